@@ -1,1 +1,1 @@
-"""What administrators of the whole installation see and do, over all projects."""
+"""Administration of the whole installation, over all projects."""

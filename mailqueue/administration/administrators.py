@@ -1,4 +1,4 @@
-"""Who administers the installation by a token of ours: made, found, listed, revoked."""
+"""Create, find, list and revoke administrators with a token of this installation."""
 
 import re
 from datetime import datetime
@@ -15,17 +15,17 @@ _HINT_CHARACTERS = len(PREFIX) + 4
 
 
 def may_be_token(text: str) -> bool:
-    """Return whether this may be a token of ours at all. Pure."""
+    """Return whether a text has the form of an administrator's token. Pure."""
     return _TOKEN.fullmatch(text) is not None and keys_text.has_checksum(text)
 
 
 async def create(
     conn: Conn, name: str, *, by: str, expires_at: datetime | None = None
 ) -> NewAdministrator:
-    """Make an administrator; the token is in the answer and nowhere else.
+    """Create an administrator; the result holds the token, which is not stored.
 
     Raises:
-        InvalidField: the name is none or was used before, or the end lies in the past.
+        InvalidField: the name is empty or in use, or `expires_at` lies in the past.
     """
     token = keys_text.new_secret(PREFIX)
     made = await store.add_administrator(
@@ -41,22 +41,22 @@ async def create(
 
 
 async def find(conn: Conn, token: str) -> str | None:
-    """Return the name of the administrator who bears the token; None for one not in force."""
+    """Return the name of the administrator with that token; None unless it is valid."""
     if not may_be_token(token):
         return None
     return await store.find_administrator(conn, keys_text.hash_of(token))
 
 
 async def list_all(conn: Conn) -> list[Administrator]:
-    """List administrators, newest first, revoked ones too."""
+    """Return administrators, newest first, including revoked ones."""
     return await store.list_administrators(conn)
 
 
 async def revoke(conn: Conn, name: str, *, by: str) -> None:
-    """Put an administrator's token out of force, at once.
+    """Revoke an administrator's token, at once.
 
     Raises:
-        NotFound: there is none of that name in force.
+        NotFound: there is no active administrator of that name.
     """
     if not await store.revoke_administrator(conn, name, by=by):
         raise NotFound("administrator", name)

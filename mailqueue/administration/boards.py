@@ -1,4 +1,4 @@
-"""What an administrator looks at when something is asked: queue, workers, accounts, health."""
+"""Overviews for administrators: queue, workers, accounts, health."""
 
 from mailqueue.administration import store
 from mailqueue.administration.model import WorkerBoard
@@ -7,7 +7,7 @@ from mailqueue.db.fetch import Conn
 
 
 async def queue(conn: Conn) -> QueueBoard:
-    """Return what waits and why, all mail by status, and how fast it goes."""
+    """Return the lanes with waiting mail, all mail by status, and recent throughput."""
     return QueueBoard(
         lanes=await store.queue_board(conn),
         statuses=await store.outcome_board(conn),
@@ -16,15 +16,15 @@ async def queue(conn: Conn) -> QueueBoard:
 
 
 async def workers(conn: Conn) -> list[WorkerBoard]:
-    """List worker processes that run or ended within the hour."""
+    """Return worker processes that run or ended within the hour."""
     return await store.worker_board(conn)
 
 
 async def providers(conn: Conn) -> list[ProviderBoard]:
-    """List the sender accounts of all projects, those with something to do first."""
+    """Return the sender accounts of all projects, those that need attention first."""
     return await store.provider_board(conn)
 
 
 async def health(conn: Conn) -> list[HealthCheck]:
-    """List what each check of the installation found."""
+    """Return the result of each check of the installation."""
     return await store.health_board(conn)

@@ -1,4 +1,4 @@
-"""Finds what happened to mail, over all projects: two logs read as one, by pages."""
+"""Search events over all projects: two logs merged by time, by pages."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,7 +18,7 @@ TYPES = (
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for; None leaves it open. `until` is not part of the time."""
+    """Filters of a search; None matches everything. `until` is exclusive."""
 
     since: datetime
     until: datetime
@@ -29,7 +29,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page ends in each log; None: before its first row."""
+    """Position in each log after which a page begins; None: at its first row."""
 
     event_id: UUID | None = None
     attempt_id: int | None = None
@@ -44,10 +44,10 @@ class EventPage:
 
 
 async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) -> EventPage:
-    """Return a page of what happened behind the place.
+    """Return the page of events after a position.
 
     Raises:
-        InvalidField: there is no such type, or the time ends before it begins.
+        InvalidField: the type is unknown, or `until` is before `since`.
     """
     if wanted.type is not None and wanted.type not in TYPES:
         raise InvalidField("type", f"must be one of {', '.join(TYPES)}")
@@ -69,7 +69,7 @@ async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) 
 
 
 def merged(found: list[PlatformEvent], place: Place, *, most: int) -> EventPage:
-    """Join what both logs gave, each in its own order, by time. Pure."""
+    """Return the rows of both logs merged by time, newest first. Pure."""
     events = [each for each in found if each.event_id is not None]
     attempts = [each for each in found if each.event_id is None]
     page: list[PlatformEvent] = []

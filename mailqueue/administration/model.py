@@ -1,4 +1,4 @@
-"""Administrators, settings, events and boards of the whole installation. Values only."""
+"""Values: administrators, settings, events and overviews of the whole installation."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ class SettingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Administrator:
-    """An administrator with a token of ours, as it may be shown."""
+    """An administrator with a token, without the token itself."""
 
     id: UUID
     name: str
@@ -35,7 +35,7 @@ class Administrator:
 
 @dataclass(frozen=True, slots=True)
 class NewAdministrator:
-    """A new administrator; `token` is shown once and cannot be found again."""
+    """A new administrator; `token` is shown once and not stored."""
 
     token: Secret
     record: Administrator
@@ -43,9 +43,9 @@ class NewAdministrator:
 
 @dataclass(frozen=True, slots=True)
 class PlatformEvent:
-    """Something that happened to a mail: an event, or an attempt to hand it over."""
+    """An event of a mail, or an attempt to send it."""
 
-    source: str  # event, attempt
+    source: str  # event or attempt
     event_id: UUID | None
     attempt_id: int | None
     occurred_at: datetime
@@ -59,7 +59,7 @@ class PlatformEvent:
 
 @dataclass(frozen=True, slots=True)
 class WorkerBoard:
-    """One worker process as its heartbeat tells."""
+    """A worker process and its last heartbeat."""
 
     id: int
     kind: str

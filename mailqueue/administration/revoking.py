@@ -1,4 +1,4 @@
-"""Which API keys a security incident puts out of force, over all projects."""
+"""Revoke API keys after a security incident, over all projects."""
 
 from mailqueue.administration import store
 from mailqueue.contract.administration import RevokedKey
@@ -17,13 +17,13 @@ async def revoke(
     key: str | None = None,
     is_all: bool = False,
 ) -> list[RevokedKey]:
-    """Put keys out of force at once and return them: those that fit all that is said.
+    """Revoke the keys that match all given filters, at once, and return them.
 
-    `key` is a whole key that somebody found somewhere; `prefix` the first characters of keys, as
-    far as lists show them. `is_all` has to be said where nothing else is.
+    `key` is a whole key, such as one found in public; `prefix` the first characters of keys, as
+    shown in lists. Without any filter `is_all` must be true.
 
     Raises:
-        InvalidField: nothing is said, or what is said can be no key's.
+        InvalidField: no filter is given, or one cannot match any key.
     """
     if not reason.strip():
         raise InvalidField("reason", "say why the keys are revoked")

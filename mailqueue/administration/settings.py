@@ -1,4 +1,4 @@
-"""Settings and flags of the installation: read, and changed by whoever is named."""
+"""Read and change the settings and flags of the installation."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -12,30 +12,30 @@ from mailqueue.db.fetch import Conn
 
 
 async def list_all(conn: Conn) -> list[Setting]:
-    """List the settings by name, without the flags."""
+    """Return the settings by name, without the flags."""
     return [each for each in await store.list_settings(conn) if each.kind != SettingKind.FLAG]
 
 
 async def list_flags(conn: Conn) -> list[Setting]:
-    """List the flags by name."""
+    """Return the flags by name."""
     return [each for each in await store.list_settings(conn) if each.kind == SettingKind.FLAG]
 
 
 async def change(conn: Conn, changes: Mapping[str, str], *, by: str) -> list[Setting]:
-    """Change settings, all or none; return all as they are then. In a transaction of the caller's.
+    """Change settings, all or none, in the caller's transaction; return all settings afterwards.
 
     Raises:
-        InvalidField: naming the setting that there is none of, or that cannot be that.
+        InvalidField: the setting named is unknown, or the value is invalid.
     """
     await _change(conn, changes, {each.name for each in await list_all(conn)}, by=by)
     return await list_all(conn)
 
 
 async def switch(conn: Conn, flags: Mapping[str, bool], *, by: str) -> list[Setting]:
-    """Switch flags, all or none; return all as they are then. In a transaction of the caller's.
+    """Switch flags, all or none, in the caller's transaction; return all flags afterwards.
 
     Raises:
-        InvalidField: naming the flag that there is none of.
+        InvalidField: the flag named is unknown.
     """
     words = {name: "on" if is_on else "off" for name, is_on in flags.items()}
     await _change(conn, words, {each.name for each in await list_flags(conn)}, by=by)
@@ -43,7 +43,7 @@ async def switch(conn: Conn, flags: Mapping[str, bool], *, by: str) -> list[Sett
 
 
 async def retention_of(conn: Conn, project_id: UUID) -> list[ProjectRetention]:
-    """List how long each kind of record of a project is kept."""
+    """Return how long each kind of record of a project is kept."""
     return await store.project_retention(conn, project_id)
 
 
@@ -51,5 +51,5 @@ async def _change(conn: Conn, changes: Mapping[str, str], known: set[str], *, by
     for name in changes:
         if name not in known:
             raise InvalidField(name[:100], f"there is only {', '.join(sorted(known))}")
-    for name in sorted(changes):  # two who change the same wait for each other in one order
+    for name in sorted(changes):  # in one order, so that concurrent changes cannot deadlock
         await store.change_setting(conn, name, to=changes[name], by=by)

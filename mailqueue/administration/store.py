@@ -28,7 +28,7 @@ from mailqueue.db.fetch import Conn, many, maybe, value
 
 @contextmanager
 def _refused() -> Iterator[None]:
-    """Word a refusal of the database as ours."""
+    """Raise InvalidField in place of the database's refusal."""
     try:
         yield
     except InvalidParameterValue as exc:
@@ -40,10 +40,10 @@ def _refused() -> Iterator[None]:
 async def add_administrator(
     conn: Conn, name: str, *, token_hash: bytes, hint: str, expires_at: datetime | None, by: str
 ) -> UUID:
-    """Make an administrator's row.
+    """Insert an administrator.
 
     Raises:
-        InvalidField: the name is none or was used, or the end lies in the past.
+        InvalidField: the name is empty or in use, or `expires_at` lies in the past.
     """
     params = {"name": name, "hash": token_hash, "hint": hint, "expires_at": expires_at, "by": by}
     with _refused():
@@ -51,30 +51,30 @@ async def add_administrator(
 
 
 async def revoke_administrator(conn: Conn, name: str, *, by: str) -> bool:
-    """Put a token out of force; False where there is none in force."""
+    """Revoke a token; return False where no active one has that name."""
     return await value(conn, "revoke_administrator", {"name": name, "by": by}, bool)
 
 
 async def find_administrator(conn: Conn, token_hash: bytes) -> str | None:
-    """Return the name of the administrator whose token, in force, has that hash."""
+    """Return the name of the administrator whose active token has that hash."""
     return await maybe(conn, "find_administrator", {"hash": token_hash}, str)
 
 
 async def list_administrators(conn: Conn) -> list[Administrator]:
-    """List administrators, newest first."""
+    """Return administrators, newest first."""
     return await many(conn, "list_administrators", None, Administrator)
 
 
 async def list_settings(conn: Conn) -> list[Setting]:
-    """List settings and flags by name."""
+    """Return settings and flags by name."""
     return await many(conn, "list_settings", None, Setting)
 
 
 async def change_setting(conn: Conn, name: str, *, to: str, by: str) -> bool:
-    """Change a setting or flag; False where it was so.
+    """Change a setting or flag; return False where it had that value.
 
     Raises:
-        InvalidField: there is no such setting, or it cannot be that.
+        InvalidField: the setting is unknown, or the value is invalid.
     """
     with _refused():
         return await value(conn, "change_setting", {"name": name, "value": to, "by": by}, bool)
@@ -89,7 +89,7 @@ async def revoke_keys(
     reason: str | None,
     by: str,
 ) -> list[RevokedKey]:
-    """Put keys out of force; return them.
+    """Revoke keys; return them.
 
     Raises:
         InvalidField: there is no such project, or the reason is too long.
@@ -111,7 +111,7 @@ async def search_events(
     before_attempt: int | None,
     most: int,
 ) -> list[PlatformEvent]:
-    """List events, then attempts, each newest first and so many at most."""
+    """Return events, then attempts, each newest first, up to `most` of each."""
     params = {
         "project_id": project_id,
         "type": type,
@@ -126,35 +126,35 @@ async def search_events(
 
 
 async def queue_board(conn: Conn) -> list[QueueLane]:
-    """List lanes that have unfinished mail, most urgent first."""
+    """Return lanes with unfinished mail, most urgent first."""
     return await many(conn, "list_queue_board", None, QueueLane)
 
 
 async def outcome_board(conn: Conn) -> list[StatusCount]:
-    """Count all mail by status."""
+    """Return the number of mails by status."""
     return await many(conn, "count_outcome_board", None, StatusCount)
 
 
 async def flow_board(conn: Conn) -> list[Flow]:
-    """Count how attempts ended in the last minute, five minutes and hour."""
+    """Return the results of attempts in the last minute, five minutes and hour."""
     return await many(conn, "list_flow_board", None, Flow)
 
 
 async def worker_board(conn: Conn) -> list[WorkerBoard]:
-    """List workers, newest first."""
+    """Return workers, newest first."""
     return await many(conn, "list_worker_board", None, WorkerBoard)
 
 
 async def provider_board(conn: Conn) -> list[ProviderBoard]:
-    """List sender accounts, those with something to do first."""
+    """Return sender accounts, those that need attention first."""
     return await many(conn, "list_provider_board", None, ProviderBoard)
 
 
 async def health_board(conn: Conn) -> list[HealthCheck]:
-    """List what the checks found."""
+    """Return the results of the health checks."""
     return await many(conn, "list_health_board", None, HealthCheck)
 
 
 async def project_retention(conn: Conn, project_id: UUID) -> list[ProjectRetention]:
-    """List how long each kind of record of a project is kept."""
+    """Return how long each kind of record of a project is kept."""
     return await many(conn, "list_project_retention", {"project_id": project_id}, ProjectRetention)

@@ -1,4 +1,4 @@
-"""What the API answers, as values. Fields that a newer server adds are left out."""
+"""Values of the API's responses. Fields that a newer server adds are left out."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Sent(sending.Sent):
-    """What became of an email: queued, or suppressed with the reason."""
+    """Result of queuing an email: queued, or suppressed with the reason."""
 
     is_repeated: bool = False
     """Whether an earlier request under the same key brought it."""

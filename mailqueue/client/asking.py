@@ -1,4 +1,4 @@
-"""Words what a program wants as requests of the API. Pure."""
+"""Build the requests of the API. Pure."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ _KEY_LENGTH = 255
 
 @dataclass(frozen=True, slots=True)
 class Ask(Generic[T]):
-    """One request, and what its answer is read as; `kind` None: the octets themselves.
+    """One request and the type its response is parsed as; `kind` None: the raw bytes.
 
-    `key`, the Idempotency-Key, is the same however often the request is made.
+    `key` is the Idempotency-Key, the same for every attempt.
     """
 
     method: str
@@ -37,15 +37,13 @@ class Ask(Generic[T]):
 
     @property
     def is_repeatable(self) -> bool:
-        """Return whether making it twice is as good as once."""
+        """Return whether a second attempt has no further effect."""
         return self.method == "GET" or self.key is not None
 
 
 @dataclass(frozen=True, slots=True)
 class To:
-    """One of many recipients, and what is said to it alone; `variables` and `language` need a
-    template.
-    """
+    """One recipient of a batch and its own values; `variables` and `language` need a template."""
 
     email: str
     name: str | None = None
@@ -55,12 +53,12 @@ class To:
     language: str | None = None
 
     def written(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the recipient as a JSON object."""
         return plain({name: getattr(self, name) for name in self.__slots__})
 
 
 class Filters(TypedDict, total=False):
-    """Which mail is listed; those that are given must all fit."""
+    """Filters of a list of mail; a mail is listed if all given filters match."""
 
     status: str | None
     tag: str | None
@@ -74,16 +72,16 @@ class Filters(TypedDict, total=False):
 
 
 def send(to: Addresses, mail: Mapping[str, Any]) -> Ask[answers.Sent]:
-    """Ask for one mail; from a template where it names one."""
+    """Return the request that queues one mail, from a template where it names one."""
     body = {"to": addresses("to", to), **_mail(mail)}
     body.setdefault("idempotency_key", _new_key())
     path = "/v1/send/template" if "template_slug" in body else "/v1/send"
-    # The key is the mail's own: any text may be one, and so it stands in the body.
+    # Any text may be a key here, and a header cannot carry any text: it is sent in the body.
     return Ask("POST", path, answers.Sent, _sound(body), key=body["idempotency_key"])
 
 
 def send_batch(recipients: Sequence[To | str], mail: Mapping[str, Any]) -> Ask[answers.Batch]:
-    """Ask for one content for many; from a template where it names one."""
+    """Return the request that queues one content for many recipients, or a template."""
     key = _key(mail.get("idempotency_key"))
     body = _mail({name: value for name, value in mail.items() if name != "idempotency_key"})
     some = [To(one) if isinstance(one, str) else one for one in recipients]
@@ -118,7 +116,7 @@ def source(email_id: UUID | str) -> Ask[bytes]:
 
 
 def act(email_id: UUID | str, action: str, *, reason: str | None) -> Ask[answers.Acted]:
-    """Ask for mail to be cancelled, released or resent."""
+    """Return the request that cancels, releases or resends a mail."""
     path = f"/v1/emails/{_part(email_id)}/{action}"
     return Ask("POST", path, answers.Acted, plain({"reason": reason}), key=_new_key())
 
@@ -131,7 +129,7 @@ def upload(file: Attachment) -> Ask[answers.Uploaded]:
         query={"filename": file.filename},
         octets=file.content,
         content_type=file.written()["content_type"],
-        key=_new_key(),  # the same file twice is one anyway
+        key=_new_key(),  # uploading the same file twice stores it once
     )
 
 
@@ -183,7 +181,7 @@ def preview(project: str, named: UUID | str, asked: Mapping[str, Any]) -> Ask[an
 
 
 def _mail(mail: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what stands in a body beside the recipients."""
+    """Return the fields of the body apart from the recipients."""
     found = plain(mail)
     if "template" in found:
         slug, _, version = str(found.pop("template")).partition("@")
@@ -214,7 +212,7 @@ def _new_key() -> str:
 
 
 def _part(given: UUID | str) -> str:
-    """Return one part of a path, whatever is in it."""
+    """Return one percent-encoded segment of a path."""
     text = str(given)
     if not text or text in (".", ".."):
         raise InvalidField("id", f"an id is needed, got {text!r}")

@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 
 class Client:
-    """The API of one project, by one of its keys; connections are kept until it is closed.
+    """Client of one project's API, with one of its keys; connections are kept until it is closed.
 
-    `project` is the key's own, by name or id; only templates need it. `timeout` is what one attempt
-    may take in silence, in seconds. Whatever a method does happens once, also where answers are
-    lost and it asks again. Each raises ClientError; what is refused as mail is an InvalidField.
+    `project` is the key's project, by name or id; only templates need it. `timeout` is in seconds
+    without a byte, for each attempt. A method takes effect once, also when a response is lost and
+    the request retried. All methods raise ClientError; a refused mail raises InvalidField.
     """
 
     def __init__(
@@ -75,28 +75,28 @@ class Client:
         mode: str = "permissive",
         **mail: Unpack[SaidToAll],
     ) -> answers.Batch:
-        """Queue one content, or template, for up to 10,000 recipients, each a mail of its own.
+        """Queue one content, or template, for up to 10,000 recipients; each gets a mail of its own.
 
-        `mode` strict: nobody is written to where one is refused.
+        With `mode` strict nothing is queued if one recipient is refused.
         """
         return await self._ask(asking.send_batch(recipients, {**mail, "mode": mode}))
 
     async def batch(self, batch_id: UUID | str) -> answers.BatchState:
-        """Count the mails of a batch by state."""
+        """Return the number of mails of a batch by state."""
         return await self._ask(asking.find_batch(batch_id))
 
     async def get(self, email_id: UUID | str) -> answers.Email:
-        """Show a mail and what became of it."""
+        """Return a mail and its state."""
         return await self._ask(asking.get(email_id))
 
     async def list(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[Filters]
     ) -> answers.Page[answers.ListedEmail]:
-        """List mail, the newest first, a page at a time."""
+        """Return one page of mail, newest first."""
         return await self._ask(asking.list_page(filters, limit=limit, cursor=cursor))
 
     async def iterate(self, **filters: Unpack[Filters]) -> AsyncIterator[answers.ListedEmail]:
-        """List all mail there is, the newest first, asking for pages as they are needed."""
+        """Yield all mail, newest first; pages are requested as needed."""
         cursor = None
         while True:
             page = await self.list(limit=asking.MAX_AT_ONCE, cursor=cursor, **filters)
@@ -107,19 +107,19 @@ class Client:
                 return
 
     async def events(self, email_id: UUID | str) -> tuple[answers.Event, ...]:
-        """List what happened to a mail after it was handed over."""
+        """Return the events of a mail after it was sent."""
         return tuple((await self._ask(asking.events(email_id))).data)
 
     async def source(self, email_id: UUID | str) -> bytes:
-        """Return the message itself, without signatures."""
+        """Return the raw message, without DKIM signatures."""
         return await self._ask(asking.source(email_id))
 
     async def cancel(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
-        """Cancel a mail that was not handed over yet."""
+        """Cancel a mail that has not been sent yet."""
         return await self._ask(asking.act(email_id, "cancel", reason=reason))
 
     async def release(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
-        """Let a mail go that is held."""
+        """Release a held mail."""
         return await self._ask(asking.act(email_id, "release", reason=reason))
 
     async def resend(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
@@ -127,7 +127,7 @@ class Client:
         return await self._ask(asking.act(email_id, "resend", reason=reason))
 
     async def upload(self, file: Attachment) -> answers.Uploaded:
-        """Upload a file, to be sent by its id: `Kept(uploaded.id)`."""
+        """Upload a file; attach it by its id: `Kept(uploaded.id)`."""
         return await self._ask(asking.upload(file))
 
     async def suppress(
@@ -138,21 +138,21 @@ class Client:
         detail: str | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[answers.AddedSuppression, ...]:
-        """Write to addresses no more."""
+        """Suppress addresses."""
         said = {"reason": reason, "category": category, "detail": detail, "expires_at": expires_at}
         return await self._ask(asking.suppress(emails, said))
 
     async def unsuppress(
         self, email: str, *, category: str | None = None, why: str | None = None
     ) -> answers.RemovedSuppression:
-        """Write to an address again."""
+        """Remove the suppression of an address."""
         found = await self.check_suppression(email)
         return await self._ask(asking.unsuppress(found.email_hash, category=category, why=why))
 
     async def check_suppression(
         self, email: str, *, category: str | None = None
     ) -> answers.CheckedSuppression:
-        """Return whether an address is written to."""
+        """Return whether mail to an address is sent."""
         return await self._ask(asking.check_suppression(email, category))
 
     async def suppressions(
@@ -164,25 +164,25 @@ class Client:
         limit: int = 50,
         cursor: str | None = None,
     ) -> answers.Page[answers.Suppression]:
-        """List who is not written to, the newest first."""
+        """Return one page of suppressions, newest first."""
         asked = {"reason": reason, "category": category, "q": q, "limit": limit, "cursor": cursor}
         return await self._ask(asking.suppressions(asked))
 
     async def templates(
         self, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.Template]:
-        """List templates by slug."""
+        """Return one page of templates, by slug."""
         asked = {"limit": limit, "cursor": cursor}
         return await self._ask(asking.templates(self._way.project, asked))
 
     async def template(self, template: UUID | str) -> answers.Template:
-        """Show a template, by id or slug."""
+        """Return a template, by id or slug."""
         return await self._ask(asking.template(self._way.project, template))
 
     async def template_versions(
         self, template: UUID | str, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.TemplateVersion]:
-        """List the versions of a template, the newest first."""
+        """Return one page of the versions of a template, newest first."""
         asked = {"limit": limit, "cursor": cursor}
         return await self._ask(asking.template_versions(self._way.project, template, asked))
 

@@ -1,16 +1,16 @@
-"""What goes wrong between a program and the API.
+"""Errors of the API client.
 
 ClientError
-├── NoAnswer                 nothing was heard, or not in time; nobody knows whether it arrived
-├── BadAnswer                somebody answered, but not the API: a proxy, another server
+├── NoAnswer                 no response, or not in time; the request may have taken effect
+├── BadAnswer                a response that is not the API's: of a proxy, of another server
 └── ApiError                 the API refused: status, code, field, request_id
-    ├── InvalidRequest       the request must change                 400, 413, 415, 422 …
-    ├── Unauthorized         the key is not in force                 401
+    ├── InvalidRequest       the request is invalid                  400, 413, 415, 422 …
+    ├── Unauthorized         the key is missing or not valid         401
     ├── Forbidden            the key lacks the scope `needed`        403
-    ├── NotFound             the project has no such thing           404
-    ├── Conflict             its state does not allow it             409
-    ├── TooManyRequests      come again after `retry_after` seconds  429
-    └── ServerError          something is wrong or away there        5xx
+    ├── NotFound             the project has no such object          404
+    ├── Conflict             the object's state does not allow it    409
+    ├── TooManyRequests      retry after `retry_after` seconds       429
+    └── ServerError          the server failed or is unavailable     5xx
 """
 
 import json
@@ -22,7 +22,7 @@ from mailqueue.core.errors import InvalidField, MailqueueError
 from mailqueue.producer.wording import known
 
 LONGEST_TEXT = 300
-# What the API calls a field that programs know by another name.
+# Fields whose name in the API differs from their name in this client.
 _FIELD_BY_NAME: Mapping[str, str] = {
     "scheduled_at": "run_at",
     "smtp_config_id": "sender",
@@ -33,11 +33,11 @@ _FIELD_BY_NAME: Mapping[str, str] = {
 
 
 class ClientError(MailqueueError):
-    """Something went wrong between this program and the API."""
+    """Base class of the client's errors."""
 
 
 class NoAnswer(ClientError):
-    """No answer came; a request that changes something may have taken effect."""
+    """No response came; a request that changes something may have taken effect."""
 
     def __init__(self, why: str, *, attempts: int) -> None:
         self.attempts = attempts
@@ -46,7 +46,7 @@ class NoAnswer(ClientError):
 
 
 class BadAnswer(ClientError):
-    """What answered is not the API, or not one this client knows."""
+    """The response is not the API's, or not one this client can parse."""
 
     def __init__(self, status: int, why: str) -> None:
         self.status = status
@@ -56,10 +56,10 @@ class BadAnswer(ClientError):
 class ApiError(ClientError):
     """The API refused a request.
 
-    `code` is the API's word for it (`invalid_field`); `field` the field of the request at fault,
-    by the name this client has for it, empty where it is none in particular; `violations` all such
-    fields with what is wrong; `request_id` finds it in the log of the server; `retry_after` is in
-    seconds, None where the API says nothing.
+    `code` is the API's error code (`invalid_field`); `field` the field at fault, by its name in
+    this client, empty where there is none; `violations` all such fields with the reason;
+    `request_id` the id of the request in the server's log; `retry_after` the wait in seconds, None
+    where the API names none.
     """
 
     def __init__(self, status: int, document: Mapping[str, Any], headers: Mapping[str, str]):
@@ -78,11 +78,11 @@ class ApiError(ClientError):
 
 
 class InvalidRequest(ApiError, InvalidField):
-    """Something in the request must change; `field` names it where it is one field."""
+    """A field of the request is invalid; `field` names it where it is one field."""
 
     @property
     def why(self) -> str:  # type: ignore[override]
-        """Return what is wrong, without the field's name."""
+        """Return the reason without the field's name."""
         if self.violations:
             return self.violations[0][1]
         return self.message.partition(": ")[2] if self.field else self.message
@@ -101,15 +101,15 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """The state of things does not allow it."""
+    """The state of the object does not allow the request."""
 
 
 class TooManyRequests(ApiError):
-    """A rate or a quota is used up; `retry_after` says for how long."""
+    """A rate limit or quota is used up; `retry_after` is the wait in seconds."""
 
 
 class ServerError(ApiError):
-    """Something is wrong there, or away."""
+    """The server failed or is unavailable."""
 
 
 _BY_STATUS: Mapping[int, type[ApiError]] = {
@@ -122,7 +122,7 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 
 
 def refusal(status: int, body: bytes, headers: Mapping[str, str]) -> ClientError:
-    """Return the error that an answer is."""
+    """Return the error for a response."""
     try:
         document = json.loads(body)
     except ValueError:
@@ -134,12 +134,12 @@ def refusal(status: int, body: bytes, headers: Mapping[str, str]) -> ClientError
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that Retry-After says (RFC 9110, section 10.2.3); None without it."""
+    """Return the value of Retry-After in seconds (RFC 9110, section 10.2.3); None without it."""
     given = headers.get("retry-after", "").strip()
     if given.isascii() and given.isdigit():
         return float(given[:9])
     answered = headers.get("date", "")
-    try:  # by the server's clock, which need not be ours
+    try:  # a date, compared with the server's Date header: the clocks may differ
         until, now = parsedate_to_datetime(given), parsedate_to_datetime(answered)
         return max(0.0, (until - now).total_seconds())
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Puts requests on the wire and reads what comes back; what the two clients have in common."""
+"""Convert requests and responses between this package and httpx2, for both clients."""
 
 import json
 import random
@@ -41,7 +41,7 @@ class Way:
             raise ValueError("an API key is needed, such as mq_live_…")
 
     def talk(self, ask: Ask[Any]) -> Talk:
-        """Begin the conversation about one request."""
+        """Return the sequence of attempts for one request."""
         return conversation(self.retries, is_repeatable=ask.is_repeatable, chance=self.chance)
 
     def request(self, ask: Ask[Any]) -> dict[str, Any]:
@@ -64,26 +64,26 @@ class Way:
 
 
 def _is_in(ask: Ask[Any]) -> bool:
-    """Return whether the key stands in the body already."""
+    """Return whether the idempotency key is in the body."""
     return isinstance(ask.body, Mapping) and "idempotency_key" in ask.body
 
 
 def heard(answer: httpx2.Response) -> Heard:
-    """Return an answer that was read to its end."""
+    """Return the status, headers and body of a response."""
     headers = {name.lower(): text for name, text in answer.headers.items()}
     return Heard(int(answer.status_code), headers, answer.content)
 
 
 def lost(exc: httpx2.RequestError) -> Lost:
-    """Return what is known of a request that no answer came to."""
+    """Return the description of a failed request, and whether it was sent at all."""
     return Lost(f"{type(exc).__name__}: {exc}".rstrip(": "), isinstance(exc, _UNSENT))
 
 
 def understood(ask: Ask[T], answer: Heard) -> T:
-    """Read an answer as what was asked for.
+    """Parse a response as the type that the request expects.
 
     Raises:
-        BadAnswer: it is something else.
+        BadAnswer: the response has another form.
     """
     if ask.kind is None:
         return answer.body  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""Reads the JSON of answers as values. Pure."""
+"""Parse the JSON of responses into values. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
@@ -13,12 +13,12 @@ from mailqueue.contract.page import Page
 
 
 def read(kind: Any, document: Any) -> Any:
-    """Return a JSON value as `kind`: an answer, or what the fields of answers are.
+    """Return a JSON value as `kind`: a response type, or the type of one of its fields.
 
-    Fields this client does not know are left out: the server may be newer.
+    Unknown fields are ignored, because the server may be newer.
 
     Raises:
-        ValueError, TypeError, KeyError, AttributeError: it is something else.
+        ValueError, TypeError, KeyError, AttributeError: the value has another form.
     """
     if kind is Any:
         return document
@@ -43,7 +43,9 @@ def read(kind: Any, document: Any) -> Any:
     if kind is datetime:
         return datetime.fromisoformat(document)
     if isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(document, str):
-        return kind(document) if document in {*kind} else document  # the server may know more
+        return (
+            kind(document) if document in {*kind} else document
+        )  # a newer server may send other words
     if isinstance(kind, type) and not isinstance(document, kind):
         raise TypeError(f"{kind.__name__} wanted, got {type(document).__name__}")
     return document

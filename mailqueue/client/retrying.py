@@ -1,8 +1,8 @@
-"""Decides when a request is made again, and that it never takes effect twice. Pure.
+"""Decide when a request is retried, so that it takes effect at most once. Pure.
 
-A request that changes something carries an Idempotency-Key, the same one at each attempt: the API
-takes it once and answers the later ones as the first. Requests without a key, save those that only
-read, are made again only where it is certain that the one before was not taken.
+A request that changes something carries an Idempotency-Key, the same for each attempt: the API
+executes it once and repeats its first response. A request without a key that is not a read is
+retried only if the earlier attempt certainly had no effect.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -17,9 +17,9 @@ LONGEST_BACKOFF = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a request is made at most, and how long is waited between attempts, in seconds.
+    """Most attempts of a request, and the waits between them, in seconds.
 
-    A server that asks for a longer pause than `longest_wait` is not waited for.
+    If the server asks for a longer wait than `longest_wait`, the request is not retried.
     """
 
     attempts: int = 4
@@ -45,7 +45,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """An answer, whoever gave it; names of headers are in lower case."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -54,7 +54,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """No answer; `is_unsent`: it is certain that the request was not taken."""
+    """No response; `is_unsent` is true where the request certainly did not reach the server."""
 
     why: str
     is_unsent: bool
@@ -64,12 +64,13 @@ Talk = Generator[Try | Wait, Heard | Lost | None, Heard]
 
 
 def conversation(retries: Retries, *, is_repeatable: bool, chance: Callable[[], float]) -> Talk:
-    """Yield what is to be done next until there is an answer to hand on; `chance` gives 0 to 1.
+    """Yield the next step, a Try or a Wait, until the response is final; return it.
 
-    It is told what came of each Try. Whoever runs it waits and asks: this knows no clock.
+    The caller sends the result of each Try into the generator, and does the waiting. `chance`
+    returns a number from 0 to 1.
 
     Raises:
-        ClientError: no answer, or a refusal.
+        ClientError: there was no response, or a refusal.
     """
     attempt = 0
     while True:
@@ -95,28 +96,28 @@ def _error(came: Heard | Lost, attempts: int) -> ClientError:
 
 
 def _is_untaken(came: Heard | Lost) -> bool:
-    """Return whether it is certain that the request left nothing behind."""
+    """Return whether the request certainly had no effect."""
     return came.is_unsent if isinstance(came, Lost) else came.status == 429
 
 
 def _is_passing(error: ClientError, came: Heard | Lost) -> bool:
-    """Return whether the same request may be answered otherwise in a while."""
+    """Return whether the same request may succeed later."""
     if isinstance(came, Lost):
         return True
-    if isinstance(error, BadAnswer):  # of a proxy before the API, which is away
+    if isinstance(error, BadAnswer):  # from a proxy whose API is unavailable
         return came.status in AWAY | {429}
-    # 409 with a time: a request under the same key is being answered at this moment.
+    # 409 with Retry-After: a request with the same key is being executed.
     is_busy = came.status == 409 and retry_after(came.headers) is not None
     return is_busy or came.status in AGAIN
 
 
 def _pause(came: Heard | Lost, retries: Retries, *, attempt: int, chance: float) -> float | None:
-    """Return the wait before the next attempt; None: it would be too long."""
+    """Return the wait before the next attempt in seconds; None if it would be too long."""
     backoff = min(LONGEST_BACKOFF, retries.first_wait * 2.0 ** min(attempt - 1, 10))
     asked_for = retry_after(came.headers) if isinstance(came, Heard) else None
     if asked_for is None:
         return min(backoff * (0.5 + 0.5 * chance), retries.longest_wait)
     if asked_for > retries.longest_wait:
         return None
-    # Many clients are told the same: they must not all come back at one moment.
+    # Random, so that clients with the same Retry-After do not return together.
     return asked_for + min(backoff, 1.0) * chance

@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 
 class SyncClient:
-    """The API of one project, by one of its keys; connections are kept until it is closed.
+    """Client of one project's API, with one of its keys; connections are kept until it is closed.
 
-    `project` is the key's own, by name or id; only templates need it. `timeout` is what one attempt
-    may take in silence, in seconds. Whatever a method does happens once, also where answers are
-    lost and it asks again. Each raises ClientError; what is refused as mail is an InvalidField.
+    `project` is the key's project, by name or id; only templates need it. `timeout` is in seconds
+    without a byte, for each attempt. A method takes effect once, also when a response is lost and
+    the request retried. All methods raise ClientError; a refused mail raises InvalidField.
     """
 
     def __init__(
@@ -75,28 +75,28 @@ class SyncClient:
         mode: str = "permissive",
         **mail: Unpack[SaidToAll],
     ) -> answers.Batch:
-        """Queue one content, or template, for up to 10,000 recipients, each a mail of its own.
+        """Queue one content, or template, for up to 10,000 recipients; each gets a mail of its own.
 
-        `mode` strict: nobody is written to where one is refused.
+        With `mode` strict nothing is queued if one recipient is refused.
         """
         return self._ask(asking.send_batch(recipients, {**mail, "mode": mode}))
 
     def batch(self, batch_id: UUID | str) -> answers.BatchState:
-        """Count the mails of a batch by state."""
+        """Return the number of mails of a batch by state."""
         return self._ask(asking.find_batch(batch_id))
 
     def get(self, email_id: UUID | str) -> answers.Email:
-        """Show a mail and what became of it."""
+        """Return a mail and its state."""
         return self._ask(asking.get(email_id))
 
     def list(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[Filters]
     ) -> answers.Page[answers.ListedEmail]:
-        """List mail, the newest first, a page at a time."""
+        """Return one page of mail, newest first."""
         return self._ask(asking.list_page(filters, limit=limit, cursor=cursor))
 
     def iterate(self, **filters: Unpack[Filters]) -> Iterator[answers.ListedEmail]:
-        """List all mail there is, the newest first, asking for pages as they are needed."""
+        """Yield all mail, newest first; pages are requested as needed."""
         cursor = None
         while True:
             page = self.list(limit=asking.MAX_AT_ONCE, cursor=cursor, **filters)
@@ -106,19 +106,19 @@ class SyncClient:
                 return
 
     def events(self, email_id: UUID | str) -> tuple[answers.Event, ...]:
-        """List what happened to a mail after it was handed over."""
+        """Return the events of a mail after it was sent."""
         return tuple(self._ask(asking.events(email_id)).data)
 
     def source(self, email_id: UUID | str) -> bytes:
-        """Return the message itself, without signatures."""
+        """Return the raw message, without DKIM signatures."""
         return self._ask(asking.source(email_id))
 
     def cancel(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
-        """Cancel a mail that was not handed over yet."""
+        """Cancel a mail that has not been sent yet."""
         return self._ask(asking.act(email_id, "cancel", reason=reason))
 
     def release(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
-        """Let a mail go that is held."""
+        """Release a held mail."""
         return self._ask(asking.act(email_id, "release", reason=reason))
 
     def resend(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
@@ -126,7 +126,7 @@ class SyncClient:
         return self._ask(asking.act(email_id, "resend", reason=reason))
 
     def upload(self, file: Attachment) -> answers.Uploaded:
-        """Upload a file, to be sent by its id: `Kept(uploaded.id)`."""
+        """Upload a file; attach it by its id: `Kept(uploaded.id)`."""
         return self._ask(asking.upload(file))
 
     def suppress(
@@ -137,21 +137,21 @@ class SyncClient:
         detail: str | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[answers.AddedSuppression, ...]:
-        """Write to addresses no more."""
+        """Suppress addresses."""
         said = {"reason": reason, "category": category, "detail": detail, "expires_at": expires_at}
         return self._ask(asking.suppress(emails, said))
 
     def unsuppress(
         self, email: str, *, category: str | None = None, why: str | None = None
     ) -> answers.RemovedSuppression:
-        """Write to an address again."""
+        """Remove the suppression of an address."""
         found = self.check_suppression(email)
         return self._ask(asking.unsuppress(found.email_hash, category=category, why=why))
 
     def check_suppression(
         self, email: str, *, category: str | None = None
     ) -> answers.CheckedSuppression:
-        """Return whether an address is written to."""
+        """Return whether mail to an address is sent."""
         return self._ask(asking.check_suppression(email, category))
 
     def suppressions(
@@ -163,25 +163,25 @@ class SyncClient:
         limit: int = 50,
         cursor: str | None = None,
     ) -> answers.Page[answers.Suppression]:
-        """List who is not written to, the newest first."""
+        """Return one page of suppressions, newest first."""
         asked = {"reason": reason, "category": category, "q": q, "limit": limit, "cursor": cursor}
         return self._ask(asking.suppressions(asked))
 
     def templates(
         self, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.Template]:
-        """List templates by slug."""
+        """Return one page of templates, by slug."""
         asked = {"limit": limit, "cursor": cursor}
         return self._ask(asking.templates(self._way.project, asked))
 
     def template(self, template: UUID | str) -> answers.Template:
-        """Show a template, by id or slug."""
+        """Return a template, by id or slug."""
         return self._ask(asking.template(self._way.project, template))
 
     def template_versions(
         self, template: UUID | str, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.TemplateVersion]:
-        """List the versions of a template, the newest first."""
+        """Return one page of the versions of a template, newest first."""
         asked = {"limit": limit, "cursor": cursor}
         return self._ask(asking.template_versions(self._way.project, template, asked))
 

@@ -1,4 +1,4 @@
-"""What came back, as it is listed: events, those of an address, and what should be looked at."""
+"""List events, the events of an address, and notices for administrators."""
 
 from datetime import datetime
 from uuid import UUID
@@ -19,7 +19,7 @@ async def find_event(conn: Conn, event_id: UUID) -> RecordedEvent:
     """Return one event.
 
     Raises:
-        NotFound: there is none of that id.
+        NotFound: there is no event with this id.
     """
     for found in await store.list_events(conn, EventQuery(id=event_id, limit=1)):
         return found
@@ -34,14 +34,14 @@ async def list_recipient(
     before: tuple[datetime | None, UUID | None] = (None, None),
     limit: int,
 ) -> list[RecipientEvent]:
-    """List everything that happened to mail of a project to one address, the newest first."""
+    """Return everything that happened to mail of a project to one address, newest first."""
     return await store.list_recipient(conn, project_id, address, before=before, limit=limit)
 
 
 async def list_notices(
     conn: Conn, *, project: str | None, is_all: bool, limit: int
 ) -> list[Notice]:
-    """List what administrators should know of, the newest first."""
+    """Return the notices for administrators, newest first."""
     return await store.list_notices(conn, project=project, is_all=is_all, limit=limit)
 
 
@@ -59,7 +59,7 @@ async def id_of(conn: Conn, project: str) -> UUID:
     """Return the id of a project.
 
     Raises:
-        NotFound: there is none of that name.
+        NotFound: there is no project of that name.
     """
     found = await store.find_project(conn, project)
     if found is None:

@@ -1,4 +1,4 @@
-"""Events of mail: as they are reported, and as they are stored. Values only."""
+"""Values: events of mail, as reported and as stored."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,23 +13,23 @@ Json = Mapping[str, Any]
 
 
 class Type(StrEnum):
-    """Types of event of a mail that was sent."""
+    """Types of events of a sent mail."""
 
-    SENT = "sent"  # the provider took it
+    SENT = "sent"  # accepted by the provider
     DELIVERED = "delivered"
     DEFERRED = "deferred"
     HARD_BOUNCE = "hard_bounce"  # the address does not exist
-    SOFT_BOUNCE = "soft_bounce"  # final, but not the address's fault, or not for good
+    SOFT_BOUNCE = "soft_bounce"  # final, but not because of the address, or temporary
     COMPLAINT = "complaint"
     OPENED = "opened"
     CLICKED = "clicked"
     UNSUBSCRIBED = "unsubscribed"
     RESUBSCRIBED = "resubscribed"
-    FAILED = "failed"  # the provider refused to try
+    FAILED = "failed"  # the provider refused to send it
 
 
 class Suppress(StrEnum):
-    """Why a provider suppresses an address."""
+    """Reasons for which a provider suppresses an address."""
 
     HARD_BOUNCE = "hard_bounce"
     SOFT_BOUNCE_THRESHOLD = "soft_bounce_threshold"
@@ -40,11 +40,12 @@ class Suppress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReportedEvent:
-    """An event as a source reports it, and how its mail is found.
+    """An event as a source reports it, with what identifies its mail.
 
-    One of `email_id`, `provider_message_id` and `message_id` is needed. `account` is the sender
-    account by which it came; `event_id` is recorded once for good for it and the source, and
-    None where the same cannot come twice. Without `occurred_at` it happened now.
+    One of `email_id`, `provider_message_id` and `message_id` is required. `account` is the sender
+    account of the mail. Of several events with the same source and `event_id` the first is
+    recorded; `event_id` is None where a report cannot come twice. Without `occurred_at` the time is
+    now.
     """
 
     source: str  # ses, sendgrid, dsn, tracking, …
@@ -62,7 +63,9 @@ class ReportedEvent:
     data: Json = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as `mailqueue.record_events` takes it, without what PostgreSQL cannot store."""
+        """Return the event as `mailqueue.record_events` takes it, without characters PostgreSQL
+        cannot store.
+        """
         at = self.occurred_at
         told: dict[str, Any] = {
             "source": storable(self.source),
@@ -88,14 +91,14 @@ class Result(StrEnum):
     """Result of recording an event."""
 
     RECORDED = "recorded"
-    REPEATED = "repeated"  # it was there
-    UNMATCHED = "unmatched"  # no such mail yet: keep it and offer it again
-    IGNORED = "ignored"  # of no type we know
+    REPEATED = "repeated"  # recorded before
+    UNMATCHED = "unmatched"  # its mail is unknown yet: store it and retry
+    IGNORED = "ignored"  # of an unknown type
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvent:
-    """An event as it stands in the database."""
+    """A stored event."""
 
     id: UUID
     occurred_at: datetime
@@ -113,7 +116,7 @@ class RecordedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What administrators of a project should know of."""
+    """A notice for the administrators of a project."""
 
     id: int
     noticed_at: datetime
@@ -128,7 +131,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Which events are listed; those that are given must all fit."""
+    """Filters of a list of events; an event is listed if all given filters match."""
 
     email_id: UUID | None = None
     project: str | None = None
@@ -138,5 +141,5 @@ class EventQuery:
     limit: int = 50
 
     def params(self) -> dict[str, Any]:
-        """Return them by name."""
+        """Return the filters as SQL parameters."""
         return asdict(self)

@@ -17,7 +17,7 @@ class _Recorded(NamedTuple):
 
 
 async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[Result]:
-    """Record events with everything that follows from them; return each one's result, in order.
+    """Record events and their consequences; return the result of each, in order.
 
     Suppressions, bounces and webhook deliveries commit with the caller's transaction.
     """
@@ -29,7 +29,7 @@ async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[Res
 
 
 async def list_events(conn: Conn, asked: EventQuery) -> list[RecordedEvent]:
-    """List events, the latest recorded first."""
+    """Return events, the latest recorded first."""
     return await many(conn, "list_events", asked.params(), RecordedEvent)
 
 
@@ -46,7 +46,7 @@ async def list_recipient(
     before: tuple[datetime | None, UUID | None] = (None, None),
     limit: int,
 ) -> list[RecipientEvent]:
-    """List everything that happened to mail to one address, the newest first."""
+    """Return everything that happened to mail to one address, newest first."""
     params = {
         "project_id": project_id,
         "address": address,
@@ -60,7 +60,7 @@ async def list_recipient(
 async def list_notices(
     conn: Conn, *, project: str | None, is_all: bool, limit: int
 ) -> list[Notice]:
-    """List what administrators should know of, the newest first."""
+    """Return the notices for administrators, newest first."""
     params = {"project": project, "is_all": is_all, "limit": limit}
     return await many(conn, "list_notices", params, Notice)
 

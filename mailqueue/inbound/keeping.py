@@ -16,7 +16,7 @@ Keeping = GroupCommit[NewRequest, None]
 
 
 def keeping_of(pool: Pool, database: DatabaseSettings) -> Keeping:
-    """Return the group commit for requests; a submitted request is durable when the call returns."""
+    """Return the group commit for requests; a call returns once its request is durable."""
 
     async def keep(group: Sequence[Waiter[NewRequest, None]]) -> None:
         async with borrow(pool, database) as conn:

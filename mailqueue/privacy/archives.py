@@ -59,7 +59,8 @@ async def with_archived(
     desk: Desk, person: ErasedPerson, contents: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the contents of the person's archived mail too, without those that others also
-    received."""
+    received.
+    """
     theirs, others = dict(contents), set[str]()
     for archive in await _archives(desk, person, Kind.HISTORY):
         async for record in file_format.records(desk.stores.at(archive.store), archive):
@@ -166,7 +167,8 @@ def _anonymous(kind: Kind, person: ErasedPerson, record: Record) -> bytes:
 
 def _attachment(person: ErasedPerson, record: Record) -> bytes:
     """Return an attachment that others received too, with the person's address replaced, length
-    unchanged."""
+    unchanged.
+    """
     fields = _exact(record)
     octets = bytes.fromhex(str(fields.get("octets") or "").removeprefix("\\x"))
     text = octets.decode("latin-1")

@@ -1,4 +1,4 @@
-"""Last stage of an erasure: contents and attachments only the person received, and archive files."""
+"""Last stage of an erasure: what only the person received, and archive files."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -39,7 +39,8 @@ def _one(address: str) -> str:
 
 def _writings(part: str) -> list[str]:
     """Return the local part or domain as written in plain text, URLs, JSON and PostgreSQL's bytea
-    escapes."""
+    escapes.
+    """
     octal = "".join(chr(one) if one < 0x80 else f"\\{one:03o}" for one in part.encode())
     escaped = "".join(one if one.isascii() else f"\\u{ord(one):04x}" for one in part)
     found = dict.fromkeys((part, quote(part, safe=""), octal, escaped))

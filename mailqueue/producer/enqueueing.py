@@ -1,5 +1,6 @@
 """Queue mail within the caller's transaction: it is committed or rolled back with the caller's
-rows."""
+rows.
+"""
 
 from collections.abc import Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack, overload

@@ -1,1 +1,1 @@
-"""Sender accounts: the identities we send as, with credentials and limits."""
+"""Sender accounts: the identities mail is sent as, with credentials and limits."""

@@ -1,4 +1,4 @@
-"""What a sender account and its limits may be. Pure."""
+"""Validate sender accounts and their limits. Pure."""
 
 import re
 from dataclasses import fields, replace
@@ -14,7 +14,7 @@ _NAME = re.compile(r"(?=.{1,128}\Z)[A-Za-z0-9][A-Za-z0-9._@+-]*(?: [A-Za-z0-9._@
 
 PORT_BY_TLS = {Tls.NONE: 25, Tls.STARTTLS: 587, Tls.IMPLICIT: 465}
 
-# Field, least and most; the database refuses the same.
+# Field, minimum and maximum; the database has the same CHECKs.
 _RANGES = (
     ("daily_limit", 1, 1_000_000_000),
     ("burst", 1, 1_000_000),
@@ -27,7 +27,7 @@ _MAX_STAGES = 100
 
 
 def checked(new: NewSender) -> NewSender:
-    """Return the account with its defaults filled in, its address in the form that is sent.
+    """Return the account with defaults filled in and its address normalized.
 
     Raises:
         InvalidField: the first field at fault, with the value.
@@ -41,7 +41,7 @@ def checked(new: NewSender) -> NewSender:
 
 
 def checked_person(new: NewSender) -> NewSender:
-    """Return the account with what is looked at whatever its way out is.
+    """Return the account after the checks that hold for every provider.
 
     Raises:
         InvalidField: the first field at fault, with the value.
@@ -60,7 +60,7 @@ def checked_person(new: NewSender) -> NewSender:
 
 
 def checked_limits(limits: Limits) -> Limits:
-    """Return the limits back.
+    """Return the limits if they are valid.
 
     Raises:
         InvalidField: the first limit out of its range, with the value.
@@ -97,7 +97,7 @@ def changed(limits: Limits, change: LimitsChange) -> Limits:
 
 
 def check_range(field: str, given: int, *, least: int, most: int) -> None:
-    """Refuse a number outside of `least` to `most`."""
+    """Raise InvalidField for a number outside of `least` to `most`."""
     if given < least:
         raise InvalidField(field, f"must be at least {least}, got {given}")
     if given > most:
@@ -105,7 +105,7 @@ def check_range(field: str, given: int, *, least: int, most: int) -> None:
 
 
 def check_rate(field: str, given: float) -> None:
-    """Refuse a rate that is none, or faster than anything."""
+    """Raise InvalidField for a rate that is not positive or above the maximum."""
     if not 0 < given <= _RATE_MAX:
         raise InvalidField(field, f"must be above 0 and at most 1000000, got {given:g}")
 
@@ -143,7 +143,7 @@ def _sent_form(email: str | None) -> str | None:
 
 
 def check_text(field: str, text: str | None) -> None:
-    """Refuse text that is long, or not printable."""
+    """Raise InvalidField for text that is too long or not printable."""
     if text is not None and not text.isprintable():
         raise InvalidField(field, f"must be printable text, got {text!r}")
     if text is not None and len(text) > 998:

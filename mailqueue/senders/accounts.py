@@ -1,4 +1,4 @@
-"""What can be done with a sender account: add, find, pause, resume, set limits."""
+"""Add, find, pause and resume sender accounts, and set their limits."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -54,7 +54,7 @@ async def find(conn: Conn, project: str, *, name: str) -> SenderAccount:
 
 
 async def list_all(conn: Conn, *, project: str | None = None) -> list[SenderAccount]:
-    """List accounts in the order they are tried; None lists those of every project.
+    """Return accounts by priority; None: those of every project.
 
     Raises:
         NotFound: there is no such project.
@@ -65,7 +65,7 @@ async def list_all(conn: Conn, *, project: str | None = None) -> list[SenderAcco
 
 
 async def headroom_by_id(conn: Conn, found: list[SenderAccount]) -> dict[int, Headroom]:
-    """Return what each of the accounts sent today and may still send."""
+    """Return the headroom of each account by its id."""
     rows = await accounts_store.list_headroom(conn, [account.id for account in found])
     return {row.sender_account_id: row for row in rows}
 
@@ -73,14 +73,14 @@ async def headroom_by_id(conn: Conn, found: list[SenderAccount]) -> dict[int, He
 async def pause(
     conn: Conn, project: str, *, name: str, reason: str | None, until: datetime | timedelta | None
 ) -> SenderAccount:
-    """Keep an account from sending: until an instant, for a while, or until it is resumed."""
+    """Pause an account: until a time, for an interval, or until it is resumed."""
     return await _set_status(
         conn, project, name=name, status=SenderStatus.PAUSED, reason=reason, until=until
     )
 
 
 async def resume(conn: Conn, project: str, *, name: str) -> SenderAccount:
-    """Let a paused or suspended account send again."""
+    """Resume a paused or suspended account."""
     return await _set_status(
         conn, project, name=name, status=SenderStatus.ACTIVE, reason=None, until=None
     )
@@ -101,7 +101,7 @@ async def set_limits(conn: Conn, project: str, *, name: str, change: LimitsChang
 
 
 async def set_fallback(conn: Conn, project: str, *, name: str, is_fallback: bool) -> SenderAccount:
-    """Have an account used only while no account before it may send, or like any other."""
+    """Make an account a fallback, used only while no other account may send, or a regular one."""
     async with conn.transaction():
         account = await _locked(conn, project, name=name)
         await accounts_store.set_fallback(conn, account.id, is_fallback=is_fallback)
@@ -111,7 +111,7 @@ async def set_fallback(conn: Conn, project: str, *, name: str, is_fallback: bool
 async def password_of(
     conn: Conn, account: SenderAccount, *, master: MasterKey | None
 ) -> Secret | None:
-    """Open an account's password; None if it has none.
+    """Return an account's password; None if it has none.
 
     Raises:
         SealBroken: it cannot be opened.
@@ -129,7 +129,7 @@ async def password_of(
 async def sealed_password(
     conn: Conn, account: SenderAccount, new: NewSender, *, master: MasterKey | None
 ) -> bytes | None:
-    """Seal the password that an account is to have; None if it is to have none.
+    """Return the sealed password of a new account; None if it has none.
 
     Raises:
         ConfigError: there is no master key to seal it under.

@@ -1,4 +1,4 @@
-"""What becomes of sender accounts later: changed, made the first, removed; each with its audit."""
+"""Change, prefer and remove sender accounts, each with its audit record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -22,10 +22,10 @@ from mailqueue.vault.masterkey import MasterKey
 
 @dataclass(frozen=True, slots=True)
 class SenderChange:
-    """What of an account changes; what is not named is kept.
+    """Changes to an account; fields that are not named are kept.
 
-    `way` is a whole new way out with its credentials, of the same provider: a password is never
-    kept for another server than it was given for.
+    `way` is a complete new connection with its credentials, at the same provider: a password is
+    never used for another server than the one it was given for.
     """
 
     email: str | Kept | None = KEEP
@@ -42,7 +42,7 @@ async def get(conn: Conn, project: str, *, account_id: int) -> SenderAccount:
     """Return an account of a project by its id.
 
     Raises:
-        NotFound: the project has none of that id.
+        NotFound: the project has no account with this id.
     """
     found = await accounts_store.find_by_id(conn, account_id)
     if found is None or found.project != project:
@@ -53,7 +53,7 @@ async def get(conn: Conn, project: str, *, account_id: int) -> SenderAccount:
 async def add(
     conn: Conn, new: NewSender, *, project: str, master: MasterKey | None, by: str
 ) -> SenderAccount:
-    """Add an account as `accounts.add` does, and write down who did."""
+    """Add an account as `accounts.add` does, with an audit record."""
     async with conn.transaction():
         made = await accounts.add(conn, new, project=project, master=master)
         await changes_store.note(conn, made, by=by, action="sender.added", provider=made.provider)
@@ -69,13 +69,13 @@ async def change(
     master: MasterKey | None,
     by: str,
 ) -> SenderAccount:
-    """Change an account and keep the rest; workers follow within a second.
+    """Change an account; workers use the new values within a second.
 
     Raises:
         NotFound: the project has no such account.
         InvalidField: a field at fault, with the value; nothing is changed.
         ConfigError: there is a new password, and no master key.
-        Locked: there is one, and the project's own key must allow it to be sealed.
+        Locked: the project has a key of its own and must allow it to be used.
     """
     async with conn.transaction():
         await accounts_store.lock(conn, account_id)
@@ -98,7 +98,7 @@ async def change(
 
 
 async def prefer(conn: Conn, project: str, *, account_id: int, by: str) -> SenderAccount:
-    """Have an account be the first that mail tries which names none, and let it send.
+    """Make an account the first choice for mail that names none, and resume it.
 
     Raises:
         NotFound: the project has no such account, or it is the trap.
@@ -112,7 +112,7 @@ async def prefer(conn: Conn, project: str, *, account_id: int, by: str) -> Sende
 
 
 async def remove(conn: Conn, project: str, *, account_id: int, by: str) -> None:
-    """Delete an account and its credentials; its queued mail takes the others.
+    """Delete an account and its credentials; its queued mail is sent by the others.
 
     Raises:
         NotFound: the project has no such account, or it is the trap.
@@ -131,10 +131,12 @@ async def route(
     domains: Sequence[str] | None,
     by: str,
 ) -> None:
-    """Have mail of these categories to these domains take the account; None: any, both: no rule.
+    """Route mail of these categories to these domains to the account.
+
+    None stands for any; with both None the account's rule is removed.
 
     Raises:
-        InvalidField: a category or domain is none.
+        InvalidField: a category or domain is invalid.
     """
     await changes_store.route(conn, account, categories=categories, domains=domains, by=by)
 
@@ -173,7 +175,7 @@ async def _set_active(conn: Conn, account: SenderAccount, *, is_active: bool, by
 
 
 def _named(before: SenderAccount, after: SenderAccount) -> dict[str, object]:
-    """Name what has changed, and what it is now where that is no secret."""
+    """Return the names of the changed fields, and the new values that are not secret."""
     quiet = {"revision", "updated_at", "created_at"}
     fields = [name for name in after.__dataclass_fields__ if name not in quiet]
     names = [name for name in fields if getattr(before, name) != getattr(after, name)]

@@ -1,4 +1,4 @@
-"""Decides whom mail is from when it does not say, and where answers and bounces go."""
+"""Default sender addresses, reply addresses and bounce addresses of mail."""
 
 import socket
 from dataclasses import replace
@@ -26,18 +26,20 @@ async def get(conn: Conn, account_id: int) -> SenderAccount:
 
 
 async def identity_of(conn: Conn, account: SenderAccount) -> Identity:
-    """Return what holds for mail of this account that does not say."""
+    """Return the default From, Reply-To and bounce address of an account."""
     project = await accounts_store.read_project_from(conn, account.project_id)
     return Identity(
         _sender(account, project),
         None if project.reply_to is None else parse_mailbox(project.reply_to),
         None if project.bounce_address is None else parse_address(project.bounce_address),
-        None if account.provider.has_api else project.bounce_domain,  # services have their own
+        None
+        if account.provider.has_api
+        else project.bounce_domain,  # APIs have bounce domains of their own
     )
 
 
 async def as_project_says(conn: Conn, account: SenderAccount) -> SenderAccount:
-    """Return an account that has no address to send from with the project's."""
+    """Return the account; without an address of its own, with the project's."""
     if account.email is not None:
         return account
     project = await accounts_store.read_project_from(conn, account.project_id)
@@ -45,9 +47,10 @@ async def as_project_says(conn: Conn, account: SenderAccount) -> SenderAccount:
 
 
 def _sender(account: SenderAccount, project: ProjectFrom) -> Mailbox:
-    """Return the account's, else the project's, else this host's: a mail must have one.
+    """Return the account's address, else the project's, else one at this host: a mail needs a
+    sender.
 
-    The trap's address is nobody's: what is caught shows whom the mail will be from.
+    The trap's own address is not used, so that trapped mail shows its real sender.
     """
     of_account = (account.email, account.display_name)
     of_project = (project.from_email, project.from_name)

@@ -1,4 +1,4 @@
-"""Decides which SMTP server a caller may name for one mail; it is checked and never kept. Pure."""
+"""Validate an SMTP server that a caller names for one mail; it is never stored. Pure."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from mailqueue.senders.acceptable import checked
 from mailqueue.senders.model import NewSender, Tls
 
 FIELD = "smtp_override"
-# Said of what must not be repeated.
+# The text for fields whose value must not be repeated.
 _WHY_BY_SECRET = {
     "username": "must be printable, at most 998 characters, and come with a password",
     "password": "is needed with a username",
@@ -17,7 +17,7 @@ _WHY_BY_SECRET = {
 
 @dataclass(frozen=True, slots=True)
 class InlineServer:
-    """A server for one mail. Who prints it sees neither user name nor password."""
+    """An SMTP server for one mail; its repr has neither user name nor password."""
 
     host: str
     port: int
@@ -27,7 +27,7 @@ class InlineServer:
 
     @property
     def hidden(self) -> tuple[Secret, ...]:
-        """Return what must stand in no record, the longer first."""
+        """Return the texts that must not appear in any record, longest first."""
         both = [one for one in (self.username, self.password) if one]
         return tuple(sorted(both, key=lambda one: -len(one.reveal())))
 
@@ -40,10 +40,10 @@ def inline_server(
     username: Secret | None = None,
     password: Secret | None = None,
 ) -> InlineServer:
-    """Return the server with its defaults, after the rules of saved accounts.
+    """Return the server with defaults filled in, after the checks of stored accounts.
 
     Raises:
-        InvalidField: named smtp_override.host and so on; nothing secret is repeated.
+        InvalidField: the field is named smtp_override.host and so on; the text repeats no secret.
     """
     if tls not in list(Tls):
         raise InvalidField(f"{FIELD}.tls", f"must be one of {', '.join(Tls)}")

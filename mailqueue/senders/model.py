@@ -1,4 +1,4 @@
-"""What a sender account is. Values only."""
+"""Values of sender accounts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from mailqueue.core.secret import Secret
 
 
 class Tls(StrEnum):
-    """When the connection is secured."""
+    """When the connection is encrypted."""
 
     NONE = "none"
     STARTTLS = "starttls"  # after the greeting; refused if the server does not offer it
@@ -21,11 +21,11 @@ class Tls(StrEnum):
 
 
 class SenderStatus(StrEnum):
-    """Whether an account may send at all; its limits decide whether it may send now."""
+    """Whether an account may send at all; its limits decide when."""
 
     ACTIVE = "active"
-    PAUSED = "paused"  # by a person
-    SUSPENDED = "suspended"  # by us, after its server refused the account itself
+    PAUSED = "paused"  # by an operator
+    SUSPENDED = "suspended"  # automatically, after its server refused the account itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +34,20 @@ class Limits:
 
     daily_limit: int | None = None  # recipients
     rate_per_second: float | None = None  # recipients
-    burst: int = 200  # recipients the rate may be ahead of itself
-    batch_size: int = 200  # mails taken in one go
+    burst: int = 200  # recipients that may be sent at once, beyond the rate
+    batch_size: int = 200  # mails in one claim
     send_delay_ms: int = 0
     max_connections: int = 4  # per worker process
-    time_zone: str = "UTC"  # where its day begins
+    time_zone: str = "UTC"  # whose midnight begins the day of the daily limit
     warm_up: tuple[int, ...] | None = None  # recipients on the first day with mail, the second, …
 
 
 DEFAULT_WARM_UP = (200, 1_000, 5_000, 20_000)
-"""Stages of a new sender for which nobody names others; then its full limit holds."""
+"""Daily limits of a new sender during warm-up, in recipients, if no other stages are named."""
 
 
 class Keep(Enum):
-    """The mark of a limit that is left as it is, where None means no limit."""
+    """The type of KEEP: a limit that is left unchanged; None removes a limit."""
 
     KEEP = "keep"
 
@@ -58,7 +58,7 @@ Kept = Literal[Keep.KEEP]
 
 @dataclass(frozen=True, slots=True)
 class LimitsChange:
-    """Limits to set; what is not named is kept."""
+    """Limits to set; those that are not named are kept."""
 
     daily_limit: int | Kept | None = KEEP
     rate_per_second: float | Kept | None = KEEP
@@ -72,7 +72,7 @@ class LimitsChange:
 
 @dataclass(frozen=True, slots=True)
 class NewSender:
-    """A sender account somebody asks for, not looked at yet."""
+    """A requested sender account, not validated yet."""
 
     name: str
     provider: Provider = Provider.SMTP
@@ -83,18 +83,18 @@ class NewSender:
     tls: Tls = Tls.STARTTLS
     username: str | None = None  # with an API: the id of the key, or the mailbox
     password: Secret | None = None  # with an API: the key, or a document with several secrets
-    api_url: str | None = None  # where the provider's API is, where that is not the usual place
-    settings: Mapping[str, Any] | None = None  # the provider's own; see `providers`
-    is_private_ok: bool = False  # an operator means a private host
+    api_url: str | None = None  # base URL of the provider's API, if not the default
+    settings: Mapping[str, Any] | None = None  # settings of the provider; see `providers`
+    is_private_ok: bool = False  # a private or loopback host is intended
     priority: int = 100  # lower is tried first
-    is_fallback: bool = False  # used only while no account before it may send
+    is_fallback: bool = False  # used only while no regular account may send
     limits: Limits = field(default_factory=Limits)
     notes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SenderAccount:
-    """A sender account as it stands in the database. The password is sealed."""
+    """A stored sender account; the password is sealed."""
 
     id: int
     project_id: UUID
@@ -130,7 +130,7 @@ class SenderAccount:
     is_fallback: bool = False
 
     def __post_init__(self) -> None:
-        # Rows arrive with the words of the database; a match over them needs the enums.
+        # Rows have the database's text; code compares with the enums.
         object.__setattr__(self, "provider", Provider(self.provider))
         object.__setattr__(self, "smtp_tls", Tls(self.smtp_tls))
         object.__setattr__(self, "status", SenderStatus(self.status))
@@ -138,7 +138,7 @@ class SenderAccount:
 
     @property
     def limits(self) -> Limits:
-        """Return its limits as one value."""
+        """Return the limits of the account."""
         return Limits(
             daily_limit=self.daily_limit,
             rate_per_second=self.rate_per_second,
@@ -153,11 +153,11 @@ class SenderAccount:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """What one account sent today and may still send, as the database's clock has it.
+    """What an account sent today and may still send, by the database's clock, in recipients.
 
-    `status` is the account's own, `paused_limit_reached` or `warming_up`. Counts are recipients.
-    `limit_today` is the daily limit or that of the stage of warm-up, None where there is neither;
-    `headroom` is what is left of it. `blocked_reason` says why nothing may be sent right now.
+    `status` is the account's own, `paused_limit_reached` or `warming_up`. `limit_today` is the
+    daily limit or that of the stage of warm-up, None where there is neither; `headroom` is what is
+    left of it. `blocked_reason` is the reason why nothing may be sent right now.
     """
 
     sender_account_id: int
@@ -177,11 +177,11 @@ class Headroom:
 
 @dataclass(frozen=True, slots=True)
 class SenderHealth:
-    """One account's circuit and failures, as the database's clock has it.
+    """Circuit and failures of an account, by the database's clock.
 
-    `circuit` is `closed`, `open` or `half_open`. `recent_` counts are of the five minutes that
-    decide whether it opens, in mails, recipient domains and recipients; `failures` counts the last
-    hour by class. `last_errors` has the newest first.
+    `circuit` is `closed`, `open` or `half_open`. `recent_` counts are of the last five minutes, in
+    mails, recipient domains and recipients: they decide whether it opens. `failures` counts the
+    last hour by class. `last_errors` has the newest first.
     """
 
     project: str
@@ -204,7 +204,7 @@ class SenderHealth:
 
 @dataclass(frozen=True, slots=True)
 class ProjectFrom:
-    """What a project says of all its mail: whom it is from, where answers and bounces go."""
+    """A project's default From, Reply-To and bounce domain."""
 
     from_email: str | None
     from_name: str | None
@@ -215,19 +215,21 @@ class ProjectFrom:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What holds for mail that does not say: its From and Reply-To; and where bounces go."""
+    """Default From and Reply-To of an account's mail, and where bounces go."""
 
     sender: Mailbox
     reply_to: Mailbox | None = None
     bounce_address: Address | None = None  # None: to the From address
-    bounce_domain: str | None = None  # its mail comes here: return paths are signed
+    bounce_domain: str | None = (
+        None  # a domain whose mail is delivered here: return paths are signed
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A rate all projects share: of a recipient domain, or of all mail.
+    """A rate that all projects share: of a recipient domain, or of all mail.
 
-    `used_up_until` is None where there is room now.
+    `used_up_until` is None where mail may be sent now.
     """
 
     holds_for: str

@@ -1,7 +1,7 @@
-"""Defaults for accounts at the SMTP services of well-known providers, from the rows of PROVIDERS.
+"""Defaults of accounts at well-known SMTP services, from PROVIDERS.
 
-Limits are set where the provider states one for every account; others vary by contract. Providers
-that name no limit keep the account's own defaults.
+A limit is preset where the provider publishes one for every account; others depend on the contract.
+For providers without published limits the account's own defaults hold.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from mailqueue.senders.model import Limits, Tls
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Defaults for one provider; an option that is given wins."""
+    """Defaults for one provider; given options override them."""
 
     host: str | None = None
     port: int | None = None
     tls: Tls = Tls.STARTTLS
-    username: str | None = None  # where it is the same for everybody
+    username: str | None = None  # set where all accounts share it
     limits: Limits = field(default_factory=Limits)
 
 

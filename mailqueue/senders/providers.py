@@ -1,4 +1,4 @@
-"""Whether an account has what its provider needs, and only settings that the provider has."""
+"""Validate the settings and credentials of an account against its provider. Pure."""
 
 import re
 from dataclasses import replace
@@ -15,7 +15,7 @@ from mailqueue.senders.model import NewSender
 
 MAX_SETTINGS_OCTETS = 16 * 1024
 _HOST_PART = re.compile(r"[A-Za-z0-9.-]{1,253}")
-# What a mail decides, in the words of any provider: accounts may not name it for all mail.
+# Options that belong to each mail, in any provider's words: an account cannot set them for all.
 _DECIDED = frozenset(
     {
         *("to", "cc", "bcc", "destination", "personalizations", "recipient-variables"),
@@ -33,10 +33,10 @@ _WORD_BY_TYPE = {
 
 
 def with_settings(new: NewSender) -> NewSender:
-    """Return the account with its settings looked at; none is left where there are none.
+    """Return the account with validated settings; None where the provider has none.
 
     Raises:
-        InvalidField: a setting the provider does not know, or of another type, or missing.
+        InvalidField: a setting is unknown, missing or of another type.
     """
     needs, given = new.provider.facts, dict(new.settings or {})
     for name, value in given.items():
@@ -93,7 +93,9 @@ def _check_value(name: str, value: Any, kind: type) -> None:
 
 
 def _check_secret(new: NewSender) -> None:
-    """Refuse a key that cannot stand in a header, and a document that is not the right one."""
+    """Raise InvalidField for a key that no header can carry, or a secret document of another
+    form.
+    """
     secret = new.password or Secret("")
     if new.provider is Provider.GMAIL:
         check_grant(secret)
@@ -104,10 +106,10 @@ def _check_secret(new: NewSender) -> None:
 
 
 def check_grant(document: Secret) -> None:
-    """Refuse what is neither a service account's key file nor a refresh token.
+    """Raise InvalidField for a document that is neither a key file nor a refresh token.
 
     Raises:
-        InvalidField: what an account that logs in with tokens needs.
+        InvalidField: the field that OAuth accounts need is missing.
     """
     try:
         given = orjson.loads(document.reveal())

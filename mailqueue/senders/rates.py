@@ -1,4 +1,4 @@
-"""What can be done with the rates that hold for all projects together."""
+"""Set, remove and list the rates that all projects share."""
 
 import re
 
@@ -16,9 +16,9 @@ _DOMAIN = re.compile(r"[^@|\s\x00-\x1f\x7f]{1,253}")
 
 
 async def keep_max_send_rate(conn: Conn, rate: float | None) -> None:
-    """Hold the whole installation to this many recipients a second; the last to say so wins.
+    """Limit the whole installation to a rate in recipients per second; the last call wins.
 
-    0 lifts the limit, None leaves what is in force.
+    0 removes the limit, None keeps the current one.
     """
     if rate is not None and await rates_store.set_max_send_rate(conn, rate or None):
         log.info("max_send_rate.changed", per_second=rate or None)
@@ -27,10 +27,10 @@ async def keep_max_send_rate(conn: Conn, rate: float | None) -> None:
 async def set_domain_rate(
     conn: Conn, domain: str, *, rate: float, burst: int | None, note: str | None
 ) -> None:
-    """Have a recipient domain written to no faster than this, by everybody together.
+    """Limit a recipient domain to a rate in recipients per second, over all projects.
 
     Raises:
-        InvalidField: this is no domain, or no rate.
+        InvalidField: the domain or the rate is invalid.
     """
     acceptable.check_rate("rate", rate)
     if burst is not None:
@@ -41,7 +41,7 @@ async def set_domain_rate(
 
 
 async def lift_domain_rate(conn: Conn, domain: str) -> None:
-    """Let a recipient domain be written to as fast as can be.
+    """Remove the rate of a recipient domain.
 
     Raises:
         NotFound: it has no rate.
@@ -51,7 +51,7 @@ async def lift_domain_rate(conn: Conn, domain: str) -> None:
 
 
 async def list_rates(conn: Conn) -> list[Rate]:
-    """List the rates in force, that of the whole installation first."""
+    """Return the current rates, that of the whole installation first."""
     return await rates_store.list_rates(conn)
 
 

@@ -1,4 +1,4 @@
-"""The trap as a sender account: each project has one while it runs. It is never a fallback."""
+"""The trap's sender accounts: one for each project while the trap runs, never a fallback."""
 
 from mailqueue.db.fetch import Conn
 from mailqueue.senders.store import accounts as accounts_store
@@ -7,7 +7,7 @@ LOOPBACK = "127.0.0.1"
 
 
 async def point_to_trap(conn: Conn, *, port: int | None) -> None:
-    """Tell the projects where the trap listens on this machine; None: it is off."""
+    """Set the port of the trap on this machine in all its accounts; None pauses them."""
     if port is None:
         await accounts_store.pause_trap(conn)
     else:

@@ -1,4 +1,4 @@
-"""Trying a sender account: one connection, and one mail if somebody wants to see it arrive."""
+"""Test a sender account: connect, and send one mail on request."""
 
 import time
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _TEXT = "This mail was sent to try the sender account {name}.\nIf you read it, t
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of it; `verdict` is None where the account connected and no mail was wanted."""
+    """Result of a test; `verdict` is None where the account connected and no mail was sent."""
 
     verdict: Verdict | None
     connect_ms: int
@@ -31,7 +31,7 @@ class Trial:
 
 
 async def try_out(transport: Transport, mail: SendAttempt | None = None) -> Trial:
-    """Connect, secure and log in, and send the mail if one is given."""
+    """Connect, encrypt and log in, and send the mail if one is given."""
     begun = time.monotonic()
     channel = await transport.open()
     connect_ms = round((time.monotonic() - begun) * 1000)
@@ -55,7 +55,7 @@ async def try_out(transport: Transport, mail: SendAttempt | None = None) -> Tria
 def trial_mail(
     account: SenderAccount, recipient: Address, *, email_id: UUID, now: datetime
 ) -> SendAttempt:
-    """Write the mail that shows that an account works. Pure.
+    """Build the mail that tests an account. Pure.
 
     Raises:
         InvalidField: the account has no address to send from.

@@ -11,10 +11,10 @@ from mailqueue.suppression.model import NewSuppression
 
 MAX_DETAIL_CHARACTERS = 998
 MAX_DURATION = timedelta(days=3_650)
-"""From now to the end of a suppression that has one."""
+"""Longest time until a suppression expires."""
 _CATEGORY = re.compile(r"(?:[a-z][a-z0-9_-]{0,62}|\*)?")
 _BEYOND_UTF8 = re.compile("[\ud800-\udfff]")
-# Other spellings of our words.
+# Other spellings of the reasons.
 _REASON_BY_WORD: Mapping[str, SuppressionReason] = {
     **{reason.value: reason for reason in SuppressionReason},
     "unsubscribe": SuppressionReason.UNSUBSCRIBED,
@@ -30,10 +30,10 @@ def wanted_of(
     expires_at: object = None,
     otherwise: SuppressionReason | None = None,
 ) -> NewSuppression:
-    """Return the suppression these words ask for.
+    """Return the suppression for the given fields.
 
-    `otherwise` is the reason of what names none; then a word that is no reason is kept as detail,
-    as lists of other makers have the answer of a server there.
+    `otherwise` is the reason where `reason` is empty. If `reason` is then no known reason, it is
+    stored as the detail: lists of other providers have the server's reply there.
 
     Raises:
         InvalidField: a field is invalid; the first one is named.
@@ -59,7 +59,7 @@ def address_of(email: object, *, field: str = "email") -> Address:
     """Return a valid address.
 
     Raises:
-        InvalidField: it is none.
+        InvalidField: the text is not an address.
     """
     if not isinstance(email, str):
         raise InvalidField(field, "an address is needed")
@@ -73,7 +73,7 @@ def reason_of(word: str) -> SuppressionReason:
     """Return a valid reason.
 
     Raises:
-        InvalidField: it is none; says which there are.
+        InvalidField: the reason is unknown; the text lists the known ones.
     """
     found = _REASON_BY_WORD.get(word.lower())
     if found is None:
@@ -84,12 +84,12 @@ def reason_of(word: str) -> SuppressionReason:
 
 
 def category_of(word: str) -> str:
-    """Read the category of mail a suppression is for.
+    """Return the category of mail that a suppression is for.
 
-    "" stands for all mail, "*" for all that people can unsubscribe from.
+    "" stands for all mail, "*" for all mail that recipients can unsubscribe from.
 
     Raises:
-        InvalidField: it is none.
+        InvalidField: the text is not a category.
     """
     if not _CATEGORY.fullmatch(word):
         raise InvalidField(
@@ -99,10 +99,10 @@ def category_of(word: str) -> str:
 
 
 def instant_of(text: str | None) -> datetime | None:
-    """Read when a suppression ends: ISO 8601, UTC unless it says otherwise; None: never.
+    """Return the time at which a suppression expires: ISO 8601, by default in UTC; None: never.
 
     Raises:
-        InvalidField: it is no instant.
+        InvalidField: the text is not such a time.
     """
     if text is None:
         return None
@@ -119,10 +119,10 @@ def instant_of(text: str | None) -> datetime | None:
 
 
 def text_of(field: str, given: object) -> str | None:
-    """Return words on one line; None where there are none.
+    """Return text in one line; None where it is empty.
 
     Raises:
-        InvalidField: it is no text, or has characters that steer a terminal.
+        InvalidField: it is not text, or has control characters.
     """
     if given is None:
         return None

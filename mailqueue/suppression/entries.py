@@ -29,11 +29,11 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 async def add(
     conn: Conn, project: str, *, wanted: Sequence[NewSuppression], by: str
 ) -> list[Added]:
-    """Suppress addresses; queued mail to them is not sent either.
+    """Suppress addresses; queued mail to them is not sent.
 
     Raises:
         NotFound: there is no such project.
-        InvalidField: there are none, or more than 1,000.
+        InvalidField: the list is empty or longer than 1,000.
     """
     if not 1 <= len(wanted) <= MAX_ADDRESSES:
         raise InvalidField("emails", f"must be 1 to {MAX_ADDRESSES} addresses, got {len(wanted)}")
@@ -61,11 +61,12 @@ async def list_page(
     category: str | None = None,
     having: str | None = None,
 ) -> list[SuppressionRow]:
-    """List those in force, the newest first, behind the one of that id; `having` is in the address.
+    """Return active suppressions, newest first, after the id `before`; `having` is a part of the
+    address.
 
     Raises:
         NotFound: there is no such project.
-        InvalidField: the limit is none.
+        InvalidField: the limit is out of range.
     """
     if not 1 <= limit <= MAX_PAGE_ROWS:
         raise InvalidField("limit", f"must be 1 to {MAX_PAGE_ROWS}, got {limit}")
@@ -84,11 +85,12 @@ async def list_page(
 async def check(
     conn: Conn, project: str, *, email: str, category: str | None = None
 ) -> SuppressionCheck:
-    """Return whether mail goes to an address: of a category, or (None) mail of every category.
+    """Return whether mail to an address is sent: mail of a category, or, with None, of every
+    category.
 
     Raises:
         NotFound: there is no such project.
-        InvalidField: it is no address, or no category.
+        InvalidField: the address or the category is invalid.
     """
     address = address_of(email)
     wanted = category_of(category or "")
@@ -116,11 +118,11 @@ async def remove(
     why: str | None = None,
     by: str,
 ) -> Removed:
-    """Remove the suppressions of an address, in a category or (None) in all.
+    """Remove the suppressions of an address, in one category or, with None, in all.
 
     Raises:
         NotFound: there is no such project, or the address is not suppressed.
-        InvalidField: it is no address, or it bounced or complained and `why` says nothing.
+        InvalidField: the address is invalid, or it bounced or complained and `why` is empty.
     """
     spellings = address_of(email).spellings
     project_id = await project_of(conn, project)
@@ -136,10 +138,10 @@ async def remove_by_hash(
     why: str | None = None,
     by: str,
 ) -> Removed:
-    """Remove the suppressions of the address with a hash, as `remove`.
+    """Remove the suppressions of the address with a hash, as `remove` does.
 
     Raises:
-        NotFound: no suppressed address of the project has it.
+        NotFound: no suppressed address of the project has this hash.
     """
     project_id = await project_of(conn, project)
     known = address_hash.lower()
@@ -150,7 +152,7 @@ async def remove_by_hash(
         return await _removed(
             conn, project_id, (), address_hash=known, category=category, why=why, by=by
         )
-    with suppress(InvalidAddress):  # written by hand
+    with suppress(InvalidAddress):  # inserted by SQL, without validation
         spellings = parse_address(spellings[0]).spellings
     return await _removed(conn, project_id, spellings, category=category, why=why, by=by)
 
@@ -159,8 +161,8 @@ async def show(conn: Conn, project: str, *, who: str) -> AddressSuppressions:
     """Return the current and ended suppressions of an address, or of a hash.
 
     Raises:
-        NotFound: there is no such project, or nothing is known of that hash.
-        InvalidField: it is neither an address nor a hash.
+        NotFound: there is no such project, or the hash is unknown.
+        InvalidField: the text is neither an address nor a hash.
     """
     project_id = await project_of(conn, project)
     if is_hash(who):
@@ -192,7 +194,7 @@ async def project_of(conn: Conn, project: str) -> UUID:
     """Return the id of a project.
 
     Raises:
-        NotFound: there is none of that name.
+        NotFound: there is no project of that name.
     """
     found = await store.find_project(conn, project)
     if found is None:

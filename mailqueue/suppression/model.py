@@ -1,4 +1,4 @@
-"""Suppressions, and the lines of lists of them. Values only."""
+"""Values: suppressions, and the lines of lists of them."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,18 +10,18 @@ from mailqueue.core.address import Address
 
 @dataclass(frozen=True, slots=True)
 class SuppressionRow:
-    """One that is in force, as it stands in the database."""
+    """An active suppression."""
 
     id: int
-    address: str | None  # None: erased, and known by its hash only
-    address_hash: str  # hexadecimal; by the key of the project
-    category: str  # "": all mail of the project; "*": all that one can unsubscribe from
+    address: str | None  # None: erased, only the hash is stored
+    address_hash: str  # hexadecimal, keyed with the project's key
+    category: str  # "": all mail of the project; "*": all that recipients can unsubscribe from
     reason: SuppressionReason
     detail: str | None
     created_at: datetime
     expires_at: datetime | None  # None: never
-    email_id: UUID | None = None  # mail that caused it
-    source: str | None = None  # who put it there
+    email_id: UUID | None = None  # mail that caused the suppression
+    source: str | None = None  # what or who added the suppression
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", SuppressionReason(self.reason))
@@ -29,7 +29,7 @@ class SuppressionRow:
 
 @dataclass(frozen=True, slots=True)
 class EndedSuppressionRow:
-    """One that holds no more, and who ended it; `ended_why` as they said it."""
+    """An ended suppression; `ended_why` is the reason given by the person who ended it."""
 
     address: str | None
     address_hash: str
@@ -68,7 +68,7 @@ class NewSuppression:
 
 @dataclass(frozen=True, slots=True)
 class ListLine:
-    """One of them in a list; `number` counts lines, or the elements of an array, from 1."""
+    """A valid line of a list; `number` counts lines, or the elements of an array, from 1."""
 
     number: int
     wanted: NewSuppression
@@ -85,7 +85,7 @@ class Added:
 
 @dataclass(slots=True)
 class ImportTally:
-    """What became of a list so far; of bad lines the first are kept, and all are counted."""
+    """Result of an import so far; all bad lines are counted, the first ones are kept."""
 
     added: int = 0
     renewed: int = 0
@@ -96,7 +96,7 @@ class ImportTally:
 
 @dataclass(frozen=True, slots=True)
 class SuppressionCheck:
-    """Whether mail goes to an address; `found` is all that is in force for it."""
+    """Whether mail to an address is sent; `found` are the active suppressions."""
 
     address: str
     address_hash: str

@@ -36,9 +36,9 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
 
 
 async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine]) -> int:
-    """Copy the lines to where `count_taken` and `list_taken` find them in the same transaction.
+    """Copy lines into a temporary table for `count_taken` and `list_taken` of the same transaction.
 
-    Gives how many there were.
+    Returns the number of lines.
     """
     count = 0
     async with (
@@ -51,7 +51,7 @@ async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine]) -> 
             until = "infinity" if one.expires_at is None else one.expires_at.isoformat()
             rest = (one.category, one.reason.value, one.detail, until)
             if count % _LINES_A_BREATH == 0:
-                await asyncio.sleep(0)  # others share this loop
+                await asyncio.sleep(0)  # lets other tasks of this loop run
             await copy.write_row((import_id, line.number, one.address.key, *rest))
     return count
 
@@ -59,7 +59,7 @@ async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine]) -> 
 async def count_taken(
     conn: Conn, project_id: UUID, import_id: UUID, *, by: str
 ) -> dict[SuppressionOutcome, int]:
-    """Suppress what was copied; count its lines by what became of them."""
+    """Suppress the copied lines; return their number by result."""
     params = {"project_id": project_id, "import_id": import_id, "by": by}
     found = await many(conn, "take_suppression_lines", params, _Count)
     return {SuppressionOutcome(row.outcome): row.lines for row in found}
@@ -68,7 +68,7 @@ async def count_taken(
 async def list_taken(
     conn: Conn, project_id: UUID, import_id: UUID, *, by: str
 ) -> dict[int, SuppressionOutcome]:
-    """Suppress what was copied; return of each line what became of it."""
+    """Suppress the copied lines; return the result of each by its number."""
     params = {"project_id": project_id, "import_id": import_id, "by": by}
     found = await many(conn, "take_suppressions", params, _Taken)
     return {row.line: SuppressionOutcome(row.outcome) for row in found}
@@ -84,7 +84,7 @@ async def list_page(
     category: str | None,
     having: str | None,
 ) -> list[SuppressionRow]:
-    """List those in force behind one, the newest first."""
+    """Return active suppressions after the given one, newest first."""
     params = {
         "project_id": project_id,
         "before": before,
@@ -99,19 +99,21 @@ async def list_page(
 async def find_all(
     conn: Conn, project_id: UUID, addresses: tuple[str, ...]
 ) -> list[SuppressionRow]:
-    """List those in force of an address in all its spellings, of all mail first."""
+    """Return the active suppressions of an address in all its spellings, those of all mail
+    first.
+    """
     params = {"project_id": project_id, "addresses": list(addresses)}
     return await many(conn, "find_suppressions", params, SuppressionRow)
 
 
 async def find_by_hash(conn: Conn, project_id: UUID, address_hash: str) -> list[SuppressionRow]:
-    """List those in force of a hash, whether the address is known or not."""
+    """Return the active suppressions of a hash, whether the address is stored or not."""
     params = {"project_id": project_id, "address_hash": address_hash}
     return await many(conn, "list_suppressions_by_hash", params, SuppressionRow)
 
 
 async def find_spellings(conn: Conn, project_id: UUID, address_hash: str) -> list[str]:
-    """Return the suppressed addresses of that hash; "" where one is known by its hash only."""
+    """Return the suppressed addresses of a hash; "" where only the hash is stored."""
     params = {"project_id": project_id, "address_hash": address_hash}
     return await many(conn, "find_suppressed_spellings", params, str)
 
@@ -119,7 +121,7 @@ async def find_spellings(conn: Conn, project_id: UUID, address_hash: str) -> lis
 async def list_past(
     conn: Conn, project_id: UUID, addresses: tuple[str, ...], *, address_hash: str
 ) -> list[EndedSuppressionRow]:
-    """List what once held for an address or a hash, the latest first."""
+    """Return the ended suppressions of an address or a hash, the latest first."""
     params = {
         "project_id": project_id,
         "addresses": list(addresses),
@@ -129,13 +131,13 @@ async def list_past(
 
 
 async def stopping_categories(conn: Conn, project_id: UUID, category: str) -> list[str]:
-    """Name the categories of suppressions that stop mail of a category."""
+    """Return the categories whose suppressions stop mail of a category."""
     params = {"project_id": project_id, "category": category}
     return await value(conn, "find_stopping_categories", params, list)
 
 
 async def hashes_of(conn: Conn, project_id: UUID, addresses: list[str]) -> list[str]:
-    """Return the hashes by which the project knows addresses, in their order."""
+    """Return the hashes under which the project stores addresses, in their order."""
     params = {"project_id": project_id, "addresses": addresses}
     return await many(conn, "hash_addresses", params, str)
 
@@ -150,10 +152,10 @@ async def remove(
     why: str | None,
     by: str,
 ) -> int:
-    """End the suppressions of an address or a hash, of a category or of all; return their number.
+    """End the suppressions of an address or a hash, in one category or in all; return their number.
 
     Raises:
-        InvalidField: a reason is needed, and none is given.
+        InvalidField: a reason is required, and none is given.
     """
     params = {
         "project_id": project_id,

@@ -1,4 +1,4 @@
-"""Opens the places of files: attachments and archives, in folders and buckets."""
+"""Open storage for attachments and archives, in folders and buckets."""
 
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,7 +13,7 @@ from mailqueue.settings.environment import ArchiveSettings
 
 
 class ArchiveStores:
-    """Opens the places of archive files, and of attachments."""
+    """Opens the storage of archive files and of attachments."""
 
     def __init__(
         self, settings: ArchiveSettings, attachments: AttachmentSettings | None = None
@@ -34,10 +34,10 @@ class ArchiveStores:
         return self.at(self._settings.cold) if self._settings.cold else None
 
     def at(self, url: str) -> Store:
-        """Open the store of that address.
+        """Return the storage at a URL.
 
         Raises:
-            ConfigError: it is no address of a store.
+            ConfigError: it is not the URL of a storage.
         """
         return _store_at(url, endpoint=self._settings.s3_endpoint)
 
@@ -53,7 +53,7 @@ def _store_at(url: str, *, endpoint: str | None) -> Store:
 
 
 def attachment_storage(settings: AttachmentSettings) -> AttachmentStorage:
-    """Open the places of attachments that are too large for the database.
+    """Open the storage of attachments that are too large for the database.
 
     Raises:
         ConfigError: one of them cannot be opened from here.

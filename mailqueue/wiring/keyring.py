@@ -8,5 +8,5 @@ from mailqueue.vault.masterkey import master_key_of
 
 
 def keyring_of(settings: Settings) -> Keyring:
-    """Return what makes and opens the tokens of links in mail."""
+    """Return the keyring that creates and opens the tokens of links in mail."""
     return Keyring(partial(master_key_of, settings))

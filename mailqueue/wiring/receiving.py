@@ -9,6 +9,6 @@ from mailqueue.wiring.keyring import keyring_of
 
 
 def inbound_tools(settings: Settings) -> InboundTools:
-    """Return who reads what providers told what it needs from outside."""
+    """Return the dependencies of the inbound worker."""
     fetch = fetcher(NetworkPolicy(allowed_networks=settings.allowed_hosts))
     return InboundTools(providers(fetch), fetch, keyring_of(settings))

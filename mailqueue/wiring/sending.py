@@ -1,4 +1,4 @@
-"""Puts a send worker together, and the ways out of sender accounts."""
+"""Build a send worker, and the transports of sender accounts."""
 
 from datetime import timedelta
 from functools import partial
@@ -34,7 +34,7 @@ from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.keyring import keyring_of
 
 SIGNED_HERE = frozenset({Provider.SMTP, Provider.TRAP})
-"""Others alter what they are given, and sign it themselves."""
+"""Providers whose mail we sign; the others change the message and sign it themselves."""
 
 
 def transport_for(
@@ -44,10 +44,10 @@ def transport_for(
     allowed_hosts: tuple[Network, ...] = (),
     transcript: Transcript | None = None,
 ) -> Transport:
-    """Return the way out of a sender account; what is said by SMTP goes to the transcript.
+    """Return the transport of a sender account; its SMTP dialogue is written to the transcript.
 
     Raises:
-        ConfigError: if the account has no server, or a key of the wrong kind.
+        ConfigError: the account has no server, or a key of the wrong kind.
     """
     policy = NetworkPolicy(account.is_private_ok, allowed_hosts)
     if account.provider.has_api:
@@ -71,7 +71,9 @@ def transport_for(
 
 
 def inline_transport(server: InlineServer, *, allowed_hosts: tuple[Network, ...] = ()) -> Transport:
-    """Return the way to a server named for one mail: as for saved accounts nobody vouched for."""
+    """Return the transport for a server named for one mail, checked as strictly as untrusted
+    accounts.
+    """
     return SmtpTransport(
         SmtpAccount(
             host=server.host,
@@ -118,7 +120,7 @@ def _tokens(
 
 
 def build_send_worker(settings: Settings, *, launch_id: UUID) -> SendWorker:
-    """Put a send worker together."""
+    """Build a send worker."""
     return SendWorker(
         settings.database,
         SendWorkerSettings(in_flight=settings.workers.in_flight, batch=settings.workers.batch),
@@ -134,14 +136,14 @@ def build_send_worker(settings: Settings, *, launch_id: UUID) -> SendWorker:
 
 
 class SenderDirectory:
-    """Looks sender accounts up for the lines of a worker, passwords opened."""
+    """Reads sender accounts for the send worker, with opened passwords."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._keyring = keyring_of(settings)
 
     async def read(self, conn: Conn, account_id: int) -> SendAccount:
-        """Return the account as a line needs it.
+        """Return the account and its transport.
 
         Raises:
             NotFound: there is no such account.

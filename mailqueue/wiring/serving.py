@@ -24,7 +24,7 @@ from mailqueue.wiring.telling import poster_of
 
 
 def build_services(settings: Settings, pool: Pool) -> Services:
-    """Return the endpoints of the API what they need from outside it."""
+    """Return the services that the API's endpoints need."""
 
     def open_way(
         account: SenderAccount, password: Secret | None, transcript: Transcript
@@ -47,7 +47,9 @@ def build_services(settings: Settings, pool: Pool) -> Services:
 
 
 def administrators_of(settings: Settings, pool: Pool) -> Administrators:
-    """Return who knows administrators: by tokens of ours, and of the issuer where one is set."""
+    """Return the authentication of administrators: by tokens, and by an OIDC issuer if one is
+    set.
+    """
     if settings.oidc is None:
         return Administrators(pool, settings.database)
     fetcher = Fetcher(NetworkPolicy(allowed_networks=settings.allowed_hosts))

@@ -10,10 +10,10 @@ from mailqueue.webhooks.worker import WebhookTools
 
 
 def poster_of(settings: Settings) -> HttpPoster:
-    """Return what calls the endpoints of webhooks, through the outbound guard."""
+    """Return the HTTP client that posts to webhooks, through the outbound guard."""
     return HttpPoster(NetworkPolicy(allowed_networks=settings.allowed_hosts))
 
 
 def webhook_tools(settings: Settings) -> WebhookTools:
-    """Return a worker of webhooks what it needs from outside."""
+    """Return the dependencies of the webhook worker."""
     return WebhookTools(poster_of(settings), partial(master_key_of, settings))

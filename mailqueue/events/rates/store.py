@@ -1,4 +1,4 @@
-"""The rates of sender accounts as rows."""
+"""SQL of the bounce and complaint rates of sender accounts."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from mailqueue.senders.model import SenderAccount
 
 
 async def list_rates(conn: Conn, *, project: str | None, account: int | None) -> list[BounceRates]:
-    """List the rates of accounts, by project and name."""
+    """Return the rates of accounts, by project and name."""
     return await many(
         conn, "list_sender_rates", {"project": project, "account": account}, BounceRates
     )
@@ -24,7 +24,7 @@ async def set_thresholds(
     changed: Mapping[str, float],
     by: str,
 ) -> None:
-    """Put all thresholds of an account in force, and write down who did."""
+    """Set all thresholds of an account, with an audit record."""
     await run(conn, "set_sender_thresholds", {"id": account.id, **thresholds})
     params = {
         "project_id": account.project_id,

@@ -1,4 +1,4 @@
-"""How much of what sender accounts send bounces, and from when on that warns or pauses."""
+"""Bounce and complaint rates of sender accounts, and the thresholds that warn and pause."""
 
 from dataclasses import asdict, dataclass
 
@@ -13,7 +13,7 @@ THRESHOLDS = ("bounce_warn", "bounce_pause", "complaint_warn", "complaint_pause"
 
 @dataclass(frozen=True, slots=True)
 class ThresholdsChange:
-    """Thresholds in percent, 0 for never; None keeps what is."""
+    """Thresholds in percent, 0 for never; None keeps the current one."""
 
     bounce_warn: float | None = None
     bounce_pause: float | None = None
@@ -22,7 +22,7 @@ class ThresholdsChange:
 
 
 async def list_rates(conn: Conn, *, project: str | None = None) -> list[BounceRates]:
-    """List the rates of accounts, by project and name."""
+    """Return the rates of accounts, by project and name."""
     return await store.list_rates(conn, project=project, account=None)
 
 
@@ -30,7 +30,7 @@ async def rates_of(conn: Conn, account: SenderAccount) -> BounceRates:
     """Return the rates of an account.
 
     Raises:
-        NotFound: it is gone.
+        NotFound: the account no longer exists.
     """
     for found in await store.list_rates(conn, project=None, account=account.id):
         return found
@@ -40,10 +40,11 @@ async def rates_of(conn: Conn, account: SenderAccount) -> BounceRates:
 async def set_thresholds(
     conn: Conn, account: SenderAccount, *, change: ThresholdsChange, by: str
 ) -> BounceRates:
-    """Change from when on an account is warned of and paused.
+    """Change the thresholds of an account.
 
     Raises:
-        InvalidField: a threshold is no percentage, or it pauses before it warns.
+        InvalidField: a threshold is not a percentage, or the one that pauses is below the one that
+            warns.
     """
     named = {name: value for name, value in asdict(change).items() if value is not None}
     for name, value in named.items():

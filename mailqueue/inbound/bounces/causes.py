@@ -152,7 +152,8 @@ def _by_code(
     known: tuple[Fate, Cause], causes: tuple[Cause, ...], detail: str
 ) -> tuple[Fate, Cause]:
     """Classify by the code, unless it says that the address is dead and the text gives another
-    cause."""
+    cause.
+    """
     if known[1] is Cause.DISABLED and causes[:1] == (Cause.UNKNOWN_USER,):
         return (Fate.HARD, causes[0]) if _SAID_UNKNOWN.search(detail) else known
     if known[0] is not Fate.HARD or not causes or causes[0] in (known[1], Cause.UNKNOWN_USER):

@@ -1,5 +1,6 @@
 """Convert a bounce message into events: proved failures count, all others are stored without
-effect."""
+effect.
+"""
 
 import asyncio
 import hashlib

@@ -58,7 +58,8 @@ def read_bounce(
 
 def _asked(raw: bytes, unnamed: ReportedRecipient) -> tuple[ReportedRecipient, ...]:
     """Return the recipients that the library finds in a bounce, each with the reason found without
-    it."""
+    it.
+    """
     delayed, failed = named_by_library(raw)
     given_up = unnamed.reason
     for_now = replace(given_up, fate=Fate.DELAYED)

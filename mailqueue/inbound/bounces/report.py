@@ -52,7 +52,7 @@ def _outer(root: BouncePart) -> list[BouncePart]:
 
 
 def names_recipients(status: BouncePart) -> bool:
-    """Return whether the part has the fields of a report; a content type alone does not prove it."""
+    """Return whether the part has the fields of a report."""
     return any(_ABOUT_RECIPIENT & group.keys() for group in groups_of(status.text()))
 
 

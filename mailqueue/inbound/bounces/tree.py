@@ -48,7 +48,7 @@ class BouncePart:
         return [value for key, value in self.fields if key.lower() == wanted]
 
     def header(self, name: str) -> str:
-        """Return the first field of that name with encoded words decoded; "" where it is missing."""
+        """Return the first field of that name, encoded words decoded; "" where it is missing."""
         found = self.values(name)
         return words_to_text(found[0]) if found else ""
 

@@ -137,7 +137,8 @@ def failed_recipients(
     root: BouncePart, text: str, returned: ReturnedMail
 ) -> tuple[ReportedRecipient, ...]:
     """Return the failed recipients of a bounce in free text, each with its reason where one is
-    found."""
+    found.
+    """
     before = _before_returned(text)
     is_delay = bool(_DELAY.search(before) or _DELAY.search(root.header("Subject")))
     named = _failed_header(root)
@@ -198,7 +199,7 @@ def _spots_of(text: str, named: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _spots(text: str, root: BouncePart, returned: ReturnedMail) -> list[tuple[str, int]]:
-    """Return the addresses in places where failed addresses stand, and the offset where each ends."""
+    """Return the addresses in places where failed addresses stand, with the offset of each end."""
     lines: list[tuple[str, int]] = []
     at = 0
     for line in text.split("\n")[:MAX_LINES]:

@@ -1,4 +1,4 @@
-"""What can be done with routing rules: add, list, remove, and ask what a mail would take."""
+"""Add, list, remove and test routing rules."""
 
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
@@ -9,7 +9,7 @@ from mailqueue.senders.store import accounts as accounts_store
 
 
 async def add(conn: Conn, project: str, *, new: NewRoute, by: str | None = None) -> Route:
-    """Have mail that names no account and fits take the accounts of the rule, in order.
+    """Add a rule: matching mail that names no account is sent by the rule's accounts, in order.
 
     Raises:
         InvalidField: a field at fault, with the value.
@@ -22,7 +22,7 @@ async def add(conn: Conn, project: str, *, new: NewRoute, by: str | None = None)
 
 
 async def remove(conn: Conn, project: str, *, rule_id: int, by: str | None = None) -> None:
-    """Take a rule away; its queued mail takes the accounts of mail without a rule.
+    """Remove a rule; its queued mail is sent by the accounts of mail without a rule.
 
     Raises:
         NotFound: there is no such project, or no such rule in it.
@@ -33,7 +33,7 @@ async def remove(conn: Conn, project: str, *, rule_id: int, by: str | None = Non
 
 
 async def list_all(conn: Conn, *, project: str | None = None) -> list[Route]:
-    """List rules in the order they are looked at; None for those of every project.
+    """Return rules in the order they are matched; None: those of every project.
 
     Raises:
         NotFound: there is no such project.
@@ -46,10 +46,10 @@ async def list_all(conn: Conn, *, project: str | None = None) -> list[Route]:
 async def candidates(
     conn: Conn, project: str, *, recipient: str, category: str, tags: list[str]
 ) -> list[Candidate]:
-    """Return which accounts such a mail would take that names none, in order.
+    """Return the accounts that would send such a mail if it names none, in order.
 
     Raises:
-        InvalidField: the recipient is no address.
+        InvalidField: the recipient is not an address.
         NotFound: there is no such project.
     """
     try:

@@ -1,4 +1,4 @@
-"""What a routing rule is. Values only."""
+"""Values of routing rules."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class NewRoute:
-    """A rule somebody asks for; what is None fits all mail. The database says what is wrong.
+    """A requested rule; a field that is None matches all mail. The database validates it.
 
     `domain` is a recipient domain such as `example.com`, or `*.example.com` for its subdomains.
     """
@@ -21,7 +21,7 @@ class NewRoute:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A rule as it stands in the database."""
+    """A stored routing rule."""
 
     project: str
     rule_id: int
@@ -36,7 +36,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An account a mail would take, by a rule or (None) by none, and what stands in its way."""
+    """An account that could send a mail, by a rule or, with None, by none, and what prevents it."""
 
     rule_id: int | None
     sender: str

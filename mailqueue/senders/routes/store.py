@@ -1,4 +1,4 @@
-"""Routing rules as rows."""
+"""SQL of routing rules."""
 
 from dataclasses import asdict
 
@@ -31,20 +31,20 @@ async def add_route(conn: Conn, project: str, *, new: NewRoute, by: str | None) 
 
 
 async def remove_route(conn: Conn, project: str, *, rule_id: int, by: str | None) -> bool:
-    """Take a rule away; return whether there was one."""
+    """Remove a rule; return whether it existed."""
     return await value(
         conn, "remove_route", {"project": project, "rule_id": rule_id, "by": by}, bool
     )
 
 
 async def list_routes(conn: Conn, project: str | None) -> list[Route]:
-    """List the rules of a project, or of all, in the order they are looked at."""
+    """Return the rules of a project, or of all, in the order they are matched."""
     return await many(conn, "list_routes", {"project": project}, Route)
 
 
 async def test_route(
     conn: Conn, project: str, *, recipient: str, category: str, tags: list[str]
 ) -> list[Candidate]:
-    """List the accounts such a mail would take, in order."""
+    """Return the accounts that would send such a mail, in order."""
     asked = {"project": project, "recipient": recipient, "category": category, "tags": tags}
     return await many(conn, "test_route", asked, Candidate)

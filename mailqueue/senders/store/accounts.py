@@ -1,4 +1,4 @@
-"""Sender accounts as rows; the only file here that runs SQL."""
+"""SQL of sender accounts."""
 
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -26,14 +26,14 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
 
 
 async def next_id(conn: Conn) -> int:
-    """Take an id for a new account."""
+    """Return an id for a new account."""
     return await value(conn, "next_sender_id", None, int)
 
 
 async def add(
     conn: Conn, new: NewSender, *, account_id: int, project_id: UUID, sealed: bytes | None
 ) -> None:
-    """Make the account's row.
+    """Insert the account.
 
     Raises:
         Conflict: the project has an account of that name.
@@ -66,34 +66,34 @@ async def add(
 
 
 async def find(conn: Conn, project: str, *, name: str) -> SenderAccount | None:
-    """Find one account of a project by its name."""
+    """Return an account of a project by its name."""
     return await maybe(conn, "find_sender", {"project": project, "name": name}, SenderAccount)
 
 
 async def find_by_id(conn: Conn, account_id: int) -> SenderAccount | None:
-    """Find one account by its id."""
+    """Return an account by its id."""
     return await maybe(conn, "find_sender_by_id", {"id": account_id}, SenderAccount)
 
 
 async def list_all(conn: Conn, project: str | None) -> list[SenderAccount]:
-    """List a project's accounts in the order they are tried; None lists every project's."""
+    """Return a project's accounts by priority; None: every project's."""
     return await many(conn, "list_senders", {"project": project}, SenderAccount)
 
 
 async def list_headroom(conn: Conn, account_ids: list[int]) -> list[Headroom]:
-    """List what each of the accounts may still send today."""
+    """Return the headroom of each account."""
     return await many(conn, "list_headroom", {"account_ids": account_ids}, Headroom)
 
 
 async def list_health(
     conn: Conn, project: str | None, *, name: str | None = None
 ) -> list[SenderHealth]:
-    """List how the accounts of a project fare, or of all, or one of them."""
+    """Return the health of the accounts of a project, of all projects, or of one account."""
     return await many(conn, "list_health", {"project": project, "name": name}, SenderHealth)
 
 
 async def lock(conn: Conn, account_id: int) -> None:
-    """Hold an account until the caller commits."""
+    """Lock an account's row until the transaction ends."""
     await maybe(conn, "lock_sender", {"id": account_id}, int)
 
 
@@ -105,10 +105,10 @@ async def set_status(
     reason: str | None = None,
     until: datetime | timedelta | None = None,
 ) -> None:
-    """Let an account send, or keep it from sending: until an instant, for a while, or for good.
+    """Resume an account, or pause it until a time, for an interval or without end.
 
     Raises:
-        InvalidField: the instant is more than ten years ahead.
+        InvalidField: the time is more than ten years ahead.
     """
     params = {
         "id": account_id,
@@ -124,12 +124,12 @@ async def set_status(
 
 
 async def set_limits(conn: Conn, account_id: int, *, limits: Limits) -> None:
-    """Put all limits of an account in force."""
+    """Set all limits of an account."""
     await run(conn, "set_sender_limits", _columns(limits) | {"id": account_id})
 
 
 async def set_fallback(conn: Conn, account_id: int, *, is_fallback: bool) -> None:
-    """Have an account used only while no account before it may send, or like any other."""
+    """Make an account a fallback, used only while no other account may send, or a regular one."""
     await run(conn, "set_sender_fallback", {"id": account_id, "is_fallback": is_fallback})
 
 
@@ -139,12 +139,12 @@ async def is_time_zone(conn: Conn, name: str) -> bool:
 
 
 async def read_project_from(conn: Conn, project_id: UUID) -> ProjectFrom:
-    """Read a project's default From."""
+    """Return a project's default From."""
     return await one(conn, "read_project_from", {"project_id": project_id}, ProjectFrom)
 
 
 async def keep_trap(conn: Conn, *, host: str, port: int) -> None:
-    """Have every project know the trap at that address."""
+    """Create or update the trap account of every project with that address."""
     await run(conn, "keep_trap_accounts", {"host": host, "port": port})
 
 
@@ -154,5 +154,5 @@ async def pause_trap(conn: Conn) -> None:
 
 
 def _columns(limits: Limits) -> dict[str, object]:
-    # A tuple would be taken for a row.
+    # psycopg would send a tuple as a row.
     return asdict(limits) | {"warm_up": None if limits.warm_up is None else list(limits.warm_up)}

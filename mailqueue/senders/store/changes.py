@@ -1,4 +1,4 @@
-"""Changes of sender accounts as rows."""
+"""SQL of changes to sender accounts."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from mailqueue.senders.model import NewSender, SenderAccount
 
 
 async def write(conn: Conn, account_id: int, new: NewSender, *, sealed: bytes | None) -> None:
-    """Put what an account is in force, its limits aside."""
+    """Update an account, except its limits."""
     params = {
         "id": account_id,
         "email": new.email,
@@ -34,13 +34,13 @@ async def write(conn: Conn, account_id: int, new: NewSender, *, sealed: bytes | 
 
 
 async def prefer(conn: Conn, account: SenderAccount) -> bool:
-    """Have an account be the first that is tried; return whether it can be."""
+    """Make an account the first choice; return whether that is possible."""
     params = {"project_id": account.project_id, "id": account.id}
     return await value(conn, "prefer_sender", params, bool)
 
 
 async def remove(conn: Conn, account: SenderAccount, *, by: str) -> bool:
-    """Delete an account; return whether it was there.
+    """Delete an account; return whether it existed.
 
     Raises:
         Conflict: it is in use.
@@ -61,10 +61,10 @@ async def route(
     domains: Sequence[str] | None,
     by: str,
 ) -> None:
-    """Have mail of these categories to these domains take the account.
+    """Route mail of these categories to these domains to the account.
 
     Raises:
-        InvalidField: a category or domain is none, in the database's words.
+        InvalidField: a category or domain is invalid, in the database's words.
     """
     params = {
         "project_id": account.project_id,
@@ -85,7 +85,7 @@ async def route(
 async def note(
     conn: Conn, account: SenderAccount, *, by: str, action: str, **detail: object
 ) -> None:
-    """Write down who changed what."""
+    """Write a change to the audit log."""
     params = {
         "project_id": account.project_id,
         "by": by,

@@ -1,4 +1,4 @@
-"""Exports whole lists of suppressions, page by page, in a form that can be imported again."""
+"""Export all suppressions of a project, page by page, in a form that can be imported again."""
 
 import csv
 import io
@@ -20,11 +20,11 @@ COLUMNS = ("email", "reason", "category", "detail", "created_at", "expires_at", 
 _PAGE = 2_000
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
-"""Lends a connection for one page: who reads slowly holds none meanwhile."""
+"""Lends a connection for one page, so that a slow reader holds none in between."""
 
 
 class Format(StrEnum):
-    """How a list is written."""
+    """Format of an exported list."""
 
     CSV = "csv"
     JSON = "json"
@@ -38,10 +38,10 @@ async def export(
     reason: SuppressionReason | None = None,
     category: str | None = None,
 ) -> AsyncIterator[bytes]:
-    """Yield the list in pieces, the newest first; what is added meanwhile is not in it.
+    """Yield the list in pieces, newest first; suppressions added meanwhile are not included.
 
     Raises:
-        NotFound: there is no such project; before the first piece.
+        NotFound: there is no such project; raised before the first piece.
     """
     before: int | None = None
     wanted = None if category is None else category_of(category)
@@ -76,7 +76,7 @@ def _written(page: Sequence[SuppressionRow], form: Format, *, is_first: bool) ->
 
 
 def shown(one: SuppressionRow) -> dict[str, object]:
-    """Return a suppression by the names of its columns."""
+    """Return a suppression as a mapping by column name."""
     return {
         "email": one.address,
         "reason": one.reason,

@@ -1,4 +1,4 @@
-"""Keeps a spreadsheet from taking what stands in a cell for a formula, and undoes it. Pure.
+"""Escape cells that a spreadsheet would execute as a formula, and undo it. Pure.
 
 https://owasp.org/www-community/attacks/CSV_Injection
 """
@@ -8,10 +8,10 @@ _MARK = "'"
 
 
 def harmless(cell: str) -> str:
-    """Return a cell as spreadsheets read it as text: a mark before what they would reckon."""
+    """Return a cell with a quote before it where a spreadsheet would take it for a formula."""
     return _MARK + cell if cell.startswith((*_FORMULA, _MARK)) else cell
 
 
 def plain(cell: str) -> str:
-    """Take the mark off again."""
+    """Return a cell without that quote."""
     return cell[1:] if cell[:1] == _MARK and cell[1:].startswith((*_FORMULA, _MARK)) else cell

@@ -1,4 +1,4 @@
-"""Takes whole lists of addresses in: 100,000 lines in one commit, as often as one likes."""
+"""Import lists of addresses: 100,000 lines in one commit; an import can be repeated."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -18,7 +18,7 @@ from mailqueue.suppression.model import (
 
 LINES_PER_COMMIT = 100_000
 MAX_ERRORS = 1_000
-"""So many bad lines are kept to be told; all are counted."""
+"""Most bad lines that are kept for the report; all are counted."""
 
 
 async def import_list(
@@ -33,14 +33,14 @@ async def import_list(
     tell: Callable[[BadLine], None] | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> None:
-    """Suppress every good line of a list, counted in `tally` once it is committed.
+    """Suppress every valid line of a list, counted in `tally` once it is committed.
 
-    `tell` hears of each bad line, `advance` how many good ones were committed together. Lines that
-    name no reason have `otherwise`. With `is_trial` all is counted and nothing stays.
+    `tell` is called with each bad line, `advance` with the number of lines of each commit. Lines
+    without a reason get `otherwise`. With `is_trial` everything is counted and rolled back.
 
     Raises:
         NotFound: there is no such project.
-        InvalidField: field `file`; it is no list. What was committed before stays.
+        InvalidField: field `file`; it is not a list. What was committed before stays.
     """
     project_id = await project_of(conn, project)
 

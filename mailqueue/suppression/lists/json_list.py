@@ -1,4 +1,4 @@
-"""Reads JSON element by element, of an array or of lines, without holding it all. Pure."""
+"""Parse a JSON array, or JSON lines, element by element, without holding all of it. Pure."""
 
 import json
 from collections.abc import Iterator
@@ -7,15 +7,15 @@ from typing import TextIO
 from mailqueue.core.errors import InvalidField
 
 MAX_ELEMENT_CHARACTERS = 64 * 1024
-"""Of one element."""
+"""Longest element, in characters."""
 _SPACE = " \t\r\n"
 
 
 def elements(start: str, text: TextIO) -> Iterator[tuple[int, object]]:
-    """Yield the elements with their numbers from 1; `start` has been read of the text already.
+    """Yield the elements with their numbers from 1; `start` is the part of the text already read.
 
     Raises:
-        InvalidField: field `file`; it stops being JSON, or one element is too long.
+        InvalidField: field `file`; it is not valid JSON, or one element is too long.
     """
     source = _Source(start, text)
     is_array = source.next() == "["
@@ -38,14 +38,14 @@ def elements(start: str, text: TextIO) -> Iterator[tuple[int, object]]:
 
 
 class _Source:
-    """The text and how far it has been read."""
+    """A text stream with a buffer and a position."""
 
     def __init__(self, start: str, text: TextIO) -> None:
         self._buffer, self._at, self._text = start, 0, text
         self._decoder = json.JSONDecoder()
 
     def next(self) -> str:
-        """Return the next character that is no white space; "" at the end."""
+        """Return the next character that is not white space; "" at the end."""
         while True:
             while self._at < len(self._buffer) and self._buffer[self._at] in _SPACE:
                 self._at += 1
@@ -58,7 +58,7 @@ class _Source:
         self._at += 1
 
     def element(self, number: int) -> object:
-        """Read one element, of as much of the text as it takes."""
+        """Parse one element, reading as much of the text as it needs."""
         self.next()
         while True:
             try:
@@ -73,7 +73,7 @@ class _Source:
             return element
 
     def _fill(self) -> bool:
-        """Read on; return whether there was more."""
+        """Read more of the text; return whether there was more."""
         more = self._text.read(MAX_ELEMENT_CHARACTERS)
         self._buffer, self._at = self._buffer[self._at :] + more, 0
         return bool(more)

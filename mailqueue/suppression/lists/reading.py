@@ -1,4 +1,4 @@
-"""Reads lists of addresses, CSV or JSON: which lines are suppressions, what is wrong. Pure."""
+"""Parse lists of addresses in CSV or JSON into valid and bad lines. Pure."""
 
 import csv
 import io
@@ -16,21 +16,21 @@ ADDRESS_NAMES = ("email", "address", "email_address", "recipient_email", "recipi
 _OTHERS = ("reason", "category", "detail", "expires_at")
 
 Record = tuple[int, Mapping[str, object] | str]
-"""Where it stands, and its values by name or what is wrong with it."""
+"""Number of a line, and its values by column name or the reason why it is invalid."""
 
 
 def read_lines(
     file: BinaryIO, *, otherwise: SuppressionReason | None = None
 ) -> Iterator[ListLine | BadLine]:
-    """Yield what a list holds in its order; a faulty line does not hide those after it.
+    """Yield the lines of a list in order; an invalid line does not stop the reading.
 
-    It is JSON where it begins like an array or an object, else CSV. `otherwise` is the reason of
-    lines that name none.
+    A list that begins like an array or object is JSON, any other is CSV. Lines without a reason get
+    `otherwise`.
 
     Raises:
         InvalidField: field `file`; it is neither, or no column is named for the address.
     """
-    # What is no UTF-8 is carried on, to be told of its own line.
+    # Bytes that are not UTF-8 are kept, to be reported with their line.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
     try:
         start, above = _leading(text)
@@ -43,7 +43,9 @@ def read_lines(
 
 
 def _leading(text: io.TextIOWrapper) -> tuple[str, int]:
-    """Return the first line with something on it, no white space before, and how many are above."""
+    """Return the first line that is not blank, without leading white space, and the number of lines
+    above.
+    """
     above = 0
     while line := text.readline():
         if stripped := line.lstrip():
@@ -104,7 +106,9 @@ def _chained(start: str, text: io.TextIOWrapper) -> Iterator[str]:
 
 
 def _header(row: list[str]) -> tuple[list[str], bool]:
-    """Return the names of the columns, and whether this row is none of names but an address."""
+    """Return the column names, and whether the row is data: it holds an address instead of
+    names.
+    """
     names = [name.strip().lower().replace(" ", "_") for name in row]
     if len(row) == 1 and "@" in row[0]:
         return ["email"], True

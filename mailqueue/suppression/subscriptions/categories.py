@@ -1,4 +1,4 @@
-"""The categories a project shows in its preference centre: which there are, and how they read."""
+"""The categories that a project shows in its preference centre."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _MAX_CHARACTERS = {"name": 100, "description": 300}
 
 
 async def list_(conn: Conn, project: str) -> list[CategoryRow]:
-    """List them in the order people see them.
+    """Return the categories in display order.
 
     Raises:
         NotFound: there is no such project.
@@ -25,10 +25,10 @@ async def list_(conn: Conn, project: str) -> list[CategoryRow]:
 
 
 async def get(conn: Conn, project: str, *, slug: str) -> CategoryRow:
-    """Return one.
+    """Return one category.
 
     Raises:
-        NotFound: there is none of that slug.
+        NotFound: there is no category with this slug.
     """
     found = await store.list_categories(conn, await project_of(conn, project), slug=slug)
     if not found:
@@ -39,11 +39,11 @@ async def get(conn: Conn, project: str, *, slug: str) -> CategoryRow:
 async def add(
     conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
 ) -> CategoryRow:
-    """Add one: name, and what is known of description, translations, is_required and place.
+    """Add a category with the given fields: name, description, translations, is_required, place.
 
     Raises:
-        Conflict: there is one of that slug.
-        InvalidField: a field cannot be that.
+        Conflict: a category with this slug exists.
+        InvalidField: a field is invalid.
     """
     project_id = await project_of(conn, project)
     checked = _checked(given)
@@ -56,11 +56,11 @@ async def add(
 async def change(
     conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
 ) -> CategoryRow:
-    """Change what is given of one.
+    """Change the given fields of a category.
 
     Raises:
-        NotFound: there is none of that slug.
-        InvalidField: a field cannot be that.
+        NotFound: there is no category with this slug.
+        InvalidField: a field is invalid.
     """
     project_id = await project_of(conn, project)
     if not await store.list_categories(conn, project_id, slug=slug):
@@ -73,20 +73,20 @@ async def change(
 
 
 async def remove(conn: Conn, project: str, *, slug: str, by: str) -> None:
-    """Show one no more; who unsubscribed from it stays unsubscribed.
+    """Remove a category from the preference centre; recipients who unsubscribed stay unsubscribed.
 
     Raises:
-        NotFound: there is none of that slug.
+        NotFound: there is no category with this slug.
     """
     if not await store.remove_category(conn, await project_of(conn, project), slug, by=by):
         raise NotFound("category", slug[:100])
 
 
 def translations_of(given: object) -> dict[str, dict[str, str]]:
-    """Read names and descriptions by language. Pure.
+    """Return names and descriptions by language. Pure.
 
     Raises:
-        InvalidField: it is not {"de": {"name": …, "description": …}}.
+        InvalidField: the value is not {"de": {"name": …, "description": …}}.
     """
     if not isinstance(given, Mapping) or len(given) > MAX_LANGUAGES:
         raise InvalidField("translations", f"an object of up to {MAX_LANGUAGES} languages")

@@ -1,4 +1,4 @@
-"""The subscriptions of one recipient: shown, and changed with the suppressions they make."""
+"""Read and change the subscriptions of one recipient, with the suppressions they create."""
 
 from collections.abc import Sequence
 
@@ -16,16 +16,18 @@ from mailqueue.suppression.subscriptions.model import (
 )
 
 _OWN_REASONS = frozenset({"", "unsubscribed", "paused"})
-"""Reasons that are the recipient's own doing; "": the category is not suppressed."""
+"""Reasons that the recipient chose; "" means that the category is not suppressed."""
 _TRANSACTIONAL = frozenset({"transactional", "system"})
-"""Categories that nobody can unsubscribe from."""
+"""Categories that recipients cannot unsubscribe from."""
 
 
 reader_of = store.find_reader
 
 
 async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
-    """Return the state of each category a recipient can choose, marketing and the mail's too."""
+    """Return the state of each category a recipient can choose, with marketing and the mail's
+    own.
+    """
     rows = await store.list_subscriptions(
         conn, reader.project_id, reader.address, more=[EVERYTHING, MARKETING, reader.category]
     )
@@ -42,9 +44,10 @@ async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
 async def unsubscribe(
     conn: Conn, reader: Reader, *, from_all: bool = False, said: ChoiceOrigin
 ) -> bool:
-    """Unsubscribe a recipient from the mail's category, or from all; return whether that is new.
+    """Unsubscribe a recipient from the mail's category, or from all; return whether that changed
+    anything.
 
-    Nobody can unsubscribe from transactional mail: a link in it unsubscribes from marketing.
+    Recipients cannot unsubscribe from transactional mail: a link in it unsubscribes from marketing.
     """
     found = await subscriptions_of(conn, reader)
     offered = {one.slug: one for one in found.categories}
@@ -60,7 +63,7 @@ async def unsubscribe(
 
 
 async def subscribe_again(conn: Conn, reader: Reader, *, said: ChoiceOrigin) -> bool:
-    """Undo `unsubscribe`, whichever categories it was from; return whether that is new."""
+    """Undo `unsubscribe`, for whichever categories; return whether that changed anything."""
     found = await subscriptions_of(conn, reader)
     choices = [Choice(EVERYTHING, SubscriptionState.ON)] if found.has_left_all else []
     choices += [
@@ -81,7 +84,7 @@ def _is_offered(
 ) -> bool:
     """Return whether a category that the project has not defined is shown.
 
-    The mail's own is; marketing is when it is suppressed, or when there is no other to choose.
+    The mail's own category is; marketing is where it is suppressed or there is no other to choose.
     """
     if row.slug == reader.category:
         return True

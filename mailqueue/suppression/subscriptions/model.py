@@ -1,4 +1,4 @@
-"""Categories that people subscribe to, and their choices. Values only."""
+"""Values: categories of mail, and the choices of recipients."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class SubscriptionState(StrEnum):
 class ChoiceSource(StrEnum):
     """Where a choice was made."""
 
-    ONE_CLICK = "one-click"  # RFC 8058: a button of their mail program
+    ONE_CLICK = "one-click"  # RFC 8058: the unsubscribe button of a mail program
     PAGE = "page"
     CENTRE = "preference centre"
     OPERATOR = "operator"
@@ -30,7 +30,7 @@ class ChoiceSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CategoryRow:
-    """A kind of mail, as its project words it; `translations` by language, then field."""
+    """A category of mail; `translations` by language, then field."""
 
     slug: str
     name: str
@@ -44,23 +44,23 @@ class CategoryRow:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The recipient whose link was followed, and how the pages of the project look."""
+    """The recipient whose link was opened, and the design of the project's pages."""
 
     email_id: UUID
     project_id: UUID
-    project: str  # as it calls itself
+    project: str  # display name of the project
     brand_color: str | None
     address: str
-    category: str  # of the mail
+    category: str  # category of the mail
     campaign_id: str | None
-    language: str | None  # of the mail
+    language: str | None  # language of the mail
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What holds for somebody in one category; `name` is empty where it is none of the project's.
+    """State of one category for a recipient; `name` is empty where the project has not defined it.
 
-    `stopped` is True where it is none of their doing.
+    `stopped` is true where it was suppressed for a reason the recipient did not choose.
     """
 
     slug: str
@@ -69,18 +69,18 @@ class Subscription:
     translations: Mapping[str, Mapping[str, str]]
     is_required: bool
     state: SubscriptionState
-    until: datetime | None  # where it is paused
+    until: datetime | None  # end of the pause, if it is paused
     stopped: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """What holds for somebody in all categories; `has_left_all`: they unsubscribed from all."""
+    """State of all categories for a recipient; `has_left_all`: unsubscribed from all."""
 
     reader: Reader
     categories: tuple[Subscription, ...]
     has_left_all: bool
-    is_stopped: bool  # for a reason that is none of theirs, such as a bounce
+    is_stopped: bool  # suppressed for a reason the recipient did not choose, such as a bounce
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Categories, and the choices of recipients, as rows."""
+"""SQL of categories and of recipients' choices."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ from mailqueue.suppression.subscriptions.model import CategoryRow, Choice, Choic
 
 
 class ReaderRow(NamedTuple):
-    """The recipient of a mail, and the project it is from."""
+    """The recipient of a mail, and its project."""
 
     project_id: UUID
     project: str
@@ -27,7 +27,7 @@ class ReaderRow(NamedTuple):
 
 
 class SubscriptionRow(NamedTuple):
-    """A category, and why mail of it does not go to somebody ("": it does)."""
+    """A category, and the reason why its mail is not sent to a recipient ("": it is sent)."""
 
     slug: str
     name: str
@@ -47,7 +47,9 @@ class Changed(NamedTuple):
 
 
 async def find_reader(conn: Conn, email_id: UUID, *, recipient: int) -> Reader | None:
-    """Return the recipient at that position of a mail; None once the mail is gone, or erased."""
+    """Return the recipient at a position of a mail; None if the mail is gone or the recipient
+    erased.
+    """
     params = {"email_id": email_id, "recipient": recipient}
     found = await maybe(conn, "find_reader", params, ReaderRow)
     return None if found is None else Reader(email_id, *found)
@@ -56,13 +58,13 @@ async def find_reader(conn: Conn, email_id: UUID, *, recipient: int) -> Reader |
 async def list_subscriptions(
     conn: Conn, project_id: UUID, address: str, *, more: Sequence[str]
 ) -> list[SubscriptionRow]:
-    """List what holds in every category of the project, and in these."""
+    """Return the state of every category of the project, and of those in `more`."""
     params = {"project_id": project_id, "address": address, "more": list(more)}
     return await many(conn, "list_subscriptions", params, SubscriptionRow)
 
 
 async def find_stop_of_all(conn: Conn, project_id: UUID, address: str) -> str | None:
-    """Return why no mail at all goes to an address; None where some does."""
+    """Return the reason why no mail at all is sent to an address; None where some is."""
     params = {"project_id": project_id, "address": address}
     return await maybe(conn, "find_stop_of_all", params, str)
 
@@ -74,10 +76,10 @@ async def change(
     *,
     said: ChoiceOrigin,
 ) -> bool:
-    """Apply the choices together, for every spelling of the address; return whether any is new.
+    """Apply all choices, for every spelling of the address; return whether anything changed.
 
     Raises:
-        InvalidField: nobody can unsubscribe from one of these categories.
+        InvalidField: recipients cannot unsubscribe from one of these categories.
     """
     if not choices:
         return False
@@ -108,7 +110,7 @@ async def change(
 async def list_categories(
     conn: Conn, project_id: UUID, *, slug: str | None = None
 ) -> list[CategoryRow]:
-    """List the categories of a project in their order, or the one of that slug."""
+    """Return the categories of a project in their order, or the one with the slug."""
     return await many(
         conn, "list_categories", {"project_id": project_id, "slug": slug}, CategoryRow
     )
@@ -123,10 +125,10 @@ async def put_category(
     must_be_new: bool,
     by: str,
 ) -> CategoryRow | None:
-    """Add a category or change one; None where it must be new and is not.
+    """Add or change a category; return None where it must be new and exists.
 
     Raises:
-        InvalidField: a field cannot be that.
+        InvalidField: a field is invalid.
     """
     params = {
         "project_id": project_id,
@@ -143,7 +145,7 @@ async def put_category(
 
 
 async def remove_category(conn: Conn, project_id: UUID, slug: str, *, by: str) -> bool:
-    """Show a category no more; False where there is none."""
+    """Remove a category; return False where there is none."""
     params = {"project_id": project_id, "slug": slug, "by": by}
     return await value(conn, "remove_category", params, bool)
 
