@@ -43,9 +43,7 @@ def read(kind: Any, document: Any) -> Any:
     if kind is datetime:
         return datetime.fromisoformat(document)
     if isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(document, str):
-        return (
-            kind(document) if document in {*kind} else document
-        )  # a newer server may send other words
+        return kind(document) if document in {*kind} else document  # a newer server's word
     if isinstance(kind, type) and not isinstance(document, kind):
         raise TypeError(f"{kind.__name__} wanted, got {type(document).__name__}")
     return document

@@ -1,1 +1,1 @@
-"""What keeps the database well for years: months, retention, archive, statistics."""
+"""Maintenance of the database: monthly partitions, retention, archive, statistics."""

@@ -1,4 +1,4 @@
-"""Attachments in folders and buckets: brought there, forgotten with their mail, deleted."""
+"""Attachments in folders and buckets: move large ones there, delete those past retention."""
 
 import hashlib
 import re
@@ -14,17 +14,17 @@ from mailqueue.maintenance.store.files import LargeFile
 from mailqueue.ports.filestore import Store
 
 MOVED = "moved"
-"""What is counted under this name is not deleted."""
+"""Files counted under this name are not deleted."""
 YOUNG = timedelta(days=1)
-"""A younger file may belong to mail that is being accepted now."""
+"""Age below which a file may belong to mail that is being accepted."""
 _OURS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9a-f]{64}-[0-9a-f]{12}")
 
 
 async def sweep(desk: Desk, *, needs: list[str]) -> dict[str, int]:
-    """Bring large files out of the database, forget what is kept no longer, delete the rest.
+    """Move large files out of the database and delete files past retention; return the counts.
 
-    Says how many of each; what cannot be done now is added to `needs`. A file of another database
-    is never deleted: only folders of projects of this one are looked at.
+    What fails is added to `needs`. Files of another database are never deleted: only folders of
+    projects of this database are listed.
     """
     counts = {"attachments": await files_store.sweep(desk.conn), "files": 0, MOVED: 0}
     shelf = desk.stores.shelf
@@ -40,7 +40,7 @@ async def sweep(desk: Desk, *, needs: list[str]) -> dict[str, int]:
 
 
 async def _large(conn: Conn, shelf: AttachmentStorage) -> AsyncIterator[LargeFile]:
-    """Yield files that were handed in by SQL, which can write no files."""
+    """Yield large files in the database: SQL stores files there."""
     after: LargeFile | None = None
     while shelf.places and (
         some := await files_store.list_large(conn, shelf.over_bytes, after=after)
@@ -77,7 +77,7 @@ async def _delete_unnamed(conn: Conn, store: Store) -> int:
 
 
 def _forget_drafts(store: Store) -> None:
-    """Delete drafts of processes that were killed."""
+    """Delete drafts of killed processes."""
     if store.drafts is None:
         return
     before = (datetime.now(UTC) - YOUNG).timestamp()

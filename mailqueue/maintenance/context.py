@@ -1,4 +1,4 @@
-"""What a task works with."""
+"""The context of maintenance tasks."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -12,25 +12,25 @@ from mailqueue.ports.filestore import Store
 
 
 class Stores(Protocol):
-    """Where archive files and attachments go, and where they are."""
+    """The stores of archive files and attachments."""
 
     @property
     def warm(self) -> Store | None:
-        """Return the place of new files; None where none is set."""
+        """Return the store of new files; None where none is set."""
         ...
 
     @property
     def cold(self) -> Store | None:
-        """Return the place of old files."""
+        """Return the store of old files."""
         ...
 
     @property
     def shelf(self) -> AttachmentStorage:
-        """Return the places of attachments that are not in the database."""
+        """Return the storage of attachments outside of the database."""
         ...
 
     def at(self, url: str) -> Store:
-        """Open the store of that address.
+        """Return the store at a URL.
 
         Raises:
             ConfigError: it cannot be opened from here.
@@ -40,8 +40,7 @@ class Stores(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Three connections as the schema's owner: one acts, one reads what is on its way out, one
-    renews leases."""
+    """Three connections as the schema's owner: for statements, for streaming rows, for leases."""
 
     conn: Conn
     reader: Conn
@@ -53,10 +52,10 @@ class Desk:
     held: dict[Task, Lease] = field(default_factory=dict)
 
     async def insist(self, task: Task) -> None:
-        """Keep the lease of a task from changing hands until the transaction ends.
+        """Lock the lease of a task until the transaction ends.
 
         Raises:
-            LeaseLost: another process may be at it by now.
+            LeaseLost: another process may hold it now.
         """
         if task in self.held:
             await leases.insist(self.conn, self.held[task])

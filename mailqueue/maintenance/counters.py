@@ -1,15 +1,17 @@
-"""The task `counters`: days that are over, and accepted mail that no worker came by to count."""
+"""The task `counters`: close the counts of past days, and count accepted mail if no worker did."""
 
 from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Report
 from mailqueue.maintenance.store import tasks as tasks_store
 
 _MAX_GATHERS = 10_000
-"""A bound: each takes up to 5,000 signals, and mail may come faster than one can count."""
+"""Most batches in one run, of up to 5,000 signals each: mail may arrive faster than it is
+counted.
+"""
 
 
 async def run(desk: Desk) -> Report:
-    """Count and roll over; workers do both too, whenever they come by."""
+    """Gather signals and close past days; workers also do both."""
     counts = {"signals": await _gather(desk), "days": await tasks_store.roll_days_over(desk.conn)}
     said = f"{counts['days']} counters set to a new day, {counts['signals']} signals gathered"
     return Report(said, counts)

@@ -1,4 +1,4 @@
-"""The task `keys`: revokes API keys whose time is over, names those whose time ends soon."""
+"""The task `keys`: revoke expired API keys, and report those that expire soon."""
 
 from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Report
@@ -8,7 +8,7 @@ SOON_DAYS = 14
 
 
 async def run(desk: Desk) -> Report:
-    """Revoke keys that expired. They had stopped working by themselves: this puts it on record."""
+    """Revoke expired keys. They were refused before: revoking writes the audit event."""
     over = await tasks_store.expire_api_keys(desk.conn, by=desk.operator)
     soon = await tasks_store.expiring_keys(desk.conn, days=SOON_DAYS)
     said = f"{len(over)} keys expired"

@@ -1,4 +1,4 @@
-"""What maintenance speaks of: tasks and their reports, kinds of records, archive files."""
+"""Values: tasks and their reports, kinds of records, archive files."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from mailqueue.core.errors import MailqueueError
 from mailqueue.core.retained import RETAINED
 
 Advance = Callable[[int], None]
-"""Hears of progress: so many records more."""
+"""Called with the number of records done since the last call."""
 
 
 class Task(StrEnum):
-    """What there is to do, in the order in which it is done."""
+    """Maintenance tasks, in the order they run."""
 
     PARTITIONS = "partitions"
     COUNTERS = "counters"
@@ -28,7 +28,7 @@ class Task(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one run of a task did, in a line, and what only a person can do."""
+    """Result of one run of a task in a line, and the steps that need an operator."""
 
     summary: str
     counts: dict[str, int] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A task's report under its name; `is_busy`: another process was at it, we did nothing."""
+    """A task and its report; `is_busy`: skipped, because another process runs it."""
 
     task: Task
     report: Report
@@ -49,7 +49,7 @@ class Finished:
 
 
 class Kind(StrEnum):
-    """Records that leave by project and month."""
+    """Kinds of records that are archived by project and month."""
 
     HISTORY = "email_history"
     LOGS = "send_logs"
@@ -59,25 +59,27 @@ class Kind(StrEnum):
     ATTACHMENTS = "attachments"
 
 
-# Mails first: contents leave when no mail uses them any more.
+# Mails first: contents are archived when no mail uses them.
 TABLE_BY_KIND = {Kind(one.kind): one.table for one in RETAINED if one.is_archived}
 TIME_BY_TABLE = {one.table: one.time_column for one in RETAINED if one.is_archived}
 
 
 class State(StrEnum):
-    """How far a file of the archive is."""
+    """State of an archive file."""
 
-    WRITING = "writing"  # the table has everything, the file may be anything
+    WRITING = "writing"  # the rows are in the table, the file may be incomplete
     WRITTEN = "written"  # the file is complete
-    VERIFIED = "verified"  # read back: its records may leave the table
-    ARCHIVED = "archived"  # they have left
-    RESTORED = "restored"  # they are back, until keep_until
+    VERIFIED = "verified"  # read back: its rows may be deleted
+    ARCHIVED = "archived"  # its rows are deleted
+    RESTORED = "restored"  # its rows are in the table again, until keep_until
     PURGED = "purged"  # the file is deleted
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A project whose records of a month are old enough to leave; `is_deleted`: without archive."""
+    """A project whose records of a month are old enough to be archived; `is_deleted`: deleted
+    instead.
+    """
 
     project_id: UUID
     is_deleted: bool
@@ -85,7 +87,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A table of one month."""
+    """A monthly partition."""
 
     parent: str
     name: str
@@ -95,7 +97,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """One file of the archive, as the manifest has it."""
+    """An archive file, as the manifest has it."""
 
     id: int
     project_id: UUID
@@ -124,7 +126,7 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFile:
-    """One file of the archive, as people look at it."""
+    """An archive file, as shown to operators."""
 
     id: int
     project: str | None
@@ -149,7 +151,7 @@ class ArchiveFile:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A file that was replaced or purged and is still to be deleted."""
+    """A replaced or purged file that is still to be deleted."""
 
     id: int
     store: str
@@ -158,7 +160,9 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long one kind of record of a project is kept, in days; None: for good, or never cold."""
+    """Retention of one kind of record of a project, in days; None: forever, or never moved to
+    cold.
+    """
 
     project: str
     kind: str
@@ -170,7 +174,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """The fewest days any project's records of a kind stay hot."""
+    """The shortest time that records of a kind stay in their table, over all projects, in days."""
 
     kind: str
     days: int
@@ -178,7 +182,7 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What one batch of a sweep did; `last` None: there was nothing left to look at."""
+    """Result of one batch of a sweep; `last` None: there was nothing left."""
 
     last: UUID | None
     swept: int
@@ -219,11 +223,11 @@ class VacuumNeed:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Something of a project that has a name."""
+    """A name and its project."""
 
     project: str
     name: str
 
 
 class ArchiveBroken(MailqueueError):
-    """A file of the archive is not what the manifest says; the message names it and the fix."""
+    """An archive file differs from the manifest; the message names the file and the fix."""

@@ -1,4 +1,4 @@
-"""Where a month begins and ends. Pure. Months are those of UTC, as partitions are."""
+"""Bounds of months in UTC, as partitions use them. Pure."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -13,13 +13,13 @@ class Span:
 
 
 def span_of(month: date) -> Span:
-    """Return the time of the month a day is in."""
+    """Return the month that contains a day."""
     first = month.replace(day=1)
     return Span(_midnight(first), _midnight(next_month(first)))
 
 
 def next_month(day: date) -> date:
-    """Return the first day of the month after."""
+    """Return the first day of the next month."""
     return date(day.year + day.month // 12, day.month % 12 + 1, 1)
 
 

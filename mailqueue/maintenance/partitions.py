@@ -1,4 +1,4 @@
-"""Months made ahead, and months retired that nothing is left of; inserts go on meanwhile."""
+"""Create monthly partitions ahead of time, and drop empty old ones while inserts continue."""
 
 import asyncio
 from datetime import date
@@ -12,13 +12,13 @@ from mailqueue.maintenance.store import tasks as tasks_store
 
 TOO_FEW_DAYS = 7
 KEPT_MONTHS = 2
-"""This month and the last are never retired, empty or not: mail may still come."""
+"""The current and the previous month are never dropped: rows may still be inserted."""
 PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 1.0
 
 
 async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
-    """Make months ahead, retire empty ones."""
+    """Create the partitions of coming months; drop old empty ones."""
     conn = desk.conn
     made = await tasks_store.ensure_months_ahead(conn, MONTHS_AHEAD)
     needs = await _too_few(conn)
@@ -28,7 +28,7 @@ async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
         await tasks_store.partitions(conn), today=await tasks_store.today(conn)
     ):
         if any(name.startswith(f"{partition.parent}_") for name in stuck):
-            continue  # whoever reads one month of a table may read them all
+            continue  # a transaction that reads one partition may read them all
         if not await tasks_store.is_empty(conn, partition):
             if partition.state == "detached":
                 await tasks_store.make_partitions_of(conn, partition.month)
@@ -43,7 +43,7 @@ async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
 
 
 async def finish_detaching(conn: Conn, *, patience: float = PATIENCE_SECONDS) -> list[str]:
-    """End what an interrupted run began; return the names of those that somebody still reads."""
+    """Finish an interrupted detach; return the partitions that are still being read."""
     return [
         each.name
         for each in await tasks_store.partitions(conn)
@@ -52,7 +52,7 @@ async def finish_detaching(conn: Conn, *, patience: float = PATIENCE_SECONDS) ->
 
 
 def _retirable(partitions: list[Partition], *, today: date) -> list[Partition]:
-    """Return what is old enough to be retired. Pure."""
+    """Return the partitions old enough to be dropped. Pure."""
     months = today.year * 12 + today.month - KEPT_MONTHS
     return [
         each
@@ -62,7 +62,7 @@ def _retirable(partitions: list[Partition], *, today: date) -> list[Partition]:
 
 
 async def _detached(conn: Conn, partition: Partition, *, patience: float) -> bool:
-    """Detach a month, as soon as nobody reads it any more; False where somebody does for long."""
+    """Detach a partition once no transaction reads it; return False if one does for too long."""
     for _ in range(max(1, round(patience / _PAUSE_SECONDS))):
         match (await tasks_store.partition_named(conn, partition.name)).state:
             case "detached":
@@ -79,7 +79,7 @@ async def _detached(conn: Conn, partition: Partition, *, patience: float) -> boo
 
 
 async def _dropped(conn: Conn, partition: Partition) -> bool:
-    """Drop a detached month; with rows that came at the last moment it is taken back."""
+    """Drop a detached partition; attach it again if rows arrived at the last moment."""
     if not await tasks_store.is_empty(conn, partition):
         await tasks_store.make_partitions_of(conn, partition.month)
         return False

@@ -1,4 +1,4 @@
-"""The task `retention`: deletes what is kept no longer and has no archive."""
+"""The task `retention`: delete records past their retention that are not archived."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -18,14 +18,14 @@ from mailqueue.maintenance.store import records as records_store
 from mailqueue.maintenance.store import tasks as tasks_store
 
 SWEPT = tuple(one.kind for one in RETAINED if one.leaves is Leaves.SWEPT)
-"""Kinds of records that are deleted in batches by the time in a column."""
+"""Kinds of records that are deleted in batches, by a time column."""
 
 _PAGES = 2000
-"""Pages of a table that one transaction looks at."""
+"""Pages of a table searched in one transaction."""
 
 
 async def run(desk: Desk) -> Report:
-    """Delete in batches; each is a transaction of its own."""
+    """Delete in batches, each in a transaction of its own."""
     counts = {"records": 0}
     async for each in leaving(desk.conn):
         if each.due.is_deleted:
@@ -82,7 +82,7 @@ async def _delete(desk: Desk, each: Leaving) -> int:
 
 
 async def _idempotency_keys(desk: Desk) -> int:
-    """Forget old keys, page by page: they have no index by age."""
+    """Delete old idempotency keys, page by page: they have no index by age."""
     pages, count = await tasks_store.count_pages(desk.conn, "idempotency_keys"), 0
     for first in range(0, pages, _PAGES):
         count += await tasks_store.sweep_idempotency_keys(
@@ -99,7 +99,7 @@ async def _in_batches(desk: Desk, sweep: Callable[[Conn], Awaitable[int]]) -> in
 
 
 async def _webhooks(desk: Desk) -> int:
-    """Forget old deliveries from the front, then what they told."""
+    """Delete old deliveries, oldest first, then their events."""
     after, count = None, 0
     while True:
         found = await tasks_store.sweep_webhooks(desk.conn, after=after)

@@ -1,4 +1,4 @@
-"""The tasks `analyze` and `vacuum`: what the planner knows, and what lets tables grow."""
+"""The tasks `analyze` and `vacuum`: planner statistics, and advice on dead rows."""
 
 from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Report, VacuumNeed
@@ -6,13 +6,15 @@ from mailqueue.maintenance.store import tasks as tasks_store
 
 MANY_DEAD = 100_000
 OLD_AGE = 1_000_000_000
-"""Transaction numbers run out at two thousand million; autovacuum acts at two hundred."""
+"""Transaction ID age that is reported; PostgreSQL stops at 2,000 million, autovacuum acts at 200
+million.
+"""
 HOLD_SECONDS = 1800.0
-"""A transaction open for so long keeps dead rows everywhere."""
+"""Age of a transaction that is reported, in seconds: it keeps dead rows everywhere."""
 
 
 async def analyze(desk: Desk) -> Report:
-    """Bring the statistics of changed tables up to date; partitioned ones have nobody else to."""
+    """Analyze changed tables; autovacuum does not analyze partitioned ones."""
     tables = await tasks_store.changed_tables(desk.conn)
     done = [name for name in tables if await tasks_store.analyze(desk.conn, name)]
     left = len(tables) - len(done)
@@ -21,7 +23,7 @@ async def analyze(desk: Desk) -> Report:
 
 
 async def advise(desk: Desk, *, hold_seconds: float = HOLD_SECONDS) -> Report:
-    """Return what keeps dead rows, and which tables need a hand. Nothing is vacuumed here."""
+    """Report what keeps dead rows, and the tables that need a vacuum. Nothing is vacuumed here."""
     found = await tasks_store.vacuum_needs(desk.conn, dead=MANY_DEAD, age=OLD_AGE)
     holders = await tasks_store.horizon_holders(desk.conn, seconds=hold_seconds)
     needs = [f"dead rows cannot be removed: {holder}" for holder in holders]
@@ -31,7 +33,7 @@ async def advise(desk: Desk, *, hold_seconds: float = HOLD_SECONDS) -> Report:
 
 
 def _advice(need: VacuumNeed) -> str:
-    """Return what a person should do about a table. Pure."""
+    """Return the advice for a table. Pure."""
     if need.age > OLD_AGE:
         return (
             f"{need.name}: its oldest transaction number is {need.age} back, and autovacuum does "

@@ -1,4 +1,4 @@
-"""Runs tasks one after the other, each under a lease that one process has at a time."""
+"""Run tasks one after the other, each under a lease that one process holds at a time."""
 
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -50,7 +50,9 @@ PURPOSE_BY_TASK: Mapping[Task, str] = MappingProxyType(
 async def run(
     desk: Desk, tasks: Sequence[Task], *, tell: Callable[[Finished], None]
 ) -> list[Finished]:
-    """Run tasks in order; `tell` hears of each as it ends. A failure does not stop the next."""
+    """Run tasks in order; `tell` is called with each result. A failure does not stop the next
+    task.
+    """
     done = []
     for task in tasks:
         done.append(await _run_one(desk, task))
@@ -72,11 +74,11 @@ async def _run_one(desk: Desk, task: Task) -> Finished:
 
 @asynccontextmanager
 async def locked(desk: Desk, task: Task) -> AsyncIterator[None]:
-    """Keep a task from running anywhere while the block does.
+    """Hold the lease of a task during the block.
 
     Raises:
-        Conflict: it runs just now.
-        Unavailable: its lease could not be renewed; the block was stopped.
+        Conflict: another process runs it.
+        Unavailable: its lease could not be renewed; the block was cancelled.
     """
     lease = await _taken(desk, task)
     if isinstance(lease, Holder):
@@ -106,11 +108,11 @@ async def _held(desk: Desk, task: Task, lease: Lease) -> AsyncIterator[None]:
 async def desk_of(
     database: DatabaseSettings, stores: Stores, *, operator: str, advance: Advance
 ) -> AsyncIterator[Desk]:
-    """Open what tasks work with, as the schema's owner.
+    """Open the context of tasks, as the schema's owner.
 
     Raises:
-        ConfigError: a pooler stands in between, or the schema is not what this code needs.
-        Unavailable: PostgreSQL is away, or this user may not act as the owner.
+        ConfigError: the connection goes through a pooler, or the schema has another version.
+        Unavailable: PostgreSQL is unavailable, or this user may not act as the owner.
     """
     if not database.has_sessions:
         raise ConfigError(

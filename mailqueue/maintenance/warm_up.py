@@ -1,4 +1,4 @@
-"""The task `warm-up`: ends ramps that are finished, and points at those that go badly.
+"""The task `warm-up`: end finished warm-ups, and report those with many bounces.
 
 Stages advance by themselves, with each day on which mail was sent.
 """
@@ -9,11 +9,11 @@ from mailqueue.maintenance.store import tasks as tasks_store
 
 FEWEST_SENT = 50
 WORST_SHARE = 0.05
-"""A new sender of whose mail more than a twentieth bounces is about to ruin its name."""
+"""Share of bounced mail above which a warm-up is reported."""
 
 
 async def run(desk: Desk) -> Report:
-    """End finished ramps."""
+    """End finished warm-ups."""
     ended = await tasks_store.end_warm_ups(desk.conn, by=desk.operator)
     ramps = await tasks_store.warm_ups(desk.conn)
     counts = {"warming_up": len(ramps), "ended": len(ended)}
@@ -23,7 +23,7 @@ async def run(desk: Desk) -> Report:
 
 
 def goes_badly(ramp: WarmUp) -> bool:
-    """Return whether too much of today's mail came back. Pure."""
+    """Return whether too much of today's mail bounced. Pure."""
     return ramp.daily_sent >= FEWEST_SENT and ramp.daily_bounces > WORST_SHARE * ramp.daily_sent
 
 

@@ -1,4 +1,4 @@
-"""Measures how fast this database accepts mail, and says in words what bounds the sending."""
+"""Measure the accept and send rates of this installation, and report what limits them."""
 
 import asyncio
 import time
@@ -18,13 +18,13 @@ from mailqueue.operations.store import bench as bench_store
 PINGS, SINGLES, BATCH = 50, 100, 1000
 BODY_BYTES = 5_000
 ENOUGH_CPU = 0.8
-"""A worker this busy is its own limit."""
+"""CPU share from which a worker is limited by its CPU."""
 MUCH_WAITING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The project a measurement has to itself."""
+    """The project of one measurement."""
 
     name: str
     project: UUID
@@ -33,16 +33,16 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Accepting:
-    """What handing mail in takes."""
+    """Measured rates of accepting mail."""
 
     round_trip_ms: float
-    single_ms: float  # one mail, one commit
+    single_ms: float  # time for one mail in a commit of its own
     batch_per_second: float
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What one worker process did; `cpu_share` is how busy it was."""
+    """Measured rate of one worker process; `cpu_share` is its CPU use, 0 to 1."""
 
     mails: int
     per_second: float
@@ -52,10 +52,10 @@ class Sending:
 
 @asynccontextmanager
 async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Trial]:
-    """Have a project for as long as the block lasts; afterwards nothing of it is left.
+    """Create a project for the block and erase all its rows afterwards.
 
     Raises:
-        Conflict: mail is queued or workers are running, and nobody said that this is meant.
+        Conflict: mail is queued or workers are running, and `is_forced` is false.
     """
     found = await bench_store.obstacles(conn)
     if not is_forced and (found.emails or found.workers):
@@ -76,7 +76,7 @@ async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Tria
 
 
 async def accept(conn: Conn, trial: Trial, *, count: int) -> Accepting:
-    """Hand in `count` mails in batches, and some one by one before."""
+    """Queue `count` mails in batches, after some single ones; return the rates."""
     round_trip = await _typical(PINGS, lambda _: bench_store.ping(conn))
     single = await _typical(SINGLES, lambda n: _one(conn, trial, n))
     started = time.perf_counter()
@@ -88,7 +88,7 @@ async def accept(conn: Conn, trial: Trial, *, count: int) -> Accepting:
 
 
 async def sent(conn: Conn, trial: Trial, *, count: int, is_over: asyncio.Event) -> Sending:
-    """Let the mails go and wait until all are sent, or until the worker has ended."""
+    """Start sending and wait until all mails are sent or the worker has ended; return the rate."""
     cpu, began_at = time.process_time(), await bench_store.instant(conn)
     started = time.perf_counter()
     await bench_store.resume_sender(conn, trial.account)
@@ -102,7 +102,7 @@ async def sent(conn: Conn, trial: Trial, *, count: int, is_over: asyncio.Event) 
 
 
 def words(accepting: Accepting, sending: Sending) -> list[str]:
-    """Return what bounds the rates, the most important first. Pure."""
+    """Return the limiting factors, the most important first. Pure."""
     commit_ms = accepting.single_ms - accepting.round_trip_ms
     said: list[str] = []
     if sending.cpu_share >= ENOUGH_CPU:

@@ -1,4 +1,4 @@
-"""Whether every accepted mail is accounted for."""
+"""Check that every accepted mail is accounted for."""
 
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.model import BookLine
@@ -7,12 +7,12 @@ from mailqueue.operations.store import overview as overview_store
 
 
 async def read(conn: Conn) -> list[BookLine]:
-    """Read the books: a line for each project and day of acceptance."""
+    """Return the books: a line for each project and day of acceptance."""
     return await overview_store.books(conn)
 
 
 async def check(conn: Conn) -> list[BookLine]:
-    """Read the books, and keep for view health what does not add up, where this login may."""
+    """Return the books, and store differences for view health, where this login may."""
     lines = await read(conn)
     if await health_store.may_tell(conn):
         await health_store.note_books(conn, faults(lines))
@@ -20,7 +20,7 @@ async def check(conn: Conn) -> list[BookLine]:
 
 
 def faults(lines: list[BookLine]) -> list[str]:
-    """Return in a sentence each what does not add up. Pure."""
+    """Return a sentence for each difference. Pure."""
     return [_sentence(line) for line in lines if line.difference]
 
 

@@ -1,4 +1,4 @@
-"""One operation on all mail that matches, in batches that hold no lock for long."""
+"""One operation on all matching mail, in batches with short locks."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -9,18 +9,18 @@ from mailqueue.operations.model import Done, Order
 from mailqueue.operations.store import actions as actions_store
 
 BATCH = 1000
-"""Mails one transaction takes."""
+"""Mails in one transaction."""
 MAX_WALKS = 5
-"""Rows that workers hold at the moment are passed over; a later walk finds them."""
+"""Most passes over the mail: rows locked by workers are skipped, and found by a later pass."""
 
 Advance = Callable[[int], None]
 
 
 async def count(conn: Conn, order: Order) -> int:
-    """Count the mails it would be done to.
+    """Return the number of matching mails.
 
     Raises:
-        InvalidField: the part of the order that cannot be meant.
+        InvalidField: a part of the order is invalid.
     """
     return await actions_store.count_matching(
         conn, order.verb, where=order.where, argument=order.argument
@@ -28,18 +28,20 @@ async def count(conn: Conn, order: Order) -> int:
 
 
 async def carry_out(conn: Conn, order: Order, *, by: str, advance: Advance) -> Done:
-    """Do it, each batch in its own transaction; `advance` hears of each batch's size."""
+    """Carry out an order, each batch in its own transaction; `advance` is called with each batch's
+    size.
+    """
     operation = await actions_store.begin(
         conn, order.verb, where=order.where, argument=order.argument, by=by
     )
     reach("operation.begun")
-    # Resent mail still matches: a second walk would send it twice.
+    # Resent mail still matches: a second pass would send it twice.
     walks = 1 if order.verb == "resend" else MAX_WALKS
     return Done(operation, await go_on(conn, operation, walks=walks, advance=advance))
 
 
 async def go_on(conn: Conn, operation: int, *, walks: int, advance: Advance) -> int:
-    """Walk over what matches until a walk finds nothing more; return the number of mails."""
+    """Repeat passes over the matching mail until one finds nothing; return the number of mails."""
     total = 0
     for _ in range(walks):
         done = await _walk(conn, operation, advance)

@@ -1,4 +1,6 @@
-"""Single mails: explain, cancel, hold, release, requeue, resend, move, resolve, with an audit."""
+"""Operations on single mails, with an audit: explain, cancel, hold, release, requeue, resend,
+resolve.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ Act = Callable[[UUID, list[UUID]], Awaitable[list[Handled]]]
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """Whose hand it is and which mails it is laid on; a trial takes everything back."""
+    """The actor, reason and mails of one operation; a trial is rolled back."""
 
     ids: Sequence[UUID]
     by: str
@@ -27,7 +29,7 @@ class Hand:
 
 @dataclass(frozen=True, slots=True)
 class _Deed:
-    """What the audit says was done."""
+    """The record of an operation in the audit."""
 
     action: str
     act: Act
@@ -35,7 +37,7 @@ class _Deed:
 
 
 async def explain(conn: Conn, email_id: UUID) -> Explained:
-    """Return why a mail stands where it stands, with what was tried.
+    """Return the state of a mail and its reason, its attempts and events.
 
     Raises:
         NotFound: there is no such mail.
@@ -53,7 +55,7 @@ async def explain(conn: Conn, email_id: UUID) -> Explained:
 
 
 async def cancel(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
-    """Cancel unfinished mails; one line for each id, in order, saying what was done."""
+    """Cancel unfinished mails; return a line for each id, in order."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.cancel(conn, project, ids=ids, reason=reason)
@@ -62,7 +64,7 @@ async def cancel(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
 
 
 async def hold(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
-    """Keep pending mails until they are released."""
+    """Hold pending mails until they are released."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.hold(conn, project, ids=ids, reason=reason)
@@ -71,7 +73,7 @@ async def hold(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
 
 
 async def release(conn: Conn, hand: Hand) -> list[Handled]:
-    """Put held mails back into their lanes."""
+    """Return held mails to their lanes."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.release(conn, project, ids=ids)
@@ -80,7 +82,7 @@ async def release(conn: Conn, hand: Hand) -> list[Handled]:
 
 
 async def requeue(conn: Conn, hand: Hand) -> list[Handled]:
-    """Queue finished mails that were not sent again, under the same ids."""
+    """Queue finished mails that were not sent again, with the same ids."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.requeue(conn, project, ids=ids)
@@ -89,7 +91,7 @@ async def requeue(conn: Conn, hand: Hand) -> list[Handled]:
 
 
 async def resend(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
-    """Queue sent mails once more, each as a new mail whose id the line gives."""
+    """Queue sent mails again, each as a new mail whose id the line has."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.resend(conn, project, ids=ids, reason=reason)
@@ -98,7 +100,7 @@ async def resend(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
 
 
 async def reprioritise(conn: Conn, hand: Hand, *, priority: str) -> list[Handled]:
-    """Move unfinished mails to the lanes of another priority, by its word."""
+    """Move unfinished mails to the lanes of another priority."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         place = PRIORITIES.index(priority)
@@ -108,7 +110,7 @@ async def reprioritise(conn: Conn, hand: Hand, *, priority: str) -> list[Handled
 
 
 async def resolve(conn: Conn, hand: Hand, *, was_sent: bool, note: str | None) -> list[Handled]:
-    """Decide about mails that are held because nobody knows whether they were sent."""
+    """Resolve mails that are held because it is not known whether they were sent."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.resolve(
@@ -120,7 +122,9 @@ async def resolve(conn: Conn, hand: Hand, *, was_sent: bool, note: str | None) -
 
 
 async def _handle(conn: Conn, hand: Hand, deed: _Deed) -> list[Handled]:
-    """Do it in one transaction; what is not done is told as `unchanged: <status>`."""
+    """Run an operation in one transaction; an unchanged mail is reported as `unchanged:
+    <status>`.
+    """
     wanted = list(dict.fromkeys(hand.ids))
     async with conn.transaction(force_rollback=hand.is_trial):
         found = await actions_store.places(conn, wanted)

@@ -1,4 +1,4 @@
-"""What an operator sees: the queue, one mail, the books, and what a check found. Values only."""
+"""Values for operators: the queue, single mails, the books, findings of checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ PRIORITIES = ("critical", "high", "normal", "low")
 
 @dataclass(frozen=True, slots=True)
 class LaneDepth:
-    """Unfinished mail of one lane, how fast it goes and what holds it up."""
+    """Unfinished mail of one lane, its throughput and what blocks it."""
 
     project: str
     priority: int  # 0 critical to 3 low
@@ -26,13 +26,13 @@ class LaneDepth:
     oldest_wait: timedelta | None
     sent_per_minute: float  # over the last five minutes
     blocked_reason: str | None
-    blocked_by: str | None  # a pause in words, where the reason is one
+    blocked_by: str | None  # with the text of the pause, if that is the reason
     blocked_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class SenderToday:
-    """What one sender account did today and may still do; recipients are counted."""
+    """What a sender account sent today and may still send, in recipients."""
 
     project: str
     sender: str
@@ -51,7 +51,7 @@ class SenderToday:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSeen:
-    """One worker process as its heartbeat tells."""
+    """A worker process and its last heartbeat."""
 
     id: int
     kind: str
@@ -66,18 +66,18 @@ class WorkerSeen:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything `mailqueue status` shows."""
+    """The data of `mailqueue status`."""
 
     lanes: list[LaneDepth]
     senders: list[SenderToday]
     workers: list[WorkerSeen]
     totals: dict[str, int]  # by status word
-    estimated: list[str]  # status words whose total is what statistics know, not a count
+    estimated: list[str]  # status words whose total is estimated from statistics
 
 
 @dataclass(frozen=True, slots=True)
 class EmailRow:
-    """One mail without its bodies."""
+    """A mail without its bodies."""
 
     id: UUID
     project: str
@@ -107,7 +107,7 @@ class EmailRow:
 
 @dataclass(frozen=True, slots=True)
 class LoggedAttempt:
-    """One try to hand a mail over and what the server said."""
+    """An attempt to send a mail, and the server's reply."""
 
     attempt: int
     sent_at: datetime
@@ -122,7 +122,7 @@ class LoggedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that came back about a mail: who told of what, in which words or by which link."""
+    """An event of a mail, with its source, its text or the link."""
 
     occurred_at: datetime
     type: str
@@ -135,7 +135,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One mail, why it stands where it stands, what was tried and what came back."""
+    """A mail with the reason for its state, its attempts and events."""
 
     email: EmailRow
     why: str
@@ -146,7 +146,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class BookLine:
-    """What was accepted on a day (UTC) and what became of it."""
+    """Mail accepted on a day (UTC), and its states now."""
 
     project: str
     day: date
@@ -163,14 +163,14 @@ class BookLine:
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """What a command did to one mail."""
+    """Result of a command on one mail."""
 
     id: UUID
     result: str
 
 
 class State(StrEnum):
-    """How a check came out: a warning needs attention if it stays, an alarm needs a person now."""
+    """Result of a check: a warning needs attention if it stays, an alarm needs action now."""
 
     OK = "ok"
     WARNING = "warning"
@@ -179,7 +179,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found."""
+    """Finding of one check."""
 
     check: str
     is_ok: bool
@@ -190,7 +190,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An operation on all mail that matches: the verb, the filter, and what the verb needs."""
+    """An operation on all matching mail: the verb, the filter, and the verb's argument."""
 
     verb: str  # hold, release, cancel, requeue, resend, reprioritise
     where: Mapping[str, str]  # as SQL's filters take it
@@ -199,7 +199,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an operation did; its row in audit_events says the same."""
+    """Result of an operation; its row in audit_events has the same."""
 
     operation: int
     emails: int
@@ -207,12 +207,12 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """What is paused: a project, a sender account, a campaign or a recipient domain."""
+    """A pause of a project, sender account, campaign or recipient domain."""
 
     project: str
     kind: str
     name: str
     reason: str | None
-    until: datetime | None  # None: until somebody resumes it
+    until: datetime | None  # None: until it is resumed
     actor: str | None
     since: datetime | None

@@ -1,4 +1,4 @@
-"""What waits, what runs and what was sent, read at one moment."""
+"""Overview of the queue, read in one snapshot."""
 
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.model import Overview
@@ -17,7 +17,7 @@ STATUSES = (
 
 
 async def look(conn: Conn) -> Overview:
-    """Return the state of the queue; every status word has a total, 0 included."""
+    """Return the state of the queue; every status has a total, 0 included."""
     found = await overview_store.totals(conn)
     counted = {each.status: each.emails for each in found}
     return Overview(

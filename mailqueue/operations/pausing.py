@@ -1,4 +1,4 @@
-"""Lets the mail of a project, sender account, campaign or recipient domain wait, and go again."""
+"""Pause and resume the mail of a project, sender account, campaign or recipient domain."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One thing that is paused or resumed; a project is its own name."""
+    """An object that is paused or resumed; a project has its own name."""
 
     kind: Kind
     project: str
@@ -39,10 +39,10 @@ async def pause(
     by: str,
     advance: Callable[[int], None],
 ) -> Done:
-    """Pause it from now on and set its queued mail aside; `until` None: until it is resumed.
+    """Pause an object and move its queued mail aside; `until` None: until it is resumed.
 
     Raises:
-        InvalidField: what cannot be meant.
+        InvalidField: a field is invalid.
     """
     operation = await actions_store.pause(
         conn,
@@ -54,8 +54,8 @@ async def pause(
         by=by,
     )
     if target.kind in (Kind.PROJECT, Kind.SENDER):
-        return Done(operation, 0)  # their lanes are blocked; no mail moves
-    # One walk: what a worker holds now is stopped when it is about to be handed over.
+        return Done(operation, 0)  # its lanes are blocked; no mail is moved
+    # One pass: mail that a worker holds is stopped by the mark.
     return Done(operation, await bulk.go_on(conn, operation, walks=1, advance=advance))
 
 
@@ -73,5 +73,5 @@ async def resume(conn: Conn, target: Target, *, by: str) -> None:
 
 
 async def list_all(conn: Conn, *, project: str | None) -> list[Pause]:
-    """List what is paused now; None lists every project's."""
+    """Return the current pauses; None: those of every project."""
     return await actions_store.pauses(conn, project)

@@ -1,4 +1,4 @@
-"""After a restore from backup: hold what may have been sent since, before any worker starts."""
+"""After a restore from backup: hold mail that may have been sent since, before workers start."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -13,10 +13,10 @@ BATCH = 1000
 
 
 async def count(conn: Conn, since: datetime) -> int:
-    """Count what would be held.
+    """Return the number of mails that would be held.
 
     Raises:
-        InvalidField: the moment is not past.
+        InvalidField: `since` is not in the past.
         Conflict: a worker runs.
     """
     async with conn.transaction(force_rollback=True):
@@ -27,10 +27,10 @@ async def count(conn: Conn, since: datetime) -> int:
 
 
 async def hold(conn: Conn, since: datetime, *, by: str, advance: Callable[[int], None]) -> Done:
-    """Hold it, each batch in its own transaction.
+    """Hold the mails, each batch in its own transaction.
 
     Raises:
-        InvalidField: the moment is not past.
+        InvalidField: `since` is not in the past.
         Conflict: a worker runs; batches before it started are held.
     """
     operation: int | None = None

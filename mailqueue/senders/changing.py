@@ -133,7 +133,7 @@ async def route(
 ) -> None:
     """Route mail of these categories to these domains to the account.
 
-    None stands for any; with both None the account's rule is removed.
+    None stands for any; with both None the account is removed from the project's rules.
 
     Raises:
         InvalidField: a category or domain is invalid.

@@ -220,9 +220,7 @@ class Identity:
     sender: Mailbox
     reply_to: Mailbox | None = None
     bounce_address: Address | None = None  # None: to the From address
-    bounce_domain: str | None = (
-        None  # a domain whose mail is delivered here: return paths are signed
-    )
+    bounce_domain: str | None = None  # its mail is delivered here: return paths are signed
 
 
 @dataclass(frozen=True, slots=True)

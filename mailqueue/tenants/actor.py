@@ -9,7 +9,7 @@ from mailqueue.tenants.keys import store
 
 @asynccontextmanager
 async def acting(conn: Conn, *, by: str) -> AsyncIterator[None]:
-    """Have one transaction in which the audit names `by`."""
+    """Begin a transaction whose audit events name `by` as the actor."""
     async with conn.transaction():
         await store.set_actor(conn, by)
         yield

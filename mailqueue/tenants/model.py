@@ -1,4 +1,4 @@
-"""Projects and the keys of their HTTP API. Values only."""
+"""Values: projects and API keys."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -10,7 +10,7 @@ from mailqueue.core.secret import Secret
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A tenant, and what holds for all its mail; what is None is not said."""
+    """A project (tenant) and its settings; None means not set."""
 
     id: UUID
     name: str
@@ -18,33 +18,33 @@ class Project:
     description: str | None
     status: str  # active, paused, suspended, deleted
     status_reason: str | None
-    status_until: datetime | None  # of a pause; None: until somebody ends it
+    status_until: datetime | None  # end of a pause; None: until it is resumed
     suspended_at: datetime | None
     deleted_at: datetime | None
     from_email: str | None
     from_name: str | None
     reply_to: str | None
     bounce_address: str | None
-    bounce_domain: str | None  # its mail comes here: return paths are signed
+    bounce_domain: str | None  # mail to this domain is delivered here: return paths are signed
     allowed_from: list[str] | None  # addresses, domains and *.domains; None: any
     attachment_types: list[str]
-    attachment_bytes: int  # of all files of a mail
-    daily_limit: int | None  # recipients a day of its time zone
+    attachment_bytes: int  # total size of the attachments of a mail
+    daily_limit: int | None  # recipients per day in its time zone
     rate_per_second: float | None  # recipients
-    burst: int  # how far the rate may be ahead of itself
-    weight: int  # turns beside other projects; 100 is usual
-    soft_bounce_limit: int  # so many soft bounces of an address suppress it; 0: never
-    soft_bounce_days: int  # within so many days
+    burst: int  # recipients that may be sent at once, beyond the rate
+    weight: int  # share compared with other projects; 100 is the default
+    soft_bounce_limit: int  # number of soft bounces that suppress an address; 0: never
+    soft_bounce_days: int  # in which they are counted
     time_zone: str
     postal_address: str | None
-    delivery: str | None  # resend or hold, of mail that says none; None: as its category
-    resend_elsewhere: bool  # mail of unknown fate may go by another account the second time
-    requests_per_second: int | None  # of all its keys together; None: only each key is bounded
-    track_opens: bool  # of mail that does not say
+    delivery: str | None  # resend or hold, if the mail names neither; None: as its category
+    resend_elsewhere: bool  # mail in doubt may be sent again by another account
+    requests_per_second: int | None  # of all its keys together; None: only each key is limited
+    track_opens: bool  # default for mail that does not set it
     track_clicks: bool
-    tracking_domain: str | None  # links in its mail begin with it; None: with the public URL
-    tracking_checked_at: datetime | None  # last found to lead here; None: links do not use it yet
-    brand_color: str | None  # of its pages for people, #rrggbb; None: ours
+    tracking_domain: str | None  # host of the links in its mail; None: the public URL
+    tracking_checked_at: datetime | None  # last time DNS led here; None: links do not use it yet
+    brand_color: str | None  # of its public pages, #rrggbb; None: the default
     created_at: datetime
     updated_at: datetime
 
@@ -53,16 +53,16 @@ class Project:
 class ProjectToday:
     """What a project sent today and may still send; limits count recipients, the queue mails."""
 
-    day: date  # of its time zone
+    day: date  # in its time zone
     daily_limit: int | None
     sent: int
-    reserved: int  # claimed, and not settled yet
+    reserved: int  # claimed and not settled yet
     headroom: int | None  # None: no limit
     rate_per_second: float | None
     bounces: int
     errors: int
     blocked_reason: str | None
-    blocked_until: datetime | None  # None: open, or until somebody acts
+    blocked_until: datetime | None  # None: not blocked, or without end
     next_day_at: datetime
     pending: int
     assigned: int
@@ -71,7 +71,7 @@ class ProjectToday:
 
 @dataclass(frozen=True, slots=True)
 class ProjectDay:
-    """What became of a project's mail on one day of UTC; `accepted` by day of acceptance."""
+    """Results of a project's mail on one day (UTC); `accepted` counts by day of acceptance."""
 
     day: date
     accepted: int
@@ -91,25 +91,25 @@ class ProjectDay:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it may be shown: everything but the key."""
+    """An API key without its secret."""
 
     id: UUID
     name: str
     hint: str
     is_test: bool
     scopes: list[str]
-    requests_per_second: int | None  # None: as the installation says for every key
+    requests_per_second: int | None  # None: the default of the installation
     created_at: datetime
     created_by: str
     expires_at: datetime | None
-    rotated_at: datetime | None  # another took its name; it ends at expires_at
+    rotated_at: datetime | None  # replaced by a new key; it is valid until expires_at
     revoked_at: datetime | None
     revoked_reason: str | None
     last_used_at: datetime | None
-    last_used_from: str | None  # the address of the client
+    last_used_from: str | None  # IP address of the client
 
     def status(self, now: datetime) -> str:
-        """Return in a word whether it is in force."""
+        """Return the status of the key: active, rotated, expired or revoked."""
         if self.revoked_at is not None:
             return "revoked"
         if self.expires_at is not None and self.expires_at <= now:
@@ -119,14 +119,14 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """A new key; `key` is shown once and cannot be found again."""
+    """A new key; `key` is shown once and not stored."""
 
     key: Secret
     record: ApiKey
 
 
 class Scope(StrEnum):
-    """What a key may be allowed to do."""
+    """Permissions of an API key."""
 
     EMAIL_SEND = "email:send"
     EMAIL_READ = "email:read"
@@ -144,9 +144,9 @@ EVERY_SCOPE = frozenset(Scope)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a valid key speaks for; `trap_sender` is where mail of a test key goes.
+    """The caller that a valid key authenticates; mail of a test key is sent to `trap_sender`.
 
-    `name` is the key's own. Both rates are of requests; None: as many as it likes.
+    `name` is the key's name. Both rates are in requests per second; None: not limited.
     """
 
     id: UUID
@@ -161,13 +161,13 @@ class Caller:
 
     @property
     def project_bucket(self) -> UUID:
-        """Return what its project's requests are counted by: test keys use up no live key's."""
+        """Return the id of the rate limit bucket: test keys do not use up live keys' requests."""
         return uuid5(self.project_id, "test") if self.is_test else self.project_id
 
 
 @dataclass(frozen=True, slots=True)
 class Admin:
-    """Who administers the installation; `means` says how that is known: token or oidc."""
+    """An authenticated administrator of the installation; `means` is token or oidc."""
 
     name: str
     means: str

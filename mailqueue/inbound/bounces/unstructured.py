@@ -217,9 +217,7 @@ def _spots(text: str, root: BouncePart, returned: ReturnedMail) -> list[tuple[st
 
 def _at_line_begins(lines: Lines, avoided: set[str]) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
-    copied: list[
-        tuple[str, int]
-    ] = []  # from the headers of our mail: not necessarily the failed recipient
+    copied: list[tuple[str, int]] = []  # from headers of our mail: possibly another recipient
     for line, start in lines:
         match = _LINE_OF_ADDRESS.match(line)
         if match and match[1].lower() not in avoided and not _NOT_WHO.search(match[1]):

@@ -1,4 +1,4 @@
-"""Whether a file of the archive is, byte for byte, what the manifest says."""
+"""Compare an archive file with the manifest."""
 
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.model import Archive, ArchiveBroken
@@ -6,10 +6,10 @@ from mailqueue.ports.filestore import FileMissing, Store
 
 
 async def check(store: Store, archive: Archive) -> None:
-    """Read a whole file back and compare it with the manifest.
+    """Read a whole file and compare it with the manifest.
 
     Raises:
-        ArchiveBroken: it is another one, damaged, or not there.
+        ArchiveBroken: it is another file, damaged, or missing.
     """
     try:
         found = await file_format.read_back(store, archive)

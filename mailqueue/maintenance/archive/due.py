@@ -1,4 +1,4 @@
-"""Which records are old enough to leave their tables: by kind, month and project."""
+"""Find the records old enough to be archived, by kind, month and project."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

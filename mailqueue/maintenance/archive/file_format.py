@@ -1,4 +1,4 @@
-"""How a file of the archive looks: gzip of one JSON object a line, the first names the rest."""
+"""The format of archive files: gzip, one JSON object per line, a header in the first line."""
 
 import gzip
 import hashlib
@@ -20,7 +20,7 @@ FORMAT = "mailqueue archive 1"
 
 
 class Record:
-    """One record: the line as PostgreSQL wrote it, to the last digit, and what it says."""
+    """One record: the line exactly as PostgreSQL wrote it, and its fields."""
 
     __slots__ = ("_fields", "line")
 
@@ -30,12 +30,12 @@ class Record:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Return what the line says; most files are only counted and compared."""
+        """Return the parsed line; only few callers need it."""
         if self._fields is None:
-            # Numbers of any size stand in custom data; those with a point are only passed by here.
+            # Custom data may hold numbers of any size; decimals are kept as text.
             try:
                 self._fields = json.loads(self.line, parse_float=str)
-            except (ValueError, RecursionError):  # as deep or large as nothing is accepted now
+            except (ValueError, RecursionError):  # deeper or larger than what is accepted today
                 self._fields = read_exactly(self.line)
         assert self._fields is not None
         return self._fields
@@ -43,7 +43,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A finished file that is in no store yet; times are those of its records, as text."""
+    """A complete file that is in no store yet; times are those of its records, as text."""
 
     path: Path
     records: int
@@ -55,7 +55,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """What a whole file turned out to be."""
+    """Counts, times and hash of a whole file that was read."""
 
     records: int
     bytes: int
@@ -64,7 +64,7 @@ class ReadBack:
 
 @contextmanager
 def drafting(store: Store) -> Iterator[Path]:
-    """Yield the path of a draft, in a place the store likes; the draft is gone afterwards."""
+    """Yield a path for a draft, chosen by the store; the draft is deleted afterwards."""
     descriptor, name = tempfile.mkstemp(prefix="mailqueue-", suffix=".jsonl.gz", dir=store.drafts)
     os.close(descriptor)
     path = Path(name)
@@ -75,7 +75,7 @@ def drafting(store: Store) -> Iterator[Path]:
 
 
 def forget_drafts(store: Store) -> None:
-    """Delete drafts that a killed run left. The caller has the lock: nobody writes one now."""
+    """Delete drafts of a killed run. The caller holds the lock, so no process writes one now."""
     if store.drafts is not None:
         for path in store.drafts.glob("mailqueue-*"):
             path.unlink(missing_ok=True)
@@ -100,14 +100,14 @@ async def read_back(store: Store, archive: Archive) -> ReadBack:
     """Read a whole file, to the last record.
 
     Raises:
-        ArchiveBroken: it is no file of that archive.
-        FileMissing: it is not there.
+        ArchiveBroken: it is not a file of that archive.
+        FileMissing: it does not exist.
     """
     return await read_back_at(store, archive.path, archive)
 
 
 async def read_back_at(store: Store, path: str, archive: Archive) -> ReadBack:
-    """Read a file that shall become that archive's."""
+    """Read a draft that will become that archive's file."""
     chunks = _Measured(store.chunks(path))
     count = 0
     async for _ in _records(chunks.all(), archive):
@@ -116,17 +116,18 @@ async def read_back_at(store: Store, path: str, archive: Archive) -> ReadBack:
 
 
 def records(store: Store, archive: Archive) -> AsyncIterator[Record]:
-    """Return the records of a file, in order, without those of a broken end.
+    """Yield the records of a file, in order, without those of a truncated end.
 
     Raises:
-        ArchiveBroken: it is no file of that archive, or damaged; some records may have been given.
-        FileMissing: it is not there.
+        ArchiveBroken: it is not a file of that archive, or it is damaged; some records may have
+            been yielded.
+        FileMissing: it does not exist.
     """
     return _records(store.chunks(archive.path), archive)
 
 
 def time_field(kind: str) -> str:
-    """Name the field that says in which month a record is."""
+    """Return the name of the field whose time decides a record's month."""
     return TIME_BY_TABLE[TABLE_BY_KIND[Kind(kind)]]
 
 
@@ -165,7 +166,7 @@ async def _lines(chunks: AsyncIterator[bytes], archive: Archive) -> AsyncIterato
 
 
 class _Measured:
-    """Chunks that are counted and hashed on their way."""
+    """Counts and hashes chunks while they are read."""
 
     def __init__(self, chunks: AsyncIterator[bytes]) -> None:
         self._chunks = chunks

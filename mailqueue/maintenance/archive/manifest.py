@@ -1,4 +1,4 @@
-"""What people ask of the archive: what there is, whether it is whole, to have it back."""
+"""List, verify, restore and read archive files."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _HAVE_A_FILE = (State.WRITTEN, State.VERIFIED, State.ARCHIVED, State.RESTORED)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which files are meant: by id, else all that fit."""
+    """Filter of archive files: by id, else by all given fields."""
 
     ids: tuple[int, ...] = ()
     project: str | None = None
@@ -30,7 +30,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What became of one file that was looked at; `fault` is None where it is whole."""
+    """Result of verifying one file; `fault` is None where it is intact."""
 
     id: int
     path: str
@@ -40,7 +40,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A file whose records are back; `records` is how many were not there."""
+    """A restored file; `records` is the number of rows inserted."""
 
     id: int
     path: str
@@ -48,7 +48,7 @@ class Restored:
 
 
 async def listed(conn: Conn, wanted: Wanted, *, with_purged: bool) -> list[ArchiveFile]:
-    """List files as people look at them, oldest first."""
+    """Return files, oldest first, in the form shown to operators."""
     found = await archives_store.files(
         conn,
         project=wanted.project,
@@ -62,10 +62,10 @@ async def listed(conn: Conn, wanted: Wanted, *, with_purged: bool) -> list[Archi
 async def chosen(
     conn: Conn, wanted: Wanted, *, states: Sequence[str] = _HAVE_A_FILE
 ) -> list[Archive]:
-    """Return the files that are meant.
+    """Return the files that match.
 
     Raises:
-        NotFound: one that is named is not there, or in no such state.
+        NotFound: a named file does not exist, or has another state.
     """
     found = await archives_store.in_states(
         conn, states, project=wanted.project, month=wanted.month, kind=wanted.kind
@@ -80,7 +80,7 @@ async def chosen(
 
 
 async def verify(desk: Desk, wanted: Wanted) -> AsyncIterator[Looked]:
-    """Read files back, each to its last byte, and yield what each is."""
+    """Read files to their last byte, and yield the result of each."""
     for archive in await chosen(desk.conn, wanted):
         fault = None
         try:
@@ -93,14 +93,14 @@ async def verify(desk: Desk, wanted: Wanted) -> AsyncIterator[Looked]:
 
 
 async def bring_back(desk: Desk, wanted: Wanted, *, keep: timedelta) -> AsyncIterator[Restored]:
-    """Restore files one by one. The caller has the archive's lock."""
+    """Restore files one by one. The caller holds the archive's lock."""
     for archive in await chosen(desk.conn, wanted, states=MAY_COME_BACK):
         count = await restore(desk, archive, keep=keep)
         yield Restored(archive.id, archive.path, count)
 
 
 async def read(desk: Desk, wanted: Wanted, *, having: str | None) -> AsyncIterator[bytes]:
-    """Yield the records of files as lines of JSON, those that have a text in them or all."""
+    """Yield the records of files as JSON lines: those that contain a text, or all."""
     sought = having.lower() if having is not None else None
     for archive in await chosen(desk.conn, wanted):
         async for record in file_format.records(desk.stores.at(archive.store), archive):
@@ -109,18 +109,18 @@ async def read(desk: Desk, wanted: Wanted, *, having: str | None) -> AsyncIterat
 
 
 async def days(conn: Conn, project: str | None) -> list[Retention]:
-    """List how long everything is kept."""
+    """Return the retention of each kind of record."""
     return await archives_store.retention(conn, project)
 
 
 async def keep(conn: Conn, rule: Retention, *, by: str) -> Retention | None:
-    """Set how long one kind is kept, for `rule.project` or, where it is "all", for the others.
+    """Set the retention of one kind, for `rule.project` or, with "all", the default.
 
-    Gives what held before. Raises InvalidField for days that cannot be.
+    Returns the retention before. Raises InvalidField for invalid days.
     """
     return await archives_store.change_retention(conn, rule, by=by)
 
 
 async def reset(conn: Conn, kind: str, *, project: str, by: str) -> bool:
-    """Let what holds for all hold for a project; False where it had no rule of its own."""
+    """Remove a project's own retention of a kind; return False where it had none."""
     return await archives_store.reset_retention(conn, kind, project=project, by=by)

@@ -1,4 +1,4 @@
-"""Brings archived records back into their tables for a time."""
+"""Restore archived records into their tables for a time."""
 
 from datetime import timedelta
 
@@ -19,19 +19,19 @@ MAY_COME_BACK = (State.ARCHIVED, State.RESTORED)
 
 
 async def restore(desk: Desk, archive: Archive, *, keep: timedelta) -> int:
-    """Put all records of a file back, for so long; return how many were not there.
+    """Insert all records of a file for the time `keep`; return how many rows were missing.
 
-    All or nothing, in one transaction. The file stays: afterwards the records leave again.
+    All or nothing, in one transaction. The file stays: afterwards the records are archived again.
 
     Raises:
-        Conflict: the file is just on its way out, or purged.
-        ArchiveBroken: it is not what the manifest says; the table is as before.
+        Conflict: the file is being archived, or purged.
+        ArchiveBroken: it differs from the manifest; the table is unchanged.
     """
     if archive.state not in MAY_COME_BACK:
         raise Conflict(f"{archive.name} is {archive.state}: only archived files can be restored")
     source = desk.stores.at(archive.store)
     await check(source, archive)
-    # A month that was being retired is finished and taken back; one that is gone is made anew.
+    # A partition that is being detached is attached again; a missing one is created.
     await finish_detaching(desk.conn)
     await tasks_store.make_partitions_of(desk.conn, archive.month)
     reach("archive.restoring")

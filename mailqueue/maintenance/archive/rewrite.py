@@ -1,4 +1,4 @@
-"""Writes a file of the archive anew, records changed or left out, as erasing a person needs."""
+"""Rewrite an archive file with records changed or left out, as erasing a person needs."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -13,20 +13,20 @@ from mailqueue.maintenance.store.archives import Place
 from mailqueue.ports.filestore import Store
 
 Change = Callable[[int, Record], bytes | None]
-"""Returns the new line of a record, or None to leave it out; places count from 1."""
+"""Returns the new line of a record, or None to leave it out; record numbers count from 1."""
 
 _SUFFIX = ".jsonl.gz"
 
 
 async def rewrite(desk: Desk, archive: Archive, change: Change) -> int:
-    """Let a changed file take the place of one that is complete; return how many records changed.
+    """Replace a complete file by a changed one; return the number of changed records.
 
-    The old file is deleted when the new one was read back and the manifest names it. Killed on the
-    way and run again, it does the rest. The caller has the archive's lock.
+    The old file is deleted after the new one was read back and the manifest names it. After a kill,
+    the next run finishes the work. The caller holds the archive's lock.
 
     Raises:
         ArchiveBroken: the old file is damaged, or the new one is not what was written.
-        Unavailable: a store is away.
+        Unavailable: a store is unavailable.
     """
     await delete_leftovers(desk)
     store = desk.stores.at(archive.store)
@@ -44,7 +44,7 @@ async def rewrite(desk: Desk, archive: Archive, change: Change) -> int:
 
 
 async def move(desk: Desk, archive: Archive, *, store: Store, tier: str) -> None:
-    """Bring a file to another place; the old one is deleted when the new one was read back.
+    """Move a file to another store; the old one is deleted after the new one was read back.
 
     Raises:
         ArchiveBroken, Unavailable: as for rewrite.
@@ -62,7 +62,7 @@ async def move(desk: Desk, archive: Archive, *, store: Store, tier: str) -> None
 
 
 async def delete_leftovers(desk: Desk) -> int:
-    """Delete the files that others replaced; return their number."""
+    """Delete replaced files; return their number."""
     found = await archives_store.leftovers(desk.conn)
     for leftover in found:
         await desk.stores.at(leftover.store).delete(leftover.path)
@@ -72,13 +72,13 @@ async def delete_leftovers(desk: Desk) -> int:
 
 
 def next_path(archive: Archive) -> str:
-    """Name the file that will take the place of this one. Pure."""
+    """Return the path of the file that will replace this one. Pure."""
     stem = archive.path.removesuffix(_SUFFIX).removesuffix(f".r{archive.revision}")
     return f"{stem}.r{archive.revision + 1}{_SUFFIX}"
 
 
 class _Kept:
-    """Records on their way into the new file, and where those are whose rows have left."""
+    """Records for the new file, with the positions of those whose rows were archived."""
 
     def __init__(self, archive: Archive, change: Change) -> None:
         self._archive = archive

@@ -1,4 +1,4 @@
-"""The task `archive`: months that are old enough leave, files grow cold, files are purged."""
+"""The task `archive`: archive old months, move old files to the cold store, purge expired ones."""
 
 from collections.abc import Awaitable
 
@@ -13,7 +13,7 @@ from mailqueue.maintenance.store import archives as archives_store
 
 
 async def run(desk: Desk) -> Report:
-    """Do all there is to do; what cannot be done now is said and does not stop the rest."""
+    """Run all steps; a step that fails is reported and does not stop the others."""
     day = _Day(desk)
     await day.go_on()
     await day.begin()
@@ -23,7 +23,7 @@ async def run(desk: Desk) -> Report:
 
 
 class _Day:
-    """One run, and what it came to."""
+    """One run and its results."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -31,7 +31,7 @@ class _Day:
         self._needs: list[str] = []
 
     async def go_on(self) -> None:
-        """Finish what an earlier run left."""
+        """Finish files begun by an earlier run."""
         store = self._desk.stores.warm
         if store is not None:
             forget_drafts(store)
@@ -40,7 +40,7 @@ class _Day:
             await self._carry_on(archive)
 
     async def begin(self) -> None:
-        """Make files of what became old enough."""
+        """Archive records that became old enough."""
         waiting = 0
         async for each in leaving(self._desk.conn):
             if each.due.is_deleted:
@@ -56,7 +56,7 @@ class _Day:
             )
 
     async def cool(self) -> None:
-        """Bring old files to the cold place."""
+        """Move old files to the cold store."""
         cold = self._desk.stores.cold
         if cold is None:
             return
@@ -65,7 +65,7 @@ class _Day:
                 self._cooled += 1
 
     async def purge(self) -> None:
-        """Delete files whose records are kept no longer."""
+        """Delete files whose retention is over."""
         self._purged = await archives_store.purge(self._desk.conn)
         await self._tried(delete_leftovers(self._desk))
 

@@ -1,7 +1,7 @@
-"""Takes a month of a project's records out of its table and into a file, step by step.
+"""Archive a month of a project's records, in steps.
 
-Killed anywhere and run again, nothing is missing and nothing is twice: a record leaves its table in
-the transaction that counts it as gone, and only when the whole file has been read back.
+After a kill at any point, the next run loses and duplicates nothing: a row is deleted in the
+transaction that counts it as archived, and only after the whole file has been read back.
 """
 
 from collections.abc import AsyncIterator
@@ -20,23 +20,23 @@ from mailqueue.maintenance.store import records as records_store
 from mailqueue.ports.filestore import Store
 
 BATCH = 2000
-"""Records that leave in one transaction."""
+"""Records deleted in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What became of one file; no records where there was nothing to write."""
+    """Result of one file; without records there was nothing to write."""
 
     records: int
     bytes: int
 
 
 async def carry_on(desk: Desk, archive: Archive) -> Made:
-    """Do all that is left to do for a file, from wherever an earlier run came to.
+    """Continue a file from the step an earlier run reached.
 
     Raises:
-        ArchiveBroken: the file is not what was written; what is in no good file stays.
-        Unavailable: its store is away.
+        ArchiveBroken: the file is not what was written; rows in no intact file stay.
+        Unavailable: its store is unavailable.
     """
     store = desk.stores.at(archive.store)
     if archive.state == State.WRITING:
@@ -55,7 +55,7 @@ async def carry_on(desk: Desk, archive: Archive) -> Made:
 
 
 async def _write(desk: Desk, store: Store, archive: Archive) -> bool:
-    """Write the file from the table; False where the table has nothing for it."""
+    """Write the file from the table; return False where the table has no such rows."""
     span = span_of(archive.month)
     with file_format.drafting(store) as path:
         async with records_store.reading(
@@ -64,7 +64,7 @@ async def _write(desk: Desk, store: Store, archive: Archive) -> bool:
             draft = await file_format.write(path, archive, _records(lines, desk.advance))
         reach("archive.drafted")
         if not draft.records:
-            await store.delete(archive.path)  # of an earlier run, which found some
+            await store.delete(archive.path)  # written by an earlier run that found rows
             await archives_store.forget_empty(desk.conn, archive.id)
             return False
         await desk.insist(Task.ARCHIVE)
@@ -86,11 +86,11 @@ async def _records(lines: AsyncIterator[str], advance: Advance) -> AsyncIterator
 
 
 async def _verify(desk: Desk, store: Store, archive: Archive) -> None:
-    """Read the file back, right before anything leaves its table because of it."""
+    """Read the file back, right before rows are deleted because of it."""
     try:
         await check(store, archive)
     except ArchiveBroken:
-        if archive.state == State.WRITTEN:  # the table has everything yet: made anew next time
+        if archive.state == State.WRITTEN:  # the table has all rows: written again next time
             await archives_store.unwritten(desk.conn, archive.id)
         raise
     await archives_store.verified(desk.conn, archive.id)
@@ -98,7 +98,7 @@ async def _verify(desk: Desk, store: Store, archive: Archive) -> None:
 
 
 async def _remove(desk: Desk, store: Store, archive: Archive) -> None:
-    """Take out of the table what the file has, from where an earlier run came to."""
+    """Delete the file's rows from the table, from where an earlier run stopped."""
     place, batch = 0, list[Record]()
     async for record in file_format.records(store, archive):
         place += 1
@@ -132,8 +132,8 @@ async def _remove_batch(desk: Desk, archive: Archive, batch: list[Record], *, la
 async def _gone_elsewhere(
     desk: Desk, archive: Archive, batch: list[Record], missing: list[int]
 ) -> list[int]:
-    """Return those that are mail or bodies in use again; what somebody deleted stays in
-    the file.
+    """Return those that were requeued or are in use again; rows deleted by others stay in the
+    file.
     """
     if not missing:
         return []
@@ -142,7 +142,7 @@ async def _gone_elsewhere(
 
 
 async def _drop_what_went_elsewhere(desk: Desk, archive: Archive) -> None:
-    """Mail that was requeued after it was written is not archived: it would be there twice."""
+    """Remove mail from the file that was requeued after it was written: it would exist twice."""
     gone = set(archive.gone_elsewhere)
     if gone:
         await rewrite(desk, archive, lambda place, record: None if place in gone else record.line)

@@ -1,4 +1,4 @@
-"""The manifest of the archive as rows."""
+"""SQL of the archive's manifest."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +15,12 @@ from mailqueue.maintenance.archive.file_format import Draft
 from mailqueue.maintenance.model import Archive, ArchiveFile, Leftover, Retention
 
 EVERYBODY = "all"
-"""Stands for the projects that have no rule of their own."""
+"""Stands for the projects without retention of their own."""
 
 
 @contextmanager
 def refusals_told() -> Iterator[None]:
-    """Turn input the database refuses into an error that names the field."""
+    """Raise InvalidField in place of the database's refusal."""
     try:
         yield
     except InvalidParameterValue as exc:
@@ -31,18 +31,18 @@ def refusals_told() -> Iterator[None]:
 async def start(
     conn: Conn, *, project_id: UUID, kind: str, month: date, store: str, host: str
 ) -> Archive:
-    """Write down that a file is about to be made."""
+    """Insert a file that is about to be written."""
     asked = {"project_id": project_id, "kind": kind, "month": month, "store": store, "host": host}
     return await fetch.one(conn, "start_archive", asked, Archive)
 
 
 async def forget_empty(conn: Conn, archive_id: int) -> None:
-    """Take that back: there was nothing to write."""
+    """Delete it again: there was nothing to write."""
     await fetch.run(conn, "forget_empty_archive", {"id": archive_id})
 
 
 async def find(conn: Conn, archive_id: int) -> Archive | None:
-    """Find one file of the archive."""
+    """Return one archive file."""
     return await fetch.maybe(conn, "find_archive", {"id": archive_id}, Archive)
 
 
@@ -54,7 +54,7 @@ async def in_states(
     month: date | None = None,
     kind: str | None = None,
 ) -> list[Archive]:
-    """List files in these states, of one project, month and kind or of all."""
+    """Return files in these states, of one project, month and kind or of all."""
     asked = {"states": list(states), "project": project, "month": month, "kind": kind}
     return await fetch.many(conn, "list_archives", asked, Archive)
 
@@ -67,20 +67,18 @@ async def files(
     kind: str | None = None,
     with_purged: bool = False,
 ) -> list[ArchiveFile]:
-    """List files as people look at them."""
+    """Return files in the form shown to operators."""
     asked = {"project": project, "month": month, "kind": kind, "with_purged": with_purged}
     return await fetch.many(conn, "list_archive_files", asked, ArchiveFile)
 
 
 async def unfinished(conn: Conn) -> list[Archive]:
-    """List files whose records are on their way out."""
+    """Return files whose rows are being deleted."""
     return await fetch.many(conn, "list_unfinished_archives", None, Archive)
 
 
 async def is_held_in_table(conn: Conn, *, project_id: UUID, kind: str, month: date) -> bool:
-    """Return whether another file of that project, kind and month keeps a new one from
-    being begun.
-    """
+    """Return whether an unfinished file of that project, kind and month must be finished first."""
     asked = {"project_id": project_id, "kind": kind, "month": month}
     return await fetch.value(conn, "is_held_in_table", asked, bool)
 
@@ -101,29 +99,29 @@ async def verified(conn: Conn, archive_id: int) -> None:
 
 
 async def removed(conn: Conn, archive_id: int, *, removed: int, gone_elsewhere: list[int]) -> None:
-    """Record how far the records have left, and the places of those that left another way."""
+    """Record how many rows are deleted, and the positions of rows that are in use again."""
     asked = {"id": archive_id, "removed": removed, "gone_elsewhere": gone_elsewhere}
     await fetch.run(conn, "record_removed", asked)
 
 
 async def archived(conn: Conn, archive_id: int) -> None:
-    """Record that the table has nothing of the file any more."""
+    """Record that the table has no row of the file."""
     await fetch.run(conn, "record_archived", {"id": archive_id})
 
 
 async def restored(conn: Conn, archive_id: int, *, keep: timedelta) -> None:
-    """Record that all records of the file are in the table again, for so long."""
+    """Record that all rows of the file are in the table again, until the time `keep` has passed."""
     await fetch.run(conn, "record_restored", {"id": archive_id, "keep": keep})
 
 
 async def end_restored(conn: Conn, archive_id: int) -> None:
-    """Let restored records leave again."""
+    """Record that restored rows may be archived again."""
     await fetch.run(conn, "end_restored", {"id": archive_id})
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a file lies."""
+    """Store, path and tier of a file."""
 
     store: str
     path: str
@@ -140,7 +138,7 @@ async def replace(
     removed: int,
     gone_elsewhere: list[int],
 ) -> bool:
-    """Let another file take the place of this one; False where it was replaced meanwhile."""
+    """Replace the file of an archive by another; return False where it was replaced meanwhile."""
     asked = {
         "id": archive.id,
         "old_revision": archive.revision,
@@ -156,7 +154,7 @@ async def replace(
 
 
 async def leftovers(conn: Conn) -> list[Leftover]:
-    """List files that are still to be deleted."""
+    """Return files that are still to be deleted."""
     return await fetch.many(conn, "list_leftovers", None, Leftover)
 
 
@@ -166,25 +164,25 @@ async def forget_leftover(conn: Conn, leftover: Leftover) -> None:
 
 
 async def cooling(conn: Conn) -> list[Archive]:
-    """List files old enough for the cold place."""
+    """Return files old enough for the cold store."""
     return await fetch.many(conn, "list_cooling_archives", None, Archive)
 
 
 async def purge(conn: Conn) -> int:
-    """Forget files whose records are kept no longer; return their number."""
+    """Mark files past retention as purged; return their number."""
     return len(await fetch.many(conn, "purge_archives", None, int))
 
 
 async def retention(conn: Conn, project: str | None) -> list[Retention]:
-    """List how long everything is kept."""
+    """Return the retention of each kind."""
     return await fetch.many(conn, "list_retention", {"project": project}, Retention)
 
 
 async def change_retention(conn: Conn, rule: Retention, *, by: str) -> Retention | None:
-    """Set how long one kind is kept; return what held before.
+    """Set the retention of one kind; return the one before.
 
     Raises:
-        InvalidField: there is no such project, or the days cannot be.
+        InvalidField: there is no such project, or the days are invalid.
     """
     asked = {
         "project": None if rule.project == EVERYBODY else rule.project,
@@ -199,7 +197,7 @@ async def change_retention(conn: Conn, rule: Retention, *, by: str) -> Retention
 
 
 async def reset_retention(conn: Conn, kind: str, *, project: str, by: str) -> bool:
-    """Take a project's own rule away; False where it had none."""
+    """Delete a project's own retention of a kind; return False where it had none."""
     asked = {"project": project, "kind": kind, "by": by}
     with refusals_told():
         return await fetch.value(conn, "reset_retention", asked, bool)

@@ -1,4 +1,4 @@
-"""The statements about attachments in folders and buckets."""
+"""SQL of attachments in folders and buckets."""
 
 from datetime import date
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from mailqueue.db.fetch import Conn
 
 
 class LargeFile(NamedTuple):
-    """A file that is a row and should be none."""
+    """A file in the database that is large enough for a folder or bucket."""
 
     id: UUID
     created_on: date
@@ -18,39 +18,39 @@ class LargeFile(NamedTuple):
 
 
 async def sweep(conn: Conn) -> int:
-    """Forget files that nobody uses or keeps any longer; return their number."""
+    """Delete files that no mail uses and whose retention is over; return their number."""
     return await fetch.value(conn, "sweep_stored_files", None, int)
 
 
 async def sweep_batches(conn: Conn) -> int:
-    """Forget batches whose mails leave for the archive; return their number."""
+    """Delete batches whose mails are archived; return their number."""
     return await fetch.value(conn, "sweep_batches", None, int)
 
 
 async def sweep_inline_servers(conn: Conn) -> int:
-    """Forget servers whose mail is finished, held or expired; return their number."""
+    """Delete servers whose mail is finished, held or expired; return their number."""
     return await fetch.value(conn, "sweep_inline_servers", None, int)
 
 
 async def sweep_tracked_links(conn: Conn) -> int:
-    """Forget a batch of links that no mail has named for long; return their number."""
+    """Delete a batch of links that no recent mail has; return their number."""
     return await fetch.value(conn, "sweep_tracked_links", None, int)
 
 
 async def list_projects(conn: Conn) -> list[UUID]:
-    """List the projects there are."""
+    """Return the ids of all projects."""
     return await fetch.many(conn, "list_project_ids", None, UUID)
 
 
 async def known(conn: Conn, locations: list[str]) -> set[str]:
-    """Return those of the places that a file is said to be in."""
+    """Return those of the locations that a file row names."""
     if not locations:
         return set()
     return set(await fetch.many(conn, "list_known_locations", {"locations": locations}, str))
 
 
 async def list_large(conn: Conn, over: int, *, after: LargeFile | None) -> list[LargeFile]:
-    """List some files in the database of at least `over` bytes, those behind `after`."""
+    """Return files in the database of at least `over` bytes, after the id `after`."""
     asked = {
         "over": over,
         "after_day": after.created_on if after else date.min,
@@ -60,12 +60,12 @@ async def list_large(conn: Conn, over: int, *, after: LargeFile | None) -> list[
 
 
 async def read_octets(conn: Conn, file: LargeFile) -> bytes | None:
-    """Read a file of the database."""
+    """Return the bytes of a file in the database."""
     asked = {"id": file.id, "created_on": file.created_on}
     return await fetch.maybe(conn, "read_attachment", asked, bytes)
 
 
 async def move_out(conn: Conn, file: LargeFile, *, location: str) -> int:
-    """Have a file lie elsewhere; return how many rows that changed."""
+    """Set the location of a file that was moved; return the number of changed rows."""
     asked = {"id": file.id, "created_on": file.created_on, "location": location}
     return await fetch.run(conn, "move_attachment_out", asked)

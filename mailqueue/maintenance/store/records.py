@@ -1,4 +1,4 @@
-"""Records on their way out of their tables and back; each kind has statements of its own."""
+"""SQL that archives and restores records, for each kind."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -57,22 +57,22 @@ _STATEMENTS: Mapping[str, _Statements] = MappingProxyType(
 
 
 async def find_due(conn: Conn, kind: Kind, *, span: Span) -> list[Due]:
-    """Find the projects whose records of a month are old enough to leave."""
+    """Return the projects whose records of a month are old enough to be archived."""
     return await fetch.many(conn, _STATEMENTS[kind].find, {"kind": kind, **_times(span)}, Due)
 
 
 def reading(
     conn: Conn, kind: str, *, project_id: object, span: Span
 ) -> AbstractAsyncContextManager[Any]:
-    """Read the records that may leave, as lines of JSON, all as of one moment."""
+    """Return a stream of the records that may be archived, as JSON lines of one snapshot."""
     params = {"kind": kind, "project_id": project_id, **_times(span)}
     return texts(conn, _STATEMENTS[kind].read, params)
 
 
 async def remove(conn: Conn, kind: str, records: Sequence[Record], *, span: Span) -> set[int]:
-    """Delete records; return the places, from 0, of those that were there to be deleted.
+    """Delete records; return the positions, from 0, of those that existed.
 
-    Call it in a transaction: it locks first and looks then.
+    Call it in a transaction: it locks rows before it checks them.
     """
     statements, time = _STATEMENTS[kind], time_field(kind)
     keys = {
@@ -86,15 +86,15 @@ async def remove(conn: Conn, kind: str, records: Sequence[Record], *, span: Span
 
 
 async def elsewhere(conn: Conn, kind: str, records: Sequence[Record]) -> set[int]:
-    """Return the places, from 0, of records the database still has: requeued mail, bodies
-    in use.
+    """Return the positions, from 0, of records that are in use again: requeued mail, used
+    bodies.
     """
     asked = {"kind": kind, "ids": [str(each.fields["id"]) for each in records]}
     return {place - 1 for place in await fetch.many(conn, "find_elsewhere", asked, int)}
 
 
 async def restore(conn: Conn, archive: Archive, records: Sequence[Record]) -> int:
-    """Bring records back; return how many were not there."""
+    """Insert archived records; return how many were missing."""
     documents = [each.line.decode() for each in records]
     return await fetch.value(conn, _STATEMENTS[archive.kind].restore, {"documents": documents}, int)
 

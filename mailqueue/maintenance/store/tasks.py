@@ -1,4 +1,4 @@
-"""The statements of maintenance, besides the archive's."""
+"""SQL of maintenance tasks, except the archive's."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from mailqueue.maintenance.model import (
     WarmUp,
 )
 
-# A reader of the table, or another who changes it at this moment.
+# A reader of the table, or a concurrent change of it.
 _IN_THE_WAY = (
     errors.LockNotAvailable,
     errors.ObjectNotInPrerequisiteState,
@@ -32,7 +32,7 @@ _IN_THE_WAY = (
 
 @contextmanager
 def locks_told() -> Iterator[None]:
-    """Turn a lock that somebody else keeps into an error of ours: the next run goes on."""
+    """Raise Unavailable in place of a lock timeout: the next run retries."""
     try:
         yield
     except _IN_THE_WAY as exc:
@@ -42,43 +42,43 @@ def locks_told() -> Iterator[None]:
 
 
 async def settle_session(conn: Conn) -> None:
-    """Take the time it needs, but queue behind nobody's lock for long."""
+    """Remove the statement timeout, and set a short lock timeout."""
     await fetch.run(conn, "settle_session")
 
 
 async def today(conn: Conn) -> date:
-    """Return which day it is for the database, in UTC."""
+    """Return today's date of the database, in UTC."""
     return await fetch.value(conn, "today", None, date)
 
 
 async def shortest_stays(conn: Conn) -> dict[str, int]:
-    """Return the fewest days records of each kind stay hot in any project."""
+    """Return the shortest retention in the table of each kind, over all projects, in days."""
     found = await fetch.many(conn, "list_shortest_stays", None, Stay)
     return {each.kind: each.days for each in found}
 
 
 async def ensure_months_ahead(conn: Conn, months: int) -> int:
-    """Make the partitions of the coming months; return how many were missing."""
+    """Create the partitions of the coming months; return how many were missing."""
     return await fetch.value(conn, "ensure_months_ahead", {"months": months}, int)
 
 
 async def make_partitions_of(conn: Conn, month: date) -> int:
-    """Make a month's partitions, or take back those that were being retired."""
+    """Create the partitions of a month, or attach those that were being dropped."""
     return await fetch.value(conn, "make_partitions_of", {"month": month}, int)
 
 
 async def days_ahead(conn: Conn) -> int:
-    """Return for how many days there are partitions."""
+    """Return the number of days ahead for which there are partitions."""
     return await fetch.value(conn, "count_months_ahead", None, int)
 
 
 async def partitions(conn: Conn) -> list[Partition]:
-    """List tables by month, detached ones too, oldest first."""
+    """Return monthly partitions, including detached ones, oldest first."""
     return await fetch.many(conn, "list_partitions", None, Partition)
 
 
 async def partition_named(conn: Conn, name: str) -> Partition:
-    """Return a table of a month as it is now."""
+    """Return the current state of a partition."""
     return next(each for each in await partitions(conn) if each.name == name)
 
 
@@ -88,49 +88,47 @@ async def is_empty(conn: Conn, partition: Partition) -> bool:
 
 
 async def detach(conn: Conn, partition: Partition) -> bool:
-    """Begin to take a month out of its table; False where somebody is in the way."""
+    """Begin to detach a partition; return False where another lock is in the way."""
     return await _change(conn, "detach_partition", partition)
 
 
 async def finish_detaching(conn: Conn, partition: Partition) -> bool:
-    """End what was begun; False where somebody is in the way."""
+    """Finish detaching a partition; return False where another lock is in the way."""
     return await _change(conn, "finish_detaching", partition)
 
 
 async def drop(conn: Conn, partition: Partition) -> bool:
-    """Drop a detached table; False where somebody is in the way."""
+    """Drop a detached partition; return False where another lock is in the way."""
     return await _change(conn, "drop_detached", partition)
 
 
 async def gather_signals(conn: Conn) -> int:
-    """Count accepted mail as workers do; return the number of signals, or -1 if a worker is
-    counting now.
-    """
+    """Gather signals as workers do; return their number, or -1 while a worker does."""
     return await fetch.value(conn, "gather_signals", None, int)
 
 
 async def roll_days_over(conn: Conn) -> int:
-    """Move the counts of days that are over; return of how many limits."""
+    """Close the counts of past days; return the number of limits."""
     return await fetch.value(conn, "roll_days_over", None, int)
 
 
 async def sweep_balanced_days(conn: Conn) -> int:
-    """Forget the books of days of which nothing is left; return how many days."""
+    """Delete the books of days without remaining mail; return the number of days."""
     return await fetch.value(conn, "sweep_balanced_days", None, int)
 
 
 async def sweep_limit_days(conn: Conn) -> int:
-    """Forget the counts of long past days; return their number."""
+    """Delete old daily counts; return their number."""
     return await fetch.value(conn, "sweep_limit_days", None, int)
 
 
 async def sweep_workers(conn: Conn) -> int:
-    """Forget worker processes that ended long ago; return their number."""
+    """Delete worker processes that ended long ago; return their number."""
     return await fetch.value(conn, "sweep_workers", None, int)
 
 
 async def sweep_waiters(conn: Conn) -> int:
-    """Take parked workers that are no more off the list; return their number."""
+    """Delete waiting workers that no longer run; return their number."""
     return await fetch.value(conn, "sweep_waiters", None, int)
 
 
@@ -140,75 +138,73 @@ async def count_pages(conn: Conn, table: str) -> int:
 
 
 async def sweep_answers(conn: Conn) -> int:
-    """Forget what requests under an idempotency key were answered a day ago; return their
-    number.
-    """
+    """Delete stored responses of idempotent requests after a day; return their number."""
     return await fetch.run(conn, "sweep_answers")
 
 
 async def sweep_request_buckets(conn: Conn) -> int:
-    """Forget how many requests keys might make that made none for a day; return their number."""
+    """Delete the rate limit buckets of keys unused for a day; return their number."""
     return await fetch.run(conn, "sweep_request_buckets")
 
 
 async def sweep_idempotency_keys(conn: Conn, *, from_page: int, until_page: int) -> int:
-    """Forget old keys on some pages; return their number."""
+    """Delete old idempotency keys on some pages; return their number."""
     asked = {"from_page": from_page, "until_page": until_page}
     return await fetch.value(conn, "sweep_idempotency_keys", asked, int)
 
 
 async def sweep_trap_messages(conn: Conn) -> int:
-    """Forget a batch of the oldest mails in the trap; return their number."""
+    """Delete a batch of the oldest mails in the trap; return their number."""
     return await fetch.value(conn, "sweep_trap_messages", None, int)
 
 
 async def sweep_event_keys(conn: Conn) -> int:
-    """Forget a batch of old events by what their sources call them; return their number."""
+    """Delete a batch of old event ids of sources; return their number."""
     return await fetch.value(conn, "sweep_event_keys", None, int)
 
 
 async def sweep_retained(conn: Conn, kind: str) -> int:
-    """Delete a batch of records of a kind that are kept no longer; return their number."""
+    """Delete a batch of records of a kind past retention; return their number."""
     return await fetch.value(conn, "sweep_retained", {"kind": kind}, int)
 
 
 async def sweep_webhooks(conn: Conn, *, after: UUID | None) -> Swept:
-    """Forget a batch of deliveries to webhooks behind an id."""
+    """Delete a batch of webhook deliveries after an id."""
     return await fetch.one(conn, "sweep_webhooks", {"after": after}, Swept)
 
 
 async def sweep_webhook_events(conn: Conn) -> int:
-    """Forget a batch of what webhooks were told; return their number."""
+    """Delete a batch of webhook events; return their number."""
     return await fetch.value(conn, "sweep_webhook_events", None, int)
 
 
 async def end_warm_ups(conn: Conn, *, by: str) -> list[Named]:
-    """Let accounts at the end of their warm-up have their own limit; return them."""
+    """End the warm-up of accounts that finished it; return them."""
     return await fetch.many(conn, "end_warm_ups", {"by": by}, Named)
 
 
 async def warm_ups(conn: Conn) -> list[WarmUp]:
-    """List accounts in warm-up today."""
+    """Return accounts in warm-up today."""
     return await fetch.many(conn, "list_warm_ups", None, WarmUp)
 
 
 async def expire_api_keys(conn: Conn, *, by: str) -> list[Named]:
-    """Mark keys that have expired as revoked; return them."""
+    """Revoke expired keys; return them."""
     return await fetch.many(conn, "expire_api_keys", {"by": by}, Named)
 
 
 async def expiring_keys(conn: Conn, *, days: int) -> list[ExpiringKey]:
-    """List keys that expire within so many days."""
+    """Return keys that expire within `days` days."""
     return await fetch.many(conn, "list_expiring_keys", {"days": days}, ExpiringKey)
 
 
 async def changed_tables(conn: Conn) -> list[str]:
-    """List tables whose statistics are behind."""
+    """Return tables with outdated statistics."""
     return await fetch.many(conn, "list_changed_tables", None, str)
 
 
 async def analyze(conn: Conn, table: str) -> bool:
-    """Bring a table's statistics up to date; False where somebody is in the way."""
+    """Analyze a table; return False where another lock is in the way."""
     statement = SQL["analyze_table"].format(table=sql.Identifier("mailqueue", table))
     try:
         await fetch.run(conn, statement)
@@ -218,15 +214,15 @@ async def analyze(conn: Conn, table: str) -> bool:
 
 
 async def vacuum_needs(conn: Conn, *, dead: int, age: int) -> list[VacuumNeed]:
-    """List tables with more dead rows than that, or with a transaction number older than that."""
+    """Return tables with more dead rows than `dead`, or a transaction ID older than `age`."""
     return await fetch.many(conn, "list_vacuum_needs", {"dead": dead, "age": age}, VacuumNeed)
 
 
 async def horizon_holders(conn: Conn, *, seconds: float) -> list[str]:
-    """Return in words who has kept dead rows from being removed for so long, the longest first."""
+    """Return descriptions of what has kept dead rows for that long, longest first."""
     asked = {"older_than": timedelta(seconds=seconds)}
     async with conn.transaction():
-        # The owner sees nobody else's sessions; whoever logged in may.
+        # The owner cannot see other sessions; the login role may.
         await fetch.run(conn, "act_as_oneself")
         return await fetch.many(conn, "list_horizon_holders", asked, str)
 

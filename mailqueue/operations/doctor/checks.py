@@ -1,4 +1,4 @@
-"""The checks of an installation, in the order in which their faults explain each other."""
+"""The checks of an installation; earlier ones explain failures of later ones."""
 
 from mailqueue.contract.administration import HealthCheck
 from mailqueue.core.errors import MailqueueError
@@ -9,7 +9,7 @@ from mailqueue.operations.doctor.disk_space import report_once
 from mailqueue.operations.model import Finding, State
 from mailqueue.operations.store import health as health_store
 
-# What can be said of any server.
+# Checks that need no schema.
 SERVER_CHECKS: tuple[Check, ...] = (
     server.server_version,
     server.encoding,
@@ -21,7 +21,9 @@ SERVER_CHECKS: tuple[Check, ...] = (
 
 
 async def examine(patient: Patient) -> list[Finding]:
-    """Run the checks; those that need the schema only where it is the right one."""
+    """Return the findings of all checks; those that need the schema are left out if it is another
+    version.
+    """
     findings = [await _run(check, patient) for check in SERVER_CHECKS]
     if findings[-1].is_ok:
         findings += await _health(patient)
@@ -31,7 +33,7 @@ async def examine(patient: Patient) -> list[Finding]:
 
 
 async def _run(check: Check, patient: Patient) -> Finding:
-    """A check that cannot be made is a finding too: it says what is in the way."""
+    """Run a check; an exception becomes a finding with its text."""
     try:
         with reported(patient.settings.database):
             return await check(patient)
@@ -40,7 +42,7 @@ async def _run(check: Check, patient: Patient) -> Finding:
 
 
 async def _health(patient: Patient) -> list[Finding]:
-    """Read view health, after bringing it what it cannot find out by itself."""
+    """Return view health, after storing what SQL cannot measure."""
     try:
         with reported(patient.settings.database):
             if await health_store.may_tell(patient.conn):

@@ -1,4 +1,4 @@
-"""What checks look at, and how they say what they found."""
+"""The context of checks, and functions that build findings."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from mailqueue.vault.masterkey import MasterKey
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """One installation: settings, database, master key if there is one, places of large files."""
+    """The installation that is checked: settings, connection, master key if any, file storage."""
 
     settings: Settings
     conn: Conn
@@ -24,17 +24,17 @@ Check = Callable[[Patient], Awaitable[Finding]]
 
 
 def sound(check: str, says: str) -> Finding:
-    """Return a finding that reports no fault."""
+    """Return a finding without a fault."""
     return Finding(check, is_ok=True, says=says)
 
 
 def unsound(check: str, says: str, *, fix: str) -> Finding:
-    """Return what is wrong and what to do about it."""
+    """Return a finding with a fault and its fix."""
     return Finding(check, is_ok=False, says=says, fix=fix, state=State.ALARM)
 
 
 def some(names: list[str], most: int = 3) -> str:
-    """Name the first few and count the rest."""
+    """Return the first few names and the number of others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -1,7 +1,7 @@
-"""Tells PostgreSQL how much room its disks have: SQL cannot see it.
+"""Report the free disk space of the server to PostgreSQL, which SQL cannot measure.
 
-Only a process on the server's own host can look. It reports every half minute, and each second
-while room is short; others keep the size limit compared.
+Only a process on the server's host can. It reports every half minute, and every second while space
+is low; processes on other hosts compare the size of the database with its limit.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from mailqueue.telemetry.log import get_logger
 REPORT_SECONDS = 30.0
 LOOK_SECONDS = 1.0
 SHORT = 2
-"""Room is short below so many times what is wanted for accepting mail again."""
+"""Space is low below this multiple of the space at which mail is accepted again."""
 
 _PROCESSES = Path("/proc")
 
@@ -31,7 +31,7 @@ log = get_logger(__name__)
 
 @asynccontextmanager
 async def watching_space(settings: Settings) -> AsyncIterator[None]:
-    """Report beside the block, on a connection of its own that is closed in between."""
+    """Report during the block, on a connection of its own that is closed between reports."""
     link = Link(settings.database, "mailqueue/space")
     task = asyncio.create_task(_watch_forever(link, settings), name="space")
     task.add_done_callback(_ended)
@@ -50,7 +50,7 @@ def _ended(task: asyncio.Task[None]) -> None:
 
 
 async def report_once(conn: Conn, settings: Settings) -> tuple[list[Path], SpaceVerdict]:
-    """Report what can be seen from here; return the folders that were looked at and the verdict."""
+    """Report once; return the folders that were measured and the verdict."""
     folders = places_of(await health_store.find_process(conn), settings)
     verdict = await health_store.report_space(conn, socket.gethostname(), look(folders))
     return folders, verdict
@@ -71,27 +71,27 @@ async def _watch_forever(link: Link, settings: Settings) -> None:
 
 
 def is_short(rooms: Sequence[Room], verdict: SpaceVerdict) -> bool:
-    """Return whether the next second may decide about accepting mail. Pure."""
+    """Return whether space is low enough to report every second. Pure."""
     return verdict.is_refused or any(
         room.free_bytes < verdict.accept_above * SHORT for room in rooms
     )
 
 
 def look(folders: Sequence[Path]) -> list[Room]:
-    """Return the room of each folder that can be looked at."""
+    """Return the free space of each folder that can be read."""
     rooms = []
     for place, folder in zip(("data", "wal"), folders, strict=False):
         try:
             found = os.statvfs(folder)
         except OSError:
-            continue  # closed to us, or gone
+            continue  # not readable, or gone
         room = Room(place, found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
         rooms.append(room)
     return rooms
 
 
 def places_of(process: ServerProcess, settings: Settings) -> list[Path]:
-    """Return the server's folders where it runs on this host: of the data, and of its log."""
+    """Return the server's data and log folders, if it runs on this host."""
     is_ours = settings.database.source is DatabaseSource.EMBEDDED
     if not is_ours and not _is_here(process.pid):
         return []
@@ -100,9 +100,7 @@ def places_of(process: ServerProcess, settings: Settings) -> list[Path]:
 
 
 def _is_here(pid: int) -> bool:
-    """Return whether that process is one of PostgreSQL's on this very machine, not in a
-    container.
-    """
+    """Return whether the process runs on this host and is PostgreSQL, outside of a container."""
     try:
         return (_PROCESSES / str(pid) / "cmdline").read_bytes().startswith(b"postgres")
     except OSError:
@@ -110,8 +108,8 @@ def _is_here(pid: int) -> bool:
 
 
 def _working_folder(pid: int) -> Path | None:
-    """Return the data folder, in which every process of a server works; its user and root
-    see it.
+    """Return the data folder: the working directory of a server process, readable by its user and
+    root.
     """
     try:
         return (_PROCESSES / str(pid) / "cwd").readlink()

@@ -1,4 +1,4 @@
-"""What SQL cannot say of the mail: whether credentials open, and whether the books add up."""
+"""Checks of mail that SQL cannot do: stored passwords, files, books."""
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.mail.message.verify_files import check_files
@@ -10,13 +10,13 @@ from mailqueue.senders import accounts
 from mailqueue.vault.vault import check_master_key
 
 FEW_BYTES = 32 * 1024 * 1024
-"""Of files in folders and buckets so much is read; all of it by `mailqueue verify --files`."""
+"""Bytes of attachment files that are read; `mailqueue verify --files` reads all."""
 FEW = 1_000_000
-"""So many mails are compared with the books at once; more than that by `mailqueue verify`."""
+"""Most mails whose books are compared here; `mailqueue verify` compares any number."""
 
 
 async def credentials(patient: Patient) -> Finding:
-    """Stored passwords can be opened."""
+    """Check that stored passwords can be opened."""
     sealed = [s for s in await accounts.list_all(patient.conn) if s.smtp_password is not None]
     if not sealed:
         return sound("credentials", "none are stored")
@@ -36,7 +36,7 @@ async def credentials(patient: Patient) -> Finding:
 
 
 async def attachment_files(patient: Patient) -> Finding:
-    """Files that lie in folders and buckets are there."""
+    """Check that attachments in folders and buckets exist."""
     checked = await check_files(patient.conn, patient.shelf, most_bytes=FEW_BYTES)
     if checked.faults:
         return unsound(
@@ -49,6 +49,6 @@ async def attachment_files(patient: Patient) -> Finding:
 
 
 async def compare_books(patient: Patient) -> None:
-    """Compare the books where there is little mail, so that what view health says is new."""
+    """Compare the books of small installations, so that view health has a new result."""
     if await health_store.emails_roughly(patient.conn) < FEW:
         await books.check(patient.conn)

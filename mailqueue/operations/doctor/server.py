@@ -1,4 +1,4 @@
-"""Whether the server, the schema and this machine are what mailqueue needs."""
+"""Checks of the server, the schema and this host."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ OLDEST_MAJOR, NEWEST_MAJOR = 15, 18
 
 
 async def server_version(patient: Patient) -> Finding:
-    """PostgreSQL is one of the versions this is tested on."""
+    """Check that PostgreSQL has a supported version."""
     facts = await overview_store.server_facts(patient.conn)
     if OLDEST_MAJOR <= facts.version_num // 10_000 <= NEWEST_MAJOR:
         return sound("server", f"PostgreSQL {facts.version} answers")
@@ -28,7 +28,7 @@ async def server_version(patient: Patient) -> Finding:
 
 
 async def encoding(patient: Patient) -> Finding:
-    """The database keeps every character."""
+    """Check that the database encoding is UTF8."""
     facts = await overview_store.server_facts(patient.conn)
     if facts.encoding == "UTF8":
         return sound("encoding", "the database is in UTF8")
@@ -40,7 +40,9 @@ async def encoding(patient: Patient) -> Finding:
 
 
 async def isolation(patient: Patient) -> Finding:
-    """Claims see the newest commits."""
+    """Check that the default isolation level is read committed: claims must see the newest
+    commits.
+    """
     facts = await overview_store.server_facts(patient.conn)
     if facts.isolation == "read committed":
         return sound("isolation", "transactions are read committed by default")
@@ -52,7 +54,7 @@ async def isolation(patient: Patient) -> Finding:
 
 
 async def schema(patient: Patient) -> Finding:
-    """The schema is the one this code brings."""
+    """Check that the schema has the version of this code."""
     found = await status_of(patient.conn, read_schema(sql_folder()))
     if found.is_current:
         return sound("schema", f"the schema is at version {found.version}, the newest known")
@@ -72,7 +74,7 @@ async def schema(patient: Patient) -> Finding:
 
 
 async def roles(patient: Patient) -> Finding:
-    """The roles that programs and workers log in with exist."""
+    """Check that the roles of programs and workers exist."""
     known = await overview_store.known_roles(patient.conn, list(ROLES))
     missing = [role for role in ROLES if role not in known]
     if not missing and not await overview_store.may_act_as_api(patient.conn):
@@ -92,7 +94,7 @@ async def roles(patient: Patient) -> Finding:
 
 
 async def data_folder(patient: Patient) -> Finding:
-    """The folder for keys and the embedded server can be written."""
+    """Check that the folder of keys and the embedded server is writable."""
     folder = patient.settings.data
     existing = _nearest(folder)
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
@@ -105,7 +107,7 @@ async def data_folder(patient: Patient) -> Finding:
 
 
 def _nearest(folder: Path) -> Path:
-    """Return the folder, or the nearest of its parents that is there."""
+    """Return the folder, or its nearest existing parent."""
     for candidate in (folder, *folder.parents):
         try:
             if candidate.exists():

@@ -1,4 +1,4 @@
-"""The statements of an operator's hand, and what their refusals are called in Python."""
+"""SQL of operators' actions on mail."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from mailqueue.operations.model import Handled, Pause
 
 @dataclass(frozen=True, slots=True)
 class EmailPlace:
-    """Whose a mail is."""
+    """A mail and its project."""
 
     id: UUID
     project_id: UUID
@@ -28,7 +28,7 @@ class EmailPlace:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBatch:
-    """One batch of an operation; `next_after` None: its walk has reached the end."""
+    """One batch of an operation; `next_after` None: the pass is complete."""
 
     done: int
     next_after: UUID | None
@@ -44,7 +44,7 @@ class RestoredBatch:
 
 
 async def places(conn: Conn, ids: list[UUID]) -> list[EmailPlace]:
-    """Find the projects of mails."""
+    """Return the projects of mails."""
     return await fetch.many(conn, "find_email_projects", {"ids": ids}, EmailPlace)
 
 
@@ -61,7 +61,7 @@ async def hold(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) ->
 
 
 async def release(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Handled]:
-    """Put held mails back."""
+    """Return held mails to their lanes."""
     return await fetch.many(conn, "release_email", {"project_id": project_id, "ids": ids}, Handled)
 
 
@@ -71,7 +71,7 @@ async def requeue(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Hand
 
 
 async def resend(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
-    """Queue sent mails once more, as new ones."""
+    """Queue sent mails again, as new ones."""
     asked = {"project_id": project_id, "ids": ids, "reason": reason}
     return await fetch.many(conn, "resend_email", asked, Handled)
 
@@ -87,7 +87,7 @@ async def reprioritise(
 async def resolve(
     conn: Conn, project_id: UUID, *, ids: list[UUID], was_sent: bool, note: str | None, by: str
 ) -> list[Handled]:
-    """Decide about mails in doubt."""
+    """Resolve mails in doubt."""
     asked = {"project_id": project_id, "ids": ids, "was_sent": was_sent, "note": note, "by": by}
     with _refusals():
         return await fetch.many(conn, "resolve_email", asked, Handled)
@@ -102,7 +102,7 @@ async def record(
     detail: Mapping[str, object],
     by: str,
 ) -> int:
-    """Write one row of the audit."""
+    """Insert an audit event; return its number."""
     asked = {
         "project_id": project_id,
         "action": action,
@@ -116,7 +116,7 @@ async def record(
 async def count_matching(
     conn: Conn, verb: str, *, where: Mapping[str, str], argument: Mapping[str, str]
 ) -> int:
-    """Count the mails an operation would be done to; an InvalidField names what is wrong."""
+    """Return the number of matching mails; InvalidField names an invalid field."""
     asked = {"verb": verb, "filter": Jsonb(with_wire_domains(where)), "argument": Jsonb(argument)}
     with _refusals():
         return await fetch.value(conn, "count_matching", asked, int)
@@ -137,7 +137,7 @@ async def begin(
 
 
 async def go_on(conn: Conn, operation: int, *, after: UUID | None, most: int) -> ChangedBatch:
-    """Do an operation to its next batch."""
+    """Apply an operation to its next batch."""
     asked = {"operation": operation, "after": after, "most": most}
     return await fetch.one(conn, "continue_operation", asked, ChangedBatch)
 
@@ -152,7 +152,7 @@ async def hold_restored(
     after: UUID | None,
     by: str,
 ) -> RestoredBatch:
-    """Hold a batch of what may have been sent since; a Conflict says which worker runs."""
+    """Hold a batch of mail that may have been sent since; Conflict names a running worker."""
     asked = {
         "since": since,
         "is_trial": is_trial,
@@ -175,7 +175,7 @@ async def pause(
     reason: str | None,
     by: str,
 ) -> int:
-    """Let mail wait; return the number of the operation."""
+    """Pause mail; return the number of the operation."""
     asked = {
         "project": project,
         "kind": kind,
@@ -190,7 +190,7 @@ async def pause(
 
 
 async def resume(conn: Conn, project: str, *, kind: str, name: str, by: str) -> bool:
-    """End a pause; False when there was none."""
+    """End a pause; return False when there was none."""
     wanted = wire_domain(name) if kind == "domain" else name
     asked = {"project": project, "kind": kind, "name": wanted, "by": by}
     with _refusals():
@@ -198,7 +198,7 @@ async def resume(conn: Conn, project: str, *, kind: str, name: str, by: str) -> 
 
 
 async def pauses(conn: Conn, project: str | None) -> list[Pause]:
-    """List what is paused; None lists every project's."""
+    """Return the current pauses; None: those of every project."""
     return await fetch.many(conn, "list_pauses", {"project": project}, Pause)
 
 
@@ -209,7 +209,7 @@ def _refusals() -> Iterator[None]:
     except InvalidParameterValue as exc:
         message = exc.diag.message_primary or str(exc)
         field = exc.diag.column_name
-        if field is None:  # not raised by us
+        if field is None:  # not raised by our SQL
             raise
         raise InvalidField(field, message.removeprefix(f"{field}: ")) from exc
     except ObjectInUse as exc:

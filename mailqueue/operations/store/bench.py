@@ -1,4 +1,4 @@
-"""The statements of measuring on a real database."""
+"""SQL of measurements."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -9,7 +9,7 @@ from mailqueue.db.fetch import Conn
 
 @dataclass(frozen=True, slots=True)
 class Obstacles:
-    """What else goes on in this database; mails are counted up to 1,000."""
+    """Mail and workers that would disturb a measurement; mails are counted up to 1,000."""
 
     emails: int
     workers: int
@@ -17,48 +17,50 @@ class Obstacles:
 
 @dataclass(frozen=True, slots=True)
 class SentCount:
-    """How many mails were sent, and when the last was recorded, in the server's seconds."""
+    """The number of sent mails, and when the last was recorded, in seconds by the server's
+    clock.
+    """
 
     sent: int
     ended_at: float
 
 
 async def obstacles(conn: Conn) -> Obstacles:
-    """Look at what a measurement would meet."""
+    """Return the mail and workers that would disturb a measurement."""
     return await fetch.one(conn, "find_bench_obstacles", None, Obstacles)
 
 
 async def start(conn: Conn, name: str) -> UUID:
-    """Make the project of a measurement."""
+    """Insert the project of a measurement; return its id."""
     return await fetch.value(conn, "start_bench", {"name": name}, UUID)
 
 
 async def add_sender(conn: Conn, project: UUID, *, port: int) -> int:
-    """Return it a sender account that leads to a port of this machine, paused."""
+    """Insert a paused sender account at a port of this machine; return its id."""
     return await fetch.value(conn, "add_bench_sender", {"project": project, "port": port}, int)
 
 
 async def resume_sender(conn: Conn, account: int) -> None:
-    """Let the account send."""
+    """Resume the account."""
     await fetch.run(conn, "resume_bench_sender", {"account": account})
 
 
 async def ping(conn: Conn) -> None:
-    """Go to the server and back."""
+    """Run an empty statement, to measure a round trip."""
     await fetch.value(conn, "ping", None, int)
 
 
 async def instant(conn: Conn) -> float:
-    """Read the server's clock."""
+    """Return the server's clock in seconds."""
     return await fetch.value(conn, "read_instant", None, float)
 
 
 async def look(conn: Conn, name: str) -> SentCount:
-    """See how far the measurement is."""
+    """Return the progress of the measurement."""
     return await fetch.one(conn, "look_at_bench", {"name": name}, SentCount)
 
 
 async def erase(conn: Conn, name: str, project: UUID) -> None:
-    """Take out every row of the measurement; in a transaction, as it is refused otherwise."""
+    """Delete every row of the measurement; must run in a transaction."""
     await fetch.value(conn, "allow_by_hand", None, str)
     await fetch.run(conn, "erase_bench", {"name": name, "project": project})

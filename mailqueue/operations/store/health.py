@@ -1,4 +1,4 @@
-"""What health checks ask and tell the database; runs SQL for them."""
+"""SQL of health checks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn
 
 @dataclass(frozen=True, slots=True)
 class ServerProcess:
-    """The server's process that serves us; `folder` is None where we may not know it."""
+    """The server process of this connection; `folder` is None without the right to read it."""
 
     pid: int
     folder: str | None
@@ -18,7 +18,7 @@ class ServerProcess:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much is left at one place of the server."""
+    """Free space at one folder of the server."""
 
     place: str  # data, wal
     free_bytes: int
@@ -27,7 +27,9 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class SpaceVerdict:
-    """Below and above how many free bytes mail is refused and accepted, and whether it is now."""
+    """Free bytes below which mail is refused and above which it is accepted, and the current
+    state.
+    """
 
     refuse_below: int
     accept_above: int
@@ -35,22 +37,22 @@ class SpaceVerdict:
 
 
 async def read_health(conn: Conn) -> list[HealthCheck]:
-    """Read view health."""
+    """Return view health."""
     return await fetch.many(conn, "read_health", None, HealthCheck)
 
 
 async def may_tell(conn: Conn) -> bool:
-    """Return whether this login may tell the view anything."""
+    """Return whether this login may store results for the view."""
     return await fetch.value(conn, "may_tell_health", None, bool)
 
 
 async def find_process(conn: Conn) -> ServerProcess:
-    """Return which process serves this connection and where its data lies."""
+    """Return the server process of this connection, and its data folder."""
     return await fetch.one(conn, "find_data_directory", None, ServerProcess)
 
 
 async def report_space(conn: Conn, host: str, rooms: Sequence[Room]) -> SpaceVerdict:
-    """Tell how much room there is; without rooms only the database's size is looked at."""
+    """Store the free space; without folders only the database's size is compared."""
     params = {
         "host": host,
         "places": [room.place for room in rooms],
@@ -61,10 +63,10 @@ async def report_space(conn: Conn, host: str, rooms: Sequence[Room]) -> SpaceVer
 
 
 async def note_books(conn: Conn, faults: Sequence[str]) -> None:
-    """Keep what comparing the books found."""
+    """Store the differences found in the books."""
     await fetch.run(conn, "note_books", {"faults": list(faults)})
 
 
 async def emails_roughly(conn: Conn) -> int:
-    """Return about how many mails there are."""
+    """Return an estimate of the number of mails."""
     return await fetch.value(conn, "count_emails_roughly", None, int)

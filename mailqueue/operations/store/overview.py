@@ -1,4 +1,4 @@
-"""What an operator asks the database; the only file here that runs SQL."""
+"""SQL of the overview for operators."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -20,7 +20,7 @@ from mailqueue.operations.model import (
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What the server is."""
+    """Version and settings of the server."""
 
     version: str
     version_num: int
@@ -29,62 +29,62 @@ class ServerFacts:
 
 
 async def lane_depths(conn: Conn) -> list[LaneDepth]:
-    """List lanes that have unfinished mail, most urgent first."""
+    """Return lanes with unfinished mail, most urgent first."""
     return await fetch.many(conn, "list_lane_depths", None, LaneDepth)
 
 
 async def senders_today(conn: Conn) -> list[SenderToday]:
-    """List all sender accounts with their headroom."""
+    """Return all sender accounts with their headroom."""
     return await fetch.many(conn, "list_senders_today", None, SenderToday)
 
 
 async def workers_seen(conn: Conn) -> list[WorkerSeen]:
-    """List workers that run or ended a short while ago."""
+    """Return workers that run or ended a short while ago."""
     return await fetch.many(conn, "list_workers_seen", None, WorkerSeen)
 
 
 async def totals(conn: Conn) -> list[StatusCount]:
-    """Count all mail by status, roughly where it is much."""
+    """Return the number of mails by status, estimated where there are many."""
     return await fetch.many(conn, "count_emails_by_status", None, StatusCount)
 
 
 async def find_email(conn: Conn, email_id: UUID) -> EmailRow | None:
-    """Find one mail, finished or not."""
+    """Return a mail, finished or not."""
     return await fetch.maybe(conn, "show_email", {"id": email_id}, EmailRow)
 
 
 async def why(conn: Conn, email_id: UUID) -> str:
-    """Return in words why a mail stands where it stands."""
+    """Return the reason for a mail's state."""
     return await fetch.value(conn, "explain_email", {"id": email_id}, str)
 
 
 async def attempts(conn: Conn, email_id: UUID) -> list[LoggedAttempt]:
-    """List the tries to hand a mail over, in order."""
+    """Return the attempts to send a mail, in order."""
     return await fetch.many(conn, "show_attempts", {"id": email_id}, LoggedAttempt)
 
 
 async def events(conn: Conn, email_id: UUID) -> list[Happening]:
-    """List what came back about a mail, oldest first."""
+    """Return the events of a mail, oldest first."""
     return await fetch.many(conn, "show_events", {"id": email_id}, Happening)
 
 
 async def recipients(conn: Conn, email_id: UUID) -> list[Recipient]:
-    """List the recipients of a mail that has several."""
+    """Return the recipients of a mail that has several."""
     return await fetch.many(conn, "show_recipients", {"id": email_id}, Recipient)
 
 
 async def books(conn: Conn) -> list[BookLine]:
-    """Read the books, oldest day first."""
+    """Return the books, oldest day first."""
     return await fetch.many(conn, "read_books", None, BookLine)
 
 
 async def server_facts(conn: Conn) -> ServerFacts:
-    """Describe the server."""
+    """Return the version and settings of the server."""
     return await fetch.one(conn, "describe_server", None, ServerFacts)
 
 
 async def may_act_as_api(conn: Conn) -> bool:
-    """Return whether row-level security would hold an API that logs in as we did."""
+    """Return whether row-level security would apply to an API with this login."""
     return await fetch.value(conn, "may_act_as_api", None, bool)
 
 

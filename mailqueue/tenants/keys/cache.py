@@ -1,7 +1,7 @@
-"""Decides for how long a key that was found is believed: a second.
+"""Cache the look-up of API keys for one second.
 
-Without that, every request would cost a look-up of its own. Revoking holds at once all the same:
-whatever a request does in the database begins by asking whether its key is in force.
+A look-up for each request would double its cost. Revoking still takes effect at once: the
+statements of a request check first that its key is active.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ MAX_KEPT = 10_000
 
 
 class Callers:
-    """Finds who keys speak for."""
+    """Cache of the callers that API keys belong to."""
 
     def __init__(self, lend: Lend, *, believed_seconds: float = BELIEVED_SECONDS) -> None:
         self._lend = lend
@@ -29,9 +29,9 @@ class Callers:
         self._asked: dict[str, asyncio.Task[Caller | None]] = {}
 
     async def find(self, key: str, *, address: str | None = None) -> Caller | None:
-        """Return who the key speaks for; None for one that is not in force.
+        """Return the caller of a key; None unless the key is active.
 
-        `address` is the client's, to be shown beside the key.
+        `address` is the client's IP address, stored as the key's last use.
         """
         kept = self._kept.get(key)
         if kept is not None and kept[0] > time.monotonic():
@@ -41,11 +41,11 @@ class Callers:
             asked = asyncio.create_task(self._look_up(key, address), name="callers")
             self._asked[key] = asked
             asked.add_done_callback(lambda _: self._asked.pop(key, None))
-        # Others may wait for the same answer: who gives up leaves it to them.
+        # Shielded: other requests may wait for the same look-up when one is cancelled.
         return await asyncio.shield(asked)
 
     def forget(self) -> None:
-        """Believe nothing any more: a key was changed here."""
+        """Empty the cache, after a key was changed in this process."""
         self._kept.clear()
 
     async def _look_up(self, key: str, address: str | None) -> Caller | None:
@@ -54,7 +54,7 @@ class Callers:
             found = await find_key(conn, key, address=_numeric(address))
         if found is None:
             self._kept.pop(key, None)
-        elif not found.is_test or found.trap_sender is not None:  # a trap that is made counts now
+        elif not found.is_test or found.trap_sender is not None:  # the trap may start any time
             if len(self._kept) >= MAX_KEPT:
                 self._kept.clear()
             self._kept[key] = (until, found)
@@ -62,7 +62,9 @@ class Callers:
 
 
 def _numeric(address: str | None) -> str | None:
-    """Return an address of IP without its zone; None for the path of a socket and the like."""
+    """Return an IP address without its zone; None for anything else, such as the path of a
+    socket.
+    """
     try:
         return str(ipaddress.ip_address((address or "").partition("%")[0]))
     except ValueError:

@@ -1,4 +1,6 @@
-"""The key that `mailqueue up` shows: a test key of project `default`, kept in the data folder."""
+"""The API key shown by `mailqueue up`: a test key of project `default`, stored in the data
+folder.
+"""
 
 import os
 import secrets
@@ -14,9 +16,9 @@ PROJECT = "default"
 
 
 async def keep_local_key(conn: Conn, folder: Path) -> str | None:
-    """Return the folder's key; make one where there is none, or where it is no longer in force.
+    """Return the folder's key; create one where there is none or it is no longer active.
 
-    None where no test keys are given out: everything else runs all the same.
+    None where the installation issues no test keys.
     """
     path = folder / FILE_NAME
     with suppress(FileNotFoundError):

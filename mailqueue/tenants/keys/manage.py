@@ -1,4 +1,4 @@
-"""What can be done with API keys: issue, find, show, list, change, rotate, revoke."""
+"""Issue, find, show, list, change, rotate and revoke API keys."""
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
@@ -28,12 +28,12 @@ async def issue_key(
     expires_at: datetime | None = None,
     requests_per_second: int | None = None,
 ) -> IssuedKey:
-    """Make a key of a project; the key itself is in the answer and nowhere else.
+    """Create a key of a project; only the result holds the key itself.
 
     Raises:
-        InvalidField: name, scopes or rate are none.
+        InvalidField: the name, the scopes or the rate are invalid.
         NotFound: there is no such project.
-        Conflict: the project has a key in force of that name.
+        Conflict: the project has an active key of that name.
     """
     _check_name(name)
     _check_rate(requests_per_second)
@@ -55,19 +55,19 @@ async def issue_key(
 
 
 def not_in_force() -> Unauthorized:
-    """Return what a key is told that is unknown, revoked or expired."""
+    """Return the error for a key that is unknown, revoked or expired."""
     return Unauthorized("this API key is not valid")
 
 
 async def in_force(conn: Conn, ids: Collection[UUID]) -> frozenset[UUID]:
-    """Return those of these keys that are in force now."""
+    """Return those of these keys that are active now."""
     return frozenset(await store.keys_in_force(conn, ids))
 
 
 async def find_key(conn: Conn, key: str, *, address: str | None = None) -> Caller | None:
-    """Find who a key speaks for; None for one that is unknown, revoked or expired.
+    """Return the caller of a key; None if it is unknown, revoked or expired.
 
-    `address` is the client's, to be shown beside the key.
+    `address` is the client's IP address, stored as the key's last use.
     """
     if not keys_text.is_well_formed(key):
         return None
@@ -91,7 +91,7 @@ async def id_of_project(conn: Conn, project: str) -> UUID:
     """Return the id of the project of that name.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such project.
     """
     found = await store.find_project(conn, project)
     if found is None:
@@ -100,10 +100,10 @@ async def id_of_project(conn: Conn, project: str) -> UUID:
 
 
 async def id_of_key(conn: Conn, project_id: UUID, name: str) -> UUID:
-    """Return the id of the key that has a name now, else of the newest that had it.
+    """Return the id of the active key of that name, else of the newest one that had it.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such key.
     """
     found = await store.find_named(conn, project_id, name=name)
     if found is None:
@@ -112,7 +112,7 @@ async def id_of_key(conn: Conn, project_id: UUID, name: str) -> UUID:
 
 
 async def show_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey:
-    """Return what may be shown of a key.
+    """Return a key without its secret.
 
     Raises:
         NotFound: the project has no such key.
@@ -124,7 +124,7 @@ async def show_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey:
 
 
 async def list_keys(conn: Conn, project: str) -> list[ApiKey]:
-    """List a project's keys, newest first, revoked ones too."""
+    """Return a project's keys, newest first, including revoked ones."""
     project_id = await id_of_project(conn, project)
     return await page_of_keys(conn, project_id, most=ALL)
 
@@ -132,7 +132,9 @@ async def list_keys(conn: Conn, project: str) -> list[ApiKey]:
 async def page_of_keys(
     conn: Conn, project_id: UUID, *, most: int, before: tuple[datetime, UUID] | None = None
 ) -> list[ApiKey]:
-    """List keys of a project, newest first, that were made before the one of that time and id."""
+    """Return up to `most` keys of a project, newest first, created before the one at that time and
+    id.
+    """
     at, before_id = before or (None, None)
     return await store.list_keys(conn, project_id, before=at, before_id=before_id, most=most)
 
@@ -140,12 +142,12 @@ async def page_of_keys(
 async def change_key(
     conn: Conn, project_id: UUID, key_id: UUID, *, changes: Mapping[str, object]
 ) -> ApiKey:
-    """Change `name` or `requests_per_second` (None: the usual) of a key in force.
+    """Change `name` or `requests_per_second` (None: the default) of an active key.
 
     Raises:
-        InvalidField: naming what was wrong.
-        NotFound: the project has no such key in force.
-        Conflict: the project has a key in force of that name.
+        InvalidField: the field named is invalid.
+        NotFound: the project has no such active key.
+        Conflict: the project has an active key of that name.
     """
     if "name" in changes:
         _check_name(changes["name"])
@@ -158,13 +160,13 @@ async def change_key(
 async def rotate_key(
     conn: Conn, project_id: UUID, key_id: UUID, *, grace: timedelta = GRACE
 ) -> IssuedKey:
-    """Put a new key in the place of one in force, which goes on for the grace.
+    """Replace an active key; the old one stays valid for the grace period.
 
-    The new one may do the same, under the same name, and lasts as long as the old one did.
+    The new key has the same name, scopes and expiry.
 
     Raises:
-        InvalidField: the grace is negative or too long.
-        NotFound: the project has no such key in force.
+        InvalidField: the grace period is negative or too long.
+        NotFound: the project has no such active key.
     """
     if not timedelta(0) <= grace <= MAX_GRACE:
         raise InvalidField("grace", f"must be 0 to {MAX_GRACE.days} days")
@@ -188,10 +190,10 @@ async def rotate_key(
 
 
 async def revoke_key(conn: Conn, project: str, name: str, *, reason: str | None = None) -> None:
-    """Put a key out of force from now on.
+    """Revoke the active key of that name.
 
     Raises:
-        NotFound: the project has no key of that name in force.
+        NotFound: the project has no active key of that name.
     """
     project_id = await id_of_project(conn, project)
     key_id = await id_of_key(conn, project_id, name)
@@ -202,7 +204,7 @@ async def revoke_key(conn: Conn, project: str, name: str, *, reason: str | None 
 async def revoke_key_by_id(
     conn: Conn, project_id: UUID, key_id: UUID, *, reason: str | None = None
 ) -> None:
-    """Put a key out of force from now on; one that is revoked already stays as it is.
+    """Revoke a key; one that is revoked already is left unchanged.
 
     Raises:
         NotFound: the project has no such key.
@@ -212,10 +214,10 @@ async def revoke_key_by_id(
 
 
 def checked_scopes(scopes: Collection[str]) -> list[Scope]:
-    """Return the scopes in their usual order.
+    """Return the scopes in their canonical order.
 
     Raises:
-        InvalidField: there are none, or unknown ones.
+        InvalidField: the list is empty, or a scope is unknown.
     """
     known = [scope for scope in Scope if scope in scopes]
     if not known or len(known) != len(set(scopes)):

@@ -1,4 +1,4 @@
-"""API keys as rows; the only file here that runs SQL, beside that of projects."""
+"""SQL of API keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from mailqueue.tenants.projects.store import refused
 
 
 class Found(NamedTuple):
-    """Who a key speaks for, as the row has it."""
+    """The caller of a key, as stored."""
 
     id: UUID
     project_id: UUID
@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 
 async def set_actor(conn: Conn, by: str) -> None:
-    """Have the audit name `by` until COMMIT."""
+    """Set the actor of the audit events until the transaction ends."""
     await run(conn, "set_actor", {"by": by})
 
 
@@ -40,12 +40,12 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
 
 
 async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> Found | None:
-    """Find who the key in force with that hash speaks for; note that `address` used it."""
+    """Return the caller of the active key with that hash; store `address` as its last use."""
     return await maybe(conn, "find_api_key", {"key_hash": key_hash, "address": address}, Found)
 
 
 async def keys_in_force(conn: Conn, ids: Collection[UUID]) -> list[UUID]:
-    """Return those of these keys that are in force now."""
+    """Return those of these keys that are active now."""
     return await many(conn, "sift_keys", {"ids": list(ids)}, UUID)
 
 
@@ -61,11 +61,11 @@ async def issue_key(
     expires_at: datetime | None,
     requests_per_second: int | None,
 ) -> UUID:
-    """Make a key's row.
+    """Insert a key.
 
     Raises:
         Conflict: the project has a key of that name.
-        InvalidField: the project or the installation gives out no such keys now.
+        InvalidField: the project or the installation does not issue such keys now.
     """
     params = {
         "project_id": project_id,
@@ -82,19 +82,19 @@ async def issue_key(
 
 
 async def read_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey | None:
-    """Read a key of a project."""
+    """Return a key of a project."""
     return await maybe(conn, "read_api_key", {"project_id": project_id, "id": key_id}, ApiKey)
 
 
 async def find_named(conn: Conn, project_id: UUID, *, name: str) -> UUID | None:
-    """Find the key that has a name now, else the newest that had it."""
+    """Return the id of the active key of that name, else of the newest one that had it."""
     return await maybe(conn, "find_api_key_named", {"project_id": project_id, "name": name}, UUID)
 
 
 async def list_keys(
     conn: Conn, project_id: UUID, *, before: datetime | None, before_id: UUID | None, most: int
 ) -> list[ApiKey]:
-    """List a project's keys, newest first."""
+    """Return a project's keys, newest first."""
     params = {"project_id": project_id, "before": before, "before_id": before_id, "most": most}
     return await many(conn, "list_api_keys", params, ApiKey)
 
@@ -102,7 +102,7 @@ async def list_keys(
 async def change_key(
     conn: Conn, project_id: UUID, key_id: UUID, *, changes: Mapping[str, object]
 ) -> bool:
-    """Change a key in force; return whether there was one.
+    """Change an active key; return whether there was one.
 
     Raises:
         Conflict: the project has a key of the new name.
@@ -122,7 +122,7 @@ async def rotate_key(
     grace: timedelta,
     expires_at: datetime | None,
 ) -> UUID | None:
-    """Put a new key in the place of one in force; None where there is none."""
+    """Replace an active key and return the new id; None where there is no such key."""
     params = {
         "project_id": project_id,
         "id": key_id,
@@ -136,14 +136,14 @@ async def rotate_key(
 
 
 async def revoke_key(conn: Conn, project_id: UUID, key_id: UUID, *, reason: str | None) -> bool:
-    """Put a key out of force; return whether it was."""
+    """Revoke a key; return whether it was active."""
     params = {"project_id": project_id, "id": key_id, "reason": reason}
     return await value(conn, "revoke_api_key", params, bool)
 
 
 @contextmanager
 def _refused(name: str) -> Iterator[None]:
-    """Word a refusal of the database as ours."""
+    """Raise an error of ours in place of the database's refusal."""
     try:
         with refused():
             yield

@@ -1,7 +1,7 @@
-"""Decides what an API key looks like: recognisable, unguessable, its typos noticed. Pure.
+"""The format of API keys: a prefix, random characters and a checksum. Pure.
 
-`mq_live_` or `mq_test_`, 256 random bits in base 62, and a checksum of all that. The checksum lets
-scanners and us tell a key from a look-alike without asking the database.
+`mq_live_` or `mq_test_`, 256 random bits in base 62, and a checksum of both. With the checksum a
+secret scanner, or this code, can recognize a key without the database.
 """
 
 import hashlib
@@ -21,33 +21,33 @@ HINT_CHARACTERS = len("mq_live_") + 4
 
 
 def new_key(*, is_test: bool) -> Secret:
-    """Make a key."""
+    """Return a new key."""
     return new_secret("mq_test_" if is_test else "mq_live_")
 
 
 def new_secret(prefix: str) -> Secret:
-    """Make a text that begins so, cannot be guessed, and ends in a checksum."""
+    """Return a new secret: the prefix, 256 random bits in base 62, and a checksum."""
     body = prefix + _base62(secrets.randbits(256), _RANDOM_CHARACTERS)
     return Secret(body + _checksum(body))
 
 
 def is_well_formed(key: str) -> bool:
-    """Return whether this may be a key at all."""
+    """Return whether a text has the form of a key."""
     return _KEY.fullmatch(key) is not None and has_checksum(key)
 
 
 def has_checksum(text: str) -> bool:
-    """Return whether a text ends in the checksum of what stands before."""
+    """Return whether a text ends in the checksum of the characters before."""
     return _checksum(text[:-_CHECK_CHARACTERS]) == text[-_CHECK_CHARACTERS:]
 
 
 def hash_of(key: str) -> bytes:
-    """Return what is stored; 256 random bits need no slow hash."""
+    """Return the hash that is stored; 256 random bits need no slow hash."""
     return hashlib.sha256(key.encode()).digest()
 
 
 def hint_of(key: Secret) -> str:
-    """Return the first characters, to recognise the key by."""
+    """Return the first characters of a key, shown in lists to recognize it by."""
     return key.reveal()[:HINT_CHARACTERS]
 
 

@@ -1,4 +1,4 @@
-"""Makes projects and changes what holds for all their mail; whether they may send at all."""
+"""Create, change, suspend and delete projects."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -16,11 +16,11 @@ MAX_LISTED = 10_000
 async def add(
     conn: Conn, name: str, *, by: str, settings: Mapping[str, object] | None = None
 ) -> Project:
-    """Make a project; `settings` as `change` takes them.
+    """Create a project; `settings` as `change` takes them.
 
     Raises:
-        Conflict: there is a project of that name, or was one.
-        InvalidField: the name is none, or a setting is wrong.
+        Conflict: a project has or had that name.
+        InvalidField: the name or a setting is invalid.
     """
     if (taken := await store.read_project(conn, name)) is not None:
         since = f", deleted at {taken.deleted_at:%Y-%m-%d %H:%M} UTC" if taken.deleted_at else ""
@@ -30,10 +30,10 @@ async def add(
 
 
 async def find(conn: Conn, name: str) -> Project:
-    """Return a project, also a deleted one.
+    """Return a project, including a deleted one.
 
     Raises:
-        NotFound: there is none of that name.
+        NotFound: there is no project of that name.
     """
     found = await store.read_project(conn, name)
     if found is None:
@@ -42,10 +42,10 @@ async def find(conn: Conn, name: str) -> Project:
 
 
 async def find_by_id(conn: Conn, project_id: UUID) -> Project:
-    """Return a project, also a deleted one.
+    """Return a project, including a deleted one.
 
     Raises:
-        NotFound: there is none of that id.
+        NotFound: there is no project with that id.
     """
     found = await store.read_project(conn, project_id=project_id)
     if found is None:
@@ -54,7 +54,7 @@ async def find_by_id(conn: Conn, project_id: UUID) -> Project:
 
 
 async def list_all(conn: Conn) -> list[Project]:
-    """List the projects by name, without deleted ones."""
+    """Return the projects by name, without deleted ones."""
     return await list_page(conn, most=MAX_LISTED)
 
 
@@ -66,9 +66,9 @@ async def list_page(
     text: str | None = None,
     most: int,
 ) -> list[Project]:
-    """List projects by name behind the name `after`.
+    """Return projects by name, after the name `after`.
 
-    `status` None gives all but deleted ones. `text` is looked for in what people call a project by.
+    `status` None returns all but deleted ones. `text` is searched in the project's names.
     """
     if status is not None and status not in STATUSES:
         raise InvalidField("status", f"must be one of {', '.join(STATUSES)}, got {status!r}")
@@ -76,11 +76,11 @@ async def list_page(
 
 
 async def change(conn: Conn, name: str, *, changes: Mapping[str, object], by: str) -> Project:
-    """Change settings of a project; None takes one back.
+    """Change settings of a project; None resets one.
 
     Raises:
         NotFound: there is no such project.
-        InvalidField: naming the setting and what was wrong; nothing is changed.
+        InvalidField: the setting named is invalid; nothing is changed.
     """
     await find(conn, name)
     await store.change_project(conn, name, changes=changes, by=by)
@@ -88,7 +88,7 @@ async def change(conn: Conn, name: str, *, changes: Mapping[str, object], by: st
 
 
 async def suspend(conn: Conn, name: str, *, reason: str, by: str) -> Project:
-    """Let nothing of a project be sent; its mail is accepted and waits.
+    """Suspend a project: its mail is accepted and not sent.
 
     Raises:
         NotFound: there is no such project.
@@ -102,9 +102,9 @@ async def suspend(conn: Conn, name: str, *, reason: str, by: str) -> Project:
 
 
 async def activate(conn: Conn, name: str, *, by: str) -> Project:
-    """Let a suspended, paused or deleted project send again; its mail goes on.
+    """Activate a suspended, paused or deleted project; its queued mail is sent.
 
-    Keys stay revoked that were so: deleting revokes all.
+    Revoked keys stay revoked: deleting a project revokes all of them.
 
     Raises:
         NotFound: there is no such project.
@@ -115,13 +115,13 @@ async def activate(conn: Conn, name: str, *, by: str) -> Project:
 
 
 async def delete(conn: Conn, name: str, *, by: str) -> Project:
-    """Delete a project softly: no mail in, none out, no key in force; its mail waits.
+    """Mark a project as deleted: it accepts and sends no mail, and its keys are revoked.
 
-    Its records stay, and so does its name: they go by it.
+    Its records stay, and its name cannot be used again.
 
     Raises:
         NotFound: there is no such project.
-        Conflict: it is `default`, which takes mail that names none.
+        Conflict: it is `default`, which takes mail that names no project.
     """
     await find(conn, name)
     try:
@@ -139,7 +139,9 @@ async def audit(
     before: int | None = None,
     most: int,
 ) -> list[AuditEvent]:
-    """List changes of a project, or (None) of all and the installation, newest first."""
+    """Return audit events of a project, newest first; None: of all projects and the
+    installation.
+    """
     return await store.list_audit(
         conn, project_id=project_id, action=action, before=before, most=most
     )

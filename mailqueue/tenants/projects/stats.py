@@ -1,4 +1,4 @@
-"""How a project stands: what it sent, what it may still send, and what became of its mail."""
+"""Statistics of a project: sent mail, headroom, results by day."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ MAX_DAYS = 90
 class ProjectRates:
     """Shares of the mail of some days, 0 to 1; None where nothing was sent."""
 
-    delivery: float | None  # sent, of what was sent or given up
+    delivery: float | None  # sent mail as a share of sent and failed mail
     hard_bounce: float | None
     complaint: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A project's today, its last days oldest first, and the shares over those days."""
+    """Today's counts of a project, its last days, oldest first, and the rates over those days."""
 
     today: ProjectToday
     days: list[ProjectDay]
@@ -31,10 +31,10 @@ class Standing:
 
 
 async def look(conn: Conn, project_id: UUID, *, days: int) -> Standing:
-    """Return how a project stands, over so many days of UTC up to now.
+    """Return the statistics of a project over the last `days` days (UTC).
 
     Raises:
-        InvalidField: the days are not 1 to MAX_DAYS.
+        InvalidField: `days` is not 1 to MAX_DAYS.
     """
     if not 1 <= days <= MAX_DAYS:
         raise InvalidField("days", f"must be 1 to {MAX_DAYS}, got {days}")
@@ -43,9 +43,9 @@ async def look(conn: Conn, project_id: UUID, *, days: int) -> Standing:
 
 
 def rates_of(days: Sequence[ProjectDay]) -> ProjectRates:
-    """Return the shares over some days. Pure.
+    """Return the rates over some days. Pure.
 
-    A hard bounce may be told by the server at once (then the mail failed) or later in a message.
+    A hard bounce is reported at once, when the mail fails, or later, in a bounce message.
     """
     sent = sum(day.sent for day in days)
     tried = sent + sum(day.failed for day in days)

@@ -1,4 +1,4 @@
-"""Projects as rows, and their audit; the only file here that runs SQL, beside that of keys."""
+"""SQL of projects and their audit events."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,10 +19,10 @@ from mailqueue.tenants.model import (
 
 
 async def add_project(conn: Conn, name: str, *, settings: Mapping[str, object], by: str) -> UUID:
-    """Make a project.
+    """Insert a project.
 
     Raises:
-        InvalidField: the name is none, or taken; or a setting is wrong.
+        InvalidField: the name is invalid or taken, or a setting is invalid.
     """
     with refused():
         params = {"name": name, "settings": Jsonb(with_wire_domains(settings)), "by": by}
@@ -32,14 +32,14 @@ async def add_project(conn: Conn, name: str, *, settings: Mapping[str, object], 
 async def read_project(
     conn: Conn, name: str | None = None, *, project_id: UUID | None = None
 ) -> Project | None:
-    """Read the project of that name or id."""
+    """Return the project of that name or id."""
     return await maybe(conn, "read_project", {"name": name, "id": project_id}, Project)
 
 
 async def list_projects(
     conn: Conn, *, after: str | None, status: str | None, text: str | None, most: int
 ) -> list[Project]:
-    """Read a page of projects; `status` None: all but deleted ones."""
+    """Return a page of projects; `status` None: all but deleted ones."""
     params = {"after": after, "status": status, "text": text, "most": most}
     return await many(conn, "list_projects", params, Project)
 
@@ -48,7 +48,7 @@ async def change_project(conn: Conn, name: str, *, changes: Mapping[str, object]
     """Change settings of a project.
 
     Raises:
-        InvalidField: naming the setting; nothing is changed.
+        InvalidField: the setting named is invalid; nothing is changed.
     """
     with refused():
         await run(
@@ -59,7 +59,7 @@ async def change_project(conn: Conn, name: str, *, changes: Mapping[str, object]
 
 
 async def suspend_project(conn: Conn, name: str, *, reason: str, by: str) -> bool:
-    """Suspend a project; False where it was for that reason.
+    """Suspend a project; return False where it was suspended for that reason.
 
     Raises:
         InvalidField: there is no reason, or the project is deleted.
@@ -70,41 +70,43 @@ async def suspend_project(conn: Conn, name: str, *, reason: str, by: str) -> boo
 
 
 async def activate_project(conn: Conn, name: str, *, by: str) -> bool:
-    """Let a project send again; False where it may."""
+    """Activate a project; return False where it was active."""
     return await value(conn, "activate_project", {"name": name, "by": by}, bool)
 
 
 async def delete_project(conn: Conn, name: str, *, by: str) -> bool:
-    """Delete a project softly; False where it was.
+    """Mark a project as deleted; return False where it was.
 
     Raises:
-        InvalidField: it is one that must stay.
+        InvalidField: it is a project that cannot be deleted.
     """
     with refused():
         return await value(conn, "delete_project", {"name": name, "by": by}, bool)
 
 
 async def project_today(conn: Conn, project_id: UUID) -> ProjectToday:
-    """Read what a project sent today and may still send."""
+    """Return what a project sent today and may still send."""
     return await one(conn, "read_project_today", {"id": project_id}, ProjectToday)
 
 
 async def project_days(conn: Conn, project_id: UUID, *, days: int) -> list[ProjectDay]:
-    """Read what became of a project's mail on each of the last days, oldest first."""
+    """Return the results of a project's mail on each of the last days, oldest first."""
     return await many(conn, "list_project_days", {"id": project_id, "days": days}, ProjectDay)
 
 
 async def list_audit(
     conn: Conn, *, project_id: UUID | None, action: str | None, before: int | None, most: int
 ) -> list[AuditEvent]:
-    """Read changes, newest first; `project_id` None: of all projects and the installation."""
+    """Return audit events, newest first; `project_id` None: of all projects and the
+    installation.
+    """
     params = {"project_id": project_id, "action": action, "before": before, "most": most}
     return await many(conn, "list_audit", params, AuditEvent)
 
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """Word a refusal of the database as ours."""
+    """Raise an error of ours in place of the database's refusal."""
     try:
         yield
     except InvalidParameterValue as exc:

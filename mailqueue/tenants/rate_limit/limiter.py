@@ -1,8 +1,8 @@
-"""Decides whether a key or project may make another request now.
+"""Rate limit for the requests of keys and projects.
 
-A bucket in PostgreSQL holds what all processes together may still allow, and fills steadily. Each
-process leases some of it and counts those alone, so that not every request writes a row: of ten
-requests a second, about one.
+A token bucket in PostgreSQL, refilled at a constant rate, is shared by all processes. Each process
+leases a share and counts against it in memory, so that not every request writes a row: about one
+statement per second and process.
 """
 
 import asyncio
@@ -20,25 +20,25 @@ from mailqueue.tenants.rate_limit import store as rate_limit_store
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 WINDOW_SECONDS = 10
-"""What may come at once is what may come in so many seconds."""
+"""Capacity of a bucket, in seconds of its rate."""
 SHARE = 10
-"""A lease takes one part in so many of the whole."""
+"""A lease takes 1/SHARE of the capacity."""
 LEASE_SECONDS = 1.0
-"""After that what is left goes back: another process may need it."""
+"""How long a lease lasts, in seconds; the rest of it then returns to the bucket."""
 MAX_KEPT = 10_000
 
 
 @dataclass(slots=True)
 class _Held:
-    """What this process has of a bucket."""
+    """The lease of this process on one bucket."""
 
     capacity: float
     per_second: float
     tokens: float = 0.0
     until: float = 0.0
-    there: float = 0.0  # in the bucket when it was last asked
+    there: float = 0.0  # tokens in the bucket at the last lease
     refused_until: float = 0.0
-    refused: float = 1.0  # so much and more
+    refused: float = 1.0  # the smallest count that was refused
     leasing: asyncio.Task[None] | None = field(default=None, repr=False)
 
     @property
@@ -48,15 +48,15 @@ class _Held:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a bucket stands after a request was let in."""
+    """State of a bucket after a request was allowed."""
 
     limit: int  # requests in WINDOW_SECONDS
     left: int
-    full_seconds: int  # until it is full again
+    full_seconds: int  # seconds until it is full
 
 
 class RanOut(TooManyRequests):
-    """A bucket is empty: of `what`, which stands at `standing`."""
+    """The bucket is empty: `what` names it, `standing` is its state."""
 
     def __init__(self, what: str, standing: Standing, retry_after: timedelta) -> None:
         super().__init__(f"{what} may make {standing.limit} in {WINDOW_SECONDS} s", retry_after)
@@ -65,7 +65,7 @@ class RanOut(TooManyRequests):
 
 
 class Allowance:
-    """Lets requests in, or says when to come again."""
+    """Rate limiter of one process."""
 
     def __init__(self, lend: Lend, *, now: Callable[[], float] = time.monotonic) -> None:
         self._lend = lend
@@ -75,10 +75,10 @@ class Allowance:
     async def take(
         self, bucket: UUID, per_second: float, *, what: str, count: int = 1, least: float = 1.0
     ) -> Standing:
-        """Let a request in that takes so many out of the bucket, which holds `least` at least.
+        """Take `count` requests from a bucket of capacity `least` or more; return its state.
 
         Raises:
-            RanOut: says what is bounded (`what`) and when to come again.
+            RanOut: the bucket is empty; has the limit's name (`what`) and the wait.
         """
         held = self._of(bucket, per_second, least)
         while held.tokens < count or held.until <= self._now():
@@ -113,7 +113,7 @@ class Allowance:
             held.tokens, held.there = found.granted, found.tokens
             held.until = self._now() + LEASE_SECONDS
             if found.granted < count:
-                # Nobody asks the database again for as many before there can be as many.
+                # No statement is run before the bucket can hold that many.
                 missing = count - found.granted - found.tokens
                 held.refused, held.refused_until = count, self._now() + missing / held.per_second
         finally:

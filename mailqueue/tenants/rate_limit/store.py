@@ -1,4 +1,4 @@
-"""Buckets of requests as rows."""
+"""SQL of rate limit buckets."""
 
 from typing import NamedTuple
 from uuid import UUID
@@ -7,7 +7,7 @@ from mailqueue.db.fetch import Conn, one
 
 
 class Leased(NamedTuple):
-    """What a lease took, and what is left for others."""
+    """Tokens a lease took, and those left in the bucket."""
 
     granted: float
     tokens: float
@@ -22,7 +22,7 @@ async def lease(
     wanted: float,
     returned: float,
 ) -> Leased:
-    """Take up to `wanted` requests, giving back what an earlier lease had left."""
+    """Take up to `wanted` tokens, and return the `returned` ones of an earlier lease."""
     params = {
         "bucket": bucket,
         "capacity": capacity,
