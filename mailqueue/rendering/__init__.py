@@ -1,1 +1,1 @@
-"""Templates as text: compiled, bounded, rendered. Knows no table."""
+"""Compile and render templates within limits; independent of the database."""

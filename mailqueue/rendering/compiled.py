@@ -1,4 +1,4 @@
-"""Compiles the words of a template version once, and renders them for one mail after the other."""
+"""Compile the texts of a template version once, and render them for each mail."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,31 +27,31 @@ from mailqueue.rendering.schema import Schema
 
 LONGEST_SOURCE = 512 * 1024
 MAX_CHARACTERS = 1024 * 1024
-"""Of all sources of a version together: its bodies, layouts and partials."""
+"""Most characters of all sources of a version: bodies, layouts and partials."""
 
 MAX_TAGS = 5000
 LINKS = {name: f"{{{{ {name} }}}}" for name in ("unsubscribe_url", "preferences_url")}
-"""Variables that every mail has: each stands for itself until it is known whose mail it is."""
+"""Variables of every mail: each stands for itself until the mail is known."""
 
 _SPACES = re.compile(r"[ \t\r\n]+")
-# What Python raises where an expression makes no sense for the values it meets.
+# Exceptions of Python for expressions that do not fit the values.
 _SENSELESS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError)
 _UNREADABLE = (SyntaxError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a version says in one language; `parts` are its layouts and partials by name."""
+    """The texts of a version in one language; `parts` are its layouts and partials by name."""
 
     subject: str
     html: str | None = None
-    text: str | None = None  # None: made of each mail's HTML
+    text: str | None = None  # None: made from each mail's HTML
     parts: Mapping[str, str] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
 
 
 class Rendered(NamedTuple):
-    """What one mail says."""
+    """The rendered content of one mail."""
 
     subject: str
     html: str | None
@@ -59,7 +59,7 @@ class Rendered(NamedTuple):
 
 
 class CompiledTemplate:
-    """The compiled words of a version, with what its variables must be."""
+    """The compiled texts of a version, with its schema."""
 
     __slots__ = ("_html", "_meter", "_schema", "_subject", "_text")
 
@@ -80,27 +80,25 @@ class CompiledTemplate:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return the variables without which nothing can be rendered, where that is plain
-        to see.
-        """
+        """Return the variables that are certainly required; others may be, too."""
         pieces = (self._subject, self._html, self._text)
         names = {path[0] for one in pieces if isinstance(one, Filled) for path in one.flat.paths}
         return tuple(sorted(names - LINKS.keys()))
 
     def check(self, variables: Mapping[str, Any]) -> None:
-        """Refuse variables that do not fit the schema.
+        """Validate variables against the schema.
 
         Raises:
-            TemplateFault: naming the first that does not.
+            TemplateFault: naming the first invalid variable.
         """
         if self._schema is not None:
             self._schema.check(variables)
 
     def render(self, variables: Mapping[str, Any]) -> Rendered:
-        """Return what one mail says.
+        """Return the rendered content of one mail.
 
         Raises:
-            TemplateFault: the variables do not fit, or rendering is more than a mail may cost.
+            TemplateFault: the variables are invalid, or rendering exceeds the limits.
         """
         if self._schema is not None:
             self._schema.check(variables)
@@ -122,10 +120,10 @@ class Compiler:
         self._html = Sandbox(self._meter, autoescape=True)
 
     def parts_of(self, source: str, parts: Mapping[str, str], *, part: str) -> dict[str, str]:
-        """Return those of `parts` that a source names, and those they name themselves.
+        """Return those of `parts` that a source includes, directly or through another part.
 
         Raises:
-            TemplateFault: it names one there is not, or one of them does not compile.
+            TemplateFault: a part does not exist or does not compile.
         """
         environment = self._html if part == "html" else self._plain
         found: dict[str, str] = {}
@@ -144,10 +142,10 @@ class Compiler:
         return found
 
     def compiled(self, source: Source) -> CompiledTemplate:
-        """Compile what a version says.
+        """Compile the texts of a version.
 
         Raises:
-            TemplateFault: naming the part, the line, and what is wrong.
+            TemplateFault: naming the part, the line, and the fault.
         """
         texts = (source.subject, source.html or "", source.text or "", *source.parts.values())
         if max(map(len, texts)) > LONGEST_SOURCE or sum(map(len, texts)) > MAX_CHARACTERS:
@@ -168,7 +166,7 @@ class Compiler:
 
 
 def _parsed(environment: Environment, source: str, part: str) -> nodes.Template:
-    if source.count("{{") + source.count("{%") > MAX_TAGS:  # before time is spent on reading them
+    if source.count("{{") + source.count("{%") > MAX_TAGS:  # checked before parsing
         raise TemplateFault(f"more than {MAX_TAGS} tags", part=part)
     try:
         tree = environment.parse(as_jinja(source, part), part)
@@ -218,7 +216,7 @@ def _piece(environment: Environment, source: str, part: str) -> Piece:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A part of a mail that only has places for variables."""
+    """A body or subject that only inserts variables."""
 
     flat: Flat
     part: str
@@ -232,7 +230,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A part of a mail as Jinja compiled it."""
+    """A body or subject as compiled by Jinja."""
 
     template: Template
     part: str
@@ -255,7 +253,7 @@ class _Compiled:
             raise TemplateFault(_worded(exc), part=self.part, line=self._line(exc)) from None
 
     def _line(self, exc: Exception) -> int | None:
-        """Find the line of the part that was being rendered."""
+        """Return the line of the part that was being rendered."""
         trace: TracebackType | None = exc.__traceback__
         line = None
         while trace is not None:

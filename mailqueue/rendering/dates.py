@@ -1,4 +1,4 @@
-"""Decides how instants and days are written, in the patterns of C or of Go. Pure."""
+"""Format times and days by strftime or Go patterns. Pure."""
 
 import re
 from datetime import UTC, date, datetime
@@ -7,7 +7,7 @@ from mailqueue.rendering.faults import TemplateFault
 
 _MOST = 200
 _ALLOWED = frozenset("aAbBdeHIjmMpSyYzZ%FTD-")
-# Go writes a pattern as the instant Mon Jan 2 15:04:05 MST 2006; the longer words first.
+# Go's patterns are the reference time Mon Jan 2 15:04:05 MST 2006; the longer words first.
 _GO = {
     "January": "%B",
     "Monday": "%A",
@@ -33,10 +33,10 @@ _DIRECTIVE = re.compile(r"%(-?)(.?)", re.DOTALL)
 
 
 def format_date(value: str | float | datetime | date, pattern: str) -> str:
-    """Write an instant, given as ISO 8601 or as seconds since 1970.
+    """Return a time as text, given as ISO 8601 or as seconds since 1970.
 
     Raises:
-        TemplateFault: it is none, or the pattern has a directive nobody knows.
+        TemplateFault: the value is not a time, or the pattern has an unknown directive.
     """
     if len(pattern) > _MOST:
         raise TemplateFault(f"a pattern of a date may have {_MOST} characters")

@@ -1,4 +1,6 @@
-"""Decides how templates written for Go are read: {{.Name}} is, other forms are explained. Pure."""
+"""Convert templates written for Go: {{.Name}} is accepted, other forms are refused with a hint.
+Pure.
+"""
 
 import re
 
@@ -31,10 +33,10 @@ _ENDS = {"end": "{% endif %} or {% endfor %}", "else": "{% else %}"}
 
 
 def as_jinja(source: str, part: str = "") -> str:
-    """Return a template in Jinja's words, line by line the same.
+    """Return a template in Jinja's syntax, with the same lines.
 
     Raises:
-        TemplateFault: a form of Go's that has another one here, which is named.
+        TemplateFault: it has a form of Go; the text names Jinja's form.
     """
     if "{{" not in source:
         return source
@@ -66,7 +68,7 @@ def _read(source: str, span: Span, part: str) -> str:
 
 
 def _instead(inside: str) -> str | None:
-    """Return the Jinja form of a Go action; None for what is no Go."""
+    """Return the Jinja form of a Go action; None where the text is not one."""
     if inside.strip() == ".":
         return "the loop's variable, as in {% for item in items %}{{ item }}{% endfor %}"
     found = _WORD.match(inside)

@@ -1,4 +1,4 @@
-"""Decides whether words may become a version: compiled whole, with the parts they name."""
+"""Compile the texts of a new version with the parts they use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MAX_SUBJECT = 998
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is kept of words that compile: the parts they use, and the variables they need."""
+    """The parts that compiled texts use, and the variables they need."""
 
     parts: Mapping[str, str]
     needs: tuple[str, ...]
@@ -26,10 +26,10 @@ def draft(
     parts: Mapping[str, str],
     schema: Mapping[str, Any] | None,
 ) -> Draft:
-    """Compile words with those of `parts` that they name.
+    """Compile texts with those of `parts` that they include.
 
     Raises:
-        TemplateFault: naming the part, the line, and what is wrong.
+        TemplateFault: naming the part, the line, and the fault.
     """
     if not subject.strip() or len(subject) > MAX_SUBJECT or not subject.isprintable():
         raise TemplateFault(f"one line of 1 to {MAX_SUBJECT} characters", part="subject")

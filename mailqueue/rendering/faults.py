@@ -1,8 +1,8 @@
-"""What can be wrong with a template or what it is given."""
+"""Errors of templates and their variables."""
 
 
 class TemplateFault(ValueError):
-    """A template cannot be compiled, or not be rendered with these variables; says why."""
+    """A template cannot be compiled, or not be rendered with these variables."""
 
     def __init__(self, why: str, *, part: str = "", line: int | None = None) -> None:
         self.why = why
@@ -13,4 +13,4 @@ class TemplateFault(ValueError):
 
 
 class Exceeded(TemplateFault):
-    """Rendering was stopped: it takes more steps, characters or time than a mail may."""
+    """Rendering was stopped: it exceeded the limit of steps, characters or time of a mail."""

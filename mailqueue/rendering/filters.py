@@ -1,4 +1,4 @@
-"""The filters templates may use, each bounded by the meter before it does its work."""
+"""The filters of templates; each charges the meter before it works."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from mailqueue.rendering.meter import Meter, describe, printed
 
 Filter = Callable[..., Any]
 
-# Of Jinja's own, those whose work and result are no more than what they are given.
+# Filters of Jinja whose work and result are no larger than their arguments.
 _PLAIN = ("first", "last", "length", "count")
 _WHOLE = {
     "capitalize": jinja.do_capitalize,
@@ -46,7 +46,7 @@ _WHOLE = {
     "trim": jinja.do_trim,
     "unique": jinja.do_unique,
 }
-# ISO 4217: what is written before the amount; other codes stand after it.
+# ISO 4217: symbols before the amount; other codes stand after it.
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥", "KRW": "₩", "CNY": "CN¥"}
 _WITHOUT_CENTS = ("JPY", "KRW", "VND", "CLP", "ISK", "UGX", "XAF", "XOF", "XPF")
 _CURRENCY = re.compile(r"[A-Z]{3}")
@@ -54,7 +54,7 @@ _LARGEST_AMOUNT = Decimal(10) ** 30
 
 
 def filters_of(meter: Meter) -> dict[str, Filter]:
-    """Return all filters, working on the account of this meter."""
+    """Return all filters, charging this meter."""
     found = {name: _light(meter, jinja.FILTERS[name]) for name in _PLAIN}
     found |= {name: _bounded(meter, filter_) for name, filter_ in _WHOLE.items()}
     found |= {name: _seen(meter, filter_) for name, filter_ in _OURS.items()}
@@ -97,7 +97,7 @@ def _like(value: Any, text: str) -> str:
 
 
 def _truncate(value: Any, length: int = 255, end: str = "…") -> str:
-    """Cut a text to `length` characters, `end` among them."""
+    """Return a text cut to `length` characters, including `end`."""
     text = _text(value)
     if not isinstance(length, int) or length < 0 or len(text) <= length:
         return text
@@ -112,7 +112,7 @@ def _url_encode(value: Any) -> str:
 
 
 def _currency(value: Any, code: str = "USD") -> str:
-    """Write an amount: 1234.5 with USD is $1,234.50."""
+    """Return an amount with its currency: 1234.5 with USD is $1,234.50."""
     if not isinstance(code, str) or not _CURRENCY.fullmatch(code):
         raise TemplateFault("currency needs a code of three capitals, like EUR")
     try:
@@ -180,7 +180,7 @@ _OURS: dict[str, Filter] = {
 
 
 def _light(meter: Meter, filter_: Filter) -> Filter:
-    """Wrap a filter that looks at the ends of a value only."""
+    """Wrap a filter that reads only the ends of a value."""
     call = _with_context(filter_)
 
     @pass_context
@@ -192,7 +192,7 @@ def _light(meter: Meter, filter_: Filter) -> Filter:
 
 
 def _seen(meter: Meter, filter_: Filter) -> Filter:
-    """Wrap a filter of ours: what it is given is looked at, what it gives may be printed."""
+    """Wrap a filter of ours: its arguments are charged, its result may be printed."""
 
     @pass_context
     def seen(_context: Context, value: Any, *args: Any, **named: Any) -> Any:
@@ -209,7 +209,7 @@ def _seen(meter: Meter, filter_: Filter) -> Filter:
 
 
 def _bounded(meter: Meter, filter_: Filter) -> Filter:
-    """Wrap a filter of Jinja's: also what it gives is looked at, and no generator leaves it."""
+    """Wrap a filter of Jinja: its result is charged too, and generators become lists."""
     call = _with_context(filter_)
 
     @pass_context
@@ -228,11 +228,11 @@ def _bounded(meter: Meter, filter_: Filter) -> Filter:
 
 def _refuse_missing(value: Any) -> None:
     if isinstance(value, Undefined):
-        str(value)  # raises, and says which
+        str(value)  # raises, with the name of the missing variable
 
 
 def _with_context(filter_: Filter) -> Filter:
-    """Return a filter of Jinja's as one that takes the context first."""
+    """Return a filter of Jinja that takes the context as its first argument."""
     wanted = getattr(getattr(filter_, "jinja_pass_arg", None), "name", None)
     match wanted:
         case "context":
@@ -248,7 +248,7 @@ def _with_context(filter_: Filter) -> Filter:
 def _joins(meter: Meter) -> Filter:
     @pass_context
     def join(context: Context, value: Any, between: Any = "", attribute: Any = None) -> str:
-        """Write the items of a list, with a text between them."""
+        """Return the items of a list as text, separated by `between`."""
         _refuse_missing(value)
         given = value.values() if isinstance(value, Mapping) else value
         items = [_item(context, one, attribute) for one in meter.each(given)]
@@ -269,7 +269,7 @@ def _item(context: Context, one: Any, attribute: Any) -> Any:
 def _replaces(meter: Meter) -> Filter:
     @pass_context
     def replace(_context: Context, value: Any, old: Any, new: Any) -> str:
-        """Write a text with each `old` in it replaced."""
+        """Return a text with each `old` replaced."""
         _refuse_missing(value)
         text, was, becomes = (str(_text(each)) for each in (meter.see(value), old, new))
         if not was:

@@ -1,4 +1,4 @@
-"""Decides which templates only put variables into text, and fills those in the quickest way."""
+"""Recognize templates that only insert variables, and fill them without Jinja."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from mailqueue.rendering.meter import CHARACTERS, describe, printed
 
 Path = tuple[str, ...]
 Piece = Callable[[Mapping[str, Any]], str]
-"""A part of a mail, compiled: takes the variables and gives the text."""
+"""A compiled body or subject: takes the variables and returns the text."""
 
 _NOT_VARIABLES = frozenset({"range", "dict", "namespace", "self", "loop", "caller", "varargs"})
 
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """Text with places in it: every second of `pieces` is left empty for a variable."""
+    """Text with gaps: every second of `pieces` is a gap for a variable."""
 
     pieces: tuple[str, ...]
     places: tuple[tuple[int, Path], ...]
@@ -27,14 +27,14 @@ class Flat:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Return the variables it has places for."""
+        """Return the variables of its gaps."""
         return tuple(path for _, path in self.places)
 
     def __call__(self, variables: Mapping[str, Any]) -> str:
-        """Return the text with the variables in their places.
+        """Return the text with the variables inserted.
 
         Raises:
-            TemplateFault: one is missing, or is no single value.
+            TemplateFault: a variable is missing, or is a list or an object.
         """
         pieces = list(self.pieces)
         room = CHARACTERS
@@ -59,7 +59,7 @@ def _missing(path: Path, name: str, value: object, *, is_first: bool) -> Templat
 
 
 def flat_of(tree: nodes.Template, *, is_html: bool) -> Flat | None:
-    """Return a template as text with places; None where it does more than that."""
+    """Return a template as text with gaps; None where it does more than insert variables."""
     pieces: list[str] = []
     places: list[tuple[int, Path]] = []
     for output in tree.body:

@@ -1,4 +1,4 @@
-"""Decides which parts of Jinja's language a template may use, and where its work is counted."""
+"""Restrict Jinja's language for templates, and insert the charges of the meter."""
 
 # ruff: noqa: N802  a visitor's methods are named for the nodes
 
@@ -12,7 +12,7 @@ from mailqueue.rendering.faults import TemplateFault
 
 MAX_NODES = 20_000
 DEEPEST = 100
-"""Levels of nesting, which Python's own compiler bounds not much higher."""
+"""Most levels of nesting; Python's own compiler allows little more."""
 
 _ALLOWED = (
     nodes.Template,
@@ -64,10 +64,10 @@ _NAMES = {
 
 
 def check(tree: nodes.Template, part: str) -> None:
-    """Refuse what no template may have.
+    """Refuse syntax that templates may not use.
 
     Raises:
-        TemplateFault: naming it and its line.
+        TemplateFault: naming the syntax and its line.
     """
     for count, (node, depth) in enumerate(_walked(tree)):
         line = getattr(node, "lineno", None)
@@ -92,13 +92,13 @@ def check(tree: nodes.Template, part: str) -> None:
 
 
 def parts_named(tree: nodes.Template) -> list[str]:
-    """Return the layouts and partials a checked template names."""
+    """Return the names of the layouts and partials of a checked template."""
     named: list[Any] = [node for kind in _NAMING for node in tree.find_all(kind)]
     return [node.template.value for node in named]
 
 
 def counted(tree: nodes.Template) -> nodes.Template:
-    """Have a checked template tell the meter of each turn, text and value it makes."""
+    """Return a checked template that charges the meter for each loop turn, text and value."""
     found: nodes.Template = _Counting().visit(tree)
     return found
 
@@ -112,7 +112,7 @@ def _walked(tree: nodes.Node) -> Iterator[tuple[nodes.Node, int]]:
 
 
 class _Counting(NodeTransformer):
-    """Wraps what grows in filters that only the meter's environment has."""
+    """Wraps loops and values in internal filters that charge the meter."""
 
     def visit_Template(self, node: nodes.Template) -> nodes.Node:
         return self._with_text(node)
@@ -162,7 +162,7 @@ class _Counting(NodeTransformer):
         return _through("_seen", node)
 
     def _with_text(self, node: Any) -> nodes.Node:
-        """Begin a body by saying how much text it has; loops in it speak for themselves."""
+        """Charge the text of a body at its start; loops in it charge their own."""
         text = sum(len(data.data) for data in _texts(node.body))
         self.generic_visit(node)
         said = _through("_text", nodes.Const(text, lineno=node.lineno))

@@ -1,4 +1,4 @@
-"""Decides how much work one mail's rendering may be, and stops it there."""
+"""Limit the work of rendering one mail."""
 
 import time
 from collections.abc import Sized
@@ -11,15 +11,15 @@ from markupsafe import Markup
 from mailqueue.rendering.faults import Exceeded, TemplateFault
 
 STEPS = 200_000
-"""Turns of loops, calls, and values looked at; well under half a second."""
+"""Most steps of a mail (loop turns, calls, values read); well under half a second."""
 CHARACTERS = 2 * 1024 * 1024
-"""Of all that is written, into the mail or into variables."""
+"""Most characters written, into the mail or into variables."""
 CPU_SECONDS = 0.5
 LARGEST = 2**200
-"""Numbers beyond it, either way, are nobody's amount."""
+"""Largest absolute value of a number."""
 
 _LOOK_EVERY = 2048
-_STEPS_A_CHARACTER = 5  # as a shift: a step for every 32 characters looked at
+_STEPS_A_CHARACTER = 5  # as a shift: a step for every 32 characters read
 _SIZED: tuple[type, ...] = (
     list,
     tuple,
@@ -33,9 +33,9 @@ _SIZED: tuple[type, ...] = (
 
 
 class Meter:
-    """Counts the work of one render at a time, and raises Exceeded where it is too much.
+    """Counts the work of one render at a time, and raises Exceeded above the limits.
 
-    What writes or loops tells it first, so nothing ever grows beyond what is left.
+    The work is charged before it is done, so nothing grows beyond the limits.
     """
 
     __slots__ = ("_next_look", "_stop_at", "room", "steps")
@@ -51,13 +51,13 @@ class Meter:
         self._stop_at = 0.0
 
     def step(self, count: int = 1) -> None:
-        """Spend steps."""
+        """Charge steps."""
         self.steps -= count
         if self.steps < self._next_look:
             self._look()
 
     def write(self, characters: int) -> None:
-        """Spend room, before it is written."""
+        """Charge characters, before they are written."""
         self.room -= characters
         if self.room < 0:
             raise Exceeded(f"it writes more than {CHARACTERS} characters")
@@ -66,7 +66,7 @@ class Meter:
         if self.steps < 0:
             raise Exceeded(f"it takes more than {STEPS} steps")
         self._next_look = self.steps - _LOOK_EVERY
-        # Time of this thread: a machine that is busy with other things is no fault of the mail.
+        # CPU time of this thread: the load of the machine does not count.
         now = time.thread_time()
         if not self._stop_at:
             self._stop_at = now + CPU_SECONDS
@@ -74,7 +74,7 @@ class Meter:
             raise Exceeded(f"it takes more than {CPU_SECONDS:g} s")
 
     def see(self, value: Any) -> Any:
-        """Spend the steps of looking at a whole value, and return it."""
+        """Charge the steps of reading a whole value, and return it."""
         kind = type(value)
         if kind is str or kind is Markup:
             self.step(1 + (len(value) >> _STEPS_A_CHARACTER))
@@ -90,23 +90,23 @@ class Meter:
         return value
 
     def each(self, value: Any) -> Any:
-        """Spend a step for each turn of the loop over a value, and return it."""
+        """Charge a step for each turn of the loop over a value, and return it."""
         if isinstance(value, Undefined):
-            iter(value)  # says which
+            iter(value)  # raises, with the name of the missing variable
         if not isinstance(value, _SIZED) or not isinstance(value, Sized):
             raise TemplateFault(f"{describe(value)} cannot be looped over")
         self.step(1 + len(value))
         return value
 
     def number(self, value: Any) -> Any:
-        """Return a number that is not out of all reason."""
+        """Return a number within the limits."""
         if type(value) is int and not -LARGEST < value < LARGEST:
             raise Exceeded("a number is too large")
         return value
 
     @pass_context
     def shown(self, _context: Context, value: Any) -> Any:
-        """Return what stands in the output for the value of an expression."""
+        """Return the output for the value of an expression."""
         kind = type(value)
         if kind is str or kind is Markup:
             self.room -= len(value) + 8
@@ -122,7 +122,7 @@ class Meter:
 
 
 def printed(value: Any) -> str:
-    """Write a value as people read it; nothing for null.
+    """Return a value as text; nothing for null.
 
     Raises:
         TemplateFault: it is a list, an object, or missing.
@@ -137,13 +137,13 @@ def printed(value: Any) -> str:
         case int() | float():
             return str(value)
         case Undefined():
-            return str(value)  # raises, and says which
+            return str(value)  # raises, with the name of the missing variable
         case _:
             raise TemplateFault(f"{describe(value)} cannot be printed: print what is in it")
 
 
 def describe(value: object) -> str:
-    """Name the kind of a value."""
+    """Return the name of a value's type."""
     match value:
         case dict():
             return "an object"

@@ -1,4 +1,4 @@
-"""Decides what the HTML of a mail says to those who read text only. Pure."""
+"""Convert the HTML of a mail to plain text. Pure."""
 
 WIDTH = 76
 _HIDDEN = '[hidden], [style*="display:none"], [style*="display: none"]'
@@ -6,8 +6,10 @@ _UNSEEN = f"head, style, script, template, {_HIDDEN}"
 
 
 def text_of(html: str) -> str:
-    """Return HTML as text: what is hidden left out, links as footnotes, pictures by their words."""
-    # Imported when it is wanted: it takes longer than all else a command starts with.
+    """Return HTML as text: hidden elements left out, links as footnotes, pictures by their alt
+    text.
+    """
+    # Imported on use: this import takes longer than all others of a command.
     from turbohtml import PlainText, parse
 
     document = parse(html)

@@ -1,4 +1,4 @@
-"""Decides what a preview shows of a mail, and what it warns of. Pure."""
+"""Preview a mail, with warnings. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from mailqueue.rendering.compiled import Compiler, Rendered, Source
 from mailqueue.rendering.plain import text_of
 
 CLIPPED_BYTES = 102 * 1024
-"""What large mailbox providers show of a mail before they cut it off."""
+"""Size above which large mailbox providers cut a mail off, in bytes."""
 MAX_WARNINGS = 50
 MARKETING = "marketing"
 LONG_SUBJECT = 70
@@ -22,7 +22,7 @@ _SAFE = re.compile(r"\|\s*(?:safe|safeHTML|safe_html)\b")
 
 @dataclass(frozen=True, slots=True)
 class PreviewBodies:
-    """What a mail would say, its size, and what somebody should look at."""
+    """The rendered bodies, their size in bytes, and warnings."""
 
     subject: str
     html: str | None
@@ -32,7 +32,7 @@ class PreviewBodies:
 
 
 def preview(source: Source, variables: Mapping[str, Any], *, category: str) -> PreviewBodies:
-    """Render a mail and look at it.
+    """Render a mail and check it.
 
     Raises:
         TemplateFault: it cannot be rendered with these variables.

@@ -1,4 +1,4 @@
-"""Decides what an expression in a template may reach: variables, and little else."""
+"""Restrict what expressions in a template can reach: variables, and a few methods."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ _METHODS: Mapping[type, frozenset[str]] = MappingProxyType(
 
 
 class Missing(StrictUndefined):
-    """A variable nobody gave; using it says its name."""
+    """A missing variable; using it raises an error with its name."""
 
     @property
     def _undefined_message(self) -> str:
@@ -68,7 +68,9 @@ class Missing(StrictUndefined):
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja in which every turn, call and text is counted. Renders one mail at a time."""
+    """Jinja environment in which loop turns, calls and text are charged. Renders one mail at a
+    time.
+    """
 
     intercepted_binops: ClassVar[frozenset[str]] = frozenset({"+", "-", "*", "/", "//", "**", "%"})  # type: ignore[misc]
 
@@ -97,18 +99,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super()._generate(guards.counted(source), name, filename, defer_init)
 
     def get_template(self, *args: Any, **named: Any) -> Template:
-        """Find a layout or partial, one step each time."""
+        """Return a layout or partial; each costs one step."""
         self.meter.step(10)
         return super().get_template(*args, **named)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return what a dot means: first what is in the object, then a method that is allowed."""
+        """Return the value of a dot: an entry of the object, else an allowed method."""
         if type(obj) is dict and attribute in obj:
             return obj[attribute]
         if attribute in _METHODS.get(type(obj), ()):
             return getattr(obj, attribute)
         if isinstance(obj, Undefined):
-            return getattr(obj, attribute)  # raises, and says which
+            return getattr(obj, attribute)  # raises, with the name of the missing variable
         missing = self.undefined(obj=obj, name=attribute)
         match obj:
             case Namespace():
@@ -123,7 +125,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 return missing
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """Return what stands at a place of a list or object."""
+        """Return an entry of a list or object."""
         if type(obj) in (dict, list, tuple, str, Markup, range):
             try:
                 return obj[argument]
@@ -134,8 +136,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.undefined(obj=obj, name=argument)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Return whether a thing may be called: macros, blocks, and the few methods
-        getattr gives.
+        """Return whether a value may be called: macros, blocks, and the few methods that getattr
+        returns.
         """
         if isinstance(obj, Macro | BlockReference | LoopContext) or obj in self.globals.values():
             return True
@@ -143,7 +145,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return getattr(obj, "__name__", "") in _METHODS.get(type(found), ())
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **named: Any) -> Any:  # noqa: N805
-        """Call something, one step and what looking at its arguments takes."""
+        """Call a value; charges one step and the size of its arguments."""
         meter = __self.meter
         meter.step(_STEPS_A_CALL)
         for one in (*args, *named.values()):
@@ -152,17 +154,19 @@ class Sandbox(ImmutableSandboxedEnvironment):
             meter.see(__obj.__self__)
         if isinstance(__obj, Undefined) or not __self.is_safe_callable(__obj):
             if isinstance(__obj, Undefined):
-                str(__obj)  # raises, and says which
+                str(__obj)  # raises, with the name of the missing variable
             raise SecurityError("this cannot be called")
         return __context.call(__obj, *args, **named)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ARG002
-        """Reckon, with numbers of reasonable size; + also joins texts and lists."""
+        """Return the result of an operator; numbers are limited, and + also joins texts and
+        lists.
+        """
         meter = self.meter
         meter.step()
         for one in (left, right):
             if isinstance(one, Undefined):
-                str(one)  # raises, and says which
+                str(one)  # raises, with the name of the missing variable
         if operator == "+" and isinstance(left, str) and isinstance(right, str):
             meter.write(len(left) + len(right))
             return left + right
@@ -220,7 +224,7 @@ def _comparing(meter: Meter, test: Any) -> Callable[..., bool]:
 
 
 def _counters(meter: Meter) -> dict[str, Callable[..., Any]]:
-    """Return the filters that guards.counted() puts into a template."""
+    """Return the filters that guards.counted() inserts into a template."""
 
     @pass_context
     def each(_context: Context, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Decides which variables a template takes: JSON Schema 2020-12, nothing of it from elsewhere."""
+"""Validate template variables by JSON Schema 2020-12, without references to other documents."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,22 +10,22 @@ from mailqueue.rendering.faults import TemplateFault
 MAX_NODES = 1000
 DEEPEST = 20
 _LOCAL = "#/$defs/"
-# What names other documents, or turns a schema into a program.
+# Keywords that refer to other documents, or make a schema recursive.
 _REFUSED = ("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$anchor", "$id")
 _DIALECTS = ("https://json-schema.org/draft/2020-12/schema",)
 _WHY_CHARACTERS = 300
-# Of patterns: an engine that never looks back, so that no text takes it longer than another.
+# Of patterns: an engine without backtracking, with a time linear in the text.
 _LINEAR = jsonschema_rs.RegexOptions(size_limit=1 << 20, dfa_size_limit=1 << 20)
 
 
 class Schema:
-    """A schema that was looked at, ready to check variables."""
+    """A checked schema, ready to validate variables."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         """Compile a schema.
 
         Raises:
-            TemplateFault: it is none, it is too large, or it reaches out of itself.
+            TemplateFault: it is not a schema, too large, or refers to another document.
         """
         check_schema(document)
         try:
@@ -39,16 +39,16 @@ class Schema:
             raise _fault(f"is no JSON Schema: {exc}") from None
 
     def check(self, variables: Mapping[str, Any]) -> None:
-        """Refuse variables that do not fit.
+        """Validate variables.
 
         Raises:
-            TemplateFault: naming the first that does not.
+            TemplateFault: naming the first invalid variable.
         """
         try:
             if self._validator.is_valid(variables):
                 return
             first = next(self._validator.iter_errors(variables))
-        except ValueError as exc:  # nested deeper than it looks
+        except ValueError as exc:  # nested too deeply
             raise TemplateFault(_short(str(exc)), part="variables") from None
         where = ".".join(map(str, first.instance_path))
         raise TemplateFault(
@@ -57,10 +57,10 @@ class Schema:
 
 
 def check_schema(document: object) -> None:
-    """Refuse a schema that is no object, too large, or that reaches out of itself.
+    """Refuse a schema that is not an object, is too large, or refers to another document.
 
     Raises:
-        TemplateFault: saying which.
+        TemplateFault: naming the fault.
     """
     if not isinstance(document, Mapping):
         raise _fault("must be an object")
@@ -79,7 +79,7 @@ def check_schema(document: object) -> None:
 def _walk(
     node: object, definitions: Mapping[str, Any], within: tuple[str, ...], left: list[int]
 ) -> None:
-    """Count a schema with all that it refers to, so that nothing expands without end."""
+    """Count a schema's nodes, following its references, so that its expansion is bounded."""
     stack: list[tuple[object, tuple[str, ...], int]] = [(node, within, 0)]
     while stack:
         at, names, depth = stack.pop()

@@ -1,7 +1,7 @@
-"""Finds what stands between two marks in a template, in one pass over it. Pure.
+"""Find the text between two marks in a template, in one pass. Pure.
 
-An expression such as `{{.*?}}` reads all that follows each opening mark that is never closed: time
-that grows with the square of the template. Here a mark that is missing is looked for once.
+A regular expression such as `{{.*?}}` reads to the end for each opening mark that is never closed:
+quadratic time. Here a missing mark is searched once.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Span(NamedTuple):
-    """One place: from `start` to `end`, what is inside of it from `begin` to `stop`."""
+    """One match: from `start` to `end`, its inside from `begin` to `stop`."""
 
     kind: str
     start: int
@@ -22,7 +22,7 @@ class Span(NamedTuple):
 def spans_of(
     text: str, opening: re.Pattern[str], closing: Mapping[str, re.Pattern[str]]
 ) -> Iterator[Span]:
-    """Yield the places in order, none within another.
+    """Yield the matches in order; none is nested in another.
 
     `opening` has a named group for each kind of mark, `closing` the mark that ends the kind.
     """

@@ -1,4 +1,4 @@
-"""Decides how the CSS of a template gets into its elements, its Jinja left as it is. Pure."""
+"""Inline the CSS of a template into its elements, and keep its Jinja tags unchanged. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -17,17 +17,17 @@ _CLOSING = {
 _KEPT = re.compile(r"(?:<!--|&lt;!--)?jinja-(\d+)-kept(?:--&gt;|-->)?")
 _BODIES = re.compile(r"</?tbody>", re.IGNORECASE)
 _COMPOSED = re.compile(r"\{%-?\s*(?:extends|block)\b")
-# Where a comment would be text, or part of a value: a bare word stands there for the tag.
+# Where a comment would be text or part of a value, a word stands for the tag.
 _RAW = re.compile(r"<(style|script|title|textarea)\b", re.IGNORECASE)
 
 
 def inlined(html: str) -> str:
-    """Return the HTML of a template with the rules of its <style> in the elements they are for.
+    """Return the HTML of a template with the rules of its <style> elements inlined.
 
-    A rule for what only a layout or partial contains does not reach it: only `html` is looked at.
+    Elements of layouts and partials are not reached: only `html` is processed.
 
     Raises:
-        TemplateFault: it extends a layout, so it is no whole document by itself.
+        TemplateFault: it extends a layout, so it is not a complete document.
     """
     if _COMPOSED.search(html):
         raise TemplateFault("CSS is inlined only where no layout is extended", part="html")
@@ -41,7 +41,7 @@ def inlined(html: str) -> str:
     except css_inline.InlineError as exc:
         raise TemplateFault(f"its CSS cannot be inlined: {exc}", part="html") from None
     if not _BODIES.search(html):
-        made = _BODIES.sub("", made)  # parsing adds them, around rows and not around their loops
+        made = _BODIES.sub("", made)  # the parser adds them around rows, outside of the rows' loops
     back = _KEPT.sub(lambda found: tags[int(found[1])], made)
     if sorted(back[tag.start : tag.end] for tag in _tags_of(back)) != sorted(tags):
         why = "its CSS cannot be inlined: a tag stands where no text may"
@@ -54,7 +54,7 @@ def _tags_of(text: str) -> Iterator[Span]:
 
 
 def _with_words(html: str, tags: list[str]) -> str:
-    """Put a comment in each tag's place, or a word where a comment could not stand."""
+    """Replace each tag by a comment, or by a word where a comment is not possible."""
     made: list[str] = []
     place, where = 0, _Where()
     for found in _tags_of(html):
@@ -68,11 +68,11 @@ def _with_words(html: str, tags: list[str]) -> str:
 
 
 class _Where:
-    """What a place in HTML is in, as the pieces before it were read."""
+    """The context of a position in HTML, after the pieces before it."""
 
     def __init__(self) -> None:
         self._is_in_tag = False
-        self._closing = ""  # of the element last opened whose content is plain text
+        self._closing = ""  # the open element whose content is plain text
 
     @property
     def is_inside(self) -> bool:
@@ -80,11 +80,11 @@ class _Where:
         return self._is_in_tag or bool(self._closing)
 
     def read(self, piece: str) -> None:
-        """Go on behind a piece."""
+        """Advance past a piece."""
         opened, closed = piece.rfind("<"), piece.rfind(">")
         if opened != closed:
             self._is_in_tag = opened > closed
-        # A name that a tag of the template goes on is another name.
+        # A name that a template tag continues is another name.
         found = [one for one in _RAW.finditer(piece) if one.end() < len(piece)]
         if found:
             self._closing = f"</{found[-1][1].lower()}"

@@ -1,1 +1,1 @@
-"""Templates: what mail says, in versions and languages."""
+"""Templates: content of mail with variables, in versions and languages."""

@@ -39,7 +39,7 @@ _PUBLISHED = ("published", "latest-published", None)
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The version a call's mail is rendered from, in its language."""
+    """The template version and language that the mails of a call are rendered from."""
 
     template: TemplateRow
     version: VersionRow
@@ -47,10 +47,10 @@ class Chosen:
     sheet: CachedVersion
 
     def check(self, variables: Mapping[str, Any]) -> None:
-        """Refuse variables that do not fit the schema.
+        """Validate variables against the schema.
 
         Raises:
-            InvalidField: naming the first that does not.
+            InvalidField: naming the first invalid variable.
         """
         try:
             self.sheet.check(variables)
@@ -58,7 +58,7 @@ class Chosen:
             raise _of_variables(exc) from None
 
     def render(self, variables: Mapping[str, Any]) -> Rendered:
-        """Return what one mail says, within the budget of a mail.
+        """Return the rendered content of one mail, within the limits of rendering.
 
         Raises:
             InvalidField: it cannot be rendered with these variables.
@@ -77,7 +77,7 @@ async def choose(
     template: str,
     language: str | None = None,
 ) -> Chosen:
-    """Find what a mail names as its template.
+    """Return the version and language that a mail's `template` and `language` options name.
 
     Raises:
         InvalidField: there is no such template or version, or it is a draft.
@@ -104,8 +104,8 @@ async def choose(
 
 
 def language_of(wanted: str | None, known: Sequence[str], default: str) -> str:
-    """Return the language that is taken for the one asked for: it, its stem, or the
-    default. Pure.
+    """Return the language that is used: the one wanted, its primary subtag, or the default.
+    Pure.
     """
     tag = (wanted or "").lower().replace("_", "-")
     return next((one for one in (tag, tag.partition("-")[0]) if one in known), default)

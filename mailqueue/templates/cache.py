@@ -1,4 +1,4 @@
-"""Keeps the versions that mail is rendered from, compiled once in a process."""
+"""Cache of compiled template versions."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -16,11 +16,13 @@ log = get_logger(__name__)
 
 MAX_KEPT = 256
 MAX_CHARACTERS = 8 * 1024 * 1024
-"""Of their sources; compiled they take several times as much."""
+"""Size of the cache, in characters of source; compiled they take several times as much."""
 MAX_STRIKES = 5
-"""So many mails of a version in a row that cost too much: the next ones are not tried at all."""
+"""Consecutive mails of a version that exceed the limits, after which further mails fail
+unrendered.
+"""
 RESTED = 500
-"""Then so many fail unrendered, before one is tried again."""
+"""Mails that then fail unrendered before one is rendered again."""
 
 Key = tuple[UUID, str]
 
@@ -48,15 +50,15 @@ class CachedVersion:
         self._why = ""
         texts = (source.html or "", source.text or "", *source.parts.values())
         self.characters = sum(map(len, texts))
-        # Whether mail from it has links of its own, by which its recipient unsubscribes.
+        # Whether the template contains unsubscribe links of its own.
         self.names_links = any(name in text for name in LINKS for text in (source.subject, *texts))
 
     def render(self, variables: Mapping[str, Any]) -> Rendered:
-        """Return what one mail says.
+        """Return the rendered content of one mail.
 
         Raises:
             TemplateFault: it cannot be rendered with these variables.
-            Exceeded: it, or too many mails of this version before it, cost more than a mail may.
+            Exceeded: this mail, or too many mails of this version before it, exceeded the limits.
         """
         if self._resting > 0:
             self._resting -= 1
@@ -83,10 +85,10 @@ class CachedVersion:
         return rendered
 
     def check(self, variables: Mapping[str, Any]) -> None:
-        """Refuse variables that do not fit the version's schema.
+        """Validate variables against the version's schema.
 
         Raises:
-            TemplateFault: naming the first that does not.
+            TemplateFault: naming the first invalid variable.
         """
         if self._compiled_template is None:
             self._compiled_template = self._compiler.compiled(_source(self._source))
@@ -104,7 +106,7 @@ class TemplateCache:
         self._characters = 0
 
     async def fetch(self, conn: Conn, wanted: Iterable[Key]) -> dict[Key, CachedVersion]:
-        """Return these versions in these languages; one that is gone is left out."""
+        """Return these versions in these languages; deleted ones are left out."""
         keys = set(wanted)
         missing = [key for key in keys if key not in self._kept]
         found = {key: self._kept[key] for key in keys if key in self._kept}

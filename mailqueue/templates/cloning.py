@@ -1,4 +1,4 @@
-"""Copies a template with its published version, to the same project or another."""
+"""Copy a template with its published version, to the same project or another."""
 
 from uuid import UUID
 
@@ -21,15 +21,15 @@ async def clone(
     name: str | None = None,
     by: str,
 ) -> TemplateRow:
-    """Copy a template and its published version, which is the copy's first and published too.
+    """Copy a template and its published version, which becomes the copy's published version 1.
 
-    The copy keeps the layouts and partials of that version, whatever the other project has. A
-    template of the platform that is cloned under its own slug is sent instead of it.
+    The copy keeps the layouts and partials of that version, whatever parts the other project has. A
+    template of the platform that is cloned under its own slug replaces it in that project.
 
     Raises:
         NotFound: it has no published version.
         Conflict: the slug is taken there.
-        InvalidField: the slug is none.
+        InvalidField: the slug is invalid.
     """
     async with conn.transaction():
         version = await find_version(conn, template)

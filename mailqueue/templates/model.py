@@ -1,4 +1,4 @@
-"""Templates, their versions, and what those say. Values only."""
+"""Values: templates, their versions and texts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from uuid import UUID
 
 
 class VersionStatus(StrEnum):
-    """Whether mail says what a version says."""
+    """Status of a version."""
 
     DRAFT = "draft"
     PUBLISHED = "published"
@@ -17,7 +17,7 @@ class VersionStatus(StrEnum):
 
 
 class PartKind(StrEnum):
-    """What a shared part is for: bodies extend layouts and include partials."""
+    """Kind of a shared part: bodies extend layouts and include partials."""
 
     LAYOUT = "layout"
     PARTIAL = "partial"
@@ -25,7 +25,9 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TemplateRow:
-    """A template; `project_id` None: it is the platform's. `published` and `newest` are numbers."""
+    """A template; `project_id` None: a template of the platform. `published` and `newest` are
+    numbers.
+    """
 
     id: UUID
     project_id: UUID | None
@@ -43,7 +45,7 @@ class TemplateRow:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """One version of a template, without its words."""
+    """One version of a template, without its texts."""
 
     id: UUID
     template_id: UUID
@@ -61,12 +63,12 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a version says in one language, as it is kept."""
+    """The texts of a version in one language, as stored."""
 
     language: str
     subject: str
     html_body: str | None
-    text_body: str | None  # None: made of each mail's HTML
+    text_body: str | None  # None: made from each mail's HTML
     sent_html: str | None
     parts: dict[str, str]
     needs: list[str]
@@ -87,7 +89,7 @@ class PartRow:
 
 @dataclass(frozen=True, slots=True)
 class NewTemplate:
-    """A template somebody wants; what is None is decided by default."""
+    """A requested template; None stands for the default."""
 
     slug: str
     name: str | None = None
@@ -98,7 +100,7 @@ class NewTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What somebody wants a version to say in one language; a text of None is made of the HTML."""
+    """Requested texts of a version in one language; a text body of None is made from the HTML."""
 
     subject: str
     html: str | None = None
@@ -107,7 +109,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """A version somebody wants: words by language, '' for the language of the template."""
+    """A requested version: texts by language, '' for the language of the template."""
 
     words: Mapping[str, Words]
     variables_schema: Mapping[str, Any] | None = None
@@ -116,7 +118,7 @@ class NewVersion:
 
 
 class VersionSource(NamedTuple):
-    """What a version says in one language, as workers need it."""
+    """The texts of a version in one language, as workers need them."""
 
     version_id: UUID
     language: str

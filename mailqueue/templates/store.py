@@ -1,4 +1,4 @@
-"""Templates as rows; the only file here that runs SQL."""
+"""SQL of templates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from mailqueue.templates.model import PartRow, TemplateRow, Text, VersionRow, Ve
 
 @contextmanager
 def _refused() -> Iterator[None]:
-    """Word a refusal of the database as ours."""
+    """Raise an error of ours in place of the database's refusal."""
     try:
         yield
     except InvalidParameterValue as exc:
@@ -35,10 +35,10 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
 async def add_template(
     conn: Conn, project_id: UUID | None, *, template: Mapping[str, Any], by: str
 ) -> UUID:
-    """Make a template.
+    """Insert a template.
 
     Raises:
-        InvalidField: naming what is wrong with it.
+        InvalidField: the field named is invalid.
         Conflict: the slug is taken.
     """
     asked = {"project_id": project_id, "template": Jsonb(dict(template)), "by": by}
@@ -49,10 +49,10 @@ async def add_template(
 async def change_template(
     conn: Conn, template_id: UUID, *, changes: Mapping[str, Any], by: str
 ) -> bool:
-    """Change what is said about a template; False where there is none.
+    """Change the fields of a template; return False where there is none.
 
     Raises:
-        InvalidField: naming what is wrong.
+        InvalidField: the field named is invalid.
     """
     asked = {"id": template_id, "changes": Jsonb(dict(changes)), "by": by}
     with _refused():
@@ -60,14 +60,14 @@ async def change_template(
 
 
 async def remove_template(conn: Conn, template_id: UUID, *, by: str) -> bool:
-    """Delete a template with its versions; False where there is none."""
+    """Delete a template with its versions; return False where there is none."""
     return await value(conn, "remove_template", {"id": template_id, "by": by}, bool)
 
 
 async def find_template(
     conn: Conn, project_id: UUID | None, *, slug: str | None, template_id: UUID | None
 ) -> TemplateRow | None:
-    """Find a template by slug or id, the project's own before the platform's."""
+    """Return a template by slug or id; the project's own goes before the platform's."""
     asked = {"project_id": project_id, "slug": slug, "id": template_id}
     return await maybe(conn, "find_template", asked, TemplateRow)
 
@@ -82,7 +82,7 @@ async def list_templates(
     after: str | None,
     limit: int,
 ) -> list[TemplateRow]:
-    """Read a page of templates by slug, those of the platform among them."""
+    """Return a page of templates by slug, with those of the platform."""
     asked = {
         "project_id": project_id,
         "category": category,
@@ -97,10 +97,10 @@ async def list_templates(
 async def add_version(
     conn: Conn, template_id: UUID, *, version: Mapping[str, Any], by: str
 ) -> UUID | None:
-    """Make a draft; None where there is no template.
+    """Insert a draft; return None where there is no such template.
 
     Raises:
-        InvalidField: it says nothing in the template's language.
+        InvalidField: it has no text in the template's language.
     """
     asked = {"template_id": template_id, "version": Jsonb(dict(version)), "by": by}
     with _refused():
@@ -108,20 +108,20 @@ async def add_version(
 
 
 async def publish(conn: Conn, version_id: UUID, *, sent: Mapping[str, str], by: str) -> bool:
-    """Have mail say what a version says; False where there is none."""
+    """Publish a version; return False where there is none."""
     asked = {"version_id": version_id, "sent": Jsonb(dict(sent)), "by": by}
     return await value(conn, "publish_template", asked, bool)
 
 
 async def archive(conn: Conn, version_id: UUID, *, by: str) -> bool:
-    """Put a version away; False where there is none."""
+    """Archive a version; return False where there is none."""
     return await value(conn, "archive_template", {"version_id": version_id, "by": by}, bool)
 
 
 async def list_versions(
     conn: Conn, template_id: UUID, *, before: int | None, limit: int
 ) -> list[VersionRow]:
-    """Read a page of versions, newest first."""
+    """Return a page of versions, newest first."""
     asked = {"template_id": template_id, "before": before, "limit": limit}
     return await many(conn, "list_template_versions", asked, VersionRow)
 
@@ -129,18 +129,18 @@ async def list_versions(
 async def find_version(
     conn: Conn, template_id: UUID, *, number: int | None, version_id: UUID | None
 ) -> VersionRow | None:
-    """Find one version; the published one where none is named."""
+    """Return a version; the published one where none is named."""
     asked = {"template_id": template_id, "number": number, "id": version_id}
     return await maybe(conn, "find_template_version", asked, VersionRow)
 
 
 async def list_texts(conn: Conn, version_id: UUID) -> list[Text]:
-    """Read what a version says, by language."""
+    """Return the texts of a version, by language."""
     return await many(conn, "list_template_texts", {"version_id": version_id}, Text)
 
 
 async def read_sources(conn: Conn, wanted: Sequence[tuple[UUID, str]]) -> list[VersionSource]:
-    """Read what versions say in these languages, as it is sent."""
+    """Return the sources of versions in these languages, as workers need them."""
     asked = {
         "versions": arrays.uuids([version for version, _ in wanted]),
         "languages": [language for _, language in wanted],
@@ -151,10 +151,10 @@ async def read_sources(conn: Conn, wanted: Sequence[tuple[UUID, str]]) -> list[V
 async def put_part(
     conn: Conn, project_id: UUID | None, *, name: str, kind: str, source: str, by: str
 ) -> UUID:
-    """Make or replace a layout or partial.
+    """Insert or replace a layout or partial.
 
     Raises:
-        InvalidField: naming what is wrong with it.
+        InvalidField: the field named is invalid.
     """
     asked = {"project_id": project_id, "name": name, "kind": kind, "source": source, "by": by}
     with _refused():
@@ -162,11 +162,11 @@ async def put_part(
 
 
 async def remove_part(conn: Conn, project_id: UUID | None, *, name: str, by: str) -> bool:
-    """Delete a layout or partial; False where there is none."""
+    """Delete a layout or partial; return False where there is none."""
     asked = {"project_id": project_id, "name": name, "by": by}
     return await value(conn, "remove_template_part", asked, bool)
 
 
 async def list_parts(conn: Conn, project_id: UUID | None) -> list[PartRow]:
-    """Read the layouts and partials a project's templates may name."""
+    """Return the layouts and partials that a project's templates may name."""
     return await many(conn, "list_template_parts", {"project_id": project_id}, PartRow)

@@ -1,4 +1,4 @@
-"""Shows what mail from a version would say, and what two versions say differently."""
+"""Preview a template version, and compare two versions."""
 
 import difflib
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from mailqueue.templates.versions import invalid, texts_of
 
 @dataclass(frozen=True, slots=True)
 class RenderedPreview:
-    """What a mail would say; its size is that of its bodies."""
+    """A rendered mail; its size is that of its bodies, in bytes."""
 
     version: int
     language: str
@@ -31,7 +31,7 @@ class RenderedPreview:
 async def words_of(
     conn: Conn, template: TemplateRow, version: VersionRow, language: str | None
 ) -> Text:
-    """Return what a version says in a language, or in the one taken for it."""
+    """Return the texts of a version in a language, or in the one it falls back to."""
     texts = {text.language: text for text in await texts_of(conn, version)}
     return texts[language_of(language, list(texts), template.language)]
 
@@ -66,7 +66,7 @@ async def preview(
 
 
 async def usual(conn: Conn, template: TemplateRow) -> VersionRow:
-    """Return the published version, or the newest where none is.
+    """Return the published version, or the newest where none is published.
 
     Raises:
         NotFound: there is no version at all.
@@ -87,10 +87,10 @@ async def diff(
     *,
     language: str | None = None,
 ) -> str:
-    """Return what two versions say differently, as a unified diff of subject, HTML and text.
+    """Return a unified diff of subject, HTML and text of two versions.
 
     Raises:
-        InvalidField: one of them does not say anything in that language.
+        InvalidField: one of them has no texts in that language.
     """
     tag = (language or template.language).lower()
     both = []

@@ -1,4 +1,4 @@
-"""Makes versions of a template, and decides which of them mail says."""
+"""Create, publish and archive the versions of a template."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -24,10 +24,10 @@ _FIELDS = {"html": "html_body", "text": "text_body"}
 async def add(
     lend: Lend, compile_process: CompileProcess, template: TemplateRow, *, new: NewVersion, by: str
 ) -> VersionRow:
-    """Make a draft, the next version of a template, once all its words compile.
+    """Create a draft, the next version of a template, if all its texts compile.
 
     Raises:
-        InvalidField: naming the body, the line, and what is wrong.
+        InvalidField: naming the body, the line, and the fault.
         NotFound: the template was deleted meanwhile.
     """
     if not 1 <= len(new.words) <= MAX_LANGUAGES:
@@ -91,7 +91,7 @@ async def _drafted(
 
 
 def invalid(fault: TemplateFault) -> InvalidField:
-    """Word what is wrong with a template as a field that is wrong."""
+    """Return the InvalidField for a fault in a template."""
     where = "" if fault.line is None else f"line {fault.line}: "
     field = _FIELDS.get(fault.part, fault.part or "template")
     return InvalidField(field, where + fault.why)
@@ -103,7 +103,7 @@ async def find(
     """Return a version by number or id; the published one where neither is given.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such version.
     """
     found = await store.find_version(conn, template.id, number=number, version_id=version_id)
     if found is None:
@@ -115,12 +115,12 @@ async def find(
 async def list_all(
     conn: Conn, template: TemplateRow, *, before: int | None = None, limit: int = MAX_LISTED
 ) -> list[VersionRow]:
-    """List the versions of a template, newest first."""
+    """Return the versions of a template, newest first."""
     return await store.list_versions(conn, template.id, before=before, limit=limit)
 
 
 async def texts_of(conn: Conn, version: VersionRow) -> list[Text]:
-    """Return what a version says in each of its languages."""
+    """Return the texts of a version, one for each language."""
     return await store.list_texts(conn, version.id)
 
 
@@ -132,7 +132,7 @@ async def publish(
     *,
     by: str,
 ) -> VersionRow:
-    """Have mail say what a version says from now on; the one before is archived.
+    """Publish a version: mail accepted from now on uses it. The one before is archived.
 
     Raises:
         InvalidField: its CSS was to be inlined, and cannot be.
@@ -159,7 +159,7 @@ async def _inlined(compile_process: CompileProcess, html: str) -> str:
 
 
 async def archive(conn: Conn, template: TemplateRow, version: VersionRow, *, by: str) -> VersionRow:
-    """Put a version away; where it was published, nothing more is accepted.
+    """Archive a version; if it was the published one, mail from the template is refused.
 
     Raises:
         NotFound: the template was deleted meanwhile.

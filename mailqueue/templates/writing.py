@@ -1,4 +1,4 @@
-"""Makes templates and their shared parts, and changes what is said about them."""
+"""Create, change and delete templates and their shared parts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from mailqueue.templates import store
 from mailqueue.templates.model import NewTemplate, PartKind, PartRow, TemplateRow
 
 PLATFORM = "platform"
-"""What commands call templates of no project."""
+"""The name that commands use for templates of no project."""
 
 MAX_LISTED = 1000
 
@@ -19,7 +19,7 @@ async def project_of(conn: Conn, project: str) -> UUID:
     """Return the id of a project.
 
     Raises:
-        NotFound: there is none of that name.
+        NotFound: there is no project of that name.
     """
     found = await store.find_project(conn, project)
     if found is None:
@@ -28,10 +28,10 @@ async def project_of(conn: Conn, project: str) -> UUID:
 
 
 async def create(conn: Conn, project_id: UUID | None, *, new: NewTemplate, by: str) -> TemplateRow:
-    """Make a template, still without a version; without a project it is the platform's.
+    """Create a template without a version; with `project_id` None it is one of the platform.
 
     Raises:
-        InvalidField: naming what is wrong with it.
+        InvalidField: the field named is invalid.
         Conflict: the slug is taken.
     """
     given = {name: value for name, value in asdict(new).items() if value is not None}
@@ -42,10 +42,10 @@ async def create(conn: Conn, project_id: UUID | None, *, new: NewTemplate, by: s
 async def find(
     conn: Conn, project_id: UUID | None, *, slug: str | None = None, template_id: UUID | None = None
 ) -> TemplateRow:
-    """Return a template a project may send: its own, else the platform's.
+    """Return a template that a project may send: its own, else the platform's.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such template.
     """
     found = await store.find_template(conn, project_id, slug=slug, template_id=template_id)
     if found is None:
@@ -56,10 +56,10 @@ async def find(
 async def find_own(
     conn: Conn, project_id: UUID | None, *, slug: str | None = None, template_id: UUID | None = None
 ) -> TemplateRow:
-    """Return a template a project may change.
+    """Return a template that a project may change.
 
     Raises:
-        NotFound: there is none, or it is the platform's.
+        NotFound: there is no such template, or it is the platform's.
     """
     found = await find(conn, project_id, slug=slug, template_id=template_id)
     if found.project_id != project_id:
@@ -77,9 +77,9 @@ async def list_all(
     after: str | None = None,
     limit: int = MAX_LISTED,
 ) -> list[TemplateRow]:
-    """List templates by slug, those of the platform that the project has not overridden too.
+    """Return templates by slug, with those of the platform that the project has not overridden.
 
-    `after` is the slug the page before ended with; `q` is looked for in slug, name, description.
+    `after` is the last slug of the page before; `q` is searched in slug, name and description.
     """
     return await store.list_templates(
         conn, project_id, category=category, status=status, q=q, after=after, limit=limit
@@ -92,7 +92,7 @@ async def change(
     """Change name, description, category or language of a template.
 
     Raises:
-        InvalidField: naming what is wrong; nothing is changed.
+        InvalidField: the field named is invalid; nothing is changed.
         NotFound: it was deleted meanwhile.
     """
     if not await store.change_template(conn, template.id, changes=changes, by=by):
@@ -113,24 +113,24 @@ async def remove(conn: Conn, template: TemplateRow, *, by: str) -> None:
 async def put_part(
     conn: Conn, project_id: UUID | None, *, name: str, kind: PartKind, source: str, by: str
 ) -> None:
-    """Make or replace a layout or partial; versions made before keep the one they had.
+    """Create or replace a layout or partial; existing versions keep the one they had.
 
     Raises:
-        InvalidField: naming what is wrong with it.
+        InvalidField: the field named is invalid.
     """
     await store.put_part(conn, project_id, name=name, kind=kind, source=source, by=by)
 
 
 async def list_parts(conn: Conn, project_id: UUID | None) -> list[PartRow]:
-    """List the layouts and partials a project's templates may name."""
+    """Return the layouts and partials that a project's templates may name."""
     return await store.list_parts(conn, project_id)
 
 
 async def remove_part(conn: Conn, project_id: UUID | None, *, name: str, by: str) -> None:
-    """Delete a layout or partial; versions made before keep it.
+    """Delete a layout or partial; existing versions keep it.
 
     Raises:
-        NotFound: the project has none of that name.
+        NotFound: the project has no part of that name.
     """
     if not await store.remove_part(conn, project_id, name=name, by=by):
         raise NotFound("layout or partial", name)

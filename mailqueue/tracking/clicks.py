@@ -14,7 +14,7 @@ MAX_CACHED_LINKS = 50_000
 
 
 class Click(NamedTuple):
-    """A followed link; `machine` is the program that its request alone reveals."""
+    """A followed link; `machine` is the program recognized by the request's headers alone."""
 
     project_id: UUID
     email_id: UUID

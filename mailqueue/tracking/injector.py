@@ -49,8 +49,8 @@ MIN_THREAD_CHARACTERS = 256 * 1024
 class UntrackedMail(NamedTuple):
     """A mail before tracking is injected.
 
-    `shared` identifies content that other mails have too; None for content of this mail alone.
-    With `has_files` only the content is returned: its files are added later.
+    `shared` identifies content that other mails have too; None for content of this mail alone. With
+    `has_files` only the content is returned: its files are added later.
     """
 
     email_id: UUID
@@ -91,7 +91,7 @@ class TrackingInjector:
         self._contexts: dict[UUID, tuple[InjectionContext, float]] = {}
         self._patterns: OrderedDict[tuple[object, ...], InjectionPattern] = OrderedDict()
         self._pattern_bytes = 0
-        self._turn = threading.Lock()  # of the patterns: some are made in threads
+        self._turn = threading.Lock()  # guards the patterns, which threads fill too
         self._known: OrderedDict[tuple[UUID, bytes], float] = OrderedDict()
 
     async def contexts(
@@ -203,7 +203,7 @@ class TrackingInjector:
                 return found
         made = InjectionPattern(mail.said, mail.wants, context, language=mail.language)
         with self._turn:
-            if key in self._patterns:  # another thread was faster
+            if key in self._patterns:  # filled by another thread
                 return self._patterns[key]
             self._patterns[key] = made
             self._pattern_bytes += made.size

@@ -23,19 +23,19 @@ class Machine(StrEnum):
     APPLE_PRIVACY = "apple_privacy"  # fetches pictures of all mail, whether it is read or not
     GMAIL_PROXY = "gmail_proxy"
     YAHOO_PROXY = "yahoo_proxy"
-    PREFETCH = "prefetch"  # a browser that guesses what comes next
-    SCANNER = "scanner"  # looks at mail for its recipient, or for nobody
-    BURST = "burst"  # several links of one mail at once, right after it came
+    PREFETCH = "prefetch"  # a browser that loads pages in advance
+    SCANNER = "scanner"  # a security scanner
+    BURST = "burst"  # several links of one mail within seconds, right after delivery
     HEAD = "head"
 
 
-# Apple's proxy says no more than this (and its addresses are those of relays, which change).
+# Apple's proxy sends only this, from the addresses of relays, which change.
 _APPLE = "Mozilla/5.0"
 _PROXIES = (
     ("GoogleImageProxy", Machine.GMAIL_PROXY),
     ("YahooMailProxy", Machine.YAHOO_PROXY),
 )
-# Words in the names of programs that follow links; a telephone named Cubot is none.
+# Words in the names of programs that follow links; the telephone Cubot is excluded.
 _SCANNERS = re.compile(
     r"""(?<!cu)bot\b|crawl|spider|slurp|scan(?:ner|ning)?\b|preview|externalhit|headless|phantomjs
       | \b(?:curl|wget|libwww-perl|lwp|python|aiohttp|httpx|go-http-client|java|ruby|perl
@@ -61,7 +61,7 @@ def known_by(head: Mapping[bytes, bytes]) -> Machine | None:
     return machine
 
 
-@lru_cache(maxsize=1024)  # many people browse with the same
+@lru_cache(maxsize=1024)  # many people use the same browser
 def _called(name: bytes) -> Machine | None:
     agent = name.decode("latin-1").strip()
     if agent == _APPLE:
@@ -74,5 +74,5 @@ def _called(name: bytes) -> Machine | None:
 
 def is_burst(links: Collection[str], *, sent_at: datetime | None, now: datetime) -> bool:
     """Return whether different links of a mail, followed within SCAN_WITHIN, are a burst."""
-    is_fresh = sent_at is None or now - sent_at <= SCAN_AFTER  # None: it is only just on its way
+    is_fresh = sent_at is None or now - sent_at <= SCAN_AFTER  # None: it is being sent now
     return is_fresh and len(links) >= SCAN_LINKS

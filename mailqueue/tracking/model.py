@@ -56,7 +56,7 @@ class TrackingDomain:
 
     id: UUID
     domain: str | None
-    checked_at: datetime | None  # last found to lead here; None: its mail does not use it
+    checked_at: datetime | None  # last time its DNS led here; None: links do not use it
 
 
 @dataclass(frozen=True, slots=True)

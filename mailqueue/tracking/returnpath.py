@@ -1,8 +1,8 @@
 """Signed return paths: the address to which the bounces of one mail are sent. Pure.
 
-The local part is `bounces+` and 55 letters and digits in lower case, for some servers change the
-case: in base32 the id of a key, the mail, which of its recipients, the day, and 80 bits of
-HMAC-SHA256 of all these. It reveals no recipient, and nobody else can make one.
+The local part is `bounces+` and 55 lower-case letters and digits (some servers change the case). In
+base32 it holds the key id, the mail, the recipient's number, the day, and 80 bits of HMAC-SHA256 of
+all these. It reveals no recipient, and cannot be forged.
 """
 
 import base64
@@ -64,7 +64,7 @@ def read_return_path(local: str) -> ReturnPath | None:
         octets = base64.b32decode(text + "=")
     except (ValueError, binascii.Error):
         return None
-    # One spelling each: the last letter has a bit to spare.
+    # Only the canonical encoding: the last letter has an unused bit.
     if base64.b32encode(octets).decode().rstrip("=") != text:
         return None
     plain = octets[KEY_ID_BYTES : KEY_ID_BYTES + _PLAIN_BYTES]

@@ -1,6 +1,6 @@
 """Rewrite the links of a mail's HTML, and insert markup at its end. Pure.
 
-What is not changed stays as it was written, comments for Outlook included.
+Everything else stays as written, including comments for Outlook.
 """
 
 import re
@@ -46,7 +46,7 @@ def rewritten(
     Left as they are: links that say data-track="off", what is no web page (mail, telephone,
     places in the same page), links of ours, links by which people unsubscribe, and those of `left`.
     """
-    # Imported when it is wanted: it takes longer than all else a command starts with.
+    # Imported on use: this import takes longer than all others of a command.
     from turbohtml.rewrite import Element, rewrite
 
     ours = tuple(f"{base}{path}" for path in PATHS.values())
@@ -82,7 +82,7 @@ def _web_address(href: str) -> str | None:
     except ValueError:
         return None
     if not parts.hostname or "@" in parts.netloc or "{{" in url or not url.isprintable():
-        return None  # a login is nobody's business; words in braces are for somebody else to fill
+        return None  # a URL with a login is private; braces are placeholders of another system
     return url
 
 
@@ -96,9 +96,9 @@ def with_at_end(html: str, markup: str) -> str:
     """Return HTML with markup inserted at the end of its body."""
     place = html.rfind("</body>")
     if place >= 0 and not html[place + 7 :].replace("</html>", "").strip():
-        return html[:place] + markup + html[place:]  # as nearly every document ends
+        return html[:place] + markup + html[place:]  # most documents end like this
     last_script = max((found.start() for found in _SCRIPT.finditer(html)), default=-1)
-    place = opened = closed = seen = len(html)  # where the first comment behind begins, or ends
+    place = opened = closed = seen = len(html)  # where the next comment begins, or ends
     for found in reversed(deque(_ENDS.finditer(html), maxlen=_MAX_END_TAGS)):
         end = found.end()
         if (at := html.find("<!--", end, seen + 3)) >= 0:
@@ -106,7 +106,7 @@ def with_at_end(html: str, markup: str) -> str:
         if (at := html.find("-->", end, seen + 2)) >= 0:
             closed = at
         if closed + 3 <= opened or last_script >= end:
-            break  # that one is within a comment or a script: it ends nothing
+            break  # inside a comment or script: not a closing tag
         place, seen = found.start(), end
     return html[:place] + markup + html[place:]
 

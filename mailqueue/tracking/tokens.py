@@ -1,9 +1,9 @@
-"""Tokens of the links in mail: nobody else can make, read or change one.
+"""Tokens of the links in mail; without a key of the project they cannot be made, read or changed.
 
 One scheme for opens, clicks, unsubscribing and preferences. A token is, in URL-safe base64: the id
-of a key (5 bytes), then AES-SIV (RFC 5297) of kind, mail, recipient and link: 16 bytes that nobody
-guesses, and a ciphertext that only its project's key opens. Encryption is deterministic: a mail
-that is sent twice has the same links.
+of a key (5 bytes), then AES-SIV (RFC 5297) of kind, mail, recipient and link: a 16-byte
+authentication tag and the ciphertext. Encryption is deterministic: a mail that is sent twice has
+the same links.
 """
 
 import binascii

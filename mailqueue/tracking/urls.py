@@ -15,20 +15,22 @@ PATHS = {
 UNSUBSCRIBE_URL = "unsubscribe_url"
 PREFERENCES_URL = "preferences_url"
 NAMES = {UNSUBSCRIBE_URL: TokenKind.UNSUBSCRIBE, PREFERENCES_URL: TokenKind.PREFERENCES}
-"""What mail calls them: variables of templates, and words in double braces elsewhere."""
+"""Placeholders of our links in content: variables of templates, and words in double braces
+elsewhere.
+"""
 
 _PLACES = re.compile(r"\{\{\s*(unsubscribe_url|preferences_url)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Makes the links of a project's mail, of a base URL and its seals."""
+    """Builds the links of a project's mail from a base URL and its seals."""
 
-    base: str  # no slash at its end
+    base: str  # without a trailing slash
     seals: Seals
 
     def of(self, kind: TokenKind, email_id: UUID, link: bytes = b"") -> str:
-        """Return a link of a mail; one link serves all recipients of a message."""
+        """Return a link of a mail; all recipients of a message share it."""
         return self.base + PATHS[kind] + self.seals.seal(Token(kind, email_id, 0, link))
 
     def named(self, email_id: UUID) -> dict[str, str]:
@@ -38,7 +40,7 @@ class Addresses:
 
 def names_any(*texts: str | None) -> bool:
     """Return whether a text has placeholders for our links."""
-    # One character first: looking for it costs next to nothing, and every mail is looked at.
+    # One character first: a cheap check, done for every mail.
     return any(
         text is not None and "{" in text and "_url" in text and _PLACES.search(text) is not None
         for text in texts

@@ -1,4 +1,4 @@
-"""What is stored about a visitor who opens a mail or follows a link. Pure."""
+"""Data stored about a visitor who opens a mail or follows a link. Pure."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -10,7 +10,7 @@ _V4_BITS, _V6_BITS = 24, 48
 
 
 def kept_of(head: Mapping[bytes, bytes], host: str | None) -> dict[str, Any]:
-    """Return what is stored: user agent and network; with DNT or Sec-GPC, only that fact."""
+    """Return the user agent and network to store; with DNT or Sec-GPC, only that fact."""
     if head.get(b"dnt", b"").strip() == b"1" or head.get(b"sec-gpc", b"").strip() == b"1":
         return {"do_not_track": True}
     kept: dict[str, Any] = {}
@@ -21,13 +21,13 @@ def kept_of(head: Mapping[bytes, bytes], host: str | None) -> dict[str, Any]:
     return kept
 
 
-@lru_cache(maxsize=1024)  # many people browse with the same
+@lru_cache(maxsize=1024)  # many people use the same browser
 def _shown(agent: bytes) -> str:
     text = agent.decode("utf-8", "replace")
     return "".join(char if char.isprintable() else " " for char in text).strip()[:AGENT_CHARACTERS]
 
 
-@lru_cache(maxsize=1024)  # and come by the same proxies
+@lru_cache(maxsize=1024)  # and the same proxies
 def network_of(host: str | None) -> str | None:
     """Return the /24 (IPv6: /48) network of an IP address; None when it is none."""
     try:

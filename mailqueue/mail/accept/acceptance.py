@@ -1,4 +1,4 @@
-"""Accepts mails of a project for the API, its compatible shapes, SMTP and the command line."""
+"""Accept mails of a project for the HTTP API, the compatible APIs, SMTP and the command line."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -17,20 +17,20 @@ Result = Sent | InvalidField
 async def accept(
     conn: Conn, emails: Sequence[NewEmail], *, project: str, is_trial: bool = False
 ) -> list[Result]:
-    """Accept mails in one transaction; return for each, in order, what became of it.
+    """Accept mails in one transaction; return the result of each, in order.
 
-    A refused mail concerns no other. A trial is rolled back.
+    A refused mail does not affect the others. A trial is rolled back.
 
     Raises:
         InvalidField: there is no such project.
     """
-    # A single mail too: the batch returns what became of it, which saves a second statement.
+    # A single mail too: the batch returns its result, which saves a second statement.
     rows = await enqueue_batch(conn, emails, project=project, is_trial=is_trial)
     return [await _result_of(conn, row) for row in rows]
 
 
 async def accept_one(conn: Conn, email: NewEmail, *, project: str) -> Sent:
-    """Accept one mail; return what became of it.
+    """Accept one mail; return its result.
 
     Raises:
         InvalidField: it is refused, and nothing is stored.
@@ -44,7 +44,7 @@ async def accept_one(conn: Conn, email: NewEmail, *, project: str) -> Sent:
 async def accept_messages(
     conn: Conn, messages: Sequence[PreparedRaw], *, project: str
 ) -> list[Sent]:
-    """Accept finished messages in one statement, all or none; return what became of each.
+    """Accept finished messages in one statement, all or none; return the result of each.
 
     Raises:
         InvalidField: one of them is refused, and nothing is stored.

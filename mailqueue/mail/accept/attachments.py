@@ -1,4 +1,4 @@
-"""Keeps files for mails to come: small ones as rows, large ones where the shelf has its place."""
+"""Store uploaded files: small ones as rows, large ones in attachment storage."""
 
 import hashlib
 from base64 import b64decode
@@ -16,12 +16,12 @@ from mailqueue.mail.message.file_storage import AttachmentStorage
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 HEAD_BYTES = 1024
-"""By so many octets it is told what a file is."""
+"""Bytes at the start of a file by which its type is recognized."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file as it came; `name` None: each mail that carries it gives one."""
+    """An uploaded file; `name` None: each mail that carries it names it."""
 
     name: str | None
     content_type: str
@@ -29,14 +29,14 @@ class NewFile:
 
 
 async def keep(lend: Lend, shelf: AttachmentStorage, *, project_id: UUID, file: NewFile) -> Kept:
-    """Keep a file, or find it where the project has the same one; return what mails refer to.
+    """Store a file, or find the same one in the project; return the reference for mails.
 
-    `lend` gives a connection; none is held while a file is written elsewhere. A file that was
-    written and is named by nobody, for want of power or of this process, is deleted by maintenance.
+    `lend` lends a connection; none is held while a file is written elsewhere. If the process stops
+    after writing the file, maintenance deletes it.
 
     Raises:
-        InvalidField: the project does not allow it, or its octets show another type.
-        Unavailable: its place is away.
+        InvalidField: the project does not allow it, or its content is of another type.
+        Unavailable: its storage is unavailable.
     """
     size, sha256 = len(file.octets), hashlib.sha256(file.octets).digest()
     is_elsewhere = shelf.takes(size)
@@ -66,9 +66,9 @@ async def keep(lend: Lend, shelf: AttachmentStorage, *, project_id: UUID, file: 
 async def shelved(
     lend: Lend, shelf: AttachmentStorage, files: Sequence[Any], *, project_id: UUID
 ) -> list[Any]:
-    """Return the files of a mail with those kept that are too large for rows; the rest as it came.
+    """Return the files of a mail; those too large for rows are stored and replaced by references.
 
-    What is wrong with a file is left for the rules of mail to say.
+    Invalid files are returned unchanged: SQL refuses them with the mail.
 
     Raises:
         InvalidField, Unavailable: as `keep` does.

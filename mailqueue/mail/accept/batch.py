@@ -1,11 +1,11 @@
-"""What is said of mail that was handed in for many. Values only."""
+"""Results of a batch. Values only."""
 
 from typing import NamedTuple
 from uuid import UUID
 
 
 class BatchItem(NamedTuple):
-    """What became of one recipient; `id` None where it was refused."""
+    """Result for one recipient; `id` None where it was refused."""
 
     place: int  # from 0
     id: UUID | None

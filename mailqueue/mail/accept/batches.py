@@ -1,4 +1,4 @@
-"""Hands in one content for many recipients, as a batch that can be looked at afterwards."""
+"""Queue one content for many recipients, as a batch with an id."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ MAX_RECIPIENTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    """What many are to be told: contents, the options of all, and each recipient's own.
+    """A batch: contents, options for all, and recipients.
 
-    A content has what enqueue_batch() takes of a message but the recipient and the options, or
+    A content has what enqueue_batch() takes of a message except the recipient and the options, or
     template_version_id and template_language. A recipient has `recipient`, an address, `name`,
-    `custom_data`, `tags` in place of those of all, and `content`, a place among the contents (else
-    the first); or `refused`, why it was refused.
+    `custom_data`, `tags` in place of those of all, and `content`, an index into the contents (else
+    0); or `refused`, the reason it was refused.
     """
 
     contents: Sequence[Mapping[str, Any]]
@@ -32,12 +32,12 @@ class NewBatch:
 async def enqueue_shared(
     conn: Conn, batch: NewBatch, *, project: str, is_strict: bool, by: str
 ) -> list[BatchItem]:
-    """Accept a batch in one transaction; an item for each recipient, in order.
+    """Accept a batch in one transaction; return a result for each recipient, in order.
 
-    `is_strict`: where one is refused nothing is stored, and no item has an id.
+    With `is_strict` nothing is stored if one is refused, and no result has an id.
 
     Raises:
-        InvalidField: what they share is wrong; nothing is stored.
+        InvalidField: the shared part is invalid; nothing is stored.
     """
     if not 1 <= len(batch.recipients) <= MAX_RECIPIENTS:
         raise InvalidField(
@@ -58,7 +58,7 @@ async def find_batch(conn: Conn, project_id: UUID, batch_id: UUID) -> BatchState
     """Return a batch of a project.
 
     Raises:
-        NotFound: there is none, or it is as old as mails that went to the archive.
+        NotFound: there is no such batch, or its mails are archived.
     """
     found = await batches_store.find(conn, project_id, batch_id)
     if found is None:

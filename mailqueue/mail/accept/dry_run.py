@@ -1,4 +1,4 @@
-"""Reports the outcome that a mail would have; changes nothing."""
+"""Report the result a mail would have, without storing anything."""
 
 from base64 import b64decode
 from collections.abc import Mapping
@@ -20,29 +20,29 @@ from mailqueue.mail.message.preview import (
 )
 
 LARGE_BYTES = 10 * 1024 * 1024
-"""Many servers refuse larger messages."""
+"""Size in bytes above which a warning is given: many servers refuse larger messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What would become of a mail: queued, suppressed or rejected with the reason."""
+    """Result that a mail would have: queued, suppressed or rejected with the reason."""
 
     status: str
     reason: str | None
     recipients: list[dict[str, Any]]
     route: dict[str, Any] | None
     limit: dict[str, Any] | None
-    message: bytes | None  # as a server would get it, but for signatures
+    message: bytes | None  # as a server would receive it, but without signatures
     warnings: list[str]
 
 
 async def try_email(
     lend: Lend, library: MessageSources, email: NewEmail, *, project: str, project_id: UUID
 ) -> Trial:
-    """Accept a mail, look at it and take it back; then compose it, with no connection held.
+    """Accept a mail, read it and roll back; then compose it, with no connection held.
 
     Raises:
-        InvalidField: there are characters in it that cannot be stored.
+        InvalidField: it has characters that cannot be stored.
     """
     fault = unstorable(email)
     if fault is not None:
@@ -73,7 +73,7 @@ async def _tried(conn: Conn, project: str, email: NewEmail) -> dict[str, Any]:
 
 
 def _given(shown: StoredEmail, files: object) -> dict[UUID, bytes]:
-    """Return the octets that came with the mail: what was stored of them was taken back. Pure."""
+    """Return the files that came with the mail: their rows were rolled back. Pure."""
     listed = files if isinstance(files, list) else []
     return {
         ref.id: b64decode(one["content"])
@@ -106,14 +106,14 @@ def _recipients(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _warnings(found: Mapping[str, Any], shown: StoredEmail, message: bytes | None) -> list[str]:
-    """Return what is allowed and may not be meant. Pure."""
+    """Return warnings about valid but possibly unintended input. Pure."""
     content, letter = shown.email.content, found["letter"]
     senders = found["senders"] or []
     to = [one for one in letter["recipients"] or () if one["kind"] == "to"]
     cases = (
         (
             content is not None
-            and content.template_version_id is None  # it makes a text of its HTML
+            and content.template_version_id is None  # a template makes a text from its HTML
             and not content.text_body,
             "there is no text for readers without HTML",
         ),

@@ -1,4 +1,4 @@
-"""Hands mail in from Python: one, or a batch that is accepted in one transaction."""
+"""Queue mail from Python: one, or a batch that is accepted in one transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,17 +16,17 @@ from mailqueue.mail.model import BatchRow
 
 @dataclass(frozen=True, slots=True)
 class NewEmail:
-    """A mail somebody wants sent, not looked at yet; `options` are those of SQL's enqueue()."""
+    """A requested mail, not validated yet; `options` are those of SQL's enqueue()."""
 
     recipient: str  # an address, or Name <address>
-    subject: str | None  # None: a template says it, which is named by the options
+    subject: str | None  # None: the template named in the options has one
     html: str | None = None
     text: str | None = None
     options: Mapping[str, object] = field(default_factory=dict)
 
 
 async def enqueue(conn: Conn, email: NewEmail, *, project: str) -> UUID:
-    """Accept one mail and return its id; a mail accepted before under its key gives that one's.
+    """Accept one mail and return its id, or the id of the mail with the same idempotency key.
 
     Raises:
         InvalidField: nothing is stored.
@@ -48,9 +48,9 @@ async def enqueue(conn: Conn, email: NewEmail, *, project: str) -> UUID:
 async def enqueue_batch(
     conn: Conn, emails: Sequence[NewEmail], *, project: str, is_trial: bool = False
 ) -> list[BatchRow]:
-    """Accept mails in one transaction; a row for each, in order, also for those refused.
+    """Accept mails in one transaction; return a row for each, in order, refused ones included.
 
-    A trial goes all the way and takes it back.
+    A trial is rolled back.
 
     Raises:
         InvalidField: there is no such project.
@@ -60,7 +60,7 @@ async def enqueue_batch(
     if is_trial:
         async with conn.transaction(force_rollback=True):
             rows = iter(await enqueue_store.enqueue_batch(conn, project, messages))
-    else:  # one statement is a transaction of its own, without two more questions to the server
+    else:  # one statement is its own transaction, without BEGIN and COMMIT
         rows = iter(await enqueue_store.enqueue_batch(conn, project, messages))
     return [
         BatchRow(n, None, "rejected", str(refused[n])) if n in refused else _moved(next(rows), n)
@@ -69,9 +69,9 @@ async def enqueue_batch(
 
 
 def split(email: NewEmail) -> list[NewEmail]:
-    """Return the mails that one is sent as: itself, or several where it has many recipients. Pure.
+    """Return the mails that a mail is sent as: itself, or several if it has many recipients. Pure.
 
-    All of them have the headers of the one, and each has some of its recipients and a key.
+    All have the same headers; each has some of the recipients and a key of its own.
 
     Raises:
         InvalidField: it has too many recipients.
@@ -94,13 +94,13 @@ def split(email: NewEmail) -> list[NewEmail]:
 
 
 def _unknown(boxes: Sequence[str], known: set[str]) -> list[str]:
-    """Return the mailboxes whose address is not known yet: nobody gets two mails."""
+    """Return the mailboxes whose address is not in `known`, so that each gets one mail."""
     found = []
     for box in boxes:
         try:
             address = parse_mailbox(box).address.sent
         except InvalidAddress:
-            address = box  # refused by the rules of mail
+            address = box  # invalid: SQL refuses it
         if address not in known:
             known.add(address)
             found.append(box)
@@ -108,7 +108,9 @@ def _unknown(boxes: Sequence[str], known: set[str]) -> list[str]:
 
 
 def unstorable(email: NewEmail) -> InvalidField | None:
-    """Name the field with characters no text in PostgreSQL can hold. Pure."""
+    """Return the error for a field with characters that PostgreSQL cannot store; else None.
+    Pure.
+    """
     words = {name: getattr(email, name) for name in ("recipient", "subject", "html", "text")}
     return storable_text.unstorable("", words) or storable_text.unstorable("", email.options)
 

@@ -1,6 +1,6 @@
-"""Accepts the mails of many callers at once: those that wait together share a commit.
+"""Accept the mails of concurrent requests: those that arrive together share a commit.
 
-No caller is told that its mail was accepted before the commit.
+A request is answered after the commit.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from mailqueue.tenants.model import Caller
 
 EMAIL_LIMITS = GroupLimits(rows=100, commits=4)
 LARGE_BYTES = 256 * 1024
-"""A composed mail of more bytes is accepted in a transaction of its own."""
+"""Size in bytes above which a composed mail is accepted in a transaction of its own."""
 MESSAGE_LIMITS = GroupLimits(rows=100, bytes=4 * 1024 * 1024, commits=4)
 """A row is a mail; a message to many recipients is several."""
 
@@ -34,7 +34,7 @@ class _Item(NamedTuple, Generic[Mail]):
 
 
 class Intake:
-    """Accepts mails, each for a caller whose key is in force at that moment."""
+    """Accepts mails of callers whose key is active at that moment."""
 
     def __init__(self, pool: Pool, database: DatabaseSettings) -> None:
         self._pool = pool
@@ -48,12 +48,13 @@ class Intake:
         """Accept one mail, of a request of `size` bytes; return when it is committed.
 
         Raises:
-            Unauthorized: the key is not in force any more.
+            Unauthorized: the key is no longer active.
             InvalidField: the mail is refused.
-            Unavailable: the database is away.
+            Unavailable: the database is unavailable.
         """
         item = _Item(caller, email)
-        # One with a key may wait for a twin, and a large one takes long: no other mail should.
+        # An idempotency key may wait for another transaction, a large mail takes long: alone they
+        # delay no other.
         if "idempotency_key" in email.options or size > LARGE_BYTES:
             return await self._emails.submit_alone(item)
         return await self._emails.submit(item)
@@ -62,9 +63,9 @@ class Intake:
         """Accept one finished message; return when it is committed.
 
         Raises:
-            Unauthorized: the key is not in force any more.
+            Unauthorized: the key is no longer active.
             InvalidField: the message is refused.
-            Unavailable: the database is away.
+            Unavailable: the database is unavailable.
         """
         return await self._messages.submit(_Item(caller, message))
 
@@ -83,7 +84,7 @@ class Intake:
     async def _accept_messages(self, group: Sequence[Waiter[_Item[PreparedRaw], Sent]]) -> None:
         async with borrow(self._pool, self._database) as conn:
             for project, unordered in (await _by_project(conn, group)).items():
-                # Another process that has the same keys takes them in the same order: no deadlock.
+                # Every process takes keys in this order, so that there is no deadlock.
                 some = sorted(unordered, key=lambda waiter: waiter.item.mail.key)
                 messages = [waiter.item.mail for waiter in some]
                 results = await accept_messages(conn, messages, project=project)
@@ -95,7 +96,7 @@ class Intake:
 async def _by_project(
     conn: Conn, group: Sequence[Waiter[_Item[Mail], Sent]]
 ) -> dict[str, list[Waiter[_Item[Mail], Sent]]]:
-    """Return by project those whose key is in force; refuse the others."""
+    """Return the mails of active keys by project; refuse the others."""
     valid = await in_force(conn, {waiter.item.caller.id for waiter in group})
     found: dict[str, list[Waiter[_Item[Mail], Sent]]] = {}
     for waiter in group:

@@ -1,4 +1,6 @@
-"""Decides what a finished message says to us in its X-Mailqueue fields, which nobody else gets."""
+"""Read the options in the X-Mailqueue fields of a finished message; they are removed before
+sending.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -10,20 +12,20 @@ from mailqueue.core.storable_text import TOO_DEEP
 from mailqueue.mime.rawhead import RawField, RawHead
 
 PREFIX = "x-mailqueue-"
-# What some providers are given with our mail: it may come back with a mail that is passed on.
+# Fields that we send to some providers: they may return in forwarded mail.
 _STAMPS = frozenset({"x-mailqueue-id"})
 
 
 def is_control(name: str) -> bool:
-    """Return whether a field of that name is for us."""
+    """Return whether a header field of that name is an option."""
     return name.lower().startswith(PREFIX)
 
 
 def options_of(head: RawHead) -> dict[str, object]:
-    """Return the options of enqueue() that the fields ask for.
+    """Return the options of enqueue() that the fields set.
 
     Raises:
-        InvalidField: one is unknown, stands twice or says nothing that is known.
+        InvalidField: a field is unknown, repeated or has an invalid value.
     """
     options: dict[str, object] = {}
     tags: list[str] = []
@@ -58,7 +60,7 @@ def _number(field: RawField) -> object:
 
 
 def _instant(field: RawField) -> object:
-    """Read an instant as ISO 8601 or RFC 5322 write it; it has to say its zone."""
+    """Return a time in ISO 8601 or RFC 5322 format; it needs a time zone."""
     said = field.said
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:

@@ -1,4 +1,4 @@
-"""Mail of a test key is test mail: it goes to the project's trap and nowhere else. Pure."""
+"""Test mode: mail of a test key is sent to the project's trap only. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,10 +8,10 @@ from mailqueue.tenants.model import Caller
 
 
 def with_test_mode(caller: Caller, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a mail, those of test mail where the caller has a test key.
+    """Return the options of a mail, with those of test mail where the caller has a test key.
 
     Raises:
-        InvalidField: a test key that names a sender other than the trap.
+        InvalidField: a test key names a sender other than the trap.
         Conflict: a test key in a project without a trap.
     """
     if not caller.is_test:

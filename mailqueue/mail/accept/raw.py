@@ -1,7 +1,7 @@
-"""Accepts finished messages: what is sent is what came, less what is for us and more what it lacks.
+"""Accept finished messages and send them unchanged, except for a few header fields.
 
-A program that can send mail has written it. Bcc and Return-Path go, a missing Date or Message-ID
-comes, our signature goes before it; not another octet changes.
+Bcc, Return-Path and our own fields are removed, a missing Date or Message-ID is added, the DKIM
+signature is prepended; no other byte changes.
 """
 
 import hashlib
@@ -35,18 +35,18 @@ from mailqueue.mime.reader import MimeLimits
 
 MAX_OCTETS = 52_428_800
 MAX_HOPS = 50
-"""A mail that passed so many servers goes round in circles."""
+"""Most Received fields; a message with more is in a loop."""
 NO_SUBJECT = "(no subject)"
 
 _REMOVED = frozenset({"bcc", "resent-bcc", "return-path"})
-# What the next attempt of a program writes anew; see `fingerprint`.
+# Fields that a client writes anew at each attempt; see `fingerprint`.
 _FLEETING = frozenset(
     {"date", "message-id", "received", "user-agent", "x-mailer", "dkim-signature"}
 )
 _BOUNDARY = re.compile(rb"boundary[ \t]*=[ \t]*\"?([^\";\s]{4,70})", re.IGNORECASE)
 _MAX_BOUNDARIES = 20
 _UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-# Parts that carry no file: signatures, and what a report of a mail server is made of.
+# Parts that are not attachments: signatures, and the parts of delivery reports.
 _NO_FILES = frozenset(
     {
         "application/pgp-encrypted",
@@ -65,15 +65,14 @@ _NO_FILES = frozenset(
 class RawEmail:
     """A finished message and its envelope; lines end in CRLF.
 
-    `options` are those of SQL's enqueue() and stand before what the message's own fields say.
-    `is_once`: the same octets to the same recipients are one mail where they have a Message-ID,
-    as from a program that did not hear our answer and tries again. `by` is who hands it in, for
-    a message of several mails.
+    `options` are those of SQL's enqueue(); they take precedence over the message's own fields. With
+    `is_once` the same bytes to the same recipients are one mail if they have a Message-ID, for a
+    client that missed our reply and retries. `by` is the actor, for a message of several mails.
     """
 
     octets: bytes
     recipients: tuple[str, ...]
-    has_null_sender: bool = False  # a report: nobody may be told that it did not arrive
+    has_null_sender: bool = False  # a delivery report: no bounce may be sent for it
     options: Mapping[str, object] = field(default_factory=dict)
     is_once: bool = False
     by: str = "unnamed"
@@ -81,7 +80,9 @@ class RawEmail:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRaw:
-    """A message as it will be sent, and what SQL's accept_raw() is told of each of its mails."""
+    """A message as it will be sent, and the arguments of SQL's accept_raw() for each of its
+    mails.
+    """
 
     octets: bytes
     documents: Sequence[Mapping[str, object]]
@@ -106,9 +107,9 @@ async def accept_raw(conn: Conn, email: RawEmail, *, project: str) -> BatchRow:
 async def accept_prepared(
     conn: Conn, emails: Sequence[PreparedRaw], *, project: str
 ) -> list[BatchRow]:
-    """Accept finished messages in one statement, all or none; return a row for each in order.
+    """Accept finished messages in one statement, all or none; return a row for each, in order.
 
-    A message to many recipients is several mails, and its row is that of the first of them.
+    A message to many recipients becomes several mails; its row is that of the first.
 
     Raises:
         InvalidField: one of them is refused, and nothing is stored.
@@ -128,16 +129,17 @@ async def accept_prepared(
 
 
 def with_crlf(raw: bytes) -> bytes:
-    """Return a message whose line ends may be those of a file as it goes over the wire. Pure."""
+    """Return a message with CRLF line ends. Pure."""
     ended = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\n", b"\r\n")
     return ended if ended.endswith(b"\r\n") else ended + b"\r\n"
 
 
 def prepared(email: RawEmail) -> PreparedRaw:
-    """Look at a message and return it as it will be sent. Pure, but for a new Message-ID and Date.
+    """Validate a message and return it as it will be sent. Pure, except for a new Message-ID and
+    Date.
 
     Raises:
-        InvalidField: naming the field and what is wrong with it.
+        InvalidField: naming the field and the fault.
     """
     raw = email.octets
     if len(raw) > MAX_OCTETS:
@@ -152,17 +154,17 @@ def prepared(email: RawEmail) -> PreparedRaw:
     author = _author(head)
     asked = message_headers.options_of(head)
     options = asked | dict(email.options)
-    if asked.get("sender", options.get("sender")) != options.get("sender"):  # as of a test key
+    if asked.get("sender", options.get("sender")) != options.get("sender"):  # by a test key
         why = f"{options['sender']} sends this mail and no other account, got {asked['sender']!r}"
         raise InvalidField("sender", why)
-    if options.get("is_test"):  # its route is the trap, and names no account
+    if options.get("is_test"):  # it is sent to the trap, and names no account
         options.pop("sender", None)
     if "idempotency_key" not in options and email.is_once and head.named("message-id"):
         options["idempotency_key"] = _own_key(email, head)
     said = options | {"from_email": author.address.sent, "subject": _subject(head)}
     if author.name:
         said["from_name"] = _shown(author.name, 320)
-    # What a key was used for is compared by the text; it is not kept.
+    # Requests with the same key are compared by this text; it is not stored.
     said["text"] = fingerprint(raw, head) if "idempotency_key" in said else "-"
     everyone = _recipients(email.recipients, head)
     if fault := unstorable("", said) or unstorable("", everyone._asdict()):
@@ -173,9 +175,9 @@ def prepared(email: RawEmail) -> PreparedRaw:
 
 
 def fingerprint(raw: bytes, head: RawHead) -> str:
-    """Return what two attempts of a program at one mail have in common, hashed. Pure.
+    """Return a hash that is the same for every attempt of a client to send one mail. Pure.
 
-    They differ in Date, Message-ID and the boundaries between parts.
+    Attempts differ in Date, Message-ID and the boundaries between parts.
     """
     digest = hashlib.sha256()
     names = list(dict.fromkeys(_BOUNDARY.findall(raw)))[:_MAX_BOUNDARIES]
@@ -219,7 +221,7 @@ def _shown(text: str, most: int) -> str:
 
 
 def _recipients(given: Sequence[str], head: RawHead) -> Share:
-    """Part the recipients as the header names them; whom it does not name is a blind copy."""
+    """Return the recipients by header field; those in no header field are blind copies."""
     addresses: dict[str, str] = {}
     for text in given:
         try:
@@ -246,7 +248,7 @@ def _finished(raw: bytes, head: RawHead, author: Mailbox) -> bytes:
     if not head.named("message-id"):
         added += f"Message-ID: <{uuid4().hex}@{author.address.domain}>\r\n".encode()
     kept = [each.octets for each in head.fields if not _is_removed(each)]
-    body = raw[head.end :] or b"\r\n"  # a header alone: an empty line ends it
+    body = raw[head.end :] or b"\r\n"  # header fields only: an empty line ends them
     whole = b"".join((added, *kept, body))
     return whole if whole.endswith(b"\r\n") else whole + b"\r\n"
 

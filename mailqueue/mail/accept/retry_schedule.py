@@ -1,6 +1,6 @@
-"""When mail that was refused for now is tried again: the ladders people may choose.
+"""Retry schedules that projects can choose for temporary failures.
 
-The database walks them, by function `retry_wait`; what it does without one is `default`.
+The database applies them, by function `retry_wait`; `default` is what it does without one.
 """
 
 import re
@@ -24,7 +24,7 @@ _CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 class Ladder:
     """Waits after the first, second, ... attempt; the last one repeats.
 
-    `max_attempts` None goes on until the mail expires. A soft bounce waits for `soft_wait`, at most
+    `max_attempts` None: until the mail expires. A soft bounce waits `soft_wait`, at most
     `soft_retries` times; None: like any other failure.
     """
 
@@ -37,26 +37,26 @@ class Ladder:
 DEFAULT = Ladder(tuple(timedelta(minutes=count) for count in (1, 5, 15, 60)))
 LADDERS: Mapping[str, Ladder] = {
     "default": DEFAULT,
-    # Five attempts within a day: for mail that may be late, and must not be a burden.
+    # Five attempts within a day, for large mail that may be late.
     "documents": Ladder(tuple(timedelta(minutes=count) for count in (5, 15, 60, 240)), 5),
 }
-"""Ladders by name."""
+"""Schedules by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfCategory:
-    """The ladder of one category; category '' is every one without its own."""
+    """The schedule of one category; category '' is every one without its own."""
 
     category: str
     ladder: Ladder
 
 
 async def choose(conn: Conn, project: str, *, category: str, ladder: Ladder | None) -> None:
-    """Have a project's mail follow a ladder; None drops the one that was chosen before.
+    """Set the schedule of a project's mail, or of one category; None removes it.
 
     Raises:
         NotFound: there is no such project.
-        InvalidField: a part of the ladder at fault.
+        InvalidField: the invalid part of the schedule.
     """
     if category and not _CATEGORY.fullmatch(category):
         raise InvalidField(
@@ -75,7 +75,7 @@ async def choose(conn: Conn, project: str, *, category: str, ladder: Ladder | No
 
 
 async def list_all(conn: Conn, project: str) -> list[OfCategory]:
-    """List what a project's mail follows, that of every category first.
+    """Return the schedules of a project, that of every category first.
 
     Raises:
         NotFound: there is no such project.

@@ -1,4 +1,4 @@
-"""Splits the recipients of one message over as many mails as it takes. Pure."""
+"""Split the recipients of one message over several mails. Pure."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -6,13 +6,13 @@ from itertools import chain
 from typing import NamedTuple
 
 MAX_RECIPIENTS = 1_000
-"""Recipients of one message, over all its mails."""
+"""Most recipients of one message, over all its mails."""
 MAX_OF_MAIL = 50
-"""Recipients of one mail in the queue."""
+"""Most recipients of one mail in the queue."""
 
 
 class Share(NamedTuple):
-    """The recipients of one of the mails: some of each kind, at least one of all."""
+    """The recipients of one of the mails; at least one."""
 
     to: list[str]
     cc: list[str]
@@ -20,15 +20,15 @@ class Share(NamedTuple):
 
     @property
     def first(self) -> str:
-        """Return the recipient that the mail is known by."""
+        """Return the recipient that is stored in the mail's row."""
         return next(chain(self.to, self.cc, self.bcc))
 
 
 def shares_of(to: Sequence[str], cc: Sequence[str], bcc: Sequence[str]) -> list[Share]:
-    """Return the recipients of each mail, of about equal size.
+    """Return the recipients of each mail, in groups of about equal size.
 
-    They are dealt in turn, so that recipients whom the headers name are in as many mails as
-    possible: some providers take no mail to blind copies alone.
+    They are distributed in turn, so that as many mails as possible have a recipient in To or Cc:
+    some providers refuse mail with blind copies only.
     """
     given = [(text, kind) for kind, some in enumerate((to, cc, bcc)) for text in some]
     count = -(-len(given) // MAX_OF_MAIL)
@@ -42,7 +42,7 @@ def shares_of(to: Sequence[str], cc: Sequence[str], bcc: Sequence[str]) -> list[
 
 
 def group_of(to: Sequence[str], cc: Sequence[str], bcc: Sequence[str]) -> str:
-    """Return a hash of all recipients, by which the mails of one message know each other."""
+    """Return a hash of all recipients, which the mails of one message share."""
     digest = hashlib.sha256()
     for kind in (to, cc, bcc):
         for text in sorted(kind):
@@ -64,9 +64,10 @@ def messages_of(
     *,
     headers: Mapping[str, Sequence[str]] | None = None,
 ) -> list[dict[str, object]]:
-    """Return what SQL's enqueue_batch() is told of each mail: the same, with its own recipients.
+    """Return the arguments of SQL's enqueue_batch() for each mail: the same, with its own
+    recipients.
 
-    `headers` are the recipients that To and Cc name, where the message is not finished.
+    `headers` are the recipients of To and Cc, where the message is not finished.
     """
     shares = shares_of(*everyone)
     of = group_of(*everyone) if len(shares) > 1 else None

@@ -1,4 +1,4 @@
-"""Looks at mail that names a template before it is handed in: SQL checks names and types only."""
+"""Validate mail that names a template before it is queued: SQL checks only names and types."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from mailqueue.templates.writing import project_of
 async def faults_of(
     conn: Conn, template_cache: TemplateCache, emails: Sequence[NewEmail], *, project: str
 ) -> list[InvalidField | None]:
-    """Return what is wrong with the template or the variables of each mail; None where nothing is.
+    """Return the fault in the template or variables of each mail; None where there is none.
 
     Raises:
         NotFound: there is no such project.

@@ -127,7 +127,7 @@ async def build_preview(
             found = await templates_of(conn, library.templates, [content])
         mail = mail._replace(template=found.get(key))
     (injected,) = await library.tracking.inject([mail], calling(lend), is_shown=True)
-    if injected.fault is None:  # else it is shown as it was handed in
+    if injected.fault is None:  # else it is shown as accepted
         mail = injected
     try:
         return build_message(mail, SkeletonCache(), identity=shown.identity, now=shown.written_at)

@@ -1,6 +1,4 @@
-"""Decides what is put into mail before it goes, and has it put in: mail that wants nothing is not
-looked at again.
-"""
+"""Decide which mail needs tracking, and inject it; other mail is not processed further."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -18,7 +16,7 @@ from mailqueue.tracking.injector import Injection, TrackingInjector, UntrackedMa
 from mailqueue.tracking.pattern import InjectionContext, TrackingOptions
 
 OPENS, CLICKS, UNSUBSCRIBE, NEVER = 1, 2, 4, 8
-"""What email_contents.dressing is the sum of."""
+"""Bits of email_contents.dressing."""
 MARKETING = "marketing"
 
 log = get_logger(__name__)
@@ -26,15 +24,15 @@ log = get_logger(__name__)
 
 class _Wish(NamedTuple):
     wants: TrackingOptions
-    names_links: bool  # its words have places for them
+    names_links: bool  # its content has placeholders for links
 
 
 Call = Callable[[Callable[[Conn], Awaitable[list[LoadedEmail]]]], Awaitable[list[LoadedEmail]]]
-"""Calls with a connection, again when it broke."""
+"""Runs a function with a connection, and again if the connection broke."""
 
 
 def calling(lend: Callable[[], AbstractAsyncContextManager[Conn]]) -> Call:
-    """Return what calls once, with a connection that is lent."""
+    """Return a Call that runs once, with a lent connection."""
 
     async def call(work: Callable[[Conn], Awaitable[list[LoadedEmail]]]) -> list[LoadedEmail]:
         async with lend() as conn:
@@ -52,9 +50,9 @@ class EmailTracking:
     async def inject(
         self, mails: list[LoadedEmail], call: Call, *, is_shown: bool = False
     ) -> list[LoadedEmail]:
-        """Return the mails with what is to go out; where nothing is wanted nobody is asked.
+        """Return the mails with their tracking; without any to track, no statement is run.
 
-        What is only shown has its links written down nowhere: it may never go.
+        With `is_shown` the links are not stored: the mail is only displayed.
         """
         injector = self._injector
         if injector is None:
@@ -72,7 +70,7 @@ class EmailTracking:
                 (mail,) = mails
                 log.exception("tracking.failed", email_id=str(mail.claim.id))
                 return [mail._replace(fault=_lasting(exc))]
-        # One of them is at fault: by itself it is that one's alone.
+        # One of them caused the error: alone it fails alone.
         return [one for each in mails for one in await self.inject([each], call, is_shown=is_shown)]
 
 
@@ -83,7 +81,7 @@ async def injected(
     *,
     keeps_links: bool = True,
 ) -> list[LoadedEmail]:
-    """Return the mails with what is to go out; the database knows where their links lead.
+    """Return the mails with their tracking; the destinations of their links are stored.
 
     A mail that cannot be tracked has a fault that says why, and whether waiting helps.
     """
@@ -110,7 +108,7 @@ async def injected(
 
 
 def _wish(mail: LoadedEmail) -> _Wish | None:
-    """Return what is wanted for a mail; None: nothing, as for nearly all. Pure."""
+    """Return the tracking a mail needs; None: none, as for nearly all mail. Pure."""
     content = mail.content
     if content is None or mail.fault is not None:
         return None
@@ -119,7 +117,7 @@ def _wish(mail: LoadedEmail) -> _Wish | None:
     if content.template_version_id is not None:
         names_links = mail.template is not None and mail.template.names_links
     elif content.html_body is None and content.text_body is None:
-        return None  # it came finished
+        return None  # a finished message is sent unchanged
     else:
         names_links = urls.names_any(content.subject, content.html_body, content.text_body)
     wants = TrackingOptions(
@@ -134,7 +132,9 @@ def _wish(mail: LoadedEmail) -> _Wish | None:
 def _untracked(
     mail: LoadedEmail, wish: _Wish, context: InjectionContext | str
 ) -> LoadedEmail | UntrackedMail:
-    """Return what to tracked, or the mail itself where it cannot be now, or needs it not."""
+    """Return the mail to be tracked, or the mail itself where it cannot be tracked now or need not
+    be.
+    """
     if isinstance(context, str):
         return mail._replace(fault=FileFault(context, is_lasting=False))
     content = mail.content

@@ -1,4 +1,4 @@
-"""The process in which templates are compiled and tried: takes jobs, and bounds itself for each."""
+"""The compile process: compiles and previews templates, with limits on each job."""
 
 import os
 import resource
@@ -50,7 +50,7 @@ _JOBS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
 
 
 def main() -> None:
-    """Do the jobs that come in, until nobody sends any."""
+    """Process jobs until the input is closed."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -70,7 +70,7 @@ def _read(incoming: BinaryIO) -> bytes | None:
 
 
 def _bound_time() -> None:
-    """Let the next job have its CPU time; the signal that follows ends the process."""
+    """Set the CPU time limit of the next job; exceeding it kills the process."""
     used = os.times()
     limit = int(used.user + used.system) + 1 + CPU_SECONDS
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))

@@ -1,4 +1,4 @@
-"""How a compile process and the process inside it tell where a message ends."""
+"""Framing of messages between a compile process and its parent."""
 
 LENGTH_BYTES = 4
-"""Of the length that stands before each message, most significant first."""
+"""Size of the length before each message, in bytes, big-endian."""

@@ -1,4 +1,4 @@
-"""Has templates compiled and tried in a process that may do little, and not for long."""
+"""Run the compilation and preview of templates in a restricted process with time limits."""
 
 import asyncio
 import subprocess
@@ -17,16 +17,16 @@ from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.rendering.process.frames import LENGTH_BYTES
 
 DEADLINE_SECONDS = 20.0
-"""Of the wall clock, for a machine that is busy: the process gets far less CPU time than that."""
+"""Limit of a job in seconds of wall time, for busy machines; the limit of CPU time is far lower."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 Process = subprocess.Popen[bytes]
 
 
 class CompileProcess:
-    """One process that does one job after the other; a job that kills it hurts nobody else.
+    """A process that runs one job after the other; a job that kills it affects no other job.
 
-    It starts with the first job and ends with `close`, or when nothing refers to it any more.
+    It starts with the first job and ends with `close`, or when it is garbage collected.
     """
 
     def __init__(self) -> None:
@@ -34,15 +34,15 @@ class CompileProcess:
         self._turn = asyncio.Lock()
 
     async def call(self, job: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Have a job done and return its answer.
+        """Run a job and return its result.
 
         Raises:
-            TemplateFault: what the template did wrong.
-            Exceeded: it took more time or memory than it may.
+            TemplateFault: the fault in the template.
+            Exceeded: it took more time or memory than allowed.
         """
         try:
             request = orjson.dumps({"job": job, **asked})
-        except orjson.JSONEncodeError as exc:  # numbers and depths that only Python has
+        except orjson.JSONEncodeError as exc:  # numbers and nesting that JSON cannot hold
             raise TemplateFault(f"a value cannot be written as JSON: {exc}") from None
         async with self._turn:
             doing = asyncio.ensure_future(asyncio.to_thread(self._done, request))
@@ -111,12 +111,12 @@ def _end(process: Process) -> None:
     process.wait()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            with suppress(OSError):  # what it did not read any more
+            with suppress(OSError):  # input that it has not read
                 pipe.close()
 
 
 def _started() -> Process:
-    # Nothing of our environment: no template is to find a connection string in it.
+    # An empty environment: no template must find a connection string in it.
     package = Path(mailqueue.__file__).parent.parent
     return subprocess.Popen(
         [sys.executable, "-m", "mailqueue.rendering.process.child"],
@@ -124,5 +124,5 @@ def _started() -> Process:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={"PYTHONPATH": str(package), "PYTHONUTF8": "1"},
-        start_new_session=True,  # a Ctrl-C is for whoever started us
+        start_new_session=True,  # so that Ctrl-C reaches only the parent
     )

@@ -1,4 +1,4 @@
-"""The statements that keep files for mails to come."""
+"""SQL that stores uploaded files."""
 
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -13,7 +13,7 @@ from mailqueue.mail.model import StoredFile
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A file to be kept; `octets` None: it lies elsewhere, `head` is how it begins."""
+    """A file to store; `octets` None: it is in attachment storage, `head` are its first bytes."""
 
     project_id: UUID
     name: str | None
@@ -25,14 +25,14 @@ class Asked:
 
 
 class Kept(NamedTuple):
-    """What mails refer to a file by, and the day it is kept since."""
+    """Id by which mails refer to a file, and the day it was stored."""
 
     id: UUID
     created_on: date
 
 
 class Filed(NamedTuple):
-    """A file in a folder or bucket, and what it has to be."""
+    """A file in a folder or bucket, with its size and checksum."""
 
     location: str
     sha256: bytes
@@ -41,7 +41,7 @@ class Filed(NamedTuple):
 
 
 async def keep(conn: Conn, asked: Asked, *, location: str | None) -> Kept | None:
-    """Keep a file or find it; None where it has to be written to its place first.
+    """Store a file or find it; return None where it must be written to attachment storage first.
 
     Raises:
         InvalidField: the project does not allow it.
@@ -53,11 +53,11 @@ async def keep(conn: Conn, asked: Asked, *, location: str | None) -> Kept | None
 async def files_of(
     conn: Conn, project_id: UUID, ids: list[UUID], *, days: list[date]
 ) -> list[StoredFile]:
-    """Read files of a project by id; `days` are the days they were stored on."""
+    """Return files of a project by id; `days` are the days they were stored on."""
     asked = {"project_id": project_id, "ids": ids, "days": days}
     return await fetch.many(conn, "files_of", asked, StoredFile)
 
 
 async def list_stored(conn: Conn, *, after: str, most: int) -> list[Filed]:
-    """List files in folders and buckets whose place comes after that one."""
+    """Return files in folders and buckets after the location `after`."""
     return await fetch.many(conn, "list_stored_files", {"after": after, "most": most}, Filed)

@@ -1,4 +1,4 @@
-"""The statements of batches."""
+"""SQL of batches."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ async def enqueue_shared(
     is_strict: bool,
     by: str,
 ) -> list[BatchItem]:
-    """Accept one content for many; an InvalidField names what is wrong with what they share."""
+    """Accept one content for many recipients; InvalidField names an invalid shared field."""
     asked = {
         "project": project,
         "contents": Jsonb(contents),
@@ -38,6 +38,6 @@ async def enqueue_shared(
 
 
 async def find(conn: Conn, project_id: UUID, batch_id: UUID) -> BatchState | None:
-    """Find a batch of a project."""
+    """Return a batch of a project."""
     asked = {"project_id": project_id, "id": batch_id}
     return await fetch.maybe(conn, "find_batch", asked, BatchState)

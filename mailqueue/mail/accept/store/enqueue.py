@@ -1,4 +1,4 @@
-"""The statements that hand mail in, and what their refusals are called in Python."""
+"""SQL that accepts mail."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ async def enqueue(
     text: str | None,
     options: Mapping[str, object],
 ) -> UUID:
-    """Accept one mail; an InvalidField names what is wrong with it."""
+    """Accept one mail; InvalidField names an invalid field."""
     asked = {
         "project": project,
         "recipient": with_wire_domain(recipient),
@@ -41,7 +41,7 @@ async def enqueue(
 async def enqueue_batch(
     conn: Conn, project: str, messages: Sequence[Mapping[str, object]]
 ) -> list[BatchRow]:
-    """Accept many mails; one row each, in order."""
+    """Accept many mails; return one row each, in order."""
     asked = {"project": project, "messages": Jsonb([with_wire_domains(one) for one in messages])}
     with refusals():
         return await fetch.many(conn, "enqueue_batch", asked, BatchRow)
@@ -53,25 +53,25 @@ async def find_suppression(conn: Conn, email_id: UUID) -> str | None:
 
 
 async def try_email(conn: Conn, project: str, message: Mapping[str, object]) -> dict[str, Any]:
-    """Accept one mail and take it back; return what was seen of it."""
+    """Accept one mail and roll back; return its stored form."""
     asked = {"project": project, "message": Jsonb(with_wire_domains(message))}
     with refusals():
         return await fetch.value(conn, "try_email", asked, dict)
 
 
 async def letter_of(conn: Conn, project_id: UUID, email_id: UUID) -> dict[str, Any] | None:
-    """Return a mail of a project with what composing it takes."""
+    """Return a mail of a project with all that is needed to build its message."""
     return await fetch.maybe(conn, "letter_of", {"project_id": project_id, "id": email_id}, dict)
 
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn what the rules of mail refuse into an InvalidField."""
+    """Raise InvalidField in place of the database's refusal of a mail."""
     try:
         yield
     except InvalidParameterValue as exc:
         message = exc.diag.message_primary or str(exc)
         field = exc.diag.column_name
-        if field is None:  # not raised by us
+        if field is None:  # not raised by our SQL
             raise
         raise InvalidField(field, message.removeprefix(f"{field}: ")) from exc

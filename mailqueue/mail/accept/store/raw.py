@@ -1,4 +1,4 @@
-"""The statement that hands in finished messages."""
+"""SQL that accepts finished messages."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,9 @@ from mailqueue.mail.model import BatchRow
 async def accept(
     conn: Conn, project: str, documents: Sequence[Mapping[str, object]], octets: Sequence[bytes]
 ) -> list[BatchRow]:
-    """Accept messages, all or none; one row each, in order. An InvalidField says what is wrong."""
+    """Accept messages, all or none; return one row each, in order. InvalidField names an invalid
+    field.
+    """
     asked = {"project": project, "documents": Jsonb(list(documents)), "octets": list(octets)}
     with refusals():
         return await fetch.many(conn, "accept_raw", asked, BatchRow)

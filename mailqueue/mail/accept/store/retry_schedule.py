@@ -1,4 +1,4 @@
-"""Retry ladders as rows."""
+"""SQL of retry schedules."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,7 +9,7 @@ from mailqueue.db.fetch import Conn, many, maybe, run
 
 @dataclass(frozen=True, slots=True)
 class LadderRow:
-    """A ladder as it stands in the table."""
+    """A stored retry schedule."""
 
     category: str
     steps: list[timedelta]
@@ -24,7 +24,7 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
 
 
 async def set_ladder(conn: Conn, project_id: UUID, *, row: LadderRow) -> None:
-    """Put a ladder in force."""
+    """Insert or replace a schedule."""
     asked = {
         "project_id": project_id,
         "category": row.category,
@@ -37,10 +37,10 @@ async def set_ladder(conn: Conn, project_id: UUID, *, row: LadderRow) -> None:
 
 
 async def drop_ladder(conn: Conn, project_id: UUID, *, category: str) -> None:
-    """Take a ladder away, if there is one."""
+    """Delete a schedule, if there is one."""
     await run(conn, "drop_ladder", {"project_id": project_id, "category": category})
 
 
 async def list_ladders(conn: Conn, project_id: UUID) -> list[LadderRow]:
-    """List a project's ladders."""
+    """Return a project's schedules."""
     return await many(conn, "list_ladders", {"project_id": project_id}, LadderRow)
