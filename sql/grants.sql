@@ -78,7 +78,8 @@ BEGIN
             -- a data key active.
             ('worker', 'SELECT, INSERT ON mailqueue.tracking_keys, mailqueue.tracked_links'),
             ('worker', 'UPDATE (used_on) ON mailqueue.tracked_links'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.note_dressing_gaps(uuid[], text[], bigint[])'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.note_tracking_gaps(uuid[], text[], bigint[]),
+                            mailqueue.note_dressing_gaps(uuid[], text[], bigint[])'),
             ('worker', 'INSERT, UPDATE (retired_at) ON mailqueue.data_keys'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.sealed_password(integer),
                             mailqueue.bounced_mail(uuid, text, uuid, text[]), mailqueue.bounce_domains()'),
@@ -195,6 +196,7 @@ BEGIN
             ('api', 'SELECT, INSERT, UPDATE (used_on) ON mailqueue.tracked_links'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.look_at_clicks(uuid[], interval),
                          mailqueue.judge_clicks(uuid[], interval, text),
+                         mailqueue.note_tracking_gaps(uuid[], text[], bigint[]),
                          mailqueue.note_dressing_gaps(uuid[], text[], bigint[]),
                          mailqueue.note_tracking_domain(uuid, text, boolean)'),
             ('api', 'INSERT, UPDATE ON mailqueue.sender_accounts, mailqueue.dkim_keys, mailqueue.data_keys'),

@@ -48,7 +48,7 @@ class EmailContent(NamedTuple):
     files: list[dict[str, Any]] | None = None  # as email_contents.files has them
     template_version_id: UUID | None = None  # rendered from it: subject is the template's
     template_language: str | None = None
-    dressing: int | None = None  # as email_contents.dressing has it
+    tracking_options: int | None = None  # as in email_contents.tracking_options
     header_recipients: dict[str, list[str]] | None = None  # of one of the mails of a split message
 
     @property

@@ -78,7 +78,7 @@ async def note_gaps(conn: Conn, gaps: Mapping[tuple[UUID, Gap], int]) -> None:
         "gaps": [str(gap) for _, gap in gaps],
         "emails": list(gaps.values()),
     }
-    await run(conn, "note_dressing_gaps", params)
+    await run(conn, "note_tracking_gaps", params)
 
 
 async def find_domain(conn: Conn, project: str) -> TrackingDomain | None:

@@ -61,9 +61,9 @@ FROM mailqueue.look_at_clicks(%(ids)s::uuid[], %(within)s::interval) AS l;
 -- What was followed a moment ago in these mails was a program's doing, too.
 SELECT mailqueue.judge_clicks(%(ids)s::uuid[], %(within)s::interval, %(machine)s);
 
--- name: note_dressing_gaps :run
--- Count mail that went without something it should have had.
-SELECT mailqueue.note_dressing_gaps(%(projects)s::uuid[], %(gaps)s::text[], %(emails)s::bigint[]);
+-- name: note_tracking_gaps :run
+-- Count mail that was sent without something it should contain.
+SELECT mailqueue.note_tracking_gaps(%(projects)s::uuid[], %(gaps)s::text[], %(emails)s::bigint[]);
 
 -- name: find_tracking_domain :maybe
 -- A project by its name, with the domain of its links.

@@ -72,7 +72,7 @@ class Served:
             SELECT jsonb_build_object('status', e.status, 'reason', e.reason, 'subject', c.subject,
                 'html', c.html_body, 'text', c.text_body, 'from_email', c.from_email,
                 'from_name', c.from_name, 'reply_to', c.reply_to, 'headers', c.headers,
-                'files', c.files, 'dressing', c.dressing, 'tags', e.tags,
+                'files', c.files, 'tracking_options', c.tracking_options, 'tags', e.tags,
                 'custom_data', e.custom_data,
                 'category', e.category, 'run_at', e.run_at, 'to', e.recipient_email,
                 'name', e.recipient_name, 'sender', (SELECT l.route FROM mailqueue.lanes AS l

@@ -137,7 +137,7 @@ def test_postmark_tags_metadata_and_stream_are_kept(site: Served, postmark: Any)
 
     found = site.email(mail.anymail_status.message_id)
     assert (found["tags"], found["category"]) == (["welcome"], "marketing")
-    assert found["dressing"] == 3, "opens and clicks"
+    assert found["tracking_options"] == 3, "opens and clicks"
     assert found["custom_data"] == {"postmark_metadata": {"order": "81"}}
     assert statuses(mail) == {"to@example.org": "sent"}
 

@@ -57,7 +57,7 @@ def test_mail_of_the_shell_says_whether_it_is_tracked(cli: Cli) -> None:
         *("--no-track-opens", "--track-clicks", "--unsubscribe"),
     )
 
-    shown = "SELECT dressing FROM mailqueue.email_contents AS c"
+    shown = "SELECT tracking_options FROM mailqueue.email_contents AS c"
     shown += " JOIN mailqueue.email_queue AS q ON q.content_id = c.id WHERE q.id = %s"
     found = cli.sql(lambda conn: make.scalar(conn, shown, made["id"]))
     assert found == 2 + 4

@@ -37,7 +37,7 @@ async def injected(conn: Conn, project_id: UUID) -> list[Injection | str]:
 
 
 async def counts(conn: Conn, project_id: UUID) -> list[int]:
-    tables = ("tracking_keys", "tracked_links", "dressing_gaps")
+    tables = ("tracking_keys", "tracked_links", "tracking_gaps")
     count = "SELECT count(*) FROM mailqueue.{} WHERE project_id = %s"
     return [await make.scalar(conn, count.format(table), project_id) for table in tables]
 

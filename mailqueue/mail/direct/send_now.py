@@ -228,7 +228,7 @@ def _loaded(begun: Begun, several: Sequence[EmailRecipient]) -> LoadedEmail:
         reply_to=begun.reply_to,
         headers=begun.headers,
         files=begun.files,
-        dressing=begun.dressing,
+        tracking_options=begun.tracking_options,
     )
     return LoadedEmail(email, content, tuple(several))
 

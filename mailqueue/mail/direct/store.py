@@ -42,7 +42,7 @@ class Begun(NamedTuple):
     reply_to: str | None
     headers: dict[str, str] | None
     files: list[dict[str, Any]] | None
-    dressing: int | None
+    tracking_options: int | None
     project_id: UUID | None
 
 

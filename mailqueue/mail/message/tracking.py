@@ -16,7 +16,7 @@ from mailqueue.tracking.injector import Injection, TrackingInjector, UntrackedMa
 from mailqueue.tracking.pattern import InjectionContext, TrackingOptions
 
 OPENS, CLICKS, UNSUBSCRIBE, NEVER = 1, 2, 4, 8
-"""Bits of email_contents.dressing."""
+"""Bits of email_contents.tracking_options."""
 MARKETING = "marketing"
 
 log = get_logger(__name__)
@@ -112,7 +112,7 @@ def _wish(mail: LoadedEmail) -> _Wish | None:
     content = mail.content
     if content is None or mail.fault is not None:
         return None
-    bits = content.dressing or 0
+    bits = content.tracking_options or 0
     is_marketing = mail.claim.category == MARKETING
     if content.template_version_id is not None:
         names_links = mail.template is not None and mail.template.names_links

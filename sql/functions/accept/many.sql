@@ -168,13 +168,15 @@ BEGIN
     ), written AS (
         INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email,
                                               from_name, reply_to, headers, files, template_version_id,
-                                              template_language, dressing, header_recipients)
+                                              template_language, tracking_options, dressing, header_recipients)
         SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name,
                c.reply_to, c.headers, c.attachments, c.template_version_id, c.language,
-               mailqueue.dressing(coalesce(c.track_opens, p.track_opens), coalesce(c.track_clicks, p.track_clicks),
-                                  c.unsubscribe),
+               o.options, o.options,                         -- workers of the release before read the second
                c.project::jsonb
-          FROM contents AS c JOIN mailqueue.projects AS p ON p.id = c.project_id
+          FROM contents AS c JOIN mailqueue.projects AS p ON p.id = c.project_id,
+               LATERAL (SELECT mailqueue.tracking_options(coalesce(c.track_opens, p.track_opens),
+                                                          coalesce(c.track_clicks, p.track_clicks),
+                                                          c.unsubscribe) AS options) AS o
     ), places AS MATERIALIZED (
         SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash
     ), kept AS (

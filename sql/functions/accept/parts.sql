@@ -80,12 +80,16 @@ $$;
 COMMENT ON FUNCTION mailqueue.store_recipients(mailqueue.email_queue) IS
     'Write a row for each recipient of a message that has several; returns how many of them are written to.';
 
-CREATE OR REPLACE FUNCTION mailqueue.dressing(p_opens boolean, p_clicks boolean, p_unsubscribe boolean) RETURNS smallint
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.dressing(boolean, boolean, boolean);
+
+CREATE OR REPLACE FUNCTION mailqueue.tracking_options(p_opens boolean, p_clicks boolean, p_unsubscribe boolean)
+RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT nullif(CASE WHEN p_opens THEN 1 ELSE 0 END + CASE WHEN p_clicks THEN 2 ELSE 0 END
                   + CASE WHEN p_unsubscribe THEN 4 WHEN NOT p_unsubscribe THEN 8 ELSE 0 END, 0)::smallint
 $$;
-COMMENT ON FUNCTION mailqueue.dressing(boolean, boolean, boolean) IS
-    'What is added to a mail, as bits of email_contents.dressing: 1 open tracking, 2 click tracking, 4 unsubscribe '
-    'link wanted, 8 unsubscribe link not wanted; NULL where nothing is set.';
+COMMENT ON FUNCTION mailqueue.tracking_options(boolean, boolean, boolean) IS
+    'The value of email_contents.tracking_options: the sum of 1 (open tracking), 2 (click tracking), 4 (unsubscribe '
+    'link), 8 (no unsubscribe link); NULL where nothing is set.';

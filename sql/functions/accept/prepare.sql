@@ -254,11 +254,15 @@ BEGIN
         VALUES (NEW.lane_id, NEW.run_at, 1, (now() AT TIME ZONE 'UTC')::date)
     )
     INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name,
-                                          reply_to, headers, files, template_version_id, template_language, dressing)
+                                          reply_to, headers, files, template_version_id, template_language,
+                                          tracking_options, dressing)
     VALUES ((now() AT TIME ZONE 'UTC')::date, NEW.project_id, NEW.subject, NEW.html_body, NEW.text_body,
             NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, v_files, NEW.template_version_id, NEW.language,
-            mailqueue.dressing(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks),
-                               NEW.unsubscribe))
+            mailqueue.tracking_options(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks),
+                                       NEW.unsubscribe),
+            -- The same under the name that workers of the release before read.
+            mailqueue.tracking_options(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks),
+                                       NEW.unsubscribe))
     RETURNING id, created_on INTO NEW.content_id, NEW.content_on;
     IF NEW.recipients > 1 THEN
         NEW.recipients := mailqueue.store_recipients(NEW);

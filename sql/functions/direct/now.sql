@@ -100,7 +100,7 @@ BEGIN
     RETURN QUERY
         SELECT q.id, 'sending', NULL, v_worker, v_claim, q.recipients, q.category, q.recipient_email, q.recipient_name,
                c.id, c.created_on, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to,
-               c.headers, c.files, c.dressing, q.project_id
+               c.headers, c.files, coalesce(c.tracking_options, c.dressing), q.project_id
           FROM mailqueue.email_contents AS c WHERE c.id = q.content_id AND c.created_on = q.content_on;
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS

@@ -34,19 +34,28 @@ COMMENT ON FUNCTION mailqueue.judge_clicks(uuid[], interval, text) IS
     'Say of clicks of a moment ago that a program made them, which is seen only when there are several. Returns how '
     'many.';
 
-CREATE OR REPLACE FUNCTION mailqueue.note_dressing_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[])
+CREATE OR REPLACE FUNCTION mailqueue.note_tracking_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[])
 RETURNS void
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    INSERT INTO mailqueue.dressing_gaps AS d (project_id, gap, emails)
+    INSERT INTO mailqueue.tracking_gaps AS d (project_id, gap, emails)
     SELECT g.project_id, g.gap, g.emails FROM unnest(p_projects, p_gaps, p_emails) AS g(project_id, gap, emails)
      WHERE mailqueue.tenant() IS NULL OR g.project_id = mailqueue.tenant()
      ORDER BY g.project_id, g.gap
     ON CONFLICT (project_id, gap, day) DO UPDATE SET emails = d.emails + excluded.emails, seen_at = excluded.seen_at
 $$;
+COMMENT ON FUNCTION mailqueue.note_tracking_gaps(uuid[], text[], bigint[]) IS
+    'Count mail that was sent without something it should contain.';
+
+-- Called by workers of the release before.
+CREATE OR REPLACE FUNCTION mailqueue.note_dressing_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[])
+RETURNS void
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$ SELECT mailqueue.note_tracking_gaps(p_projects, p_gaps, p_emails) $$;
 COMMENT ON FUNCTION mailqueue.note_dressing_gaps(uuid[], text[], bigint[]) IS
-    'Count mail that went without something it should have had.';
+    'Deprecated, will be dropped: the name of note_tracking_gaps() in earlier releases.';
 
 CREATE OR REPLACE FUNCTION mailqueue.health_of_tracking() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -65,7 +74,7 @@ AS $$
          'mailqueue project set PROJECT --postal-address ''1 High Street, Oxford''')
     ), seen AS (
         SELECT d.gap, array_agg(format('%s of %s', d.emails, p.name) ORDER BY d.emails DESC, p.name) AS words
-          FROM (SELECT g.gap, g.project_id, sum(g.emails) AS emails FROM mailqueue.dressing_gaps AS g
+          FROM (SELECT g.gap, g.project_id, sum(g.emails) AS emails FROM mailqueue.tracking_gaps AS g
                  WHERE g.seen_at > clock_timestamp() - interval '1 day' GROUP BY g.gap, g.project_id) AS d
           JOIN mailqueue.projects AS p ON p.id = d.project_id AND p.deleted_at IS NULL
          GROUP BY d.gap
@@ -102,7 +111,7 @@ LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH gaps AS (
-        DELETE FROM mailqueue.dressing_gaps AS d WHERE d.day < (now() AT TIME ZONE 'UTC')::date - 30
+        DELETE FROM mailqueue.tracking_gaps AS d WHERE d.day < (now() AT TIME ZONE 'UTC')::date - 30
     ), links AS (
         DELETE FROM mailqueue.tracked_links AS t
          WHERE (t.project_id, t.link) IN (SELECT o.project_id, o.link FROM mailqueue.tracked_links AS o

@@ -109,7 +109,7 @@ def test_everything_that_can_be_said(site: Served, client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "dressing"),
+    ("options", "tracking_options"),
     [
         ({"o:tracking": "yes"}, 3),
         ({"o:tracking": "no"}, None),
@@ -122,15 +122,15 @@ def test_everything_that_can_be_said(site: Served, client: Client) -> None:
     ],
 )
 def test_tracking_is_as_it_is_asked_for(
-    site: Served, client: Client, options: dict[str, str], dressing: int | None
+    site: Served, client: Client, options: dict[str, str], tracking_options: int | None
 ) -> None:
     answer = client.messages.create(data=HI | options, domain=DOMAIN).json()
 
     query = (
-        "SELECT c.dressing FROM mailqueue.email_queue AS q"
+        "SELECT c.tracking_options FROM mailqueue.email_queue AS q"
         " JOIN mailqueue.email_contents AS c ON c.id = q.content_id WHERE q.id = %s"
     )
-    assert site.rows(query, UUID(answer["id"][1:33])) == [(dressing,)]
+    assert site.rows(query, UUID(answer["id"][1:33])) == [(tracking_options,)]
 
 
 def test_a_date_in_the_past_means_now_as_in_the_librarys_example(

@@ -114,7 +114,7 @@ def test_everything_that_can_be_said(site: Served, client: SendGridAPIClient) ->
     assert mail["custom_data"] == {"custom_args": {"marketing1": "false", "order": "81"}}
     assert (mail["category"], mail["sender"]) == ("asm-7", "relay")
     query = (
-        "SELECT extract(epoch FROM q.run_at)::int, q.campaign_id, c.dressing"
+        "SELECT extract(epoch FROM q.run_at)::int, q.campaign_id, c.tracking_options"
         " FROM mailqueue.email_queue AS q"
         " JOIN mailqueue.email_contents AS c ON c.id = q.content_id WHERE q.id = %s"
     )

@@ -76,7 +76,7 @@ OF_CONTENT = [
     ("reply_to = 'nobody'", "failed", ""),
     ("subject = E'a\\r\\nBcc: b@example.com'", "failed", ""),
     ("template_version_id = mailqueue.uuidv7()", "failed", "its template was deleted"),
-    ("dressing = 32767", "sent", None),
+    ("tracking_options = 32767", "sent", None),
 ]
 OF_VARIABLES = [
     ('custom_data = \'{"variables": ' + DEEP + "}'", "failed", "its variables cannot be read"),

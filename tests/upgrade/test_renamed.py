@@ -1,0 +1,68 @@
+"""What was renamed answers to its old name for one release."""
+
+from uuid import UUID
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.send.store.claims import read_contents
+from tests import make
+
+pytestmark = pytest.mark.anyio
+
+OPTIONS = """
+    SELECT c.tracking_options, c.dressing FROM mailqueue.email_contents AS c
+    JOIN mailqueue.email_queue AS q ON q.content_id = c.id ORDER BY q.created_at, q.id
+"""
+OLD_ALONE = "UPDATE mailqueue.email_contents SET tracking_options = NULL"
+
+
+async def accepted(conn: Conn) -> None:
+    """Accept mail with click tracking and an unsubscribe link, by INSERT and as a batch."""
+    await conn.execute(
+        "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body, track_clicks,"
+        " unsubscribe) VALUES ('ann@example.com', 'Hello', 'Hello', true, true)"
+    )
+    tracked = {"track_clicks": True, "unsubscribe": True}
+    message = {"recipient": "ann@example.com", "subject": "x", "text": "x", **tracked}
+    batch = "SELECT b.status FROM mailqueue.enqueue_batch('default', %s) AS b"
+    assert await make.scalar(conn, batch, Jsonb([message])) == "queued"
+
+
+async def test_both_columns_of_the_options_are_written(conn: Conn) -> None:
+    await accepted(conn)
+
+    assert await make.rows(conn, OPTIONS) == [(6, 6), (6, 6)]
+
+
+async def test_options_of_the_old_column_are_read(conn: Conn) -> None:
+    await accepted(conn)
+    await conn.execute(OLD_ALONE)
+    rows = await make.rows(conn, "SELECT id, created_on FROM mailqueue.email_contents")
+
+    ids, days = zip(*rows, strict=True)
+    found = await read_contents(conn, list(ids), days=list(days))
+
+    assert [each.tracking_options for each in found] == [6, 6]
+
+
+async def test_gaps_are_counted_and_shown_under_the_old_name(conn: Conn) -> None:
+    project: UUID = await make.scalar(conn, "SELECT id FROM mailqueue.projects LIMIT 1")
+    for name in ("note_dressing_gaps", "note_tracking_gaps"):
+        await conn.execute(
+            f"SELECT mailqueue.{name}(%s::uuid[], %s, %s::bigint[])".encode(),
+            ([project], ["no_public_url"], [2]),
+        )
+    # As a function of the release before has it, between the migration and the new functions.
+    await conn.execute(
+        "INSERT INTO mailqueue.dressing_gaps AS d (project_id, gap, emails) VALUES (%s, %s, 3)"
+        " ON CONFLICT (project_id, gap, day)"
+        " DO UPDATE SET emails = d.emails + excluded.emails, seen_at = excluded.seen_at",
+        (project, "no_public_url"),
+    )
+
+    for table in ("dressing_gaps", "tracking_gaps"):
+        assert await make.rows(conn, f"SELECT emails, seen_at > now() FROM mailqueue.{table}") == [
+            (7, True)
+        ]
