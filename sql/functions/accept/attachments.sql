@@ -1,6 +1,6 @@
--- Files sent along with mail: looked at, stored once, referred to by the content.
+-- Attachments: checked, stored once, referenced by the content.
 
--- By what the bytes begin with. NULL: nothing that is known here.
+-- The content type, detected from the first bytes; NULL: none that is known.
 CREATE OR REPLACE FUNCTION mailqueue.type_of_octets(p_octets bytea) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -16,9 +16,10 @@ AS $$
     END
 $$;
 COMMENT ON FUNCTION mailqueue.type_of_octets(bytea) IS
-    'The content type that bytes show by how they begin; NULL when they show none.';
+    'Content type detected from the first bytes; NULL if no known signature matches.';
 
--- Types with a signature must show it; others must not show one, save office documents, which are zip files.
+-- Content of a type with a signature must begin with it. Content of other types must not begin with a known signature,
+-- except office documents, which are zip files.
 CREATE OR REPLACE FUNCTION mailqueue.check_attachment_type(p_type text, p_octets bytea, p_allowed text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -43,14 +44,14 @@ BEGIN
                                     coalesce(v_shown, 'something else')));
 END $$;
 COMMENT ON FUNCTION mailqueue.check_attachment_type(text, bytea, text[]) IS
-    'Refuse a type that the project does not allow or the bytes do not show.';
+    'Raise an error if the project does not allow the content type or the first bytes contradict it.';
 
--- They knew no modes in a version before.
+-- Earlier versions have no p_is_test.
 DROP FUNCTION IF EXISTS mailqueue.keep_attachment(uuid, bytea, text, text);
 DROP FUNCTION IF EXISTS mailqueue.use_upload(uuid, text);
 DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb, boolean);
 
--- Duplicates that come at the same moment may both be stored: nobody waits for anybody.
+-- Duplicates inserted concurrently may both be stored: no transaction waits for another.
 CREATE OR REPLACE FUNCTION mailqueue.keep_attachment(p_project uuid, p_octets bytea, p_type text, p_name text,
     p_is_test boolean, OUT id uuid, OUT created_on date)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -72,9 +73,10 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_attachment(uuid, bytea, text, text, boolean) IS
-    'Store bytes, or find them where the project stored them in that mode this month.';
+    'Store bytes as an attachment, or find the attachment of this month with the same bytes, project and mode.';
 
--- An upload of an earlier month is brought into this one, so that it is kept for as long as the mail that carries it.
+-- An upload of an earlier month is copied into the current one, so that it is kept as long as the mail that refers to
+-- it.
 CREATE OR REPLACE FUNCTION mailqueue.use_upload(p_project uuid, p_id text, p_is_test boolean, OUT id uuid,
     OUT created_on date, OUT bytes integer, OUT content_type text, OUT file_name text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -92,7 +94,7 @@ BEGIN
         PERFORM mailqueue.refuse('attachments', format('there is no upload %s', to_json(left(p_id, 100))));
     END IF;
     IF a.created_on < date_trunc('month', now() AT TIME ZONE 'UTC')::date THEN
-        -- Where its bytes lie elsewhere they are deleted after the last row that names them.
+        -- Bytes outside the database are deleted after the last row that names their location.
         PERFORM FROM mailqueue.attachments AS u WHERE u.id = a.id AND u.created_on = a.created_on FOR KEY SHARE;
         IF NOT FOUND THEN
             PERFORM mailqueue.refuse('attachments', format('there is no upload %s', to_json(left(p_id, 100))));
@@ -103,12 +105,12 @@ BEGIN
     id := a.id; created_on := a.created_on; bytes := a.bytes; content_type := a.content_type; file_name := a.file_name;
 END $$;
 COMMENT ON FUNCTION mailqueue.use_upload(uuid, text, boolean) IS
-    'Find an upload of this project and mode for a mail; refuses what is not there.';
+    'Return an upload of this project and mode for use by a mail; raise an error if there is none.';
 
 DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb);
 
--- Takes [{"filename", "content" (base64), "content_type", "content_id"} or {"id", "filename", "content_id"}], gives
--- what email_contents.files holds.
+-- Takes [{"filename", "content" (base64), "content_type", "content_id"} or {"id", "filename", "content_id"}], returns
+-- the value of email_contents.files.
 CREATE OR REPLACE FUNCTION mailqueue.take_attachments(p_project uuid, p_files jsonb, p_has_html boolean,
     p_is_test boolean)
 RETURNS jsonb
@@ -181,7 +183,7 @@ BEGIN
     RETURN nullif(v_taken, '[]');
 END $$;
 COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb, boolean, boolean) IS
-    'Check and store the files of a mail; returns the references that its content keeps.';
+    'Check and store the files of a mail; returns the value of email_contents.files.';
 
 CREATE OR REPLACE FUNCTION mailqueue.has_html(q mailqueue.email_queue) RETURNS boolean
 LANGUAGE sql STABLE
@@ -190,7 +192,7 @@ AS $$
             WHERE x.version_id = q.template_version_id AND x.language = q.language AND x.html_body IS NOT NULL)
 $$;
 COMMENT ON FUNCTION mailqueue.has_html(mailqueue.email_queue) IS
-    'Whether there is HTML that can show files of a checked row, its own or its template''s.';
+    'Whether a checked row has HTML, its own or its template''s, that can show inline files.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_attachment_fields(p_file jsonb) RETURNS void
 LANGUAGE plpgsql
@@ -215,7 +217,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_attachment_fields(jsonb) IS
-    'Refuse fields of a file that are unknown, missing or no strings.';
+    'Raise an error for fields of a file that are unknown, missing or not strings.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_file_name(p_name text) RETURNS void
 LANGUAGE plpgsql
@@ -230,4 +232,4 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_file_name(text) IS
-    'Refuse names with slashes, controls and marks that turn the direction of writing.';
+    'Raise an error for file names with slashes, control characters or characters that change the direction of text.';

@@ -1,7 +1,7 @@
 -- One content for many recipients, accepted in one call.
 
--- What one content of a batch says, checked as a mail's to nobody. One of a template names the version and language
--- that its caller found, with whose schema he compared the variables of every recipient.
+-- The content of a batch, checked as that of a mail with a placeholder recipient. Content of a template names the
+-- version and language that the caller found; the caller compared the variables of every recipient with their schema.
 CREATE OR REPLACE FUNCTION mailqueue.shared_content(p_project uuid, p_content jsonb, p_options jsonb)
 RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
@@ -35,18 +35,17 @@ BEGIN
     RETURN c;
 END $$;
 COMMENT ON FUNCTION mailqueue.shared_content(uuid, jsonb, jsonb) IS
-    'One content of a batch as a checked row, whose recipient is nobody.';
+    'Content of a batch as a checked row with a placeholder recipient.';
 
--- It had another name for a parameter in a version before.
+-- A parameter had another name in an earlier version.
 DROP FUNCTION IF EXISTS mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text);
 
--- What they share is checked and stored once: what is wrong with it refuses the call (22023). Then each recipient by
--- itself: a `recipient` with `name`, `custom_data` and `tags`, and `content`, the place of its own from 0; or
--- `refused`, why it was refused already. p_is_strict: nothing is stored where one of them is refused, and no batch
--- made.
+-- Shared content is checked and stored once: an error in it fails the call (22023). Then each recipient: `recipient`
+-- with `name`, `custom_data`, `tags`, and `content`, the index from 0 of its content; or `refused`, the reason why the
+-- caller rejected it. p_is_strict: if one recipient is rejected, nothing is stored and no batch is created.
 --
--- Nearly every recipient is a plain address: it takes the row that was checked for all. The others are messages by
--- themselves.
+-- A plain address, as nearly all are, takes the row that was checked once. Other recipients are accepted as separate
+-- messages.
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_shared(p_project text, p_contents jsonb, p_options jsonb,
     p_recipients jsonb, p_is_strict boolean, p_by text)
 RETURNS TABLE (index integer, id uuid, status text, reason text, batch_id uuid)
@@ -57,7 +56,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
-    -- of mail that says none
+    -- the default of the project
     v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
     v_contents mailqueue.email_queue[];
     v_rows mailqueue.email_queue[];
@@ -67,7 +66,7 @@ DECLARE
     v_why text;
     v_lane integer;
     v_has_rules boolean;
-    v_base mailqueue.email_queue;                            -- what all rows have
+    v_base mailqueue.email_queue;                            -- what all rows share
     q mailqueue.email_queue;
 BEGIN
     PERFORM mailqueue.check_tenant(v_project);
@@ -145,11 +144,11 @@ BEGIN
          ORDER BY x.n;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text) IS
-    'Accept one content, or some, for many recipients and remember them as a batch; a row for each in order: queued, '
-    'suppressed or rejected with the reason.';
+    'Accept one or more contents for many recipients and store them as a batch; returns a row for each recipient in '
+    'order: queued, suppressed or rejected with the reason.';
 
--- The mails of one request or message that its caller knows by the id of the first. Accepted before: they are a batch
--- already.
+-- The mails of one request or message, which the caller knows by the id of the first. If they were accepted before,
+-- they are a batch already.
 CREATE OR REPLACE FUNCTION mailqueue.keep_batch(p_project uuid, p_ids uuid[], p_subject text, p_by text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -160,7 +159,7 @@ BEGIN
     VALUES (p_ids[1], p_project, p_by, p_subject, p_ids, mailqueue.is_test_email(p_ids[1])) ON CONFLICT DO NOTHING;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_batch(uuid, uuid[], text, text) IS
-    'Remember mails that were handed in as one; the batch has the id of the first.';
+    'Store mails of one request as a batch with the id of the first.';
 
 CREATE OR REPLACE FUNCTION mailqueue.batch_of(p_project uuid, p_batch uuid)
 RETURNS TABLE (id uuid, created_at timestamptz, created_by text, subject text, recipients integer, rejected integer,
@@ -181,7 +180,7 @@ AS $$
        AND coalesce(mailqueue.mode(), b.is_test) = b.is_test
 $$;
 COMMENT ON FUNCTION mailqueue.batch_of(uuid, uuid) IS
-    'A batch of a project, with how many of its mails are in each state by now.';
+    'A batch of a project, with the number of its mails in each state.';
 
 CREATE OR REPLACE FUNCTION mailqueue.sweep_batches() RETURNS bigint
 LANGUAGE plpgsql
@@ -196,4 +195,5 @@ BEGIN
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.sweep_batches() IS 'Forget batches whose mails leave for the archive; returns how many.';
+COMMENT ON FUNCTION mailqueue.sweep_batches() IS
+    'Delete batches whose mails are old enough for the archive; returns their number.';

@@ -1,7 +1,7 @@
--- Enqueueing by function: one mail, and how a message of a batch becomes a row.
+-- Enqueueing by function: one mail, and a message of a batch as a row.
 
--- Reads the options object; refuses unknown names and wrong types. Checks of the values are prepare_email()'s. Markers
--- stand for the rows of MAIL_OPTIONS in mailqueue/core/mail_options.py.
+-- Reads the options object; raises an error for unknown names and wrong types. prepare_email() checks the values.
+-- Markers stand for the rows of MAIL_OPTIONS in mailqueue/core/mail_options.py.
 CREATE OR REPLACE FUNCTION mailqueue.email_from_options(p_options jsonb) RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -22,7 +22,7 @@ BEGIN
            AND NOT (o.key = 'priority' AND o.type = 'number') THEN
             PERFORM mailqueue.refuse(o.key, format('a string is needed, got %s', o.type));
         ELSIF '[[LIST_OPTIONS]]'::jsonb ? o.key AND (o.type <> 'array'
-              -- lax looks into nested lists
+              -- lax would look into nested lists
               OR jsonb_path_exists(o.value, 'strict $[*] ? (@.type() != "string")', '{}', true)) THEN
             PERFORM mailqueue.refuse(o.key, 'a list of strings is needed');
         ELSIF '[[BOOLEAN_OPTIONS]]'::jsonb ? o.key AND o.type <> 'boolean' THEN
@@ -55,7 +55,7 @@ BEGIN
             PERFORM mailqueue.refuse(o.key, format('a timestamp is needed, got %s', to_json(left(v_text, 100))));
         END;
     END LOOP;
-    -- no account has such a name, but the route of test mail has
+    -- No account has such a name; the route of test mail has.
     IF q.sender IS NOT NULL AND (q.is_test OR q.sender LIKE '(%') THEN
         PERFORM mailqueue.refuse('sender',
                                  format(CASE WHEN q.is_test
@@ -68,7 +68,7 @@ BEGIN
     RETURN q;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_from_options(jsonb) IS
-    'Options of enqueue() as columns; refuses unknown names and wrong types.';
+    'Options of enqueue() as columns; raises an error for unknown names and wrong types.';
 
 CREATE OR REPLACE FUNCTION mailqueue.enqueue(
     project text DEFAULT 'default', recipient text DEFAULT NULL, subject text DEFAULT NULL,
@@ -84,7 +84,7 @@ BEGIN
         q := mailqueue.email_from_options(enqueue.options);
     END IF;
     IF enqueue.project IS NULL THEN
-        PERFORM mailqueue.project_named(NULL);               -- refuses it
+        PERFORM mailqueue.project_named(NULL);               -- raises the error
     END IF;
     INSERT INTO mailqueue.email_queue (project, recipient_email, subject, html_body, text_body, [[MAIL_COLUMNS]])
     VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, [[MAIL_VALUES]])
@@ -97,11 +97,11 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb) IS
-    'Accept one mail in the caller''s transaction and give its id. Bad input raises 22023 naming the field.';
+    'Accept one mail in the caller''s transaction and return its id. Invalid input raises 22023 naming the field.';
 
--- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}. Its key is taken
--- too: status duplicate and the id of the email that has it, where it was used before. One of the mails to whom a
--- larger message was split has "split", with "of": what stands for all recipients.
+-- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}. Takes its
+-- idempotency key as well: if the key is in use, the status is duplicate and the id is that of the existing email. A
+-- mail split off a larger message has "split", with "of": the value that represents all recipients.
 CREATE OR REPLACE FUNCTION mailqueue.email_from_message(p_project uuid, p_message jsonb) RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
 AS $$
@@ -160,11 +160,11 @@ BEGIN
             q.status := 'duplicate';
         END IF;
     END IF;
-    -- what comes in is what is sent, what is kept are references
+    -- The caller sends the bytes; references are stored.
     IF q.attachments IS NOT NULL AND q.status <> 'duplicate' THEN
         q.attachments := mailqueue.take_attachments(p_project, q.attachments, mailqueue.has_html(q), q.is_test);
     END IF;
     RETURN q;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_from_message(uuid, jsonb) IS
-    'One message of a batch as a checked row; status duplicate where its key was used before.';
+    'A message of a batch as a checked row; status duplicate if its idempotency key is in use.';

@@ -1,4 +1,7 @@
--- Guards of the queue: statements outside of functions that would lose mail or its reservation of a limit.
+-- Guards of the queue, for statements outside of functions that would lose mail or its reservation of a limit.
+--
+-- DELETE from the queue is allowed with a warning; mailqueue verify finds the rows missing. TRUNCATE is refused. The
+-- same statements inside functions are the product's own. SET mailqueue.by_hand = on allows everything.
 --
 -- Rows of the queue may be taken out, with a warning; verify finds them missing. TRUNCATE is refused. The same
 -- statements inside functions are the product's own. SET mailqueue.by_hand = on allows all of it.
@@ -10,7 +13,8 @@ AS $$
            AND coalesce(current_setting('mailqueue.by_hand', true), '') NOT IN ('on', 'true', '1')
 $$;
 COMMENT ON FUNCTION mailqueue.is_by_hand(text) IS
-    'Whether a trigger with this context was fired by a statement that no function runs, and nobody allowed that.';
+    'Whether a trigger with this context was fired by a statement outside of functions while mailqueue.by_hand is '
+    'off.';
 
 CREATE OR REPLACE FUNCTION mailqueue.email_queue_by_hand() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -28,8 +32,8 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_queue_by_hand() IS
-    'BEFORE DELETE, and UPDATE of columns that claims own, once a statement: warn about statements outside of '
-    'functions.';
+    'Statement trigger BEFORE DELETE, and BEFORE UPDATE of columns that claims own: warns about statements outside of'
+    ' functions.';
 
 CREATE OR REPLACE TRIGGER email_queue_deleted_by_hand BEFORE DELETE ON mailqueue.email_queue
     FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_queue_by_hand();
@@ -54,7 +58,7 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.truncated_by_hand() IS
-    'BEFORE TRUNCATE of tables that cannot be restored from others: refuse it outside of functions.';
+    'BEFORE TRUNCATE of tables that cannot be restored from others: raises an error outside of functions.';
 
 DO $$
 DECLARE

@@ -1,7 +1,7 @@
--- Many mails by one call.
+-- Many mails in one call.
 
--- One of the mails of a larger message has "split": {"of": what stands for all its recipients, "headers": {"to": [],
--- "cc": []}}, the recipients that its headers name.
+-- A mail split off a larger message has "split": {"of": the value that represents all recipients, "headers": {"to": [],
+-- "cc": []}}, the recipients named in its headers.
 CREATE OR REPLACE FUNCTION mailqueue.check_split(p_split jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -26,10 +26,10 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_split(jsonb) IS
-    'Refuse what the headers of a split message name where it is none of recipients.';
+    'Raise an error for names in the headers of a split message that are not mailboxes.';
 
--- First all messages at once. Only where one of them is refused they are taken one by one: a point to go back to for
--- each costs as much as the mail.
+-- All messages at once first. Only if one of them is rejected they are taken one by one: a subtransaction for each
+-- costs as much as the mail itself.
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_batch(project text, messages jsonb)
 RETURNS TABLE (index integer, id uuid, status text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -39,15 +39,15 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_taking(enqueue_batch.project);
-    -- of mail that says none
+    -- the default of the project
     v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
     v_is_careful boolean := false;
-    -- without what they say; content_id is a place in v_contents
+    -- rows without content; content_id is an index into v_contents
     v_rows mailqueue.email_queue[];
     v_contents mailqueue.email_queue[];
     v_ids uuid[]; v_status text[]; v_reasons text[];
     v_message jsonb;
-    v_split jsonb;                                           -- the last that was checked
+    v_split jsonb;                                           -- the last one that was checked
     v_why text;
     q mailqueue.email_queue; c mailqueue.email_queue;
 BEGIN
@@ -90,14 +90,14 @@ BEGIN
                 IF v_delivery IS NOT NULL AND v_message ->> 'delivery' IS NULL THEN
                     q.delivery := v_delivery;
                 END IF;
-                q.project := v_message -> 'split' ->> 'headers';  -- of no use but to carry it
+                q.project := v_message -> 'split' ->> 'headers';  -- only carries the value
                 IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers,
                     q.attachments, q.template_version_id, q.language, q.track_opens, q.track_clicks, q.unsubscribe,
                     q.project) IS DISTINCT FROM
                    (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers,
                     c.attachments, c.template_version_id, c.language, c.track_opens, c.track_clicks, c.unsubscribe,
                     c.project) THEN
-                    c := q;                                  -- most batches say the same to all
+                    c := q;                                  -- most batches have one content
                     v_contents := array_append(v_contents, c);
                 END IF;
                 q.content_id := cardinality(v_contents);
@@ -133,8 +133,8 @@ COMMENT ON FUNCTION mailqueue.enqueue_batch(text, jsonb) IS
 
 DROP FUNCTION IF EXISTS mailqueue.store_batch(mailqueue.email_queue[]);
 
--- Equal contents of one batch become one row. p_rows name theirs by its place in p_contents, whose "project" is whom
--- the headers of a split message name.
+-- Equal contents of one batch become one row. p_rows refer to p_contents by index; their "project" holds the recipients
+-- named in the headers of a split message.
 CREATE OR REPLACE FUNCTION mailqueue.store_batch(p_rows mailqueue.email_queue[], p_contents mailqueue.email_queue[])
 RETURNS integer
 LANGUAGE plpgsql
@@ -143,13 +143,14 @@ AS $$
 DECLARE
     v_today date := (now() AT TIME ZONE 'UTC')::date;
     v_ids uuid[];
-    v_differ boolean;                                        -- no content is there twice
+    v_differ boolean;                                        -- no content occurs twice
     q mailqueue.email_queue;
 BEGIN
     FOR q IN SELECT r.* FROM unnest(p_rows) AS r WHERE r.recipients > 1 LOOP
         PERFORM mailqueue.store_recipients(q);
     END LOOP;
-    -- A cheap look first: where all differ, as mails with bodies of their own do, nothing has to be compared for sure.
+    -- A cheap check first: if all hashes differ, as for mails with bodies of their own, contents need no exact
+    -- comparison.
     v_differ := (SELECT count(DISTINCT hashtextextended(
                             concat_ws(' ', c.subject, c.html_body, c.text_body, c.template_version_id, c.language,
                                       c.track_opens, c.track_clicks, c.unsubscribe), 0)) = count(*)
@@ -193,4 +194,4 @@ BEGIN
     RETURN CASE WHEN v_ids IS NULL THEN 0 ELSE mailqueue.accept_rows(v_ids) END;
 END $$;
 COMMENT ON FUNCTION mailqueue.store_batch(mailqueue.email_queue[], mailqueue.email_queue[]) IS
-    'Write checked rows of one batch call; equal contents are stored once. Returns how many of them were suppressed.';
+    'Insert the checked rows of one batch; equal contents are stored once. Returns the number of suppressed mails.';

@@ -1,17 +1,18 @@
--- What a mail has besides its row: the key it was handed in under, its further recipients, what is put into its words.
+-- Parts of a mail besides its row: the idempotency key, further recipients, tracking options.
 
--- It knew one parameter in a version before.
+-- An earlier version has one parameter.
 DROP FUNCTION IF EXISTS mailqueue.take_idempotency_key(mailqueue.email_queue);
 
--- Keys of test mail are kept apart. No key has a control character, so no live one is like them.
+-- Keys of test mail have a prefix with a control character, which keys of callers cannot contain.
 CREATE OR REPLACE FUNCTION mailqueue.kept_key(p_key text, p_is_test boolean) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN p_is_test THEN E'test\x1f' || p_key ELSE p_key END $$;
-COMMENT ON FUNCTION mailqueue.kept_key(text, boolean) IS 'A key of a mail as idempotency_keys has it.';
+COMMENT ON FUNCTION mailqueue.kept_key(text, boolean) IS 'An idempotency key as stored in idempotency_keys.';
 
--- The email already accepted under this key, or NULL when the key is now ours. Duplicates wait for each other here,
--- nobody else.
--- p_of: what stands for all recipients of the message of which this is one mail; NULL: it is the only one.
+-- The id of the email accepted under this key, or NULL if the key was free and is taken now. Only requests with the
+-- same key wait for each other.
+--
+-- p_of: the value that represents all recipients of the message from which this mail was split; NULL: not split.
 CREATE OR REPLACE FUNCTION mailqueue.take_idempotency_key(q mailqueue.email_queue, p_of text DEFAULT NULL) RETURNS uuid
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -41,16 +42,17 @@ BEGIN
                                  format('%s was used for another email', to_json(q.idempotency_key)));
     END IF;
     IF current_setting('synchronous_standby_names') <> '' THEN
-        -- Perhaps asked again because the standby did not confirm the first: a commit that writes waits for it, with
-        -- all before.
+        -- The caller may be repeating a request because the standby did not confirm the first one: a commit that writes
+        -- waits for the standby, including all earlier commits.
         PERFORM pg_logical_emit_message(true, 'mailqueue', 'accepted before');
     END IF;
     RETURN v_old.email_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.take_idempotency_key(mailqueue.email_queue, text) IS
-    'Bind the key to this email, or give the email it is bound to; another body is refused.';
+    'Assign an idempotency key to this email, or return the id of the email that has it; a different body raises an '
+    'error.';
 
--- It gave nothing in a version before.
+-- An earlier version returns nothing.
 DROP FUNCTION IF EXISTS mailqueue.store_recipients(mailqueue.email_queue);
 
 -- Further recipients of a message; recipient_email itself is position 0.
@@ -78,7 +80,8 @@ AS $$
     SELECT count(*) FILTER (WHERE s.status = 'pending')::smallint FROM stored AS s
 $$;
 COMMENT ON FUNCTION mailqueue.store_recipients(mailqueue.email_queue) IS
-    'Write a row for each recipient of a message that has several; returns how many of them are written to.';
+    'Insert a row for each recipient of a message that has several; returns the number of recipients that are not '
+    'suppressed.';
 
 -- Its name in earlier releases.
 DROP FUNCTION IF EXISTS mailqueue.dressing(boolean, boolean, boolean);

@@ -1,6 +1,9 @@
--- A row on its way into the queue: checked, completed, its content moved out.
+-- A row on its way into the queue: checked, completed, its content moved to email_contents.
 
--- Checks every column of q and fills what is missing, but for project and lane. Raises 22023 naming the column.
+-- Checks every column of q and sets defaults, except project and lane. Raises 22023 naming the column.
+--
+-- Runs for every mail: conditions are inline, functions that word an error are called only to raise it, and no setting
+-- is changed. These measures halved the cost of a mail.
 --
 -- Each mail passes here: conditions stand inline and the functions that word a refusal are called only for one, and it
 -- changes no setting. Those two together halved what a mail costs.
@@ -158,7 +161,7 @@ BEGIN
         IF q.custom_data IS NOT NULL THEN
             IF q.template IS NULL THEN
                 v_fault := mailqueue.json_fault(q.custom_data, 64);
-            ELSIF length(q.custom_data::text) > 65536 THEN   -- both its parts have passed with_template()
+            ELSIF length(q.custom_data::text) > 65536 THEN   -- with_template() checked both of its parts
                 v_fault := 'at most 64 KiB';
             END IF;
             IF v_fault IS NOT NULL THEN
@@ -176,9 +179,9 @@ BEGIN
     RETURN q;
 END $$;
 COMMENT ON FUNCTION mailqueue.prepare_email(mailqueue.email_queue) IS
-    'Check and complete a row on its way into the queue, but for project and lane; raises 22023 naming the column.';
+    'Check a row for the queue and set defaults, except project and lane; raises 22023 naming the column.';
 
--- Nothing here waits for another producer: rows are added, and what is looked up is only read.
+-- Takes no lock that another producer could wait for: rows are inserted, look-ups only read.
 CREATE OR REPLACE FUNCTION mailqueue.email_queue_accept() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -186,12 +189,12 @@ SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
     v_project text := coalesce(NEW.project, 'default');
-    v_is_awaited boolean;                                    -- somebody sleeps until mail comes
+    v_is_awaited boolean;                                    -- a worker waits for mail
     v_is_listed boolean;                                     -- the recipient's address is suppressed, in some category
-    v_is_refused boolean;                                    -- no mail is accepted now
-    v_is_told boolean;                                       -- some webhook wants to hear that it is queued
+    v_is_refused boolean;                                    -- accepting mail is refused at present
+    v_is_told boolean;                                       -- a webhook subscribes to email.queued
     v_has_rules boolean;                                     -- it names no account, and its project has routing rules
-    v_delivery text;                                         -- of mail of its project that says none
+    v_delivery text;                                         -- the default of the project
     v_opens boolean; v_clicks boolean;                       -- the same
     v_is_said boolean := NEW.delivery IS NOT NULL;
     v_files jsonb;
@@ -206,7 +209,7 @@ BEGIN
     SELECT p.id, l.id, l.has_rules,
            EXISTS (SELECT FROM mailqueue.suppressions AS s
                     WHERE s.project_id = p.id AND s.address = mailqueue.address_key(NEW.recipient_email))
-           -- known by hashes
+           -- suppressed by hash only
            OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL),
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
            EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery, p.track_opens,
@@ -222,7 +225,7 @@ BEGIN
            AND l.home_route IS NULL AND l.rule_id IS NULL
      WHERE p.name = v_project AND p.deleted_at IS NULL;
     IF NEW.project_id IS NULL THEN
-        PERFORM mailqueue.project_taking(v_project);         -- says that there is none
+        PERFORM mailqueue.project_taking(v_project);         -- raises the error: there is none
     ELSIF v_is_refused THEN
         PERFORM mailqueue.refuse_for_now();
     END IF;
@@ -234,7 +237,7 @@ BEGIN
         NEW.lane_id := mailqueue.lane_by_rules(NEW.lane_id, NEW.project_id, NEW.priority, NEW.category, NEW.tags,
                                                NEW.recipient_email);
     END IF;
-    NEW.is_test := coalesce(NEW.sender = '(test)', false);    -- the lanes of that route have no accounts but traps
+    NEW.is_test := coalesce(NEW.sender = '(test)', false);    -- lanes of this route have no accounts but traps
     NEW.sender := NULL;
     IF v_delivery IS NOT NULL AND NOT v_is_said THEN
         NEW.delivery := v_delivery;
@@ -243,7 +246,7 @@ BEGIN
         PERFORM mailqueue.check_from(NEW.project_id, NEW.from_email);
     END IF;
     IF NEW.idempotency_key IS NOT NULL AND mailqueue.take_idempotency_key(NEW) IS NOT NULL THEN
-        RETURN NULL;  -- accepted before, under this key
+        RETURN NULL;  -- accepted before, with this key
     END IF;
     IF NEW.attachments IS NOT NULL THEN
         v_files := mailqueue.take_attachments(NEW.project_id, NEW.attachments, mailqueue.has_html(NEW), NEW.is_test);
@@ -284,7 +287,7 @@ BEGIN
     IF v_is_told AND NEW.recipients > 0 THEN
         PERFORM mailqueue.tell_queued_row(NEW);
     END IF;
-    IF v_is_awaited THEN  -- a NOTIFY serialises commits of the whole server: only when somebody is asleep
+    IF v_is_awaited THEN  -- NOTIFY serialises the commits of the whole server, so only if a worker waits
         PERFORM pg_notify('mailqueue_email_queue', '');
     END IF;
     RETURN NEW;
@@ -292,6 +295,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.email_queue_accept() IS
     'BEFORE INSERT on email_queue: check, complete, move the content out, signal the lane, wake parked workers.';
 
--- Rows that bring their content along are ours: what follows from them is said by accept_rows(), once for all of them.
+-- Rows that come with content_id were inserted by our functions, which call accept_rows() once for all of them.
 CREATE OR REPLACE TRIGGER email_queue_accept BEFORE INSERT ON mailqueue.email_queue
     FOR EACH ROW WHEN (NEW.content_id IS NULL) EXECUTE FUNCTION mailqueue.email_queue_accept();

@@ -1,7 +1,7 @@
--- Finished messages: their bytes are a file of their content, and are what is sent.
+-- Finished messages: their bytes are stored as a file of their content and sent unchanged.
 
--- Files of a message are held to what the project says of all its mail: [{"type", "bytes", "head"}], how each begins in
--- hexadecimal.
+-- Attachments inside a finished message must be of types that the project allows: [{"type", "bytes", "head"}], head
+-- being the first bytes in hexadecimal.
 CREATE OR REPLACE FUNCTION mailqueue.check_raw_files(p_project uuid, p_files jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -26,9 +26,9 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_raw_files(uuid, jsonb) IS
-    'Refuse files within a finished message that the project does not allow.';
+    'Raise an error for attachments inside a finished message that the project does not allow.';
 
--- Text and headers, and files as base64 makes them longer: four bytes for three, and two in 76 for the ends of lines.
+-- Limit for text and headers, plus files in base64: four bytes for three, and two line end bytes in 76.
 CREATE OR REPLACE FUNCTION mailqueue.message_bytes_of(p_project uuid) RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -38,12 +38,11 @@ AS $$
      WHERE p.id = p_project AND p.deleted_at IS NULL AND coalesce(mailqueue.tenant(), p_project) = p_project
 $$;
 COMMENT ON FUNCTION mailqueue.message_bytes_of(uuid) IS
-    'How large a finished message may be in this project, files and all.';
+    'Maximum size of a finished message of this project in bytes, attachments included.';
 
--- Each document is one mail and has "email", a message of enqueue_batch(), "files", "has_null_sender", and "octets":
--- the place of its message from 0. Mails of one message stand together, share its bytes, and are a batch under the id
--- of the first, handed in "by" somebody. The text of "email" stands for the bytes where a key is compared, and is not
--- kept.
+-- Each document is one mail: "email", a message of enqueue_batch(), "files", "has_null_sender", and "octets", the index
+-- of its message from 0. Mails of one message are adjacent, share its bytes, and form a batch with the id of the first;
+-- "by" is its sender. The text of "email" represents the bytes in the comparison of idempotency keys and is not stored.
 CREATE OR REPLACE FUNCTION mailqueue.accept_raw(p_project text, p_documents jsonb, p_octets bytea[])
 RETURNS TABLE (index integer, id uuid, status text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -53,7 +52,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
-    -- of mail that says none
+    -- the default of the project
     v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
     v_today date := (now() AT TIME ZONE 'UTC')::date;
     v_ids uuid[] := '{}';
@@ -62,8 +61,8 @@ DECLARE
     v_file uuid;
     v_content bigint;
     v_octets bytea;
-    v_stored integer := 0;                                   -- the message that v_file and v_content are of
-    v_places integer[] := '{}';                              -- of each mail its message
+    v_stored integer := 0;                                   -- the message of v_file and v_content
+    v_places integer[] := '{}';                              -- the message of each mail
     v_place integer;
     d jsonb;
     q mailqueue.email_queue;
@@ -127,5 +126,5 @@ BEGIN
          ORDER BY r.n;
 END $$;
 COMMENT ON FUNCTION mailqueue.accept_raw(text, jsonb, bytea[]) IS
-    'Accept finished messages in the caller''s transaction, all or none; a row for each in order: queued, suppressed '
-    'or duplicate.';
+    'Accept finished messages in the caller''s transaction, all or none; returns a row for each in order: queued, '
+    'suppressed or duplicate.';

@@ -1,5 +1,5 @@
--- What follows from accepted rows, once a statement: suppressed mail is finished, lanes are signalled, parked workers
--- rung.
+-- Effects of accepted rows, once for each statement: suppressed mail is finished, lanes are signalled, waiting workers
+-- are woken.
 
 CREATE OR REPLACE FUNCTION mailqueue.suppress_new(p_ids uuid[]) RETURNS integer
 LANGUAGE plpgsql
@@ -21,7 +21,7 @@ BEGIN
                                           WHERE r.email_id = q.id AND r.status = 'pending'))
          WHERE q.id = ANY (p_ids) AND q.recipients > 1;
     END IF;
-    -- Finished here: nobody is left to send it to.
+    -- Finished here: no recipient is left.
     SELECT array_agg(q.id), array_agg(w.reason) INTO v_ids, v_reasons
       FROM mailqueue.email_queue AS q,
            LATERAL (SELECT CASE WHEN EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = q.id)
@@ -39,7 +39,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.suppress_new(uuid[]) IS
     'Finish new mail whose recipients are all suppressed; returns the number of mails.';
 
--- Once a statement, for rows that were inserted with their content: a batch, mail that is sent again or requeued.
+-- Once for each statement, for rows inserted with their content: a batch, resent or requeued mail.
 CREATE OR REPLACE FUNCTION mailqueue.accept_rows(p_ids uuid[]) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -51,7 +51,7 @@ DECLARE
 BEGIN
     INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on)
     SELECT q.lane_id, min(q.run_at), count(*) FILTER (WHERE q.created_at = now()), (now() AT TIME ZONE 'UTC')::date
-      -- requeued mail is older: it was counted when it was accepted
+      -- Requeued mail is older: it was counted when it was accepted.
       FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids) GROUP BY q.lane_id;
 
     SELECT array_agg(q.id) INTO v_stopped FROM mailqueue.email_queue AS q
@@ -70,12 +70,12 @@ BEGIN
                 WHERE w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types))) THEN
         PERFORM mailqueue.tell_queued(p_ids);
     END IF;
-    PERFORM mailqueue.ring();  -- a NOTIFY serialises commits of the whole server: only when somebody is asleep
+    PERFORM mailqueue.ring();  -- NOTIFY serialises the commits of the whole server, so only if a worker waits
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.accept_rows(uuid[]) IS
-    'After an INSERT of rows with their content: suppress, signal lanes, wake parked workers. Returns how many were '
-    'suppressed.';
+    'After an INSERT of rows with content: suppress, signal lanes, wake waiting workers. Returns the number of '
+    'suppressed mails.';
 
 CREATE OR REPLACE FUNCTION mailqueue.email_queue_stopped() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -86,9 +86,9 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_queue_stopped() IS
-    'AFTER INSERT on email_queue, for mail nobody is left to be sent: it is finished as suppressed.';
+    'AFTER INSERT on email_queue, for mail without recipients: finish it as suppressed.';
 
--- Signals had a trigger once a statement, which cost each mail more than its own row.
+-- An earlier version signals in a statement trigger, which costs each mail more than its own row.
 DROP TRIGGER IF EXISTS email_queue_accepted ON mailqueue.email_queue;
 DROP FUNCTION IF EXISTS mailqueue.email_queue_accepted();
 

@@ -1,21 +1,22 @@
--- What is accepted, and in which words it is refused. INSERT, COPY, enqueue() and enqueue_batch() all end here.
+-- Rules for accepted mail, and the wording of errors. INSERT, COPY, enqueue() and enqueue_batch() all use them.
 
 CREATE OR REPLACE FUNCTION mailqueue.refuse(p_field text, p_why text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    -- The words are shown in terminals and logs: what steers those, or turns the text around, is not repeated.
+    -- The text is shown in terminals and logs: characters that control those, or change the direction of text, are
+    -- removed.
     c_unseen CONSTANT text := '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]';
     v_field text := regexp_replace(p_field, c_unseen, U&'\FFFD', 'g');
 BEGIN
     RAISE EXCEPTION '%: %', v_field, regexp_replace(p_why, c_unseen, U&'\FFFD', 'g')
         USING ERRCODE = '22023', COLUMN = v_field;
 END $$;
-COMMENT ON FUNCTION mailqueue.refuse(text, text) IS 'Refuse the input with SQLSTATE 22023, naming the field.';
+COMMENT ON FUNCTION mailqueue.refuse(text, text) IS 'Raise SQLSTATE 22023 naming the field.';
 
--- Checks an instant that a caller gives and gives it back. NULL, where it has a meaning, is no instant: infinity never
--- is one, as no reader outside of PostgreSQL has a word for it. p_may_be_past: an instant that is over means now.
+-- Checks a timestamp given by a caller and returns it. NULL is allowed where it has a meaning; infinity never is,
+-- because readers outside of PostgreSQL cannot represent it. p_may_be_past: a timestamp in the past means now.
 CREATE OR REPLACE FUNCTION mailqueue.check_instant(p_field text, p_at timestamptz, p_may_be_past boolean DEFAULT false)
 RETURNS timestamptz
 LANGUAGE plpgsql
@@ -30,12 +31,12 @@ BEGIN
     RETURN p_at;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_instant(text, timestamptz, boolean) IS
-    'Give back an instant between now and ten years ahead, or NULL; raises 22023 naming the field for any other.';
+    'Return a timestamp between now and ten years ahead, or NULL; raise 22023 naming the field for any other.';
 
--- What makes JSON of a caller unreadable for programs, in words; NULL where all can read it. The size is asked first,
--- at no cost: the binary form takes at most five times the bytes of the text. 200 characters have room for neither 101
--- levels nor 309 digits: most mail costs no more than that look. It is one expression, so that plpgsql runs it without
--- a call: STABLE, as pg_column_size() is.
+-- Why programs could not read JSON given by a caller; NULL if all can. The size is checked first, at no cost: the
+-- binary form takes at most five times the bytes of the text, and 200 characters cannot contain 101 levels or 309
+-- digits, so most mail needs no further check. It is one expression, so that plpgsql runs it without a call; STABLE,
+-- like pg_column_size().
 CREATE OR REPLACE FUNCTION mailqueue.json_fault(p_value jsonb, p_kib integer) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
@@ -48,21 +49,21 @@ AS $$
                 WHEN length(p_value::text) > p_kib * 1024 THEN 'at most ' || p_kib::text || ' KiB' END
 $$;
 COMMENT ON FUNCTION mailqueue.json_fault(jsonb, integer) IS
-    'Why JSON that a caller gives is refused: too large, too deep, or a number beyond a double; NULL where nothing is '
-    'wrong.';
+    'Why JSON given by a caller is rejected: too large, too deep, or a number beyond double precision; NULL if it is '
+    'valid.';
 
--- Nearly every address, at the least cost: what this says no to is looked at closely by address_fault(). A shorter
--- address cannot have too long a part.
+-- A cheap check that accepts nearly every valid address; address_fault() decides about the others. An address this
+-- short cannot have a part that is too long.
 CREATE OR REPLACE FUNCTION mailqueue.is_plain_address(p_address text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT coalesce(length(p_address) <= 64
         AND p_address ~ '^[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*@([A-Za-z0-9]+(-+[A-Za-z0-9]+)*\.)+[A-Za-z]+$', false)
 $$;
-COMMENT ON FUNCTION mailqueue.is_plain_address(text) IS 'Whether an address is surely one we can send to.';
+COMMENT ON FUNCTION mailqueue.is_plain_address(text) IS 'Whether an address is certainly valid by a cheap check.';
 
--- A word from a closed set, or NULL when the address will do. Syntax and lengths only: the domain's
--- A-label form is made before sending.
+-- A word from a closed set, or NULL for a valid address. Syntax and lengths only: the A-label form of the domain is
+-- made before sending.
 CREATE OR REPLACE FUNCTION mailqueue.address_fault(p_address text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -110,7 +111,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.address_fault(text) IS 'What is wrong with an address, as a word; NULL when nothing is.';
+COMMENT ON FUNCTION mailqueue.address_fault(text) IS 'What is wrong with an address, as a word; NULL if it is valid.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_address(p_field text, p_address text) RETURNS void
 LANGUAGE plpgsql
@@ -127,9 +128,9 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_address(text, text) IS
-    'Refuse an address that is none, naming the field and the value.';
+    'Raise an error for an invalid address, naming the field and the value.';
 
--- 'Ann <ann@example.com>' in two parts; a bare address has no name.
+-- Split 'Ann <ann@example.com>' in two; a bare address has no name.
 CREATE OR REPLACE FUNCTION mailqueue.split_mailbox(p_mailbox text, OUT name text, OUT address text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -146,16 +147,17 @@ BEGIN
     address := v_parts[2];
     name := v_parts[1];
     IF name !~ '^( *("([^"\\]|\\.)*"|[^ "<>(),:;@\\]+))*$' THEN
-        address := p_mailbox;  -- a comma, a second address, angle tricks: let the address check refuse the whole
+        address := p_mailbox;  -- a comma, a second address, extra angle brackets: check_address() rejects the whole
         name := NULL;
         RETURN;
     END IF;
     name := regexp_replace(regexp_replace(name, '"(([^"\\]|\\.)*)"', '\1', 'g'), '\\(.)', '\1', 'g');
     name := nullif(name, '');
 END $$;
-COMMENT ON FUNCTION mailqueue.split_mailbox(text) IS 'Name and address of a mailbox as people write it.';
+COMMENT ON FUNCTION mailqueue.split_mailbox(text) IS 'Name and address of a mailbox.';
 
--- Commas within quotes are of a name. What is no list of mailboxes is judged as one mailbox, which says what is wrong.
+-- Commas in quotes belong to the name. A value that is not a list of mailboxes is checked as one mailbox, which gives
+-- the error.
 CREATE OR REPLACE FUNCTION mailqueue.check_mailboxes(p_field text, p_list text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -173,7 +175,7 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_mailboxes(text, text) IS
-    'Refuse a list of mailboxes of which one has no address we can send to.';
+    'Raise an error for a list of mailboxes with an invalid address.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_text(p_field text, p_value text, p_most integer) RETURNS void
 LANGUAGE plpgsql
@@ -190,7 +192,8 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_text(text, text, integer) IS
-    'Refuse control characters and overlong values, and in names what turns text around.';
+    'Raise an error for control characters and values that are too long, and, in names, characters that change the '
+    'direction of text.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_headers(p_headers jsonb) RETURNS void
 LANGUAGE plpgsql
@@ -221,4 +224,4 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_headers(jsonb) IS
-    'Refuse header names and values that cannot or must not stand in a message.';
+    'Raise an error for header names and values that are invalid or reserved.';

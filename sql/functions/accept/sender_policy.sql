@@ -1,6 +1,6 @@
--- Whom the mail of a project may be from, and what else a project says of all its mail.
+-- From addresses that a project allows, and other settings that apply to all its mail.
 
--- 'ann@example.com', 'example.com' or '*.example.com', which is every domain below it.
+-- Patterns are 'ann@example.com', 'example.com' or '*.example.com', which is every domain below it.
 CREATE OR REPLACE FUNCTION mailqueue.matches_address(p_address text, p_patterns text[]) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -11,8 +11,7 @@ AS $$
                          THEN right(mailqueue.domain_of(p_address), length(p.pattern) - 1) = substr(p.pattern, 2)
                     ELSE mailqueue.domain_of(p_address) = p.pattern END)
 $$;
-COMMENT ON FUNCTION mailqueue.matches_address(text, text[]) IS
-    'Whether an address is one of these, or of one of these domains.';
+COMMENT ON FUNCTION mailqueue.matches_address(text, text[]) IS 'Whether an address matches one of these patterns.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_from(p_project uuid, p_email text) RETURNS void
 LANGUAGE plpgsql
@@ -27,9 +26,9 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_from(uuid, text) IS
-    'Refuse a From address that the project does not allow its mail to name.';
+    'Raise an error for a From address that the project does not allow.';
 
--- Workers keep what an account says until its revision changes; a part of it is the project's.
+-- Workers cache an account until its revision changes; some of the cached values are settings of the project.
 CREATE OR REPLACE FUNCTION mailqueue.projects_senders() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -39,7 +38,8 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.projects_senders() IS
-    'AFTER change of whom a project writes as: its accounts are new to workers.';
+    'AFTER UPDATE of From settings of a project: increments the revision of its accounts, so that workers read them '
+    'again.';
 
 CREATE OR REPLACE TRIGGER projects_senders AFTER UPDATE OF from_email, from_name, reply_to, bounce_address,
     bounce_domain ON mailqueue.projects
@@ -61,4 +61,4 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_allowed_from(text[]) IS 'Refuse a pattern that no address could match.';
+COMMENT ON FUNCTION mailqueue.check_allowed_from(text[]) IS 'Raise an error for a pattern that no address could match.';

@@ -1,6 +1,6 @@
--- Mail from a template: which version, in which language, and whether its variables will do.
+-- Mail from a template: its version, its language, and a check of its variables.
 
--- A schema that names no type, or one we do not know, is content with any value.
+-- A schema without a type, or with an unknown one, accepts any value.
 CREATE OR REPLACE FUNCTION mailqueue.is_of_type(p_value jsonb, p_type jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -15,10 +15,10 @@ AS $$
         AS t(type)
 $$;
 COMMENT ON FUNCTION mailqueue.is_of_type(jsonb, jsonb) IS
-    'Whether a value is of the type, or one of the types, that a JSON Schema names.';
+    'Whether a value has the type, or one of the types, of a JSON Schema.';
 
--- Names that are required, and the types of those given. All else of the schema is checked before sending, and in
--- Python. Each mail of a batch passes here: it changes no setting, and looks closely only at what is not plainly right.
+-- Required names, and the types of given values. Python checks the rest of the schema before sending. Runs for each
+-- mail of a batch: changes no setting, and examines only values that fail a cheap check.
 CREATE OR REPLACE FUNCTION mailqueue.check_variables(p_variables jsonb, p_schema jsonb, p_needs text[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -42,9 +42,10 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_variables(jsonb, jsonb, text[]) IS
-    'Refuse variables that lack a required name, or have one of the wrong type.';
+    'Raise an error for variables that lack a required name or have a wrong type.';
 
--- The project's own template before the platform's. A draft is not sent; another version only where it is named.
+-- The template of the project comes before that of the platform. Drafts are not sent; a version other than the
+-- published one must be named.
 CREATE OR REPLACE FUNCTION mailqueue.with_template(q mailqueue.email_queue, p_project uuid)
 RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
@@ -108,5 +109,5 @@ BEGIN
     RETURN q;
 END $$;
 COMMENT ON FUNCTION mailqueue.with_template(mailqueue.email_queue, uuid) IS
-    'A row that names a template with the version, language and words it means; raises 22023 where there is none, or '
-    'its variables will not do.';
+    'A row that names a template, with its version, language and subject set; raises 22023 if there is no such '
+    'template or its variables are invalid.';

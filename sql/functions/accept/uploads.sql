@@ -1,9 +1,12 @@
--- Uploads, and files that are too large to be rows: those lie in a folder or bucket, at `location`.
+-- Uploads, and files that are too large to be rows: those are stored in a folder or bucket, at `location`.
+--
+-- The caller decides where a file is stored, and workers read it from there: producers have no right to call these
+-- functions.
 --
 -- Whoever calls these decides where a file lies, and workers read it from there: no right to them for producers.
 
--- Nothing where the project does not have the file yet: then write it, read it back, and ask again with its place.
--- p_head: how the file begins. p_octets: the whole, of a file that shall be a row.
+-- Returns nothing if the project does not have the file yet: the caller then writes it, reads it back and calls again
+-- with its location. p_head: the first bytes. p_octets: all bytes, of a file that is stored as a row.
 CREATE OR REPLACE FUNCTION mailqueue.keep_upload(p_project uuid, p_name text, p_type text, p_sha256 bytea,
     p_bytes bigint, p_head bytea, p_octets bytea, p_location text)
 RETURNS TABLE (id uuid, created_on date)
@@ -40,7 +43,7 @@ BEGIN
     IF FOUND THEN
         RETURN;
     END IF;
-    -- Under another name: the same place, held until this row is there, so that nobody deletes the file in between.
+    -- A copy under another name shares the location; the lock keeps the file from being deleted until this row exists.
     IF p_octets IS NULL THEN
         SELECT coalesce((SELECT a.location FROM mailqueue.attachments AS a
                           WHERE a.project_id = p_project AND a.sha256 = p_sha256 AND a.location IS NOT NULL
@@ -57,9 +60,9 @@ BEGIN
         RETURNING a.id, a.created_on;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_upload(uuid, text, text, bytea, bigint, bytea, bytea, text) IS
-    'Keep a file for mails to come, or find it; returns nothing where it has to be written to its place first.';
+    'Store a file for later mails, or find it; returns nothing if it has to be written to its location first.';
 
--- Octets, or where they lie; those of another project are left out.
+-- Bytes or locations; files of other projects are left out.
 CREATE OR REPLACE FUNCTION mailqueue.files_of(p_project uuid, p_ids uuid[], p_days date[])
 RETURNS TABLE (id uuid, octets bytea, location text, sha256 bytea, bytes integer)
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -71,10 +74,10 @@ AS $$
        AND coalesce(mailqueue.tenant(), p_project) = p_project
 $$;
 COMMENT ON FUNCTION mailqueue.files_of(uuid, uuid[], date[]) IS
-    'Files of a project, for those who may not read the table.';
+    'Files of a project, for roles that cannot read the table.';
 
--- What no content uses and nobody keeps any longer; the files themselves go afterwards. Mail of this month uses rows of
--- this month only: none of those is looked at here.
+-- Files that no content uses and whose retention is over; the files themselves are deleted afterwards. Mail of the
+-- current month uses rows of the current month only, so those are not examined.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_stored_files() RETURNS bigint
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -93,5 +96,5 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_stored_files() IS
-    'Forget files in folders and buckets that are older than their project keeps files, and that no content uses; '
-    'gives how many.';
+    'Delete rows of files in folders and buckets that are older than the retention of their project and that no '
+    'content uses; returns their number.';

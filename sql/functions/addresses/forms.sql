@@ -1,4 +1,9 @@
--- One form of an address: as it goes on the wire, its domain in A-labels. What is compared is that in lower case.
+-- The canonical form of an address: as it is sent, its domain in A-labels. Addresses are compared in that form in lower
+-- case.
+--
+-- Nearly all addresses are ASCII: address_key(), address_sent() and domain_key() are inlined into statements and call
+-- no function for these. For other addresses the result equals UTS 46 wherever Python accepts the domain;
+-- wire_address() and wire_domain() decide what is accepted, and refuse look-alike characters.
 --
 -- Nearly all addresses are ASCII: address_key(), address_sent() and domain_key() are put into the statements that name
 -- them and call nothing for such. The functions behind them answer as UTS 46 does wherever Python accepts the domain;
@@ -64,7 +69,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.punycode(text) IS 'A label as punycode, without its prefix.';
 
--- Compatibility forms, capitals and full stops of other scripts become what they stand for; what nobody sees goes.
+-- Compatibility forms, capitals and full stops of other scripts are mapped; invisible characters are removed.
 CREATE OR REPLACE FUNCTION mailqueue.mapped_domain(p_domain text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -73,7 +78,7 @@ DECLARE
     c_unseen CONSTANT text := '[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2064'
                               '\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0'
                            || '\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef]';
-    -- Where UTS 46 goes another way than normal form KC and lower case do: sigmas, old Cyrillic, Cherokee, full stops.
+    -- Where UTS 46 differs from normal form KC and lower case: sigmas, old Cyrillic, Cherokee, full stops.
     c_sigmas CONSTANT text := U&'\03F2\03F9\+01D6D3\+01D70D\+01D747\+01D781\+01D7BB';
     c_others CONSTANT text := U&'\1C80\1C81\1C82\1C83\1C84\1C85\1C86\1C87\1C88\13F8\13F9\13FA\13FB\13FC\13FD\3002';
     c_plain CONSTANT text := U&'\0432\0434\043E\0441\0442\0442\044A\0463\A64B\13F0\13F1\13F2\13F3\13F4\13F5.';
@@ -82,7 +87,7 @@ BEGIN
     IF p_domain IS NFC NORMALIZED
        AND NOT EXISTS (SELECT FROM unnest(string_to_array(p_domain, NULL)) AS c
                         WHERE ascii(c) > 127 AND NOT ascii(c) <@ mailqueue.domain_letters()) THEN
-        -- nearly every one: nothing in it stands for something else
+        -- nearly every domain: nothing in it is mapped further
         RETURN lower(p_domain COLLATE "C");
     END IF;
     v_text := replace(regexp_replace(p_domain, c_unseen, '', 'g'), U&'\0130', U&'i\0307');
@@ -94,20 +99,20 @@ BEGIN
                                     (SELECT string_agg(chr(c), '' ORDER BY c) FROM generate_series(5024, 5103) AS c));
     END IF;
     v_text := normalize(v_text, NFC);
-    IF v_text ~ '[\u0345\u1f80-\u1ffc]' THEN                 -- an iota below is one beside
+    IF v_text ~ '[\u0345\u1f80-\u1ffc]' THEN                 -- a combining iota subscript becomes a letter
         v_text := normalize(replace(normalize(v_text, NFD), U&'\0345', U&'\03B9'), NFC);
     END IF;
     RETURN v_text;
 END $$;
 COMMENT ON FUNCTION mailqueue.mapped_domain(text) IS
-    'A domain beyond ASCII as UTS 46 maps it, without looking whether it may be one.';
+    'A non-ASCII domain as UTS 46 maps it, without checking that it is valid.';
 
 CREATE OR REPLACE FUNCTION mailqueue.domain_beyond_ascii(p_domain text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    IF length(p_domain) > 320 THEN                           -- no domain, and not worth the work
+    IF length(p_domain) > 320 THEN                           -- not a domain, and too long to convert
         RETURN lower(p_domain COLLATE "C");
     END IF;
     RETURN (SELECT string_agg(CASE WHEN octet_length(l.label) = length(l.label) THEN l.label
@@ -116,17 +121,16 @@ BEGIN
               FROM unnest(string_to_array(mailqueue.mapped_domain(p_domain), '.')) WITH ORDINALITY AS l(label, n));
 END $$;
 COMMENT ON FUNCTION mailqueue.domain_beyond_ascii(text) IS
-    'The A-label form of a domain that is not ASCII, for domain_key().';
+    'A-label form of a domain that is not ASCII, for domain_key().';
 
--- These three have no settings of their own, so that the planner puts them into the statements that name them.
+-- These three have no SET clause, so that the planner inlines them.
 CREATE OR REPLACE FUNCTION mailqueue.domain_key(p_domain text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT CASE WHEN octet_length(p_domain) = length(p_domain) THEN lower(p_domain COLLATE "C") COLLATE "default"
                 ELSE mailqueue.domain_beyond_ascii(p_domain) END
 $$;
-COMMENT ON FUNCTION mailqueue.domain_key(text) IS
-    'What all spellings of a domain have in common: its A-label form in lower case.';
+COMMENT ON FUNCTION mailqueue.domain_key(text) IS 'Canonical form of a domain: its A-labels in lower case.';
 
 CREATE OR REPLACE FUNCTION mailqueue.address_beyond_ascii(p_address text, p_is_key boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SECURITY DEFINER
@@ -136,7 +140,7 @@ DECLARE
     v_domain text := substring(p_address FROM '@([^@]*)$');
     v_local text := left(p_address, length(p_address) - length(v_domain) - 1);
 BEGIN
-    IF length(p_address) > 640 THEN                          -- no address, and not worth the work
+    IF length(p_address) > 640 THEN                          -- not an address, and too long to convert
         RETURN CASE WHEN p_is_key THEN lower(p_address COLLATE "C") ELSE p_address END;
     ELSIF v_domain IS NULL THEN
         v_local := p_address;
@@ -163,8 +167,7 @@ AS $$
                 ELSE mailqueue.address_beyond_ascii(p_address, true) END
 $$;
 COMMENT ON FUNCTION mailqueue.address_key(text) IS
-    'What all spellings of an address have in common: as it goes on the wire, in lower case. Addresses are compared by '
-    'this.';
+    'Canonical form of an address: as it is sent, in lower case. Addresses are compared in this form.';
 
 CREATE OR REPLACE FUNCTION mailqueue.address_sent(p_address text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -173,18 +176,17 @@ AS $$
                 ELSE mailqueue.address_beyond_ascii(p_address, false) END
 $$;
 COMMENT ON FUNCTION mailqueue.address_sent(text) IS
-    'An address as it goes on the wire: its domain in A-labels, the rest as it was given.';
+    'An address as it is sent: its domain in A-labels, the rest unchanged.';
 
--- Mail that was finished long ago may stand as it was spelled.
+-- Rows of mail finished long ago may have the original spelling.
 CREATE OR REPLACE FUNCTION mailqueue.address_spellings(p_address text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT ARRAY[mailqueue.address_key(p_address), lower(p_address)] $$;
 COMMENT ON FUNCTION mailqueue.address_spellings(text) IS
-    'An address in lower case, by its key and as it is spelled, for a look at what is kept by lower(address).';
+    'An address in lower case, in its canonical form and as spelled, for look-ups by lower(address).';
 
--- What reads like one domain and would go to another is refused, and what no domain may have. Letters that are allowed
--- beside some others only (a middle dot, a joiner, digits from the right) have to be written in A-labels: Python judges
--- those.
+-- Refuses look-alike domains, and characters that no domain may have. Characters that are valid only in some contexts
+-- (a middle dot, a joiner, digits written from the right) must be given as A-labels, which Python checks.
 CREATE OR REPLACE FUNCTION mailqueue.check_domain_letters(p_field text, p_domain text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -221,9 +223,9 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_domain_letters(text, text) IS
-    'Refuse a domain whose letters stand for others, or that cannot be one.';
+    'Raise an error for a domain with look-alike or invalid characters.';
 
--- For what has passed check_address().
+-- For addresses that passed check_address().
 CREATE OR REPLACE FUNCTION mailqueue.wire_address(p_field text, p_address text) RETURNS text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -241,14 +243,15 @@ BEGIN
                                  format('%s is not an address we can send to (whitespace)',
                                         to_json(left(p_address, 300))));
     END IF;
-    -- again: composed, a letter may be another, and A-labels are longer
+    -- checked again: composed characters may differ, and A-labels are longer
     PERFORM mailqueue.check_address(p_field, v_address);
     RETURN v_address;
 END $$;
 COMMENT ON FUNCTION mailqueue.wire_address(text, text) IS
-    'A checked address as it goes on the wire; refuses a domain that is not what it seems, naming the field.';
+    'A checked address as it is sent; raises an error, naming the field, for a domain with look-alike characters.';
 
--- '@' before it and '*.' are taken; what is no domain at all is for whoever asks.
+-- '@' before the domain and '*.' are accepted; a value that is not a domain at all is returned for the caller to
+-- reject.
 CREATE OR REPLACE FUNCTION mailqueue.wire_domain(p_field text, p_domain text) RETURNS text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -262,5 +265,5 @@ BEGIN
     RETURN v_prefix || mailqueue.domain_key(v_domain);
 END $$;
 COMMENT ON FUNCTION mailqueue.wire_domain(text, text) IS
-    'A domain, or *. and a domain, in the one form in which domains are compared; refuses one that is not what it '
-    'seems, naming the field.';
+    'Canonical form of a domain, or of *. and a domain; raises an error, naming the field, for one with look-alike '
+    'characters.';

@@ -1,5 +1,7 @@
--- Which letters are the small ones of others, and which may stand in a domain: facts of Unicode, the same on every
--- server.
+-- Lower case of characters, and characters that are valid in domains: data of Unicode, the same on every server.
+--
+-- lower() depends on the locale and version of each database, and covers only ASCII in locale C. Tests compare these
+-- tables with those of Python.
 --
 -- lower() goes by the locale and the version of each database, and knows nothing of other letters where that is C.
 -- Tests compare all of this with the tables that Python goes by.
@@ -7,8 +9,8 @@
 CREATE OR REPLACE FUNCTION mailqueue.lower_letters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    -- Letters of domains are small ones, but for those of Cherokee: most texts need no look into the table, which costs
-    -- more than all else.
+    -- Characters of domains are in lower case, except Cherokee: most texts need no look-up in the table, which costs
+    -- more than the rest.
     SELECT CASE WHEN NOT EXISTS (SELECT FROM unnest(string_to_array(p_text, NULL)) AS c
                                   WHERE ascii(c) > 127
                                     AND (NOT ascii(c) <@ mailqueue.domain_letters() OR ascii(c) BETWEEN 5024 AND 5109))
@@ -62,8 +64,8 @@ $$;
 COMMENT ON FUNCTION mailqueue.lower_letters(text) IS
     'A text in lower case by the simple case mapping of Unicode 14, whatever the locale of the database.';
 
--- The letters beyond ASCII that IDNA 2008 allows wherever they stand (PVALID of RFC 5892), without the digits that are
--- written from the right.
+-- Non-ASCII characters that IDNA 2008 allows in any position (PVALID of RFC 5892), without digits that are written from
+-- the right.
 CREATE OR REPLACE FUNCTION mailqueue.domain_letters() RETURNS int4multirange
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -228,7 +230,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.domain_letters() IS 'Code points beyond ASCII that may stand in a domain.';
 
--- Those of them that go with the letter before: none begins a label.
+-- Those of them that combine with the character before: none begins a label.
 CREATE OR REPLACE FUNCTION mailqueue.combining_letters() RETURNS int4multirange
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -273,4 +275,4 @@ AS $$
 [122915,122917), [122918,122923), [123184,123191), [123566,123567), [123628,123632), [125136,125143), [125252,125259)}'
     ::int4multirange
 $$;
-COMMENT ON FUNCTION mailqueue.combining_letters() IS 'Code points of a domain that go with the letter before.';
+COMMENT ON FUNCTION mailqueue.combining_letters() IS 'Code points of domains that combine with the character before.';

@@ -1,5 +1,4 @@
--- What administrators of the installation do over all projects: who they are, settings and flags, keys put out of
--- force.
+-- Administration of the installation, over all projects: administrators, settings and flags, revoking keys.
 
 INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('accept_mail', 'on', 'flag', 'off: no new mail is accepted from anybody; what is queued is sent all the same'),
@@ -13,7 +12,7 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
--- The second line behind the API's own: what is done for a key never changes what is not its project's.
+-- A second check behind that of the API: a transaction that acts for one project changes nothing of another.
 CREATE OR REPLACE FUNCTION mailqueue.check_administers() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -23,8 +22,7 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'this transaction acts for one project only';
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_administers() IS
-    'Refuse what only administrators do in a transaction that acts for a project.';
+COMMENT ON FUNCTION mailqueue.check_administers() IS 'Raise an error in a transaction that acts for one project.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_on(p_flag text) RETURNS boolean
 LANGUAGE sql STABLE
@@ -36,7 +34,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.is_on(text) IS 'Whether a flag of system_settings is on.';
 
--- What all files of a mail may have: what the project allows, within what the installation does.
+-- Limits for all files of one mail: what the project allows, within the limits of the installation.
 CREATE OR REPLACE FUNCTION mailqueue.attachments_of_project(p_project uuid, OUT types text[], OUT most integer)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -49,9 +47,9 @@ AS $$
      WHERE p.id = p_project AND s.name = 'attachment_types_most'
 $$;
 COMMENT ON FUNCTION mailqueue.attachments_of_project(uuid) IS
-    'Content types and bytes that files of one mail of a project may have.';
+    'Content types and total bytes allowed for the files of one mail of a project.';
 
--- The rate of the installation stands among the limits; it reads as a setting here.
+-- The rate of the installation is stored in limits; it is shown as a setting here.
 CREATE OR REPLACE FUNCTION mailqueue.settings_of_installation()
 RETURNS TABLE (name text, value text, kind text, meaning text, changed_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -65,7 +63,7 @@ AS $$
       FROM (SELECT) AS one LEFT JOIN mailqueue.limits AS m ON m.id = 0
     ORDER BY 1
 $$;
-COMMENT ON FUNCTION mailqueue.settings_of_installation() IS 'Every setting and flag of the installation.';
+COMMENT ON FUNCTION mailqueue.settings_of_installation() IS 'All settings and flags of the installation.';
 
 CREATE OR REPLACE FUNCTION mailqueue.change_setting(p_name text, p_value text, p_actor text DEFAULT session_user)
 RETURNS boolean
@@ -113,7 +111,7 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.change_setting(text, text, text) IS
-    'Change a setting or flag of the installation; false when it was so already.';
+    'Change a setting or flag of the installation; false if it had that value.';
 
 CREATE OR REPLACE FUNCTION mailqueue.add_administrator(p_name text, p_hash bytea, p_hint text, p_expires timestamptz,
     p_actor text DEFAULT session_user)
@@ -144,7 +142,7 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.add_administrator(text, bytea, text, timestamptz, text) IS
-    'Add an administrator, who is known by a token; only the hash of the token is stored.';
+    'Add an administrator, who authenticates by a token; only the hash of the token is stored.';
 
 CREATE OR REPLACE FUNCTION mailqueue.revoke_administrator(p_name text, p_actor text DEFAULT session_user)
 RETURNS boolean
@@ -162,9 +160,9 @@ BEGIN
     RETURN FOUND;
 END $$;
 COMMENT ON FUNCTION mailqueue.revoke_administrator(text, text) IS
-    'Put an administrator''s token out of force, at once; false where there is none in force.';
+    'Revoke an administrator''s token immediately; false if there is no valid one.';
 
--- A use is noted once a minute, and never waited for.
+-- The last use is updated once a minute, without waiting for locks.
 CREATE OR REPLACE FUNCTION mailqueue.find_administrator(p_hash bytea) RETURNS text
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -183,9 +181,9 @@ AS $$
     SELECT f.name FROM found AS f
 $$;
 COMMENT ON FUNCTION mailqueue.find_administrator(bytea) IS
-    'Name of the administrator whose token, in force, has that hash; NULL where there is none.';
+    'Name of the administrator with a valid token of that hash; NULL if there is none.';
 
--- p_prefix: the first characters of keys, as their hints show. p_hash: one key, that somebody has found somewhere.
+-- p_prefix: the first characters of keys, as their hints show. p_hash: one key, for instance one that was leaked.
 CREATE OR REPLACE FUNCTION mailqueue.revoke_keys(p_project text, p_prefix text, p_hash bytea, p_reason text,
     p_actor text DEFAULT session_user)
 RETURNS TABLE (project text, name text, hint text)
@@ -213,5 +211,5 @@ BEGIN
         SELECT p.name, g.name, g.hint FROM gone AS g JOIN mailqueue.projects AS p ON p.id = g.project_id ORDER BY 1, 2;
 END $$;
 COMMENT ON FUNCTION mailqueue.revoke_keys(text, text, bytea, text, text) IS
-    'Put keys out of force over all projects, at once: all of them, or those of a project, with a prefix, with a hash. '
+    'Revoke keys of all projects immediately: all of them, or those of a project, with a prefix, or with a hash. '
     'Returns them.';

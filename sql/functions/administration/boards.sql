@@ -1,7 +1,7 @@
--- What administrators look at, over all projects. Functions with their owner's rights: whoever serves the API may ask
--- them, but in no transaction that acts for a project.
+-- Views of administrators over all projects. Functions with their owner's rights: the login of the API may call them,
+-- but not in a transaction that acts for a project.
 
--- The least id that uuidv7() gives from an instant on.
+-- The smallest id that uuidv7() returns from a point in time on.
 CREATE OR REPLACE FUNCTION mailqueue.first_id_since(p_at timestamptz) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -11,7 +11,7 @@ AS $$
                   'hex')::uuid
 $$;
 COMMENT ON FUNCTION mailqueue.first_id_since(timestamptz) IS
-    'The least id that uuidv7() gives from an instant on: a bound for ranges of ids.';
+    'Smallest id that uuidv7() returns from a point in time on: a bound for ranges of ids.';
 
 CREATE OR REPLACE FUNCTION mailqueue.project_today(p_project uuid)
 RETURNS TABLE (day date, daily_limit integer, sent integer, reserved integer, headroom integer, rate_per_second numeric,
@@ -45,8 +45,8 @@ BEGIN
          WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.project_today(uuid) IS
-    'What a project sent today and may still send, and what is in its queue. Recipients against limits, mails in the '
-    'queue; its day is the one of its time zone.';
+    'What a project sent today and may still send, and what is in its queue. Limits count recipients, the queue '
+    'counts mails; the day is that of the project''s time zone.';
 
 -- Days of UTC: accepted mail by day of acceptance, outcomes by day of outcome.
 CREATE OR REPLACE FUNCTION mailqueue.project_days(p_project uuid, p_days integer)
@@ -102,10 +102,10 @@ BEGIN
          GROUP BY g.day ORDER BY g.day;
 END $$;
 COMMENT ON FUNCTION mailqueue.project_days(uuid, integer) IS
-    'What became of a project''s mail on each of the last days (UTC), today last: accepted by day of acceptance, the '
-    'rest by the day it happened.';
+    'Mail of a project on each of the last days (UTC), today last: accepted mail by day of acceptance, outcomes by '
+    'day of outcome.';
 
--- Two logs, each in its own order; the caller joins them by time and says for each where the page before ended.
+-- Two logs, each in its own order; the caller merges them by time and passes the position of each for the next page.
 CREATE OR REPLACE FUNCTION mailqueue.search_events(p_project uuid, p_type text, p_address text, p_since timestamptz,
     p_until timestamptz, p_before_event uuid, p_before_attempt bigint, p_most integer)
 RETURNS TABLE (source text, event_id uuid, attempt_id bigint, occurred_at timestamptz, type text, project text,
@@ -151,7 +151,7 @@ BEGIN
          ORDER BY l.id DESC LIMIT p_most;
 END $$;
 COMMENT ON FUNCTION mailqueue.search_events(uuid, text, text, timestamptz, timestamptz, uuid, bigint, integer) IS
-    'What happened to mail, over all projects: events and attempts, newest first each, at most so many of each.';
+    'Events and attempts of all projects, each newest first, with a limit for each.';
 
 CREATE OR REPLACE FUNCTION mailqueue.queue_board()
 RETURNS TABLE (project text, priority smallint, route text, pending bigint, due bigint, assigned bigint, held bigint,
@@ -172,7 +172,7 @@ AS $$
      ORDER BY l.priority, p.name, l.route
 $$;
 COMMENT ON FUNCTION mailqueue.queue_board() IS
-    'Unfinished mail of each lane of all projects, most urgent first, and what holds it up.';
+    'Unfinished mail of each lane of all projects, most urgent first, with the reason if it is blocked.';
 
 CREATE OR REPLACE FUNCTION mailqueue.outcome_board() RETURNS TABLE (status text, emails bigint, is_estimate boolean)
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -180,9 +180,9 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT s.status, s.emails, s.is_estimate FROM mailqueue.emails_by_status() AS s WHERE mailqueue.tenant() IS NULL
 $$;
-COMMENT ON FUNCTION mailqueue.outcome_board() IS 'How many mails of all projects are in each status.';
+COMMENT ON FUNCTION mailqueue.outcome_board() IS 'Number of mails of all projects in each status.';
 
--- Attempts, by what the summary of block ranges finds: the last hour, however long the log.
+-- Attempts of the last hour, found by the BRIN index however long the log is.
 CREATE OR REPLACE FUNCTION mailqueue.flow_board()
 RETURNS TABLE (minutes integer, sent bigint, deferred bigint, bounced bigint, failed bigint,
                sent_per_second double precision)
@@ -227,13 +227,13 @@ AS $$
      ORDER BY s.recommendation = 'nothing to do', s.project, s.sender
 $$;
 COMMENT ON FUNCTION mailqueue.provider_board() IS
-    'How each sender account of all projects fares, those with something to do first.';
+    'State of each sender account of all projects; accounts that need attention come first.';
 
 CREATE OR REPLACE FUNCTION mailqueue.health_board() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT h.name, h.state, h.found, h.fix FROM mailqueue.health AS h WHERE mailqueue.tenant() IS NULL $$;
-COMMENT ON FUNCTION mailqueue.health_board() IS 'What each check of the installation found.';
+COMMENT ON FUNCTION mailqueue.health_board() IS 'Result of each check of the installation.';
 
 CREATE OR REPLACE FUNCTION mailqueue.audit_page(p_project uuid, p_action text, p_before bigint, p_most integer)
 RETURNS TABLE (id bigint, occurred_at timestamptz, project text, actor text, action text, subject text, detail jsonb)
@@ -253,4 +253,4 @@ BEGIN
          ORDER BY e.id DESC LIMIT p_most;
 END $$;
 COMMENT ON FUNCTION mailqueue.audit_page(uuid, text, bigint, integer) IS
-    'Changes of a project, or of all and the installation (NULL), newest first.';
+    'Audit rows of a project, or of all projects and the installation (NULL), newest first.';

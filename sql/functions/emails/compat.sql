@@ -1,7 +1,7 @@
--- What send APIs of other shapes ask for and ours does not.
+-- Functions that only the compatible APIs use.
 
--- No row where the project has no such mail; outcome NULL where its state does not allow it: only mail that nobody has
--- tried to send yet is put off or brought forward, and it keeps as long to live as it had.
+-- No row if the project has no such mail; outcome NULL if its state does not allow the change: only mail without an
+-- attempt is rescheduled. Its time to live stays the same.
 CREATE OR REPLACE FUNCTION mailqueue.reschedule_email(p_project uuid, p_id uuid, p_at timestamptz, p_by text)
 RETURNS TABLE (outcome text, state text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -17,7 +17,7 @@ BEGIN
                                  ELSE q.expires_at END
          WHERE q.id = p_id AND q.project_id = p_project AND q.status = 'pending' AND q.attempts = 0
            AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
-           AND q.run_at < '9000-01-01'  -- beyond: it has a server of its own
+           AND q.run_at < '9000-01-01'  -- beyond: it has a custom SMTP server
         RETURNING q.lane_id, q.run_at
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT m.lane_id, m.run_at FROM moved AS m
@@ -41,9 +41,9 @@ BEGIN
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION mailqueue.reschedule_email(uuid, uuid, timestamptz, text) IS
-    'Give mail of a project that nobody has tried to send another instant to be sent at.';
+    'Change when a mail of a project is sent; only mail without an attempt.';
 
--- The page before one of list_emails(): queue and history apart, each by the order it is kept in.
+-- The previous page of list_emails(): queue and history separately, each in the order of its index.
 CREATE OR REPLACE FUNCTION mailqueue.newer_emails(p_project uuid, p_after uuid, p_limit integer) RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -63,4 +63,4 @@ BEGIN
         ORDER BY id LIMIT p_limit;
 END $$;
 COMMENT ON FUNCTION mailqueue.newer_emails(uuid, uuid, integer) IS
-    'Ids of the mails of a project that came next after one, the oldest first.';
+    'Ids of the next newer mails of a project after one, oldest first.';

@@ -1,4 +1,4 @@
--- What a mail says and whom it goes to, for those who want to see it as a server would; and mail that is only tried.
+-- Content and recipients of a mail as sent, and a dry run of accepting one.
 
 CREATE OR REPLACE FUNCTION mailqueue.letter_of(p_project uuid, p_id uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -49,7 +49,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.letter_of(uuid, uuid) IS
     'One mail of a project as JSON, with everything its message is built from; NULL where there is none.';
 
--- Accepted and taken back at once, whatever the caller does afterwards: no worker is woken, nothing is counted.
+-- Accepted and rolled back at once, whatever the caller does afterwards: no worker is woken, nothing is counted.
 CREATE OR REPLACE FUNCTION mailqueue.try_email(p_project text, p_message jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -99,5 +99,5 @@ BEGIN
     END;
 END $$;
 COMMENT ON FUNCTION mailqueue.try_email(text, jsonb) IS
-    'What would become of a mail: accepted or not, its route and limits, its recipients, what its message is made of. '
-    'Nothing stays.';
+    'Dry run of accepting a mail: accepted or not, its route and limits, its recipients, the source of its message. '
+    'Nothing is stored.';

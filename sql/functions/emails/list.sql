@@ -1,7 +1,7 @@
--- A project's mail page by page, the newest first.
+-- Mail of a project in pages, newest first.
 
--- The queue and the history are looked through apart, each by the order it is kept in: a join is not carried into a
--- UNION, and a page must not cost as much as everything behind it. p_before: the last id of the page before.
+-- Queue and history are searched separately, each in the order of its index: a join is not pushed into a UNION, and a
+-- page must not cost as much as all pages behind it. p_before: the last id of the page before.
 CREATE OR REPLACE FUNCTION mailqueue.list_emails(p_project uuid, p_status text, p_tag text, p_from text, p_to text,
     p_campaign text, p_category text, p_batch uuid, p_since timestamptz, p_until timestamptz, p_before uuid,
     p_limit integer)
@@ -15,7 +15,7 @@ SET plan_cache_mode = force_custom_plan SET jit = off        -- test mail among 
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_ids uuid[];                                            -- NULL: none are named
+    v_ids uuid[];                                            -- NULL: not filtered
     v_to text[] := mailqueue.address_spellings(p_to);
     v_is_test boolean := mailqueue.mode();                   -- NULL: both
 BEGIN
@@ -79,4 +79,4 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
                                           uuid, integer) IS
-    'A page of a project''s mail, finished or not, the newest first; what is NULL filters nothing.';
+    'A page of a project''s mail, finished or not, newest first; parameters that are NULL do not filter.';

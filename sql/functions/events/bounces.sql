@@ -1,10 +1,10 @@
--- Whose mail came back: what a bounce is held against before it counts.
+-- The mail that a bounce belongs to.
 
--- It knew no recipients in a version before.
+-- An earlier version has no p_recipients.
 DROP FUNCTION IF EXISTS mailqueue.bounced_mail(uuid, text, uuid);
 
--- p_recipients: whom the bounce names, in lower case. Several finished messages may bear one Message-ID, as mails do
--- that were split for their many recipients: the one with such a recipient is meant.
+-- p_recipients: recipients named by the bounce, in lower case. Several finished messages may have one Message-ID, such
+-- as mails split for many recipients: the one with such a recipient is returned.
 CREATE OR REPLACE FUNCTION mailqueue.bounced_mail(p_email uuid, p_message_id text, p_project uuid,
     p_recipients text[] DEFAULT '{}')
 RETURNS TABLE (id uuid, project_id uuid, message_id text, recipients text[])
@@ -28,7 +28,7 @@ AS $$
           SELECT h.id, h.project_id, h.message_id, h.recipient_email FROM mailqueue.email_history AS h
            WHERE h.id = s.email_id
           UNION ALL
-          -- Finished messages keep the Message-ID they came with.
+          -- Finished messages keep their original Message-ID.
           (SELECT h.id, h.project_id, h.message_id, h.recipient_email FROM mailqueue.email_history AS h
             WHERE p_email IS NULL AND h.message_id = s.message_id
               AND strpos(h.message_id, replace(h.id::text, '-', '')) <> 2
@@ -36,7 +36,7 @@ AS $$
      ) AS m
      WHERE (p_project IS NULL OR m.project_id = p_project)
        AND (mailqueue.tenant() IS NULL OR m.project_id = mailqueue.tenant())
-       -- By its Message-ID it has to be the whole of it, not only the id of a mail at the beginning.
+       -- A Message-ID must match as a whole, not only the mail id at its beginning.
        AND (p_email IS NOT NULL OR m.message_id IS NULL OR lower(m.message_id) = lower(s.message_id))
      ORDER BY mailqueue.address_key(m.recipient_email) = ANY (SELECT mailqueue.address_key(p)
                                                                 FROM unnest(p_recipients) AS p)
@@ -47,8 +47,8 @@ AS $$
      LIMIT 1
 $$;
 COMMENT ON FUNCTION mailqueue.bounced_mail(uuid, text, uuid, text[]) IS
-    'The mail that came back, by its id or else by its Message-ID, with all its recipients in order; no row where '
-    'there is none (in the project).';
+    'The bounced mail, by its id or else by its Message-ID, with all its recipients in order; no row if there is none'
+    ' (in the project).';
 
 CREATE OR REPLACE FUNCTION mailqueue.bounce_domains() RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -57,4 +57,4 @@ AS $$
     SELECT DISTINCT p.bounce_domain FROM mailqueue.projects AS p
      WHERE p.bounce_domain IS NOT NULL AND p.deleted_at IS NULL
 $$;
-COMMENT ON FUNCTION mailqueue.bounce_domains() IS 'The domains to which bounces of some project come back.';
+COMMENT ON FUNCTION mailqueue.bounce_domains() IS 'Domains of the return paths of all projects.';

@@ -1,4 +1,9 @@
--- What follows from events: lists of bounces and complaints, suppressions, notices.
+-- Consequences of events: lists of bounces and complaints, suppressions, notices.
+--
+-- The result does not depend on the order or repetition of events: it is computed from all events of an address, under
+-- the lock of its row, and only ever escalates.
+--
+-- Addresses are processed in order, each with all its rows, so that transactions cannot deadlock.
 --
 -- Whatever order events come in, and however often, the same stands here in the end: what is written is read from all
 -- events of an address, under the lock of its row, and only ever rises.
@@ -28,7 +33,7 @@ BEGIN
           FROM unnest(p_events) AS e
          CROSS JOIN LATERAL (SELECT e.type IN ('soft_bounce', 'hard_bounce', 'complaint')
                                     AND coalesce(NOT (e.data ->> 'is_about_us')::boolean, true) AS is_bounce) AS b
-         WHERE e.recipient_email IS NOT NULL AND NOT e.is_test  -- nothing follows from test mail
+         WHERE e.recipient_email IS NOT NULL AND NOT e.is_test  -- test mail has no consequences
          GROUP BY e.project_id, lower(e.recipient_email)
          ORDER BY lower(e.recipient_email), e.project_id
     LOOP
@@ -52,9 +57,9 @@ BEGIN
     ON CONFLICT (email_id) WHERE kind = 'complaint' DO NOTHING;
 END $$;
 COMMENT ON FUNCTION mailqueue.follow_events(mailqueue.email_events[]) IS
-    'Do what bounces, complaints and refusals by providers ask for.';
+    'Write the consequences of bounces, complaints and refusals by providers.';
 
--- The row says what the worst of them said, the latest of those.
+-- The row has the most severe kind, and of that kind the latest event.
 CREATE OR REPLACE FUNCTION mailqueue.list_bounce(p_project uuid, p_address text, p_type text, p_count integer,
     p_first timestamptz, p_last timestamptz)
 RETURNS void
@@ -67,7 +72,7 @@ DECLARE
     v_types text[] := ARRAY['soft', 'hard', 'complaint'];
     w record;
 BEGIN
-    -- Locks the row: what is read then is read after whoever had it before.
+    -- Locks the row: the reads below see what the previous holder wrote.
     INSERT INTO mailqueue.bounce_list AS b (project_id, project, email, bounce_type, bounce_count, first_bounced_at,
                                             last_bounced_at)
     VALUES (p_project, NULL, p_address, 'soft', p_count, p_first, p_last)
@@ -93,9 +98,9 @@ BEGIN
      WHERE b.project_id = p_project AND b.email = mailqueue.address_key(p_address);
 END $$;
 COMMENT ON FUNCTION mailqueue.list_bounce(uuid, text, text, integer, timestamptz, timestamptz) IS
-    'Count bounces of an address; its trigger suppresses the address where one was hard, or a complaint.';
+    'Count bounces of an address; a trigger suppresses the address for a hard bounce or a complaint.';
 
--- Mail that a person asked for goes on: of a category that is not for such, the unsubscribe holds for marketing.
+-- Transactional mail continues: for a category that cannot be unsubscribed from, the unsubscribe applies to marketing.
 CREATE OR REPLACE FUNCTION mailqueue.unsubscribe_by_events(p_project uuid, p_address text, p_emails uuid[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -118,9 +123,9 @@ BEGIN
         DO UPDATE SET unsubscribed_at = least(u.unsubscribed_at, excluded.unsubscribed_at);
 END $$;
 COMMENT ON FUNCTION mailqueue.unsubscribe_by_events(uuid, text, uuid[]) IS
-    'List who left by the provider''s own way, for the category of the mail.';
+    'Record an unsubscribe reported by the provider, for the category of the mail.';
 
--- The highest reason stands, with the words of the first event that gave it.
+-- The reason of the highest rank, with the details of the first event that gave it.
 CREATE OR REPLACE FUNCTION mailqueue.suppress_by_events(p_project uuid, p_address text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -129,7 +134,7 @@ AS $$
 DECLARE
     w record;
 BEGIN
-    -- The first time to have the row, the second to see what whoever had it before us has recorded.
+    -- The first statement locks the row, the second sees what the previous holder wrote.
     FOR i IN 1..2 LOOP
         SELECT e.suppresses AS reason, e.detail, e.email_id INTO w
           FROM mailqueue.email_events AS e
@@ -161,8 +166,8 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.suppress_by_events(uuid, text) IS
-    'Suppress an address whose events ask for it; so many soft bounces do too, unless they were before somebody '
-    'had mail go to it again.';
+    'Suppress an address whose events require it, such as a number of soft bounces; those before the suppression was '
+    'last removed do not count.';
 
 CREATE OR REPLACE FUNCTION mailqueue.bounced_too_often(p_project uuid, p_address text, p_limit integer, p_days integer)
 RETURNS boolean
@@ -185,4 +190,4 @@ BEGIN
          WHERE w.last_at <= w.occurred_at + make_interval(days => p_days));
 END $$;
 COMMENT ON FUNCTION mailqueue.bounced_too_often(uuid, text, integer, integer) IS
-    'Whether an address had so many soft bounces within so many days.';
+    'Whether an address had that many soft bounces within that many days.';

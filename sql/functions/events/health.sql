@@ -1,4 +1,4 @@
--- Whether what comes back is read, and what it says.
+-- Checks of incoming events: whether they are processed, and what they show.
 
 CREATE OR REPLACE FUNCTION mailqueue.health_of_events() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -10,7 +10,7 @@ DECLARE
     v_failed bigint; v_unmatched bigint;
     v_is_running boolean := mailqueue.is_connected('mailqueue/inbound');
 BEGIN
-    -- Accounts that were looked at for bounces or complaints within the window: the others have none.
+    -- Only accounts with bounces or complaints within the window have rates.
     SELECT array_agg(format('%s/%s: %s', p.name, a.name, j.words)
                      ORDER BY p.name, a.name) FILTER (WHERE j.state = 'warning'),
            array_agg(format('%s/%s: %s', p.name, a.name, coalesce(a.status_reason, j.words)) ORDER BY p.name, a.name)
@@ -62,4 +62,5 @@ BEGIN
         CASE WHEN v_oldest IS NOT NULL THEN 'start a worker: mailqueue worker inbound'
              WHEN v_failed > 0 THEN 'mailqueue event received --status failed says why' END;
 END $$;
-COMMENT ON FUNCTION mailqueue.health_of_events() IS 'Rows of view health: what came back, and whether it is read.';
+COMMENT ON FUNCTION mailqueue.health_of_events() IS
+    'Rows of view health: bounce and complaint rates, notices, and processing of incoming events.';

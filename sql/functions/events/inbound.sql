@@ -1,6 +1,6 @@
--- Reports of providers have a queue of their own: accepted within milliseconds, read and recorded by a worker.
+-- Requests of providers have a queue of their own: stored within milliseconds, processed by a worker.
 
--- Whoever knows the token of a URL knows the endpoint, and nothing of what proves its provider.
+-- The token of a URL identifies the endpoint; it does not authenticate the provider.
 CREATE OR REPLACE FUNCTION mailqueue.find_inbound_endpoint(p_provider text, p_token_hash bytea)
 RETURNS TABLE (id uuid, project_id uuid, sender_account_id integer, sealed bytea)
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -9,10 +9,9 @@ AS $$
     SELECT e.id, e.project_id, e.sender_account_id, e.sealed FROM mailqueue.inbound_endpoints AS e
      WHERE e.token_hash = p_token_hash AND e.provider = p_provider
 $$;
-COMMENT ON FUNCTION mailqueue.find_inbound_endpoint(text, bytea) IS 'The endpoint a URL leads to.';
+COMMENT ON FUNCTION mailqueue.find_inbound_endpoint(text, bytea) IS 'The endpoint of a URL.';
 
--- Duplicates that are there already change nothing; the same requests come in the same order, so that nobody waits in a
--- circle.
+-- Duplicates change nothing; rows are inserted in order, so that transactions cannot deadlock.
 CREATE OR REPLACE FUNCTION mailqueue.keep_inbound(p_projects uuid[], p_accounts integer[], p_providers text[],
     p_keys text[], p_headers jsonb[], p_queries jsonb[], p_bodies bytea[], p_confirms text[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -36,9 +35,9 @@ BEGIN
     RETURN v_kept;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[], text[]) IS
-    'Queue requests of providers for a worker to read; returns how many of them are new.';
+    'Queue requests of providers for a worker; returns the number of new ones.';
 
--- A lease that ran out is as good as none: its worker may write nothing more, since the claim has another number.
+-- An expired lease can be taken over: the new claim has another number, so the previous worker can write nothing.
 CREATE OR REPLACE FUNCTION mailqueue.claim_inbound(p_limit integer, p_lease interval)
 RETURNS TABLE (id uuid, claim_no bigint, project_id uuid, sender_account_id integer, provider text, headers jsonb,
                query jsonb, body bytea, confirm_url text, age interval, is_over boolean, attempts smallint,
@@ -72,7 +71,7 @@ BEGIN
               e.confirm_url, v_now - e.received_at, e.wait_until <= v_now, e.attempts, e.waiting, e.outcome;
 END $$;
 COMMENT ON FUNCTION mailqueue.claim_inbound(integer, interval) IS
-    'Take what is due, or was taken by a worker that is gone.';
+    'Claim due requests, and those whose lease has expired.';
 
 CREATE OR REPLACE FUNCTION mailqueue.hold_inbound(p_ids uuid[], p_claims bigint[]) RETURNS SETOF uuid
 LANGUAGE sql SECURITY DEFINER
@@ -85,10 +84,10 @@ AS $$
       JOIN unnest(p_ids, p_claims) AS i(id, claim_no) ON i.id = h.id AND i.claim_no = h.claim_no
 $$;
 COMMENT ON FUNCTION mailqueue.hold_inbound(uuid[], bigint[]) IS
-    'Lock claimed requests until the end of the transaction; returns those whose claim still holds.';
+    'Lock claimed requests until the end of the transaction; returns those whose claim is still valid.';
 
--- p_states: processed, unmatched, failed; waiting: again after p_waits, without an attempt spent; again: likewise, with
--- one, until there are none left. Returns the ids whose claim had moved on; nothing was written for those.
+-- p_states: processed, unmatched, failed; waiting: retry after p_waits without counting an attempt; again: retry and
+-- count it, until none are left. Returns the ids whose claim was lost; nothing was written for those.
 CREATE OR REPLACE FUNCTION mailqueue.settle_inbound(p_ids uuid[], p_claims bigint[], p_states text[],
     p_waits interval[], p_waiting jsonb[], p_outcomes jsonb[], p_errors text[]) RETURNS uuid[]
 LANGUAGE plpgsql SECURITY DEFINER
@@ -126,9 +125,9 @@ BEGIN
     RETURN ARRAY(SELECT i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_settled, '{}')));
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_inbound(uuid[], bigint[], text[], interval[], jsonb[], jsonb[], text[]) IS
-    'Write what became of claimed requests of providers; returns the ids whose claim had moved on.';
+    'Settle claimed requests of providers; returns the ids whose claim was lost.';
 
--- By a person: what failed, or found no mail, is read once more.
+-- Called by a person: failed and unmatched requests are processed again.
 CREATE OR REPLACE FUNCTION mailqueue.retry_inbound(p_project uuid, p_ids uuid[], p_by text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -149,4 +148,4 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.retry_inbound(uuid, uuid[], text) IS
-    'Read once more what could not be read, or was of no mail; returns how many.';
+    'Process failed or unmatched requests again; returns their number.';

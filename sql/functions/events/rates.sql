@@ -1,11 +1,14 @@
--- How much of what sender accounts send bounces or is complained about, and what follows: a warning, then a pause.
+-- Bounce and complaint rates of sender accounts, and their consequences: a warning, then a pause.
+--
+-- Only bounces for addresses that do not exist count, and each mail once. Bounces about our reputation are counted
+-- separately: they suppress no address and pause no account.
 --
 -- Only bounces that say an address does not exist count, and each mail once. What is about our standing is counted
 -- beside
 -- it: it suppresses nobody and stops no account.
 
--- Sent since: whole days of the account's own calendar, as its limit counts them; refusals at hand-over are not among
--- those.
+-- Sent within the window: whole days of the account's time zone, as its limit counts them; rejections during sending
+-- are not included.
 CREATE OR REPLACE FUNCTION mailqueue.rates_of_sender(p_account integer, OUT since timestamptz, OUT sent bigint,
     OUT hard_bounces bigint, OUT soft_bounces bigint, OUT about_us bigint, OUT complaints bigint,
     OUT bounce_rate numeric, OUT complaint_rate numeric)
@@ -46,8 +49,7 @@ BEGIN
     complaint_rate := round(100.0 * complaints / greatest(sent, complaints, 1), 3);
 END $$;
 COMMENT ON FUNCTION mailqueue.rates_of_sender(integer) IS
-    'What a sender account sent within the window of rates, what of it bounced or was complained about, and that in '
-    'percent.';
+    'Mail that a sender account sent within the window of rates, its bounces and complaints, and their percentages.';
 
 CREATE OR REPLACE FUNCTION mailqueue.watch_rates() RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -70,9 +72,8 @@ BEGIN
     RETURN v_paused;
 END $$;
 COMMENT ON FUNCTION mailqueue.watch_rates() IS
-    'Look at the rates of accounts that had bounces or complaints, and pause those that have too many; returns how '
-    'many. '
-    'Workers do so every few seconds.';
+    'Check the rates of accounts with bounces or complaints, and pause accounts above their thresholds; returns the '
+    'number paused. Workers call it every few seconds.';
 
 CREATE OR REPLACE FUNCTION mailqueue.judge_rates(p_account integer) RETURNS boolean
 LANGUAGE plpgsql
@@ -114,12 +115,13 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.judge_rates(integer) IS
-    'Compare the rates of an account with its thresholds: tell its project, and pause it; true where it was paused.';
+    'Compare the rates of an account with its thresholds: write a notice for its project, and pause it; true if it '
+    'was paused.';
 
 CREATE OR REPLACE FUNCTION mailqueue.rate_words(p_bounce_warn numeric, p_bounce_pause numeric, p_complaint_warn numeric,
     p_complaint_pause numeric, p_sent bigint, p_bounces bigint, p_complaints bigint, p_bounce_rate numeric,
     p_complaint_rate numeric, OUT state text, OUT kind text, OUT words text)
-LANGUAGE sql STABLE SECURITY DEFINER                         -- for views whose readers may not read settings
+LANGUAGE sql STABLE SECURITY DEFINER                         -- for views whose readers cannot read settings
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT coalesce(w.state, 'ok'), w.kind, w.words
@@ -141,7 +143,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.rate_words(numeric, numeric, numeric, numeric, bigint, bigint, bigint, numeric,
                                          numeric) IS
-    'What rates mean by their thresholds: ok, warning or pause, and that in words. Accounts that sent little are '
+    'State of rates by their thresholds: ok, warning or pause, with a text. Accounts below the minimum volume are '
     'always ok.';
 
 CREATE OR REPLACE FUNCTION mailqueue.sender_rates_anew() RETURNS trigger
@@ -157,14 +159,14 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.sender_rates_anew() IS
-    'BEFORE an account is resumed that was paused for its rates: they are counted anew.';
+    'BEFORE UPDATE that resumes an account paused for its rates: restarts their window.';
 
 CREATE OR REPLACE TRIGGER sender_rates_anew BEFORE UPDATE OF status ON mailqueue.sender_accounts
     FOR EACH ROW WHEN (OLD.status = 'paused' AND NEW.status = 'active'
                        AND OLD.status_reason LIKE 'too many %: %, it is paused at %')
     EXECUTE FUNCTION mailqueue.sender_rates_anew();
 
--- Somebody has mail go to an address again: soft bounces of before no longer count against it.
+-- When a suppression is removed, earlier soft bounces no longer count.
 CREATE OR REPLACE FUNCTION mailqueue.soft_bounces_anew() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -175,7 +177,7 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.soft_bounces_anew() IS
-    'AFTER DELETE of a suppression for soft bounces: they are counted anew.';
+    'AFTER DELETE of a suppression for soft bounces: restarts their count.';
 
 CREATE OR REPLACE TRIGGER soft_bounces_anew AFTER DELETE ON mailqueue.suppressions
     FOR EACH ROW WHEN (OLD.reason = 'soft_bounce_threshold') EXECUTE FUNCTION mailqueue.soft_bounces_anew();

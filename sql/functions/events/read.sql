@@ -1,16 +1,16 @@
--- How what is said of an event is read. Pure; nothing here fails, whatever stands there.
+-- Parsers for values of events. Pure; none of them raises an error.
 
 CREATE OR REPLACE FUNCTION mailqueue.uuid_said(p_text text) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN p_text ~ '^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$' THEN p_text::uuid END $$;
-COMMENT ON FUNCTION mailqueue.uuid_said(text) IS 'The id a text is; NULL where it is none.';
+COMMENT ON FUNCTION mailqueue.uuid_said(text) IS 'Parse a uuid; NULL if the text is not one.';
 
 -- Our own Message-IDs begin with the id of their mail.
 CREATE OR REPLACE FUNCTION mailqueue.uuid_in_message_id(p_text text) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT mailqueue.uuid_said(substring(p_text FROM '^\s*<?([0-9a-fA-F-]{32,36})@')) $$;
 COMMENT ON FUNCTION mailqueue.uuid_in_message_id(text) IS
-    'The id of the mail a Message-ID of ours names; NULL for others.';
+    'Id of the mail named by one of our Message-IDs; NULL for others.';
 
 -- Seconds since 1970, or ISO 8601.
 CREATE OR REPLACE FUNCTION mailqueue.instant_said(p_text text) RETURNS timestamptz
@@ -31,11 +31,11 @@ EXCEPTION
         RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.instant_said(text) IS
-    'The instant a text means, UTC where it names no offset; NULL where it means none.';
+    'Parse a timestamp, in UTC without an offset; NULL if the text is not one.';
 
--- Refusals that are about us and not about the recipient, as smtp/classify.py knows them. A plain "user unknown" goes
--- before a code that many servers give for anything (X.7.0, X.7.1), unless something else is said, too; addresses are
--- no words.
+-- Refusals about our reputation and not about the recipient, as in smtp/client/classify.py. A plain "user unknown"
+-- takes precedence over a code that many servers use for anything (X.7.0, X.7.1), unless another phrase matches as
+-- well; addresses are removed first.
 CREATE OR REPLACE FUNCTION mailqueue.is_about_us(p_code text, p_detail text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -59,7 +59,7 @@ AS $$
                             false) AS is_unknown) AS w
 $$;
 COMMENT ON FUNCTION mailqueue.is_about_us(text, text) IS
-    'Whether a bounce is about our standing or a policy, and says nothing of the address.';
+    'Whether a bounce is about our reputation or a policy, and not about the address.';
 
 CREATE OR REPLACE FUNCTION mailqueue.event_key(p_account integer, p_source text, p_event text) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -68,7 +68,7 @@ AS $$
                                               'UTF8')) FOR 16),
                   'hex')::uuid
 $$;
-COMMENT ON FUNCTION mailqueue.event_key(integer, text, text) IS 'By what an event is known for good.';
+COMMENT ON FUNCTION mailqueue.event_key(integer, text, text) IS 'Permanent key of an event, to detect repetition.';
 
 CREATE OR REPLACE FUNCTION mailqueue.suppression_rank(p_reason text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -78,7 +78,7 @@ AS $$
                           p_reason)
 $$;
 COMMENT ON FUNCTION mailqueue.suppression_rank(text) IS
-    'Which reason stands where events give several for one address: the highest.';
+    'Rank of a reason: if events give several for one address, the highest applies.';
 
 CREATE OR REPLACE FUNCTION mailqueue.address_said(p_text text) RETURNS inet
 LANGUAGE plpgsql IMMUTABLE
@@ -90,4 +90,4 @@ EXCEPTION
     WHEN data_exception THEN
         RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.address_said(text) IS 'The address or network a text is; NULL where it is none.';
+COMMENT ON FUNCTION mailqueue.address_said(text) IS 'Parse an address or network; NULL if the text is not one.';

@@ -1,13 +1,15 @@
--- What came back about mail that left: matched with it, written once, with everything that follows, in one transaction.
+-- Events of sent mail: matched with their mail and stored once, with their consequences, in one transaction.
+--
+-- Locks are taken in one order everywhere: keys of events, mail in doubt by id, then addresses.
 --
 -- Locks are taken in one order by everybody: keys of events, mail of unknown fate by id, then addresses by their
 -- spelling.
 
--- It knew no modes in a version before.
+-- An earlier version has no modes.
 DROP FUNCTION IF EXISTS mailqueue.match_events(jsonb);
 
--- Finds the mail of each event: by its own id, by the Message-ID it bore, or by what the service it was handed to calls
--- it. An event that came in by an account is about mail of the project of that account, whatever it says.
+-- Finds the mail of each event: by its id, its Message-ID, or the id that the provider gave it. An event received
+-- through an account belongs to mail of that account's project, whatever it names.
 CREATE OR REPLACE FUNCTION mailqueue.match_events(p_events jsonb)
 RETURNS TABLE (n integer, type text, source text, event_id text, account integer, said_recipient text,
                said_at timestamptz, code text, detail text, suppress text, data jsonb, email_id uuid, project_id uuid,
@@ -34,7 +36,7 @@ AS $$
                nullif(left(e.doc ->> 'provider_message_id', 998), '') AS provider_message_id, p.ids AS provider_ids,
                a.project_id, a.id AS known_account
           FROM jsonb_array_elements(p_events) WITH ORDINALITY AS e(doc, n)
-         -- Some give it with angle brackets at one time and without at another.
+         -- Some providers give it with angle brackets only sometimes.
          CROSS JOIN LATERAL (SELECT ARRAY[x.id, '<' || x.id || '>'] AS ids
                                FROM (SELECT nullif(btrim(left(e.doc ->> 'provider_message_id', 998), ' <>'),
                                                    '') AS id) AS x) AS p
@@ -63,8 +65,8 @@ AS $$
                  AND h.project_id = coalesce(s.project_id, h.project_id)
                  AND (s.account IS NULL OR coalesce(h.assigned_to, s.account) = s.account)
               UNION ALL
-              -- Raw messages keep the Message-ID they came with. One to many recipients is several mails: the one to
-              -- this recipient is meant.
+              -- Finished messages keep their original Message-ID. One to many recipients is several mails: the mail to
+              -- this recipient is the match.
               (SELECT c.id, c.project_id, c.recipient_email, c.assigned_to, c.created_at, false, c.is_test
                  FROM (SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at, h.is_test
                          FROM mailqueue.email_history AS h
@@ -87,7 +89,7 @@ AS $$
             FROM mailqueue.email_recipients AS x WHERE x.email_id = m.id) AS r ON true
      ORDER BY s.n
 $$;
-COMMENT ON FUNCTION mailqueue.match_events(jsonb) IS 'Read events, and find the mail and recipient each speaks of.';
+COMMENT ON FUNCTION mailqueue.match_events(jsonb) IS 'Parse events, and find the mail and recipient of each.';
 
 CREATE OR REPLACE FUNCTION mailqueue.record_events(p_events jsonb) RETURNS TABLE (n integer, result text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -108,7 +110,7 @@ BEGIN
         SELECT m.*, left(m.event_id, 2000) IS NOT NULL AS has_key,
                mailqueue.event_key(m.account, m.source, m.event_id) AS key
           FROM mailqueue.match_events(p_events) AS m
-    ), first AS MATERIALIZED (                               -- of duplicates in one call the first
+    ), first AS MATERIALIZED (                               -- of duplicates in one call, the first
         SELECT DISTINCT ON (m.key) m.key, m.n FROM matched AS m
          WHERE m.has_key AND m.email_id IS NOT NULL AND m.is_known_type ORDER BY m.key, m.n
     ), keyed AS MATERIALIZED (
@@ -150,7 +152,7 @@ BEGIN
           FROM judged AS j
          CROSS JOIN LATERAL (SELECT least(v_now,
                                           greatest(coalesce(j.said_at, v_now), least(j.created_at, v_now))) AS at) AS c
-         -- this month; else where there is one
+         -- the current month; otherwise any month
          CROSS JOIN LATERAL (SELECT CASE WHEN c.at >= v_months[cardinality(v_months)] THEN c.at
                                          ELSE (SELECT min(greatest(x.month, c.at)) FROM unnest(v_months) AS x(month)
                                                 WHERE x.month + interval '1 month' > c.at) END AS at) AS t
@@ -173,10 +175,10 @@ BEGIN
     RETURN QUERY SELECT * FROM unnest(v_ns, v_results);
 END $$;
 COMMENT ON FUNCTION mailqueue.record_events(jsonb) IS
-    'Record what happened to mails, each event once, with all that follows from it. Returns for each, in their order: '
-    'recorded, repeated, unmatched (no such mail yet: offer it again), ignored.';
+    'Record events of mails, each once, with all consequences. Returns for each, in order: recorded, repeated, '
+    'unmatched (no such mail yet: try again later) or ignored.';
 
--- What is older than all of them is put into the oldest, and what is of a month that is gone into the next there is.
+-- Events older than all months are stored in the oldest; those of a month that was dropped in the next one that exists.
 CREATE OR REPLACE FUNCTION mailqueue.event_months(p_now timestamptz) RETURNS timestamptz[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp SET TimeZone = 'UTC'
@@ -187,9 +189,9 @@ AS $$
        AND c.relname <= 'email_events_' || to_char(p_now, 'YYYY_MM')
 $$;
 COMMENT ON FUNCTION mailqueue.event_months(timestamptz) IS
-    'First instants of the months there are events of, up to the present one, in their order.';
+    'Start of each month that has a partition of events, up to the current one, in order.';
 
--- Whoever settles it meanwhile is waited for: then it is finished already.
+-- Waits for a concurrent settle; the mail is then finished already.
 CREATE OR REPLACE FUNCTION mailqueue.resolve_by_events(p_ids uuid[], p_names text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -209,4 +211,4 @@ BEGIN
      WHERE h.id = i.id AND i.id = ANY (v_ids) AND i.name IS NOT NULL AND h.provider_message_id IS NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.resolve_by_events(uuid[], text[]) IS
-    'Finish mail of unknown outcome as sent, since something came back about it.';
+    'Finish mail in doubt as sent, because an event for it was received.';

@@ -1,4 +1,4 @@
--- Bounces that a server reports while it is sent a mail. They are recorded as events, like bounces that come later.
+-- Bounces reported by a server during sending. They are recorded as events, like later bounces.
 
 CREATE OR REPLACE FUNCTION mailqueue.refused_emails(p_ids uuid[], p_logs text[], p_codes text[], p_enhanced text[],
     p_replies text[], p_hard boolean[], p_but uuid[]) RETURNS void
@@ -22,7 +22,7 @@ BEGIN
                              UNION ALL SELECT q.project_id, q.recipient_email, q.assigned_to, q.is_test
                                          FROM mailqueue.email_queue AS q WHERE q.id = i.id LIMIT 1) AS m
          WHERE (i.hard OR i.log = 'bounced') AND i.id <> ALL (p_but)
-           -- Of several recipients each has its own; see below.
+           -- Messages with several recipients have one for each; see below.
            AND (i.hard OR NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = i.id))
         RETURNING v
     )
@@ -32,7 +32,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.refused_emails(uuid[], text[], text[], text[], text[], boolean[], uuid[]) IS
-    'Record the bounces among settled mails, but for those whose claim had moved on.';
+    'Record the bounces among settled mails, except those whose claim was lost.';
 
 CREATE OR REPLACE FUNCTION mailqueue.refused_recipients(p_ids uuid[], p_claims bigint[], p_addresses text[],
     p_statuses text[], p_reasons text[], p_codes text[], p_hard boolean[]) RETURNS void

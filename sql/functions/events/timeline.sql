@@ -1,6 +1,6 @@
--- What happened to all mail of an address, in one list.
+-- Events of all mail to one address, in one list.
 
--- Mail is found by its recipients; events by their mail. The newest first, behind one of them.
+-- Mail is found by its recipients, events by their mail. Newest first; a page begins after one of them.
 CREATE OR REPLACE FUNCTION mailqueue.recipient_events(p_project uuid, p_address text, p_before timestamptz,
     p_before_id uuid, p_limit integer)
 RETURNS TABLE (id uuid, occurred_at timestamptz, type text, email_id uuid, subject text, campaign_id text, source text,
@@ -55,7 +55,7 @@ BEGIN
      ORDER BY t.at DESC, t.id DESC;
 END $$;
 COMMENT ON FUNCTION mailqueue.recipient_events(uuid, text, timestamptz, uuid, integer) IS
-    'Everything that happened to mail of a project to one address, the newest first: accepted, sent and each event.';
+    'All events of a project''s mail to one address, newest first: accepted, sent, and each event.';
 
 CREATE OR REPLACE FUNCTION mailqueue.see_notices(p_project uuid, p_by text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -70,4 +70,4 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.see_notices(uuid, text) IS
-    'Somebody has looked at the notices of a project, or (NULL) of all; returns how many were new.';
+    'Mark the notices of a project, or (NULL) of all, as seen; returns the number of new ones.';

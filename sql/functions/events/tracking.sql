@@ -14,7 +14,7 @@ AS $$
       FROM unnest(p_ids) AS e (id)
 $$;
 COMMENT ON FUNCTION mailqueue.look_at_clicks(uuid[], interval) IS
-    'When mails were handed over (NULL: they are on their way), and which of their links were followed a moment ago.';
+    'When mails were sent (NULL: not finished yet), and which of their links were clicked within an interval.';
 
 CREATE OR REPLACE FUNCTION mailqueue.judge_clicks(p_ids uuid[], p_within interval, p_machine text) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER
@@ -31,8 +31,8 @@ AS $$
     SELECT count(*) FROM judged
 $$;
 COMMENT ON FUNCTION mailqueue.judge_clicks(uuid[], interval, text) IS
-    'Say of clicks of a moment ago that a program made them, which is seen only when there are several. Returns how '
-    'many.';
+    'Mark clicks within an interval as made by a program, which shows only when there are several. Returns their '
+    'number.';
 
 CREATE OR REPLACE FUNCTION mailqueue.note_tracking_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[])
 RETURNS void
@@ -85,7 +85,7 @@ AS $$
       FROM kinds AS k LEFT JOIN seen AS s ON s.gap = k.gap
 $$;
 COMMENT ON FUNCTION mailqueue.health_of_tracking() IS
-    'Rows of view health: what mail of the last day should have had and went without.';
+    'Rows of view health: mail of the last day that lacked something it should contain.';
 
 CREATE OR REPLACE FUNCTION mailqueue.note_tracking_domain(p_project uuid, p_domain text, p_leads_here boolean)
 RETURNS timestamptz
@@ -101,11 +101,10 @@ BEGIN
     RETURN v_at;
 END $$;
 COMMENT ON FUNCTION mailqueue.note_tracking_domain(uuid, text, boolean) IS
-    'Write down whether a project''s tracking domain leads here: its mail uses it from then on, or not any more. '
-    'Returns '
-    'since when it is known to.';
+    'Store whether a project''s tracking domain leads to this installation, so that links of its mail use it. Returns'
+    ' since when it is confirmed.';
 
--- Somebody may still follow a link of an old mail: far longer than mail itself is kept.
+-- Links of old mail may still be followed: they are kept far longer than the mail itself.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_tracked_links() RETURNS bigint
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -121,4 +120,4 @@ AS $$
     SELECT count(*) FROM links
 $$;
 COMMENT ON FUNCTION mailqueue.sweep_tracked_links() IS
-    'Forget where links lead that no mail has named for two years; returns how many.';
+    'Delete link targets that no mail has used for two years; returns their number.';

@@ -1,4 +1,4 @@
--- What came back, in words: for mailqueue.why().
+-- Events of a mail as text, for mailqueue.why().
 
 CREATE OR REPLACE FUNCTION mailqueue.came_back(p_email uuid) RETURNS text
 LANGUAGE sql STABLE
@@ -52,9 +52,9 @@ AS $$
       FROM counted AS c WHERE c.place <= 3
 $$;
 COMMENT ON FUNCTION mailqueue.came_back(uuid) IS
-    'What was reported of a mail after it was sent, by recipient, in words; NULL where nothing was.';
+    'Events of a mail after it was sent, by recipient, as text; NULL if there are none.';
 
--- p_reason NULL: any, and nothing is said where there is none.
+-- p_reason NULL: any reason; empty if the address is not suppressed.
 CREATE OR REPLACE FUNCTION mailqueue.suppression_words(p_project uuid, p_address text, p_reason text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -70,4 +70,4 @@ AS $$
         CASE WHEN p_reason IS NOT NULL THEN 'it is written to again by now' END)
 $$;
 COMMENT ON FUNCTION mailqueue.suppression_words(uuid, text, text) IS
-    'Since when and why an address is not written to, in words.';
+    'Since when and why an address is suppressed, as text.';

@@ -1,5 +1,4 @@
--- How much mail there is, without counting millions: exactly up to the setting count_exactly, above that as statistics
--- know.
+-- Number of mails without counting millions: exact up to the setting count_exactly, estimated from statistics above.
 
 CREATE OR REPLACE FUNCTION mailqueue.rows_of(p_table regclass) RETURNS bigint
 LANGUAGE sql STABLE
@@ -9,7 +8,7 @@ AS $$
       FROM pg_class AS c CROSS JOIN LATERAL (SELECT pg_stat_get_live_tuples(c.oid) AS live) AS n
      WHERE c.relkind = 'r' AND (c.oid = p_table OR c.oid IN (SELECT t.relid FROM pg_partition_tree(p_table) AS t))
 $$;
-COMMENT ON FUNCTION mailqueue.rows_of(regclass) IS 'About how many rows a table has, its partitions included.';
+COMMENT ON FUNCTION mailqueue.rows_of(regclass) IS 'Estimated number of rows of a table, partitions included.';
 
 DROP FUNCTION IF EXISTS mailqueue.lane_depths() CASCADE;
 CREATE FUNCTION mailqueue.lane_depths()
@@ -53,7 +52,7 @@ AS $$
            min(k.oldest_due_at), bool_or(k.is_cut)
       FROM known AS k GROUP BY k.lane_id
 $$;
-COMMENT ON FUNCTION mailqueue.lane_depths() IS 'Unfinished mail of each lane; where many are pending, about how many.';
+COMMENT ON FUNCTION mailqueue.lane_depths() IS 'Unfinished mail of each lane; estimated where much is pending.';
 
 CREATE OR REPLACE FUNCTION mailqueue.emails_by_status() RETURNS TABLE (status text, emails bigint, is_estimate boolean)
 LANGUAGE plpgsql STABLE
@@ -77,7 +76,7 @@ BEGIN
         RETURN QUERY SELECT h.status, count(*), false FROM mailqueue.email_history AS h GROUP BY h.status;
         RETURN;
     END IF;
-    -- A month that was never analysed is taken for sent.
+    -- A month without statistics is counted as sent.
     RETURN QUERY
         SELECT m.status, sum(m.share * p.rows)::bigint, true
           FROM (SELECT c.relname, mailqueue.rows_of(c.oid) AS rows
@@ -90,4 +89,4 @@ BEGIN
          WHERE p.rows > 0 GROUP BY m.status;
 END $$;
 COMMENT ON FUNCTION mailqueue.emails_by_status() IS
-    'How many mails are in each status: counted while they are few, else as statistics know.';
+    'Number of mails in each status: counted up to count_exactly, otherwise estimated from statistics.';

@@ -1,7 +1,6 @@
--- Whether mail flows. Costs the same with ten million mails queued and a billion finished: nothing here counts them
--- all.
+-- Checks of the mail flow. The cost does not depend on the number of mails: nothing here counts them all.
 
--- One look into the index for each lane that has pending mail, however much it has.
+-- One index look-up for each lane with pending mail, whatever its size.
 CREATE OR REPLACE FUNCTION mailqueue.lanes_waiting() RETURNS TABLE (lane_id integer, oldest_run_at timestamptz)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -17,8 +16,7 @@ AS $$
     )
     SELECT l.lane_id, l.run_at FROM lane AS l
 $$;
-COMMENT ON FUNCTION mailqueue.lanes_waiting() IS
-    'Lanes that have pending mail, each with the instant its first mail is due.';
+COMMENT ON FUNCTION mailqueue.lanes_waiting() IS 'Lanes with pending mail, each with the time its first mail is due.';
 
 CREATE OR REPLACE FUNCTION mailqueue.due_of_lane(p_lane integer, p_most integer) RETURNS integer
 LANGUAGE sql STABLE
@@ -29,17 +27,15 @@ AS $$
         WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= clock_timestamp()
         ORDER BY q.run_at, q.id LIMIT p_most) AS due
 $$;
-COMMENT ON FUNCTION mailqueue.due_of_lane(integer, integer) IS
-    'How many mails of a lane are due, counted no further than asked.';
+COMMENT ON FUNCTION mailqueue.due_of_lane(integer, integer) IS 'Number of due mails of a lane, counted up to a bound.';
 
--- The summary by block ranges finds the last minutes; a scan from the beginning of the month would look for them in
--- vain.
+-- The BRIN index finds the last minutes; a scan would read the month from its beginning.
 CREATE OR REPLACE FUNCTION mailqueue.was_sent_since(p_since timestamptz) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off SET jit = off
 AS $$ SELECT EXISTS (SELECT FROM mailqueue.email_history AS h WHERE h.finished_at > p_since AND h.status = 'sent') $$;
-COMMENT ON FUNCTION mailqueue.was_sent_since(timestamptz) IS 'Whether any mail was sent since then.';
+COMMENT ON FUNCTION mailqueue.was_sent_since(timestamptz) IS 'Whether any mail was sent since a point in time.';
 
 CREATE OR REPLACE FUNCTION mailqueue.span_words(p_span interval) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -48,7 +44,7 @@ AS $$
                 WHEN s < 172800 THEN trunc(s / 3600) || ' h' ELSE trunc(s / 86400) || ' days' END
       FROM (SELECT extract(epoch FROM p_span)) AS span(s)
 $$;
-COMMENT ON FUNCTION mailqueue.span_words(interval) IS 'A length of time as people say it.';
+COMMENT ON FUNCTION mailqueue.span_words(interval) IS 'An interval as text.';
 
 CREATE OR REPLACE FUNCTION mailqueue.some_words(p_words text[]) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -56,10 +52,10 @@ AS $$
     SELECT array_to_string(p_words[1:3], ', ')
            || CASE WHEN cardinality(p_words) > 3 THEN ' and ' || cardinality(p_words) - 3 || ' more' ELSE '' END
 $$;
-COMMENT ON FUNCTION mailqueue.some_words(text[]) IS 'The first three, and how many more.';
+COMMENT ON FUNCTION mailqueue.some_words(text[]) IS 'The first three texts, and the number of the others.';
 
--- Lanes with due mail and what they wait for, reckoned anew: what a lane itself says is as old as the last claim.
--- why is NULL where its mail may go now; is_slowed where a rate holds for it, so that a backlog is meant.
+-- Lanes with due mail and what blocks them, computed now: the columns of a lane are as old as the last claim. why is
+-- NULL for lanes that are not blocked; is_slowed is true for rates, which imply a backlog.
 CREATE OR REPLACE FUNCTION mailqueue.lanes_due()
 RETURNS TABLE (lane_id integer, priority smallint, project text, route text,
     project_limit integer, oldest_due_at timestamptz, why text, is_slowed boolean)
@@ -100,7 +96,7 @@ AS $$
       LEFT JOIN room AS f ON f.limit_id = d.domain_limit
       LEFT JOIN room AS b ON b.limit_id = 0
 $$;
-COMMENT ON FUNCTION mailqueue.lanes_due() IS 'Lanes that have due mail, since when, and what stands in its way.';
+COMMENT ON FUNCTION mailqueue.lanes_due() IS 'Lanes with due mail, since when, and what blocks them.';
 
 CREATE OR REPLACE FUNCTION mailqueue.health_of_mail() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -114,7 +110,7 @@ DECLARE
     v_running integer; v_waiting interval;
     v_span interval; v_count integer; v_most integer;
 BEGIN
-    -- All that follows speaks of the same lanes.
+    -- All columns below refer to the same lanes.
     SELECT jsonb_agg(d) INTO v_lanes FROM mailqueue.lanes_due() AS d;
     SELECT count(*) INTO v_running FROM mailqueue.workers AS w
      WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL AND NOT w.is_stopping
@@ -155,8 +151,7 @@ BEGIN
       LEFT JOIN free AS f ON f.priority = c.priority
       LEFT JOIN slowed AS s ON s.priority = c.priority;
 
-    -- What no claim has touched: counted a little further than the threshold, where nothing was claimed for its project
-    -- lately.
+    -- Mail that no claim has touched: counted slightly past the threshold, for projects without a recent claim.
     v_most := mailqueue.system_number('not_moving_mails');
     v_span := mailqueue.system_interval('not_moving_after');
     SELECT array_agg(format('more than %s %s mails in project %s, route %s', v_most,
@@ -235,4 +230,4 @@ BEGIN
         CASE WHEN v_projects IS NOT NULL
                   THEN 'try them with mailqueue sender test NAME, then mailqueue sender resume NAME' END;
 END $$;
-COMMENT ON FUNCTION mailqueue.health_of_mail() IS 'Rows of view health: whether mail flows.';
+COMMENT ON FUNCTION mailqueue.health_of_mail() IS 'Rows of view health: the mail flow.';

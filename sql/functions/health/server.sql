@@ -1,5 +1,5 @@
--- Whether the server keeps what it is given, and who holds it up. With the reader's own rights: without those of
--- pg_read_all_stats other users' transactions show their pid and nothing else.
+-- Checks of the server: durability settings, and sessions that hold it back. Runs with the caller's rights: without
+-- those of pg_read_all_stats, transactions of other users show only their pid.
 
 CREATE OR REPLACE FUNCTION mailqueue.health_of_server() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE plpgsql STABLE
@@ -37,8 +37,8 @@ BEGIN
         CASE WHEN v_told IS NOT NULL THEN format('end what it does, or SELECT pg_terminate_backend(%s)', v_pid)
              WHEN v_hidden > 0 THEN format('GRANT pg_read_all_stats TO %I, and look again', current_user) END;
 
-    -- Rows that are locked for an instant each. How long another user's transaction has been open may be hidden: its
-    -- number tells.
+    -- Rows that are locked only for moments. The start of another user's transaction may be hidden: its transaction id
+    -- shows its age.
     SELECT array_agg(format('pid %s (%s, user %s) has locked %s%s', h.pid,
                             coalesce(nullif(a.application_name, ''), 'unnamed'), a.usename, h.name,
                             coalesce(format(' since %s, for %s',
@@ -140,7 +140,7 @@ BEGIN
         CASE WHEN v_weak <> '' THEN
              'turn it on, or ALTER TABLE … RESET (autovacuum_enabled): the queue slows down with every mail' END;
 
-    -- What remains to the functions that turn other kinds of plans off.
+    -- What is left to functions that disable other kinds of plans.
     SELECT string_agg(w.said, ', ' ORDER BY w.said) INTO v_weak FROM (
         SELECT s.name || ' is off' FROM pg_settings AS s
          WHERE s.name IN ('enable_indexscan', 'enable_indexonlyscan', 'enable_nestloop', 'enable_tidscan')
@@ -169,7 +169,8 @@ BEGIN
              'raise max_connections, run fewer workers (four connections each), or put a pooler in between' END;
 END $$;
 COMMENT ON FUNCTION mailqueue.health_of_server() IS
-    'Rows of view health: who holds dead rows, settings that matter, connections. Runs with its caller''s rights.';
+    'Rows of view health: sessions that hold dead rows, important settings, connections. Runs with its caller''s '
+    'rights.';
 
 CREATE OR REPLACE FUNCTION mailqueue.health_bounds()
 RETURNS TABLE (transaction_warning interval, transaction_alarm interval,
@@ -182,4 +183,4 @@ AS $$
            mailqueue.system_number('connections_warning')
 $$;
 COMMENT ON FUNCTION mailqueue.health_bounds() IS
-    'Thresholds of system_settings for health_of_server(), whose caller may not read that table.';
+    'Thresholds of system_settings for health_of_server(), whose caller cannot read that table.';

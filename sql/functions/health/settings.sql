@@ -43,13 +43,13 @@ AS $$
     SELECT CASE s.kind WHEN 'bytes' THEN pg_size_bytes(s.value) WHEN 'count' THEN s.value::bigint END
       FROM mailqueue.system_settings AS s WHERE s.name = p_name
 $$;
-COMMENT ON FUNCTION mailqueue.system_number(text) IS 'A count or a number of bytes of system_settings.';
+COMMENT ON FUNCTION mailqueue.system_number(text) IS 'A count or size in bytes from system_settings.';
 
 CREATE OR REPLACE FUNCTION mailqueue.system_interval(p_name text) RETURNS interval
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT s.value::interval FROM mailqueue.system_settings AS s WHERE s.name = p_name AND s.kind = 'interval' $$;
-COMMENT ON FUNCTION mailqueue.system_interval(text) IS 'An interval of system_settings.';
+COMMENT ON FUNCTION mailqueue.system_interval(text) IS 'An interval from system_settings.';
 
 CREATE OR REPLACE FUNCTION mailqueue.system_settings_changed() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -64,7 +64,7 @@ BEGIN
         INSERT INTO mailqueue.audit_events (action, subject, detail)
         VALUES ('setting.changed', 'setting ' || NEW.name, jsonb_build_object('from', OLD.value, 'to', NEW.value));
     END IF;
-    -- Looked at with every mail, so it stands where the other reasons to refuse are.
+    -- Read for every mail, so it is stored with the other reasons for refusal.
     IF NEW.name = 'accept_mail' AND NEW.value = 'off' THEN
         INSERT INTO mailqueue.refusals AS r (reason, told)
         VALUES ('accept_mail', 'the flag accept_mail is off') ON CONFLICT DO NOTHING;
@@ -74,7 +74,7 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.system_settings_changed() IS
-    'BEFORE UPDATE of a setting: the change is an audit row; the flag accept_mail is a refusal.';
+    'BEFORE UPDATE of a setting: writes an audit row; the flag accept_mail writes a row of refusals.';
 
 CREATE OR REPLACE TRIGGER system_settings_changed BEFORE UPDATE ON mailqueue.system_settings
     FOR EACH ROW EXECUTE FUNCTION mailqueue.system_settings_changed();

@@ -1,10 +1,10 @@
--- Refusing mail before PostgreSQL dies of a full disk. Workers on the server's host say how much room there is.
+-- Refusing mail before PostgreSQL fails for lack of disk space. Workers on the server's host report free space.
 
 CREATE OR REPLACE FUNCTION mailqueue.refusal_now() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT string_agg(r.told, '; ' ORDER BY r.since) FROM mailqueue.refusals AS r WHERE r.valid_until > now() $$;
-COMMENT ON FUNCTION mailqueue.refusal_now() IS 'Why no mail is accepted now; NULL while it is.';
+COMMENT ON FUNCTION mailqueue.refusal_now() IS 'Why mail is not accepted at present; NULL while it is accepted.';
 
 CREATE OR REPLACE FUNCTION mailqueue.refuse_for_now() RETURNS void
 LANGUAGE plpgsql
@@ -15,10 +15,9 @@ BEGIN
           USING ERRCODE = '53100',
               HINT = 'Queued mail is still sent. Try again in a minute; mailqueue doctor names the fix.';
 END $$;
-COMMENT ON FUNCTION mailqueue.refuse_for_now() IS
-    'Refuse new mail with SQLSTATE 53100, saying why: refusals has a row.';
+COMMENT ON FUNCTION mailqueue.refuse_for_now() IS 'Raise SQLSTATE 53100 with the reason from refusals.';
 
--- A report holds for two minutes: whoever told of a full disk and is gone must not keep mail out for good.
+-- A report expires after two minutes: a worker that reported a full disk and is gone must not stop mail for good.
 CREATE OR REPLACE FUNCTION mailqueue.report_space(p_host text, p_places text[], p_free bigint[], p_total bigint[],
     OUT refuse_below bigint, OUT accept_above bigint, OUT is_refused boolean)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -62,16 +61,16 @@ BEGIN
     is_refused := mailqueue.refusal_now() IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.report_space(text, text[], bigint[], bigint[]) IS
-    'Say how much room the server''s disks have, as seen on its host, and compare the database with its size limit; '
-    'refuses mail or accepts it again.';
+    'Report the free space of the server''s disks, as seen on its host, and compare the database with its size limit;'
+    ' stops or resumes accepting mail.';
 
 CREATE OR REPLACE FUNCTION mailqueue.fresh_space() RETURNS SETOF mailqueue.space_reports
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT s.* FROM mailqueue.space_reports AS s WHERE s.reported_at > clock_timestamp() - interval '2 min' $$;
-COMMENT ON FUNCTION mailqueue.fresh_space() IS 'Reports of room that still count.';
+COMMENT ON FUNCTION mailqueue.fresh_space() IS 'Space reports that have not expired.';
 
--- Between the two bounds things stay as they are, so that mail is not let in and kept out by turns.
+-- Between the two bounds the state stays as it is, so that it does not alternate.
 CREATE OR REPLACE FUNCTION mailqueue.judge_space(p_reason text, p_below bigint, p_above bigint, p_free bigint,
     p_told text)
 RETURNS void

@@ -1,4 +1,4 @@
--- Whether what is kept is sound: held mail, counters, books, room for what comes.
+-- Checks of stored data: held mail, counters, books, disk space.
 
 CREATE OR REPLACE FUNCTION mailqueue.note_books(p_faults text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER
@@ -7,9 +7,9 @@ AS $$
     INSERT INTO mailqueue.book_checks AS b (faults) VALUES (p_faults)
     ON CONFLICT (is_only) DO UPDATE SET faults = excluded.faults, checked_at = clock_timestamp()
 $$;
-COMMENT ON FUNCTION mailqueue.note_books(text[]) IS 'Keep what comparing the books found, for view health.';
+COMMENT ON FUNCTION mailqueue.note_books(text[]) IS 'Store the result of comparing the books, for view health.';
 
--- Rows that are claimed hold exactly what is reserved, for each limit and day: one snapshot sees both.
+-- Claimed rows must equal what is reserved, for each limit and day: one snapshot reads both.
 CREATE OR REPLACE FUNCTION mailqueue.wrong_reservations()
 RETURNS TABLE (limit_id integer, day date, reserved bigint, claimed bigint)
 LANGUAGE sql STABLE
@@ -41,8 +41,7 @@ AS $$
       FROM counted AS n FULL JOIN claimed AS c ON c.limit_id = n.limit_id AND c.day = n.day
      WHERE coalesce(n.reserved, 0) <> coalesce(c.recipients, 0)
 $$;
-COMMENT ON FUNCTION mailqueue.wrong_reservations() IS
-    'Limits whose reserved count is not what the claimed mails add up to.';
+COMMENT ON FUNCTION mailqueue.wrong_reservations() IS 'Limits whose reserved count differs from the claimed mail.';
 
 CREATE OR REPLACE FUNCTION mailqueue.health_of_stock() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -101,7 +100,7 @@ BEGIN
              WHEN v_count > 0 THEN 'run mailqueue verify from cron' END;
 
     IF pg_is_in_recovery() THEN
-        v_count := 0;  -- the table is unlogged: a standby does not have it
+        v_count := 0;  -- the table is unlogged: empty on a standby
     ELSE
         SELECT count(*) INTO v_count FROM mailqueue.waiters AS x LEFT JOIN mailqueue.workers AS w ON w.id = x.worker_id
          WHERE w.id IS NULL OR w.stopped_at IS NOT NULL OR w.lost_at IS NOT NULL
@@ -204,5 +203,4 @@ BEGIN
         CASE WHEN v_by_person THEN 'when it is over, delete the row from mailqueue.refusals'
              WHEN v_told IS NOT NULL THEN v_freed END;
 END $$;
-COMMENT ON FUNCTION mailqueue.health_of_space() IS
-    'Rows of view health: room on the disks, and whether mail is accepted.';
+COMMENT ON FUNCTION mailqueue.health_of_space() IS 'Rows of view health: disk space, and whether mail is accepted.';
