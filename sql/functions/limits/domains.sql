@@ -1,5 +1,8 @@
 -- A rate per recipient domain, shared by all projects and workers.
 --
+-- Mail to such a domain is kept in lanes of its own, one for each lane it comes from, which are blocked as a whole
+-- while the rate is used up. Accepting ignores rates: the first claim that meets such mail moves it, once.
+--
 -- Mail to such a domain stands in lanes of its own, one for each lane it comes from, which wait as a whole while the
 -- rate is used up. Accepting knows nothing of this: the first claim that meets such mail moves it, once.
 
@@ -18,7 +21,7 @@ BEGIN
         RAISE EXCEPTION 'the domain of a rate cannot be changed: delete the row and insert another'
             USING ERRCODE = '22023';
     END IF;
-    -- Lanes before limits, as claims have it. A rate taken away leaves its lanes, which then wait for nothing.
+    -- Lanes before limits, in the order of claims. When a rate is removed, its lanes remain and wait for nothing.
     PERFORM FROM mailqueue.lanes AS l WHERE l.pause_kind = 'rate' AND l.pause_value = v_domain ORDER BY l.id
        FOR NO KEY UPDATE;
     UPDATE mailqueue.limits AS m SET rate_per_second = v_rate, burst = coalesce(v_burst, m.burst)
@@ -50,7 +53,7 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.domain_compared() IS
-    'BEFORE INSERT of a domain beyond ASCII, and UPDATE of it: the form in which domains are compared.';
+    'BEFORE INSERT of a non-ASCII domain, and UPDATE of it: stores its canonical form.';
 
 CREATE OR REPLACE TRIGGER domain_rates_compared BEFORE INSERT OR UPDATE OF domain ON mailqueue.domain_rates
     FOR EACH ROW WHEN (octet_length(NEW.domain) > length(NEW.domain)) EXECUTE FUNCTION mailqueue.domain_compared();
@@ -60,7 +63,8 @@ CREATE OR REPLACE TRIGGER routing_rules_compared BEFORE INSERT OR UPDATE OF doma
 CREATE OR REPLACE TRIGGER domain_rates_limits AFTER INSERT OR UPDATE OR DELETE ON mailqueue.domain_rates
     FOR EACH ROW EXECUTE FUNCTION mailqueue.domain_rates_limits();
 
--- For claims, which hold the lane and these mails. A message with recipients at several such domains goes by the first.
+-- For claims, which hold the lane and these mails. A message with recipients at several such domains uses the rate of
+-- the first.
 CREATE OR REPLACE FUNCTION mailqueue.move_rated(p_lane integer, p_ids uuid[], OUT ids uuid[], OUT recipients integer)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -90,7 +94,7 @@ BEGIN
     IF v_mails IS NULL THEN
         RETURN;
     END IF;
-    -- One claim at a time makes lanes, or two could wait for each other; the mails of the other stay for its next
+    -- One claim at a time creates lanes, so that two cannot deadlock; the mails of the other are moved by its next
     -- claim.
     PERFORM FROM mailqueue.lock_rows AS r WHERE r.name = 'lanes of domains'
        AND EXISTS (SELECT FROM mailqueue.lanes AS h, mailqueue.limits AS m WHERE h.id = p_lane AND m.id = ANY (v_limits)
@@ -120,6 +124,4 @@ BEGIN
     PERFORM mailqueue.ring();
 END $$;
 COMMENT ON FUNCTION mailqueue.move_rated(integer, uuid[]) IS
-    'Of mails picked from a lane, move those to a domain that has a rate to the lane where they wait for it; returns '
-    'the '
-    'others.';
+    'Move picked mails to a domain with a rate to the lane of that rate; returns the other mails.';

@@ -1,11 +1,11 @@
--- What limits still allow right now. The one place where daily limits, warm-up, rates and pauses are understood.
+-- What limits allow at present. The only implementation of daily limits, warm-up, rates and pauses.
 
--- Other columns than a version before: functions and views are replaced together, so nobody meets them apart.
+-- The columns differ from an earlier version: functions and views are replaced in one transaction.
 DROP FUNCTION IF EXISTS mailqueue.headroom_now(integer) CASCADE;
 DROP FUNCTION IF EXISTS mailqueue.headroom(integer[], timestamptz);
 
--- daily_limit is the one of today: the account's own, or that of its stage of warm-up where that is less.
--- stage is NULL for accounts that do not warm up, or no longer.
+-- daily_limit is that of today: the account's own, or that of its warm-up stage if it is lower. stage is NULL for
+-- accounts without warm-up, or after it.
 CREATE OR REPLACE FUNCTION mailqueue.headroom(p_limits integer[], p_now timestamptz)
 RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer,
                daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer)
@@ -18,9 +18,9 @@ AS $$
            m.batch_size,
            CASE
                WHEN w.why = 'locked' THEN 'infinity'::timestamptz  -- until its project unlocks it
-               WHEN w.why = 'half_open' THEN p_now + interval '250 ms'  -- what becomes of the probe wakes nobody
+               WHEN w.why = 'half_open' THEN p_now + interval '250 ms'  -- the result of a probe wakes no worker
                WHEN w.why = 'daily_limit' THEN least((d.today + 1)::timestamp AT TIME ZONE m.time_zone,
-                    CASE WHEN u.reserved > 0 THEN p_now + interval '5 s' END)  -- a reservation may still come back
+                    CASE WHEN u.reserved > 0 THEN p_now + interval '5 s' END)  -- a reservation may still be returned
                WHEN w.why IN ('rate', 'domain_rate', 'brake') THEN p_now + make_interval(secs =>
                     ((least(m.burst, greatest(1, ceil(m.rate_per_second / 10))) - z.tokens)
                      / m.rate_per_second)::float8)
@@ -29,11 +29,11 @@ AS $$
       FROM mailqueue.limits AS m
       CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC
                            LIMIT 1) AS n
-      -- A day never goes back: not for a claim that began before midnight, not when the time zone is changed.
+      -- A day never goes back: not for a claim that began before midnight, and not when the time zone changes.
       CROSS JOIN LATERAL (SELECT greatest((p_now AT TIME ZONE m.time_zone)::date, n.day) AS today) AS d
       CROSS JOIN LATERAL (SELECT CASE WHEN n.day = d.today THEN n.sent ELSE 0 END AS sent,
                                  CASE WHEN n.day = d.today THEN n.reserved ELSE 0 END AS reserved) AS u
-      -- A stage of warm-up is a day on which mail was sent: those that are over, and today.
+      -- A warm-up stage is a day on which mail was sent: the stages that are over, and today.
       CROSS JOIN LATERAL (SELECT CASE WHEN m.warm_up IS NOT NULL THEN
                                       1 + (SELECT count(*) FROM (SELECT FROM mailqueue.limit_days AS h
                                             WHERE h.limit_id = m.id AND h.day >= m.warm_up_from AND h.day < d.today
@@ -45,7 +45,7 @@ AS $$
                                  least(m.daily_limit, m.warm_up[s.stage]) AS daily_limit) AS g
       CROSS JOIN LATERAL (SELECT coalesce(g.daily_limit - u.sent - u.reserved, 2000000000) AS day_left,
                                  CASE WHEN m.rate_per_second IS NULL THEN 2000000000
-                                      -- The clock was set back: one, and whoever takes it counts on from now.
+                                      -- The clock was set back: allow one, and reserving it restarts the rate from now.
                                       WHEN n.tokens_at > p_now + interval '5 min' THEN 1
                                       ELSE least(m.burst,
                                                  n.tokens + m.rate_per_second
@@ -55,7 +55,7 @@ AS $$
                                            AND (m.blocked_until IS NULL OR m.blocked_until > p_now)
                                            THEN m.blocked_reason
                                       WHEN m.locked_from <= p_now THEN 'locked'
-                                      -- One probe is out: until it is settled there is no other.
+                                      -- One probe is in flight: no other until it is settled.
                                       WHEN m.circuit_opened_at IS NOT NULL AND m.circuit_held_until > p_now
                                            THEN 'half_open'
                                       WHEN z.day_left <= 0 THEN 'daily_limit'
@@ -66,9 +66,9 @@ AS $$
      WHERE m.id = ANY (p_limits)
 $$;
 COMMENT ON FUNCTION mailqueue.headroom(integer[], timestamptz) IS
-    'How many recipients each limit allows now; when 0, why and until when.';
+    'Number of recipients that each limit allows now; if 0, why and until when.';
 
--- For views: their reader needs the right to every function named in them, and this one shows no more than they do.
+-- For views: their reader needs EXECUTE on every function named in them, and this one shows no more than they do.
 CREATE OR REPLACE FUNCTION mailqueue.headroom_now(p_limit integer)
 RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer,
                daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer)
@@ -76,9 +76,9 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT h.* FROM mailqueue.headroom(ARRAY[p_limit], clock_timestamp()) AS h $$;
 COMMENT ON FUNCTION mailqueue.headroom_now(integer) IS
-    'What one limit allows right now, for those who may not read the tables behind it.';
+    'What one limit allows now, for roles that cannot read the tables behind it.';
 
--- Reserve in a claim. The caller holds the rows of limits. Domains and the whole installation have a rate and no count.
+-- Reserve in a claim. The caller holds the rows of limits. Domains and the installation have a rate but no counters.
 CREATE OR REPLACE FUNCTION mailqueue.reserve(p_limit integer, p_day date, p_count integer, p_now timestamptz)
 RETURNS void
 LANGUAGE plpgsql
@@ -92,7 +92,7 @@ BEGIN
     SELECT n.ctid AS at, n.* INTO c FROM mailqueue.limit_counters AS n WHERE n.limit_id = p_limit ORDER BY n.rev DESC
      LIMIT 1;
     v_at := c.at;
-    -- a new day: yesterday's counts leave, its open reservations settle there
+    -- a new day: yesterday's counters move to limit_days, and its open reservations are settled there
     IF c.day < p_day AND (c.sent, c.reserved, c.bounces, c.errors) <> (0, 0, 0, 0) THEN
         INSERT INTO mailqueue.limit_days (limit_id, day, sent, reserved, bounces, errors)
         VALUES (p_limit, c.day, c.sent, c.reserved, c.bounces, c.errors)
@@ -113,9 +113,10 @@ BEGIN
       FROM mailqueue.limits AS m
      WHERE m.id = p_limit AND n.ctid = v_at;
 END $$;
-COMMENT ON FUNCTION mailqueue.reserve(integer, date, integer, timestamptz) IS 'Take headroom for claimed recipients.';
+COMMENT ON FUNCTION mailqueue.reserve(integer, date, integer, timestamptz) IS
+    'Reserve headroom for claimed recipients.';
 
--- The same for all limits of a claim. Nearly always the day is the counter's own, and one statement does.
+-- The same for all limits of a claim. Nearly always the counter is of the current day, and one statement is enough.
 CREATE OR REPLACE FUNCTION mailqueue.reserve_all(p_limits integer[], p_days date[], p_counts integer[],
     p_now timestamptz)
 RETURNS void
@@ -149,14 +150,13 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.reserve_all(integer[], date[], integer[], timestamptz) IS
-    'Take headroom of several limits for claimed recipients.';
+    'Reserve headroom of several limits for claimed recipients.';
 
 DROP FUNCTION IF EXISTS mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[]);
 
--- Turn reservations into sent or give them back; in id order, so that settlers never deadlock. What goes back to
--- accounts goes back to the rate of the whole installation too; that of a domain only waits longer. p_errors is NULL
--- where nobody knows what became of the mail. p_claims are those the mail is of: one of them may have the probe of a
--- circuit.
+-- Turn reservations into sent or return them; in id order, so that settlers cannot deadlock. What returns to accounts
+-- returns to the rate of the installation as well; that of a domain only waits longer. p_errors is NULL for mail in
+-- doubt. p_claims are the claims of the mail: one of them may hold the probe of a circuit.
 CREATE OR REPLACE FUNCTION mailqueue.settle_limits(p_limits integer[], p_days date[], p_spent integer[],
     p_back integer[], p_bounces integer[], p_errors integer[], p_claims bigint[]) RETURNS void
 LANGUAGE plpgsql
@@ -207,4 +207,4 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[], bigint[]) IS
-    'Count claimed recipients as sent, or give their headroom back.';
+    'Count claimed recipients as sent, or return their headroom.';

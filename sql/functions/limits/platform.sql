@@ -1,4 +1,4 @@
--- The rate of the whole installation: number 0 among the limits, reserved by every claim before any other.
+-- The rate of the installation: id 0 in limits, reserved by every claim before any other.
 
 CREATE OR REPLACE FUNCTION mailqueue.set_max_send_rate(p_rate numeric) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -29,5 +29,4 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.set_max_send_rate(numeric) IS
-    'Let the whole installation send so many recipients a second and no more; NULL for as many as it can. False when '
-    'that was so already.';
+    'Limit the installation to that many recipients per second; NULL for no limit. False if it had that value.';

@@ -1,4 +1,4 @@
--- How many requests a key or a project may make. Processes lease some at a time and count those themselves.
+-- Request rates of API keys and projects. Processes lease requests in advance and count them in memory.
 
 CREATE OR REPLACE FUNCTION mailqueue.lease_requests(p_bucket uuid, p_capacity double precision,
     p_per_second double precision,
@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION mailqueue.lease_requests(p_bucket uuid, p_capacity do
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    -- Losing the last of them in a crash lets a caller ask a little more: nothing to wait for the disk for.
+    -- Losing the last of these in a crash lets a caller make a few more requests: the commit need not wait for the
+    -- disk.
     SELECT set_config('synchronous_commit', 'off', true);
     INSERT INTO mailqueue.request_buckets AS b (id, tokens, granted, filled_at)
     VALUES (p_bucket, p_capacity - least(p_wanted, p_capacity), least(p_wanted, p_capacity), clock_timestamp())
@@ -26,10 +27,10 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.lease_requests(uuid, double precision, double precision, double precision,
                                              double precision) IS
-    'Take up to so many whole requests out of a bucket that fills steadily, giving back what an earlier lease had '
-    'left; 0 where there is none.';
+    'Take up to that many whole requests from a token bucket, and return what an earlier lease had left; 0 if there '
+    'are none.';
 
--- Those who accept mail do so for many projects in one transaction, which acts for none of them.
+-- The intake accepts mail of many projects in one transaction, which acts for none of them.
 CREATE OR REPLACE FUNCTION mailqueue.suppressed_at_accept(p_id uuid) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -39,4 +40,4 @@ AS $$
        AND coalesce(mailqueue.tenant(), h.project_id) = h.project_id
 $$;
 COMMENT ON FUNCTION mailqueue.suppressed_at_accept(uuid) IS
-    'Why a mail was suppressed when it was accepted; NULL where it was queued.';
+    'Why a mail was suppressed when it was accepted; NULL if it was queued.';

@@ -1,8 +1,7 @@
--- Work that one process does at a time. Migrations and maintenance take their leases by statements of their own, as the
--- owner: before the first migration there is no function.
+-- Leases for work that one process does at a time. Migrations and maintenance take theirs by statements, as the owner:
+-- before the first migration there is no function.
 
--- A migration runner of an earlier release knows no lease: what it would write down is refused, and with it all that it
--- changed.
+-- A migration runner of an earlier release takes no lease: recording a migration fails, which rolls its changes back.
 CREATE OR REPLACE FUNCTION mailqueue.require_migration_lease() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -16,15 +15,15 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.require_migration_lease() IS
-    'BEFORE STATEMENT on what migrations write down: a runner without a lease is refused.';
+    'BEFORE STATEMENT on records of migrations: raises an error for a runner without a lease.';
 
 CREATE OR REPLACE TRIGGER require_migration_lease BEFORE INSERT OR UPDATE OR DELETE ON mailqueue.schema_migrations
     FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.require_migration_lease();
 CREATE OR REPLACE TRIGGER require_migration_lease BEFORE INSERT OR UPDATE OR DELETE ON mailqueue.schema_objects
     FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.require_migration_lease();
 
--- Erasing goes step by step, also by requests of the API: each step renews the lease in its own transaction, which
--- therefore nobody takes over. Asked while another holds it, nothing is locked and nobody is waited for.
+-- Erasing goes in steps, also by requests of the API: each step renews the lease in its own transaction, so that no
+-- other process takes it over. While another holds the lease, nothing is locked and nothing waits.
 CREATE OR REPLACE FUNCTION mailqueue.lease_erasure(p_erasure uuid, p_token uuid, p_holder text,
     p_seconds double precision)
 RETURNS boolean
@@ -59,7 +58,7 @@ BEGIN
     RETURN FOUND;
 END $$;
 COMMENT ON FUNCTION mailqueue.lease_erasure(uuid, uuid, text, double precision) IS
-    'Take or renew the lease of an erasure; false while another holds it.';
+    'Take or renew the lease of an erasure; false while another process holds it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.release_erasure(p_erasure uuid, p_token uuid) RETURNS void
 LANGUAGE sql SECURITY DEFINER
@@ -67,8 +66,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     DELETE FROM mailqueue.leases AS l WHERE l.name = 'erasure ' || p_erasure AND l.token = p_token
 $$;
-COMMENT ON FUNCTION mailqueue.release_erasure(uuid, uuid) IS
-    'Give the lease of an erasure back, where it is held by that token.';
+COMMENT ON FUNCTION mailqueue.release_erasure(uuid, uuid) IS 'Release the lease of an erasure held by that token.';
 
 CREATE OR REPLACE FUNCTION mailqueue.lease_holders()
 RETURNS TABLE (name text, holder text, pid integer, taken_at timestamptz, renewed_at timestamptz)
@@ -81,9 +79,9 @@ AS $$
             OR EXISTS (SELECT FROM pg_stat_activity AS a
                         WHERE a.pid = l.pid AND coalesce(a.backend_start = l.backend_started, true)))
 $$;
-COMMENT ON FUNCTION mailqueue.lease_holders() IS 'Leases that are held.';
+COMMENT ON FUNCTION mailqueue.lease_holders() IS 'Leases in force.';
 
--- The transaction that holds a row's lock is in its xmax.
+-- The transaction that holds a row lock is in xmax of the row.
 CREATE OR REPLACE FUNCTION mailqueue.row_lock_holders()
 RETURNS TABLE (name text, pid integer, xid_age integer, alarm interval)
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -95,4 +93,5 @@ AS $$
       JOIN pg_locks AS k ON k.locktype = 'transactionid' AND k.transactionid = r.xmax AND k.granted
      WHERE k.pid <> pg_backend_pid()
 $$;
-COMMENT ON FUNCTION mailqueue.row_lock_holders() IS 'Server processes that hold a row of lane_gather or lock_rows.';
+COMMENT ON FUNCTION mailqueue.row_lock_holders() IS
+    'Server processes that hold a lock on a row of lane_gather or lock_rows.';

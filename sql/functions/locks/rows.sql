@@ -1,4 +1,4 @@
--- Locks for the length of a transaction, on rows that no login but the owner can lock.
+-- Locks until the end of a transaction, on rows that only the owner can lock.
 
 CREATE OR REPLACE FUNCTION mailqueue.lock_row(p_name text) RETURNS void
 LANGUAGE plpgsql
@@ -11,13 +11,13 @@ BEGIN
               USING ERRCODE = '55000', HINT = format('INSERT INTO mailqueue.lock_rows VALUES (%L)', p_name);
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.lock_row(text) IS 'Wait for a row of lock_rows and hold it until the transaction ends.';
+COMMENT ON FUNCTION mailqueue.lock_row(text) IS 'Lock a row of lock_rows until the transaction ends; waits for it.';
 
--- Two keys may share a row: their transactions then wait for each other, which costs milliseconds and decides nothing.
+-- Two keys may share a row: their transactions then wait for each other for milliseconds, with no other effect.
 CREATE OR REPLACE FUNCTION mailqueue.lock_key(p_key text) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.lock_row((hashtextextended(p_key, 0) & 1023)::text)
 $$;
-COMMENT ON FUNCTION mailqueue.lock_key(text) IS 'Let transactions that name the same key run one after the other.';
+COMMENT ON FUNCTION mailqueue.lock_key(text) IS 'Serialise transactions that name the same key.';

@@ -1,6 +1,7 @@
--- What time alone makes necessary: days that are over, keys that ran out, ramps that are finished.
+-- Changes that are due by time: days that are over, keys that expired, warm-ups that are finished.
 
--- Claims roll a day over when they come by; an account that rests would show yesterday's counts for ever.
+-- Claims roll over the days of the limits they use; without this an idle account would show yesterday's counts for
+-- ever.
 CREATE OR REPLACE FUNCTION mailqueue.roll_days_over() RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -17,7 +18,7 @@ BEGIN
                      LIMIT 1) AS n
              WHERE n.day < (v_now AT TIME ZONE m.time_zone)::date
                AND (n.sent, n.reserved, n.bounces, n.errors) <> (0, 0, 0, 0));
-        -- A claim has it just now: it rolls the day over itself.
+        -- A claim holds it: it rolls the day over itself.
         PERFORM FROM mailqueue.limits AS x WHERE x.id = m.id FOR NO KEY UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND;
         PERFORM mailqueue.reserve(m.id, (v_now AT TIME ZONE m.time_zone)::date, 0, v_now);
@@ -26,9 +27,7 @@ BEGIN
     RETURN v_rolled;
 END $$;
 COMMENT ON FUNCTION mailqueue.roll_days_over() IS
-    'Move the counts of days that are over to limit_days, for accounts and projects that nobody claims for; returns '
-    'how '
-    'many.';
+    'Move counters of past days to limit_days, for accounts and projects without claims; returns their number.';
 
 CREATE OR REPLACE FUNCTION mailqueue.expire_api_keys(p_by text) RETURNS TABLE (project text, name text)
 LANGUAGE sql SECURITY DEFINER
@@ -47,7 +46,7 @@ AS $$
       JOIN mailqueue.projects AS p ON p.id = o.project_id, (SELECT count(*) FROM told) AS t ORDER BY 1, 2
 $$;
 COMMENT ON FUNCTION mailqueue.expire_api_keys(text) IS
-    'Mark keys that have expired as revoked, each with a row of the audit; returns them.';
+    'Mark expired keys as revoked, each with an audit row; returns them.';
 
 CREATE OR REPLACE FUNCTION mailqueue.end_warm_ups(p_by text) RETURNS TABLE (project text, sender text)
 LANGUAGE sql SECURITY DEFINER
@@ -66,8 +65,7 @@ AS $$
       JOIN mailqueue.projects AS p ON p.id = o.project_id, (SELECT count(*) FROM told) AS t ORDER BY 1, 2
 $$;
 COMMENT ON FUNCTION mailqueue.end_warm_ups(text) IS
-    'Let sender accounts that came to the end of their warm-up have their own daily limit alone; returns them. The '
-    'stages before advance by themselves.';
+    'End the warm-up of accounts that finished its last stage; returns them. Earlier stages advance by themselves.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_table_empty(p_name text) RETURNS boolean
 LANGUAGE plpgsql STABLE

@@ -1,6 +1,7 @@
--- Monthly partitions, made ahead, so that no insert ever lacks one.
+-- Monthly partitions, created ahead, so that every insert finds one.
 
--- LIKE and ATTACH, not PARTITION OF: inserts go on while it runs. A table that was being retired is taken back.
+-- LIKE and ATTACH instead of PARTITION OF: inserts continue meanwhile. A table that was being detached is attached
+-- again.
 CREATE OR REPLACE FUNCTION mailqueue.make_partitions_of(p_month date) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -34,7 +35,7 @@ BEGIN
     RETURN v_made;
 END $$;
 COMMENT ON FUNCTION mailqueue.make_partitions_of(date) IS
-    'Make the partitions of the month a day is in; returns the number made.';
+    'Create the partitions of the month of a day; returns the number created.';
 
 CREATE OR REPLACE FUNCTION mailqueue.ensure_partitions(p_months_ahead integer) RETURNS integer
 LANGUAGE sql SECURITY DEFINER
@@ -45,4 +46,4 @@ AS $$
       FROM generate_series(-1, p_months_ahead) AS m
 $$;
 COMMENT ON FUNCTION mailqueue.ensure_partitions(integer) IS
-    'Make the partitions of last month to so many months ahead; returns the number made.';
+    'Create the partitions of last month up to that many months ahead; returns the number created.';

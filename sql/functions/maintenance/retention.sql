@@ -1,6 +1,6 @@
--- Retention rules: how long each kind of record is kept. Each change is a row of the audit.
+-- Retention rules: how long each kind of record is kept. Each change writes an audit row.
 
--- p_project NULL: what holds where a project has no rule of its own.
+-- p_project NULL: the rule for projects without one of their own.
 CREATE OR REPLACE FUNCTION mailqueue.change_retention(p_project text, p_kind text, p_hot integer, p_warm integer,
     p_keep integer, p_by text)
 RETURNS TABLE (project text, kind text, hot_days integer, warm_days integer, keep_days integer, is_own boolean)
@@ -30,8 +30,7 @@ EXCEPTION
 END $$;
 COMMENT ON FUNCTION mailqueue.change_retention(text, text, integer, integer, integer, text) IS
     'Set how many days a kind of record is kept, for one project or (NULL) for all without a rule of their own; '
-    'returns '
-    'the rule before.';
+    'returns the previous rule.';
 
 CREATE OR REPLACE FUNCTION mailqueue.reset_retention(p_project text, p_kind text, p_by text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -48,7 +47,7 @@ BEGIN
     RETURN FOUND;
 END $$;
 COMMENT ON FUNCTION mailqueue.reset_retention(text, text, text) IS
-    'Let what holds for all projects hold for this one; false where it had no rule of its own.';
+    'Remove a project''s own rule, so that the general one applies; false if it had none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_retention_rule() RETURNS trigger
 LANGUAGE plpgsql
@@ -59,13 +58,14 @@ DECLARE
 BEGIN
     SELECT * INTO k FROM mailqueue.retained_kinds AS r WHERE r.kind = NEW.kind;
     IF k.kind IS NULL OR (NEW.project_id IS NOT NULL AND k.is_global)
-       -- Only what leaves by month has an archive; the rest is deleted at the end of its hot days.
+       -- Only records that are stored by month can be archived; others are deleted at the end of their hot days.
        OR NOT (k.is_archived OR (NEW.keep_days IS NOT DISTINCT FROM NEW.hot_days AND NEW.warm_days IS NULL)) THEN
         RAISE EXCEPTION 'there is no such rule for %', to_json(NEW.kind) USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_retention_rule() IS 'Refuse a rule that its kind of record cannot have.';
+COMMENT ON FUNCTION mailqueue.check_retention_rule() IS
+    'Raise an error for a rule that its kind of record cannot have.';
 
 CREATE OR REPLACE TRIGGER retention_rules_check BEFORE INSERT OR UPDATE ON mailqueue.retention_rules
     FOR EACH ROW EXECUTE FUNCTION mailqueue.check_retention_rule();
@@ -96,4 +96,4 @@ BEGIN
     RETURN v_rows;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_retained(text, integer) IS
-    'Delete a batch of rows of a kind that are kept no longer; returns how many went.';
+    'Delete a batch of rows of a kind whose retention is over; returns the number deleted.';

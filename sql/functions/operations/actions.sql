@@ -1,4 +1,4 @@
--- A person's hand on queued mail. Each gives a row per mail with what was done.
+-- Operator actions on queued mail. Each returns a row for each mail changed, with the action.
 
 CREATE OR REPLACE FUNCTION mailqueue.cancel_emails(p_project uuid, p_ids uuid[], p_reason text DEFAULT 'cancelled')
 RETURNS TABLE (id uuid, result text)
@@ -11,8 +11,8 @@ DECLARE
     v_asked uuid[];
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    -- Assigned mail is stopped by its worker, if it has not been handed over yet. All rows are written, so that
-    -- none can be claimed or given back between being looked at and being retired.
+    -- Assigned mail is stopped by its worker, unless it was handed over already. All rows are written, so that none can
+    -- be claimed or given back between the check and retiring it.
     WITH hit AS (
         UPDATE mailqueue.email_queue AS q SET is_cancelled = true
          WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
@@ -27,7 +27,7 @@ BEGIN
         array_fill(p_reason, ARRAY[cardinality(v_ids)]), NULL, NULL) AS r;
 END $$;
 COMMENT ON FUNCTION mailqueue.cancel_emails(uuid, uuid[], text) IS
-    'Cancel unfinished mail: pending and held at once, assigned as soon as its worker looks.';
+    'Cancel unfinished mail: pending and held at once, assigned by its worker before sending.';
 
 CREATE OR REPLACE FUNCTION mailqueue.hold_emails(p_project uuid, p_ids uuid[], p_reason text)
 RETURNS TABLE (id uuid, result text)
@@ -40,7 +40,7 @@ AS $$
        AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
     RETURNING q.id, 'held'
 $$;
-COMMENT ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text) IS 'Keep pending mail until a person releases it.';
+COMMENT ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text) IS 'Hold pending mail until it is released.';
 
 CREATE OR REPLACE FUNCTION mailqueue.release_emails(p_project uuid, p_ids uuid[]) RETURNS TABLE (id uuid, result text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -63,7 +63,7 @@ BEGIN
     )
     SELECT r.id, 'released'::text FROM released AS r;
 END $$;
-COMMENT ON FUNCTION mailqueue.release_emails(uuid, uuid[]) IS 'Put held mail back into its lane.';
+COMMENT ON FUNCTION mailqueue.release_emails(uuid, uuid[]) IS 'Return held mail to its lane.';
 
 CREATE OR REPLACE FUNCTION mailqueue.requeue_emails(p_project uuid, p_ids uuid[]) RETURNS TABLE (id uuid, result text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -74,7 +74,7 @@ DECLARE
     v_ids uuid[];
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    -- What it says must not leave for the archive meanwhile; where it has left, the mail stays finished.
+    -- Its content must not be archived meanwhile; mail whose content is archived stays finished.
     PERFORM FROM mailqueue.email_contents AS c
       WHERE (c.id, c.created_on) IN (SELECT h.content_id, h.content_on FROM mailqueue.email_history AS h
                                       WHERE h.id = ANY (p_ids) AND h.project_id = p_project) ORDER BY c.id
@@ -105,5 +105,4 @@ BEGIN
     RETURN QUERY SELECT r.id, 'requeued'::text FROM unnest(v_ids) AS r(id);
 END $$;
 COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS
-    'Queue failed, expired or cancelled mail again, under the same id. Mail whose content is in the archive is left '
-    'out.';
+    'Queue failed, expired or cancelled mail again, with the same id. Mail whose content is archived is left out.';

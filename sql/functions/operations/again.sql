@@ -1,4 +1,4 @@
--- Another lane for queued mail, and another journey for mail that was sent.
+-- Moving queued mail to another lane, and sending mail again.
 
 CREATE OR REPLACE FUNCTION mailqueue.reprioritise_emails(p_project uuid, p_ids uuid[], p_priority smallint)
 RETURNS TABLE (id uuid, result text)
@@ -30,10 +30,10 @@ BEGIN
     PERFORM mailqueue.ring();
 END $$;
 COMMENT ON FUNCTION mailqueue.reprioritise_emails(uuid, uuid[], smallint) IS
-    'Move unfinished mail to the lane of another priority, by the same route. Mail a worker has moves if it comes '
-    'back.';
+    'Move unfinished mail to the lane of another priority of the same route. Assigned mail moves if it returns to the'
+    ' queue.';
 
--- Its content is shared with the old mail, its recipients are asked anew whether they may be written to.
+-- Its content is shared with the old mail; suppression of its recipients is checked again.
 CREATE OR REPLACE FUNCTION mailqueue.resend_emails(p_project uuid, p_ids uuid[], p_reason text DEFAULT NULL)
 RETURNS TABLE (id uuid, new_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -44,7 +44,7 @@ DECLARE
     v_old uuid[];
     v_new uuid[];
 BEGIN
-    -- It must not leave for the archive meanwhile.
+    -- It must not be archived meanwhile.
     PERFORM FROM mailqueue.email_contents AS c
       WHERE (c.id, c.created_on) IN (SELECT h.content_id, h.content_on FROM mailqueue.email_history AS h
                                       WHERE h.id = ANY (p_ids) AND h.project_id = p_project) ORDER BY c.id
@@ -79,9 +79,8 @@ BEGIN
     RETURN QUERY SELECT p.old_id, p.new_id FROM unnest(v_old, v_new) AS p(old_id, new_id);
 END $$;
 COMMENT ON FUNCTION mailqueue.resend_emails(uuid, uuid[], text) IS
-    'Queue sent mail once more, each as a new mail with the same content; returns old and new ids. Mail whose content '
-    'is '
-    'gone is left out.';
+    'Send mail again, each as a new mail with the same content; returns old and new ids. Mail without content is left'
+    ' out.';
 
 CREATE OR REPLACE FUNCTION mailqueue.ring() RETURNS void
 LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- An operator's hand on all mail that matches a filter: in batches of their own transactions, one audit row in all.
+-- Operator actions on all mail that matches a filter: in batches with a transaction each, and one audit row in total.
 
--- What each verb may be done to, and how the audit calls it. Finished: it looks in email_history.
+-- States that each action applies to, and its name in the audit. is_finished: it searches email_history.
 CREATE OR REPLACE FUNCTION mailqueue.operation_verb(p_verb text, OUT action text, OUT statuses text[],
     OUT is_finished boolean)
 LANGUAGE sql IMMUTABLE
@@ -15,9 +15,9 @@ AS $$
         ('set_aside', 'emails.set_aside', '{pending}', false)
     ) AS v(verb, action, statuses, is_finished) WHERE v.verb = p_verb
 $$;
-COMMENT ON FUNCTION mailqueue.operation_verb(text) IS 'What a verb of the operator''s hand is done to.';
+COMMENT ON FUNCTION mailqueue.operation_verb(text) IS 'Audit name and states of an operator action.';
 
--- p_argument: {"reason": …} or {"priority": …}; p_by: the person, where the login does not say.
+-- p_argument: {"reason": …} or {"priority": …}; p_by: the operator, if it is not the login.
 CREATE OR REPLACE FUNCTION mailqueue.begin_operation(p_verb text, p_filter jsonb, p_argument jsonb,
     p_by text DEFAULT NULL)
 RETURNS bigint
@@ -35,7 +35,7 @@ BEGIN
         jsonb_build_object('verb', p_verb, 'filter', p_filter, 'emails', 0) || coalesce(p_argument, '{}'), p_by);
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_operation(text, jsonb, jsonb, text) IS
-    'Write down that an operation on all matching mail begins; returns its number for continue_operation().';
+    'Record the start of an operation on all matching mail; returns its number for continue_operation().';
 
 CREATE OR REPLACE FUNCTION mailqueue.record_operation(p_project uuid, p_action text, p_subject text, p_detail jsonb,
     p_by text DEFAULT NULL)
@@ -48,7 +48,7 @@ AS $$
     RETURNING id
 $$;
 COMMENT ON FUNCTION mailqueue.record_operation(uuid, text, text, jsonb, text) IS
-    'Write one row of the audit; returns its number.';
+    'Write one audit row; returns its number.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_operation(p_verb text, p_filter jsonb, p_argument jsonb, p_now timestamptz)
 RETURNS void
@@ -75,7 +75,7 @@ BEGIN
     PERFORM mailqueue.check_text('reason', p_argument ->> 'reason', 500);
 END $$;
 COMMENT ON FUNCTION mailqueue.check_operation(text, jsonb, jsonb, timestamptz) IS
-    'Refuse an operation that cannot be meant, naming the field.';
+    'Raise an error for an invalid operation, naming the field.';
 
 CREATE OR REPLACE FUNCTION mailqueue.pick_for_operation(p_verb text, p_filter jsonb, p_argument jsonb,
     p_now timestamptz, p_after uuid, p_most integer)
@@ -94,7 +94,7 @@ BEGIN
                                  mailqueue.priority_named(p_argument ->> 'priority'));
 END $$;
 COMMENT ON FUNCTION mailqueue.pick_for_operation(text, jsonb, jsonb, timestamptz, uuid, integer) IS
-    'Ids of the mails an operation would be done to, so many after an id.';
+    'Ids of the mails that an operation applies to, up to a limit, after an id.';
 
 CREATE OR REPLACE FUNCTION mailqueue.count_matching(p_verb text, p_filter jsonb, p_argument jsonb DEFAULT '{}')
 RETURNS integer
@@ -117,9 +117,9 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.count_matching(text, jsonb, jsonb) IS
-    'How many mails an operation would be done to. Changes nothing.';
+    'Number of mails that an operation would change. Changes nothing.';
 
--- Of these, the ones still so, locked; a row that a worker is changing at this moment is left to the next pass, not
+-- Locks those of these mails that are still in the states; a row locked by a worker is left to the next pass, not
 -- waited for.
 CREATE OR REPLACE FUNCTION mailqueue.lock_queued(p_ids uuid[], p_statuses text[]) RETURNS uuid[]
 LANGUAGE sql
@@ -130,10 +130,10 @@ AS $$
          WHERE q.id = ANY (p_ids) AND q.status = ANY (p_statuses) ORDER BY q.id FOR NO KEY UPDATE SKIP LOCKED) AS k
 $$;
 COMMENT ON FUNCTION mailqueue.lock_queued(uuid[], text[]) IS
-    'Lock queued mails in id order; returns those that could be had.';
+    'Lock queued mails in id order; returns those that could be locked.';
 
--- One batch of an operation. next_after NULL: the walk has reached its end; walk again until nothing is done.
--- The settings hold for all it calls: a thousand ids are looked up, whatever the planner thinks of the table.
+-- One batch of an operation. next_after NULL: the pass is complete; repeat passes until nothing changes. The settings
+-- apply to everything it calls: a thousand ids are looked up by index, whatever the planner's statistics.
 CREATE OR REPLACE FUNCTION mailqueue.continue_operation(p_operation bigint, p_after uuid, p_most integer,
     OUT done integer, OUT next_after uuid)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -177,8 +177,8 @@ BEGIN
      WHERE a.id = p_operation AND done > 0;
 END $$;
 COMMENT ON FUNCTION mailqueue.continue_operation(bigint, uuid, integer) IS
-    'Do an operation to its next batch of mails; returns how many and the id to go on after, NULL at the end of the '
-    'walk.';
+    'Apply an operation to its next batch of mails; returns the number changed and the id to continue after, NULL at '
+    'the end of the pass.';
 
 CREATE OR REPLACE FUNCTION mailqueue.operate_matching(p_verb text, p_filter jsonb, p_argument jsonb, p_dry_run boolean,
     p_most integer)
@@ -193,7 +193,7 @@ BEGIN
     RETURN (mailqueue.continue_operation(mailqueue.begin_operation(p_verb, p_filter, p_argument), NULL, p_most)).done;
 END $$;
 COMMENT ON FUNCTION mailqueue.operate_matching(text, jsonb, jsonb, boolean, integer) IS
-    'One batch of an operation, or with p_dry_run how many mails it is about.';
+    'One batch of an operation, or with p_dry_run the number of mails it applies to.';
 
 CREATE OR REPLACE FUNCTION mailqueue.hold_matching(filter jsonb, reason text DEFAULT 'held by an operator',
     dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
@@ -201,9 +201,8 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('hold', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.hold_matching(jsonb, text, boolean, integer) IS
-    'Keep pending mail that matches until it is released; returns how many, at most so many a call. Call it again '
-    'until '
-    'it gives 0.';
+    'Hold pending mail that matches until it is released; returns the number held, limited for each call. Repeat '
+    'until it returns 0.';
 
 CREATE OR REPLACE FUNCTION mailqueue.release_matching(filter jsonb, reason text DEFAULT 'released by an operator',
     dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
@@ -211,7 +210,7 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('release', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.release_matching(jsonb, text, boolean, integer) IS
-    'Put held mail that matches back into its lanes; returns how many, at most so many a call.';
+    'Return held mail that matches to its lanes; returns the number released, limited for each call.';
 
 CREATE OR REPLACE FUNCTION mailqueue.cancel_matching(filter jsonb, reason text DEFAULT 'cancelled by an operator',
     dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
@@ -219,9 +218,8 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('cancel', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.cancel_matching(jsonb, text, boolean, integer) IS
-    'Cancel unfinished mail that matches; returns how many, at most so many a call. Mail a worker has is stopped if '
-    'not '
-    'handed over yet.';
+    'Cancel unfinished mail that matches; returns the number cancelled, limited for each call. Assigned mail is '
+    'stopped if it was not handed over yet.';
 
 CREATE OR REPLACE FUNCTION mailqueue.requeue_matching(filter jsonb, reason text DEFAULT 'requeued by an operator',
     dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
@@ -229,9 +227,8 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('requeue', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.requeue_matching(jsonb, text, boolean, integer) IS
-    'Queue failed, expired or cancelled mail that matches again, under the same ids; returns how many, at most so many '
-    'a '
-    'call.';
+    'Queue failed, expired or cancelled mail that matches again, with the same ids; returns the number queued, '
+    'limited for each call.';
 
 CREATE OR REPLACE FUNCTION mailqueue.resend_matching(filter jsonb, reason text DEFAULT 'resent by an operator',
     dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
@@ -239,8 +236,8 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('resend', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.resend_matching(jsonb, text, boolean, integer) IS
-    'Send mail that was sent once more, each as a new mail; returns how many. Unlike the others a second call does the '
-    'same mails again.';
+    'Send mail again that was sent and matches, each as a new mail; returns their number. Unlike the others, a second'
+    ' call affects the same mails again.';
 
 CREATE OR REPLACE FUNCTION mailqueue.reprioritise_matching(filter jsonb, priority text,
     reason text DEFAULT 'moved by an operator', dry_run boolean DEFAULT false, most integer DEFAULT 1000)
@@ -251,4 +248,5 @@ AS $$
     SELECT mailqueue.operate_matching('reprioritise', $1, jsonb_build_object('priority', $2, 'reason', $3), $4, $5)
 $$;
 COMMENT ON FUNCTION mailqueue.reprioritise_matching(jsonb, text, text, boolean, integer) IS
-    'Move unfinished mail that matches to the lanes of another priority; returns how many, at most so many a call.';
+    'Move unfinished mail that matches to the lanes of another priority; returns the number moved, limited for each '
+    'call.';

@@ -1,8 +1,8 @@
--- Which mails an operator means: a filter as JSON, read strictly, and the ids it finds, page by page.
+-- Filters of operator actions: JSON, parsed strictly, and the ids that match, in pages.
 
--- Keys: project (needed), campaign_id, lane ("high" or "high/relay"), sender, domain, status, category, older_than,
--- newer_than. NULL in an OUT column: no such condition. p_now: ages are counted back from it, and younger mail is not
--- meant.
+-- Keys: project (required), campaign_id, lane ("high" or "high/relay"), sender, domain, status, category, older_than,
+-- newer_than. NULL in an OUT column: no such condition. p_now: ages are relative to it, and younger mail does not
+-- match.
 CREATE OR REPLACE FUNCTION mailqueue.read_filter(p_filter jsonb, p_now timestamptz,
     OUT project_id uuid, OUT campaign_id text, OUT lanes integer[], OUT sender_id integer, OUT sender_lanes integer[],
     OUT domain text, OUT status text, OUT category text, OUT created_before timestamptz, OUT created_after timestamptz)
@@ -71,7 +71,7 @@ BEGIN
     created_before := coalesce(created_before, p_now);
 END $$;
 COMMENT ON FUNCTION mailqueue.read_filter(jsonb, timestamptz) IS
-    'A filter of mails as conditions; refuses unknown keys and values with SQLSTATE 22023, naming the key.';
+    'A filter of mails as conditions; raises 22023 for unknown keys and invalid values, naming the key.';
 
 CREATE OR REPLACE FUNCTION mailqueue.priority_named(p_word text) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -95,7 +95,8 @@ EXCEPTION WHEN invalid_datetime_format OR datetime_field_overflow OR interval_fi
     PERFORM mailqueue.refuse(p_field,
                              format('an age such as 30min, 4h or 2d is needed, got %s', to_json(left(p_text, 100))));
 END $$;
-COMMENT ON FUNCTION mailqueue.read_age(text, text) IS 'An age as an interval, refused in words.';
+COMMENT ON FUNCTION mailqueue.read_age(text, text) IS
+    'An age as an interval; raises 22023 with a text for an invalid one.';
 
 CREATE OR REPLACE FUNCTION mailqueue.domain_of(p_address text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -104,9 +105,9 @@ AS $$
                      THEN lower(substring(p_address FROM '@([^@]*)$') COLLATE "C") COLLATE "default"
                 ELSE mailqueue.domain_key(substring(p_address FROM '@([^@]*)$')) END
 $$;
-COMMENT ON FUNCTION mailqueue.domain_of(text) IS 'The domain of an address, in the form in which domains are compared.';
+COMMENT ON FUNCTION mailqueue.domain_of(text) IS 'The domain of an address, in its canonical form.';
 
--- In id order, after p_after: a page costs what it walks over, and all pages together one walk.
+-- In id order, after p_after: the cost of a page is the rows it scans, and all pages together scan once.
 CREATE OR REPLACE FUNCTION mailqueue.pick_queued(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid,
     p_most integer, p_other_than smallint DEFAULT NULL) RETURNS uuid[]
 LANGUAGE plpgsql STABLE
@@ -134,8 +135,8 @@ BEGIN
          ORDER BY q.id LIMIT p_most);
 END $$;
 COMMENT ON FUNCTION mailqueue.pick_queued(jsonb, timestamptz, text[], uuid, integer, smallint) IS
-    'Ids of unfinished mails that match a filter, so many after an id; those about to be cancelled are finished in all '
-    'but name.';
+    'Ids of unfinished mails that match a filter, up to a limit, after an id; mails that are being cancelled count as'
+    ' finished.';
 
 CREATE OR REPLACE FUNCTION mailqueue.pick_finished(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid,
     p_most integer)
@@ -163,4 +164,4 @@ BEGIN
          ORDER BY h.id LIMIT p_most);
 END $$;
 COMMENT ON FUNCTION mailqueue.pick_finished(jsonb, timestamptz, text[], uuid, integer) IS
-    'Ids of finished mails that match a filter, so many after an id.';
+    'Ids of finished mails that match a filter, up to a limit, after an id.';

@@ -1,6 +1,6 @@
--- A caller's hand on one mail of its project.
+-- Actions of the API on one mail of a project.
 
--- No row where the project has no such mail; outcome NULL where its state does not allow it.
+-- No row if the project has no such mail; outcome NULL if its state does not allow the action.
 CREATE OR REPLACE FUNCTION mailqueue.act_on_email(p_project uuid, p_id uuid, p_action text, p_reason text, p_by text)
 RETURNS TABLE (outcome text, email_id uuid, state text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -37,4 +37,4 @@ BEGIN
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION mailqueue.act_on_email(uuid, uuid, text, text, text) IS
-    'Cancel, release or resend one mail of a project; mail that was not sent is queued again under its id.';
+    'Cancel, release or resend one mail of a project; mail that was not sent is queued again with its id.';

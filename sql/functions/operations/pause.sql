@@ -1,10 +1,14 @@
 -- Pausing and resuming, for a time and with a reason: a project, a sender account, a campaign, a recipient domain.
 --
+-- Pauses of projects and accounts block their lanes. Mail of a paused campaign or domain moves to a lane of its own
+-- that is blocked until the pause ends: it costs nothing meanwhile, and returns when gather_lanes() finds the block
+-- over.
+--
 -- Projects and accounts block their lanes. Mail of a paused campaign or domain moves to a lane of its own that is
 -- blocked until the pause is over: it costs nothing meanwhile, and comes back when gather_lanes() finds the block over.
 
--- Returns the number of the operation; for campaigns and domains continue_operation() moves what is queued already.
--- What nobody moved, and what comes later, moves when it is about to be sent: see mark_emails().
+-- Returns the number of the operation; for campaigns and domains continue_operation() moves mail that is queued
+-- already. Other mail, and mail accepted later, moves right before it is sent: see mark_emails().
 CREATE OR REPLACE FUNCTION mailqueue.pause_sending(p_kind text, p_project text, p_name text,
     p_until timestamptz DEFAULT NULL, p_reason text DEFAULT NULL, p_by text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
@@ -60,7 +64,7 @@ BEGIN
         p_by);
 END $$;
 COMMENT ON FUNCTION mailqueue.pause_sending(text, text, text, timestamptz, text, text) IS
-    'Let the mail of a project, sender account, campaign or recipient domain wait, until a moment or until '
+    'Pause mail of a project, sender account, campaign or recipient domain until a point in time or until '
     'resume_sending().';
 
 CREATE OR REPLACE FUNCTION mailqueue.resume_sending(p_kind text, p_project text, p_name text, p_by text DEFAULT NULL)
@@ -99,9 +103,9 @@ BEGIN
     PERFORM mailqueue.record_operation(v_project, p_kind || '.resumed', p_kind || ' ' || v_name, '{}', p_by);
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.resume_sending(text, text, text, text) IS 'End a pause; false when there was none.';
+COMMENT ON FUNCTION mailqueue.resume_sending(text, text, text, text) IS 'End a pause; false if there was none.';
 
--- Idempotent: a lane for each pause in force, beside each ordinary lane of the project, with its accounts.
+-- Idempotent: a lane for each pause in force beside each ordinary lane of the project, with the same accounts.
 CREATE OR REPLACE FUNCTION mailqueue.make_aside_lanes(p_project uuid) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -120,7 +124,7 @@ AS $$
        AND l.account_limits IS DISTINCT FROM h.account_limits;
 $$;
 COMMENT ON FUNCTION mailqueue.make_aside_lanes(uuid) IS
-    'Make or renew the lanes that keep the mail of a project''s paused campaigns and domains.';
+    'Create or update the lanes for mail of a project''s paused campaigns and domains.';
 
 CREATE OR REPLACE FUNCTION mailqueue.set_aside_emails(p_project uuid, p_ids uuid[], p_kind text, p_value text)
 RETURNS SETOF uuid
@@ -142,9 +146,9 @@ AS $$
     SELECT m.id FROM moved AS m
 $$;
 COMMENT ON FUNCTION mailqueue.set_aside_emails(uuid, uuid[], text, text) IS
-    'Move pending mail to the lane of the pause that stops it; returns the ids.';
+    'Move pending mail to the lane of the pause that applies to it; returns the ids.';
 
--- The pause that stops a mail, the longest first; NULLs when none does.
+-- The pause that applies to a mail, the longest first; NULLs if there is none.
 CREATE OR REPLACE FUNCTION mailqueue.pause_of(p_email uuid, OUT kind text, OUT value text, OUT until timestamptz,
     OUT reason text)
 LANGUAGE sql STABLE
@@ -159,9 +163,9 @@ AS $$
                      WHERE r.email_id = q.id AND r.status = 'pending' AND mailqueue.domain_of(r.address) = p.value)) END
      ORDER BY p.until DESC, p.kind, p.value LIMIT 1
 $$;
-COMMENT ON FUNCTION mailqueue.pause_of(uuid) IS 'Which pause stops a mail.';
+COMMENT ON FUNCTION mailqueue.pause_of(uuid) IS 'The pause that applies to a mail.';
 
--- For mark_emails(): mail that was claimed before its pause, or accepted since, leaves for the lane where it waits.
+-- For mark_emails(): mail that was claimed before its pause, or accepted since, moves to the lane of the pause.
 CREATE OR REPLACE FUNCTION mailqueue.set_aside_claimed(p_ids uuid[], p_claims bigint[]) RETURNS uuid[]
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -182,10 +186,10 @@ AS $$
     SELECT array_agg(m.id) FROM moved AS m
 $$;
 COMMENT ON FUNCTION mailqueue.set_aside_claimed(uuid[], bigint[]) IS
-    'Of claimed mails, move those that a pause stops to its lane; returns their ids, NULL when there are none.';
+    'Move claimed mails that a pause applies to into its lane; returns their ids, NULL if there are none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.pause_words(p_kind text, p_value text, p_until timestamptz, p_reason text)
 RETURNS text
 LANGUAGE sql STABLE
 AS $$ SELECT format('%s %s is paused until %s%s', p_kind, p_value, mailqueue.shown(p_until), ': ' || p_reason) $$;
-COMMENT ON FUNCTION mailqueue.pause_words(text, text, timestamptz, text) IS 'A pause as people read it.';
+COMMENT ON FUNCTION mailqueue.pause_words(text, text, timestamptz, text) IS 'A pause as text.';

@@ -1,4 +1,4 @@
--- Mail whose fate is unknown, decided by a person or by evidence that comes in later.
+-- Mail in doubt, resolved by a person or by a later event.
 
 CREATE OR REPLACE FUNCTION mailqueue.resolve_emails(p_project uuid, p_ids uuid[], p_was_sent boolean,
     p_note text DEFAULT NULL, p_by text DEFAULT NULL)
@@ -24,7 +24,7 @@ BEGIN
         RETURN QUERY SELECT s.id, 'sent'::text FROM unnest(v_ids) AS s(id);
         RETURN;
     END IF;
-    -- The count of unknown fates stays: the next one is held again, whatever the mail's policy.
+    -- The count of unknown outcomes stays: the next one is held, whatever the policy of the mail.
     UPDATE mailqueue.email_queue AS q SET last_error = v_words || ', not sent' WHERE q.id = ANY (v_ids);
     INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
     SELECT q.project_id, q.id, 'resolved', q.recipient_email, q.assigned_to, q.last_error, q.is_test
@@ -33,10 +33,10 @@ BEGIN
     PERFORM mailqueue.ring();
 END $$;
 COMMENT ON FUNCTION mailqueue.resolve_emails(uuid, uuid[], boolean, text, text) IS
-    'Decide about held mail that may have been sent, or was held after a restore: it was sent, which finishes it, or '
-    'it was not, which queues it again.';
+    'Resolve held mail that may have been sent, or was held after a restore: sent finishes it, not sent queues it '
+    'again.';
 
--- The Message-ID it bore is the one the attempts were logged with; a lost worker logged none.
+-- The Message-ID is the one that its attempts were logged with; a lost worker logged none.
 CREATE OR REPLACE FUNCTION mailqueue.finish_as_sent(p_ids uuid[], p_words text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -56,11 +56,10 @@ BEGIN
      WHERE h.id = ANY (p_ids) AND h.status = 'sent' AND h.reason = p_words;
 END $$;
 COMMENT ON FUNCTION mailqueue.finish_as_sent(uuid[], text) IS
-    'Finish mail no worker holds as sent after all, with the words of who or what says so.';
+    'Finish mail that no worker holds as sent, with the source of the evidence as its reason.';
 
--- p_reference: the mail's id, or the Message-ID it was sent with (which holds the id). Evidence of any journey
--- (delivered, bounced, opened) says that it was handed over. A mail that is being sent again at this moment cannot be
--- called back.
+-- p_reference: the id of the mail, or its Message-ID (which contains the id). An event of any attempt (delivered,
+-- bounced, opened) shows that the mail was handed over. Mail that is being sent again at present cannot be stopped.
 CREATE OR REPLACE FUNCTION mailqueue.resolve_by_evidence(p_reference text, p_evidence text) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -86,5 +85,5 @@ BEGIN
     RETURN 'sent';
 END $$;
 COMMENT ON FUNCTION mailqueue.resolve_by_evidence(text, text) IS
-    'Finish a mail of unknown fate as sent, because an event or report about it came in: held, or waiting for its one '
-    'resend. Returns what it did.';
+    'Finish mail in doubt as sent, because an event or report about it was received: held mail, or mail waiting for '
+    'its one resend. Returns the action.';

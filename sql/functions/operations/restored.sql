@@ -1,7 +1,7 @@
--- After a restore from backup: what was unfinished then may have been sent since.
+-- After a restore from backup: mail that is unfinished in the backup may have been sent since.
 
--- One batch; the caller goes on after next_after until that is NULL. Refused while workers run: they would send what is
--- to be held.
+-- One batch; the caller continues after next_after until that is NULL. Raises an error while workers run: they would
+-- send mail that is to be held.
 CREATE OR REPLACE FUNCTION mailqueue.hold_restored(p_from timestamptz, p_dry_run boolean DEFAULT false,
     p_most integer DEFAULT 1000, p_operation bigint DEFAULT NULL, p_after uuid DEFAULT NULL, p_by text DEFAULT NULL,
     OUT held integer, OUT operation bigint, OUT next_after uuid)
@@ -26,9 +26,10 @@ BEGIN
     END IF;
     operation := p_operation;
     IF operation IS NULL THEN
-        -- Workers of the backup are no more. What they had handed over is held or resent by its policy, then held here.
+        -- Workers of the backup no longer exist. Mail that they had handed over is held or resent by its policy, then
+        -- held here.
         PERFORM mailqueue.rescue_emails(interval '30 s');
-        -- Transaction numbers of another server mean nothing here.
+        -- Transaction ids of another server mean nothing here.
         UPDATE mailqueue.lane_gather AS g SET signal_floor = '0' WHERE g.is_only;
         operation := mailqueue.record_operation(NULL, 'queue.restored', 'all projects',
                                                 jsonb_build_object('from', p_from, 'emails', 0), p_by);
@@ -53,8 +54,8 @@ BEGIN
      WHERE a.id = operation AND held > 0;
 END $$;
 COMMENT ON FUNCTION mailqueue.hold_restored(timestamptz, boolean, integer, bigint, uuid, text) IS
-    'After a restore: hold a batch of the mail that may have been sent since the backup; returns how many, and the '
-    'operation to go on with.';
+    'After a restore: hold a batch of the mail that may have been sent since the backup; returns the number held, and'
+    ' the operation to continue.';
 
 -- Workers register in this table before they claim: its lock keeps new ones out until the caller commits.
 CREATE OR REPLACE FUNCTION mailqueue.refuse_while_working() RETURNS void
@@ -74,4 +75,4 @@ BEGIN
             USING ERRCODE = '55006';
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.refuse_while_working() IS 'Refuse (SQLSTATE 55006) when a send worker is alive.';
+COMMENT ON FUNCTION mailqueue.refuse_while_working() IS 'Raise SQLSTATE 55006 if a send worker is alive.';

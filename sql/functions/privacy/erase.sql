@@ -1,5 +1,8 @@
--- A person asks to be forgotten: their mail loses who it went to and what it said, in batches that can stop and go on
--- anywhere.
+-- Erasing a person: recipients and content are removed from their mail, in batches that can be interrupted and
+-- continued at any point.
+--
+-- The books remain: that a mail was sent, when, by which account, and with what result. The recipient becomes one
+-- placeholder address that represents all erased persons. A keyed hash keeps the address suppressed (suppressions).
 --
 -- What stays is the books: that a mail was sent, when, by which account, and how that went. Who it went to becomes one
 -- address that stands for everybody who was erased. What holds for the address from now on is kept by a keyed hash
@@ -23,7 +26,7 @@ BEGIN
         INSERT INTO mailqueue.erasures AS e (project_id, address_hash, spellings, requested_by)
         VALUES (p_project, v_hashes[1], p_spellings, p_by) RETURNING e.id INTO v_id;
     END IF;
-    -- Nobody writes to the address that stands for all of them, whoever has their old mail sent again.
+    -- The placeholder is suppressed, so that old mail sent again does not reach it.
     INSERT INTO mailqueue.suppressions (project_id, address, category, reason, detail, source)
     VALUES (p_project, 'erased@erased.invalid', '', 'manual', 'stands for everybody who was erased', 'erasure')
     ON CONFLICT DO NOTHING;
@@ -55,10 +58,10 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_erasure(uuid, text[], boolean, text) IS
-    'Note that a person is to be erased, or find where that is under way; suppressions of them know a hash from now '
-    'on.';
+    'Record that a person is to be erased, or find the erasure in progress; from now on suppressions of the address '
+    'are stored by hash only.';
 
--- One recipient fewer of a mail that goes to others too, and that no worker holds.
+-- Removes a recipient of a mail that has others and that no worker holds.
 CREATE OR REPLACE FUNCTION mailqueue.take_off_email(p_id uuid, p_spellings text[]) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -73,7 +76,7 @@ BEGIN
     IF v_pending = 0 THEN
         RETURN false;
     END IF;
-    -- The first of those who are left is the one it is known by.
+    -- The first remaining recipient becomes that of the row.
     SELECT r.position, r.address, r.name INTO v_first FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id
      ORDER BY r.position LIMIT 1;
     UPDATE mailqueue.email_recipients AS r SET position = 0 WHERE r.email_id = p_id AND r.position = v_first.position;
@@ -81,8 +84,7 @@ BEGIN
        SET recipient_email = v_first.address, recipient_name = v_first.name, recipients = v_pending WHERE q.id = p_id;
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.take_off_email(uuid, text[]) IS
-    'Let a mail go to its other recipients only; false where nobody is left.';
+COMMENT ON FUNCTION mailqueue.take_off_email(uuid, text[]) IS 'Remove recipients from a mail; false if none is left.';
 
 CREATE OR REPLACE FUNCTION mailqueue.erase_unfinished(p_project uuid, p_spellings text[], p_most integer)
 RETURNS integer
@@ -112,8 +114,8 @@ BEGIN
     RETURN coalesce(cardinality(v_shared), 0) + cardinality(v_alone);
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_unfinished(uuid, text[], integer) IS
-    'Cancel unfinished mail to a person, or let it go to its other recipients only; mail a worker holds is cancelled '
-    'as soon as that looks.';
+    'Cancel unfinished mail to a person, or remove the person from its recipients; mail that a worker holds is '
+    'cancelled by that worker.';
 
 CREATE OR REPLACE FUNCTION mailqueue.erase_mail(p_erasure uuid, p_most integer)
     RETURNS TABLE (changed integer, waiting integer)
@@ -161,8 +163,7 @@ BEGIN
      WHERE l.email_id = ANY (v_ids) AND (l.email_id = ANY (v_alone) OR lower(l.recipient_email) = ANY (e.spellings));
     UPDATE mailqueue.email_recipients AS r SET address = c_stand, name = NULL, reason = NULL
      WHERE r.email_id = ANY (v_ids) AND lower(r.address) = ANY (e.spellings);
-    -- A key goes on standing for what was accepted under it, of which nothing is known any more: asked again, it is
-    -- refused.
+    -- The idempotency key remains without the fingerprint of its mail: a repeated request is rejected.
     UPDATE mailqueue.idempotency_keys AS k SET fingerprint = sha256(uuid_send(gen_random_uuid()))
       FROM mailqueue.email_history AS h
      WHERE h.id = ANY (v_alone) AND k.project_id = h.project_id AND k.key = h.idempotency_key;
@@ -191,10 +192,10 @@ BEGIN
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_mail(uuid, integer) IS
-    'Make mails to a person anonymous, so many at most; returns how many were changed (0: there are no more) and how '
-    'many a worker holds.';
+    'Anonymise mails to a person, up to a limit; returns how many were changed (0: none are left) and how many a '
+    'worker holds.';
 
--- What only they were sent: its words, its files. Returns where files lie that nobody has any more.
+-- Deletes content that only this person received, and its files. Returns locations of files without other users.
 CREATE OR REPLACE FUNCTION mailqueue.erase_contents(p_erasure uuid, p_ids bigint[]) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -217,7 +218,7 @@ BEGIN
         ARRAY(SELECT DISTINCT (f ->> 'id')::uuid FROM jsonb_array_elements(v_files) AS f)) AS l;
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_contents(uuid, bigint[]) IS
-    'Blank what only one person was sent, and delete its files that nobody else was sent.';
+    'Delete content that only one person received, and its files that no one else received.';
 
 CREATE OR REPLACE FUNCTION mailqueue.erase_attachments(p_erasure uuid, p_ids uuid[]) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER
@@ -240,7 +241,7 @@ BEGIN
        AND NOT EXISTS (SELECT FROM mailqueue.attachments AS o WHERE o.location = g.location AND o.id <> ALL (p_ids));
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_attachments(uuid, uuid[]) IS
-    'Delete files that no mail has any more; returns where they lie outside.';
+    'Delete files that no mail uses; returns their locations outside the database.';
 
 CREATE OR REPLACE FUNCTION mailqueue.move_erasure(p_erasure uuid, p_stage text, p_place jsonb, p_table text,
     p_rows bigint, p_by text)
@@ -254,7 +255,7 @@ BEGIN
     SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure FOR UPDATE;
     PERFORM mailqueue.check_tenant(e.project_id);
     IF e.stage = 'done' THEN
-        RETURN;  -- another came to its end meanwhile
+        RETURN;  -- another call completed it
     END IF;
     IF p_rows > 0 THEN
         e.found := e.found || jsonb_build_object(p_table, coalesce((e.found ->> p_table)::bigint, 0) + p_rows);
@@ -271,4 +272,4 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.move_erasure(uuid, text, jsonb, text, bigint, text) IS
-    'Note how far an erasure is; the last step forgets the address and leaves a row of the audit without it.';
+    'Record the progress of an erasure; the last step deletes the address and writes an audit row without it.';

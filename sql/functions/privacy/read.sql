@@ -1,6 +1,6 @@
--- What is known of a person: who a hash is of, their mail with all that became of it.
+-- What is stored about a person: the address of a hash, and their mail with its events.
 
--- Where a hash is of nobody who is suppressed, those who were written to are looked through.
+-- If no suppressed address has the hash, the recipients of mail are searched.
 CREATE OR REPLACE FUNCTION mailqueue.find_address(p_project uuid, p_hash bytea) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -33,7 +33,7 @@ BEGIN
     RETURN v_found;
 END $$;
 COMMENT ON FUNCTION mailqueue.find_address(uuid, bytea) IS
-    'The address of a hash among all that a project knows; NULL where none has it.';
+    'The address of a hash among all addresses of a project; NULL if none has it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.has_archives(p_project uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -43,7 +43,7 @@ AS $$
     SELECT EXISTS (SELECT FROM mailqueue.archives AS a
                     WHERE a.project_id = p_project AND (a.state <> 'purged' OR a.leftover_path IS NOT NULL))
 $$;
-COMMENT ON FUNCTION mailqueue.has_archives(uuid) IS 'Whether records of a project lie in files of the archive.';
+COMMENT ON FUNCTION mailqueue.has_archives(uuid) IS 'Whether records of a project are in archive files.';
 
 CREATE OR REPLACE FUNCTION mailqueue.mail_of_person(p_project uuid, p_spellings text[], p_after uuid, p_most integer)
 RETURNS SETOF jsonb
@@ -88,4 +88,4 @@ AS $$
      WHERE m.id > p_after ORDER BY m.id LIMIT p_most
 $$;
 COMMENT ON FUNCTION mailqueue.mail_of_person(uuid, text[], uuid, integer) IS
-    'Mails to a person with what they said and what became of them, behind one, in the order of their ids.';
+    'Mails to a person with their content and events, after one, in order of their ids.';

@@ -1,8 +1,8 @@
--- Every table that may hold an address: looked through page by page, column by column, whatever the columns are called.
--- A table that is made tomorrow is looked through tomorrow.
+-- Every table that may contain an address, searched page by page and column by column, whatever the columns are called.
+-- Tables that are added later are included.
 
--- Tables that hold what people set up, not what happened: an address in them is that of somebody who works there.
--- Nothing of them is changed but words for people; what else names the person is told, for somebody to change it.
+-- Tables of settings: an address in them is that of a person who works there. Only free text in them is changed; other
+-- mentions are reported, to be changed by hand.
 CREATE OR REPLACE FUNCTION mailqueue.is_setting_table(p_name text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 AS $$
@@ -12,23 +12,24 @@ AS $$
         'retention_rules',
         'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'tracked_links', 'workers'])
 $$;
-COMMENT ON FUNCTION mailqueue.is_setting_table(text) IS 'Whether a table holds what people set up.';
+COMMENT ON FUNCTION mailqueue.is_setting_table(text) IS 'Whether a table contains settings.';
 
 CREATE OR REPLACE FUNCTION mailqueue.privacy_parent(p_table oid) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    -- A month that is on its way out has its name yet.
+    -- A partition that is being detached still has its name.
     SELECT regexp_replace((SELECT r.relname FROM pg_class AS r
                             WHERE r.oid = coalesce((SELECT i.inhparent FROM pg_inherits AS i
                                                      WHERE i.inhrelid = p_table),
                                                    p_table)),
                           '_[0-9]{4}_[0-9]{2}$', '')
 $$;
-COMMENT ON FUNCTION mailqueue.privacy_parent(oid) IS 'The table a partition is of, by its name; a table''s own.';
+COMMENT ON FUNCTION mailqueue.privacy_parent(oid) IS
+    'Name of the table that a partition belongs to; of another table, its own.';
 
--- redact: what names the person is replaced; delete: the row goes; tell: settings; or a way of its own. NULL: keys,
--- hashes, what is ours, and the note of the erasure itself, which goes last. The marker stands for tables of RETAINED
--- in mailqueue/core/retained.py.
+-- redact: mentions of the person are replaced; delete: the row is deleted; tell: settings, mentions are reported; or a
+-- procedure of its own. NULL: keys, hashes, internal tables, and the record of the erasure itself, which is deleted
+-- last. The marker stands for tables of RETAINED in mailqueue/core/retained.py.
 CREATE OR REPLACE FUNCTION mailqueue.privacy_action(p_name text) RETURNS text
 LANGUAGE sql IMMUTABLE
 AS $$
@@ -42,8 +43,7 @@ AS $$
                 WHEN mailqueue.is_setting_table(p_name) THEN 'tell'
                 ELSE 'redact' END
 $$;
-COMMENT ON FUNCTION mailqueue.privacy_action(text) IS
-    'What becomes of rows of a table that name a person who is erased.';
+COMMENT ON FUNCTION mailqueue.privacy_action(text) IS 'What happens to rows of a table that name an erased person.';
 
 CREATE OR REPLACE FUNCTION mailqueue.privacy_tables()
 RETURNS TABLE (name text, parent text, action text, pages bigint, step integer)
@@ -51,16 +51,16 @@ LANGUAGE sql STABLE
 AS $$
     SELECT c.relname::text, p.name, mailqueue.privacy_action(p.name),
            pg_relation_size(c.oid) / current_setting('block_size')::bigint,
-           -- Some 16 MB at once, with what lies beside the pages.
+           -- About 16 MB at a time, TOAST included.
            greatest(8, least(2000, 2000 * pg_relation_size(c.oid) / greatest(1, pg_table_size(c.oid))))::integer
       FROM pg_class AS c CROSS JOIN LATERAL (SELECT mailqueue.privacy_parent(c.oid) AS name OFFSET 0) AS p
      WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind = 'r' AND pg_relation_size(c.oid) > 0
        AND mailqueue.privacy_action(p.name) IS NOT NULL AND EXISTS (SELECT FROM mailqueue.text_columns(c.oid))
-     -- What moves from one table into another is looked at where it comes from first.
+     -- Rows that move between tables are searched at their source first.
      ORDER BY p.name <> 'email_queue', p.name <> 'inbound_events', p.name, c.relname
 $$;
 COMMENT ON FUNCTION mailqueue.privacy_tables() IS
-    'Tables with rows that may name a person, what becomes of such rows, and how many pages each has.';
+    'Tables with rows that may name a person, the action for such rows, and the number of pages of each.';
 
 CREATE OR REPLACE FUNCTION mailqueue.privacy_table(p_name text) RETURNS oid
 LANGUAGE sql STABLE
@@ -71,7 +71,7 @@ AS $$
        AND EXISTS (SELECT FROM mailqueue.text_columns(c.oid))
 $$;
 COMMENT ON FUNCTION mailqueue.privacy_table(text) IS
-    'One of the tables that may name a person; NULL where it is none, or gone meanwhile.';
+    'A table that may name a person; NULL if it is not one, or was dropped meanwhile.';
 
 CREATE OR REPLACE FUNCTION mailqueue.text_columns(p_table oid) RETURNS TABLE (name text, kind text)
 LANGUAGE sql STABLE
@@ -84,7 +84,7 @@ AS $$
      WHERE a.attrelid = p_table AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
        AND t.typname IN ('text', 'varchar', 'bpchar', '_text', '_varchar', 'json', 'jsonb', 'bytea')
 $$;
-COMMENT ON FUNCTION mailqueue.text_columns(oid) IS 'Columns of a table that words can stand in.';
+COMMENT ON FUNCTION mailqueue.text_columns(oid) IS 'Columns of a table that can contain text.';
 
 -- $1 is the pattern; encode() leaves ASCII as it is.
 CREATE OR REPLACE FUNCTION mailqueue.mention_condition(p_table oid) RETURNS text
@@ -97,9 +97,10 @@ AS $$
                                          ELSE 't.%I::text ~* $1' END, c.name), ' OR ')
       FROM mailqueue.text_columns(p_table) AS c
 $$;
-COMMENT ON FUNCTION mailqueue.mention_condition(oid) IS 'What says of a row t whether any of its columns names $1.';
+COMMENT ON FUNCTION mailqueue.mention_condition(oid) IS
+    'SQL condition on a row t: whether any of its columns names $1.';
 
--- $2 stands for the person; in bytes something as long ($4), so that lengths beside them stay true.
+-- $2 replaces the person; in bytea something of the same length ($4), so that stored lengths remain correct.
 CREATE OR REPLACE FUNCTION mailqueue.mention_changes(p_table oid, p_action text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -127,7 +128,7 @@ AS $$
      WHERE p_action <> 'tell'
         OR c.name IN ('status_reason', 'revoked_reason', 'reason', 'notes', 'note', 'description', 'told')
 $$;
-COMMENT ON FUNCTION mailqueue.mention_changes(oid, text) IS 'What makes a row t name nobody any more.';
+COMMENT ON FUNCTION mailqueue.mention_changes(oid, text) IS 'SQL assignments that remove a person from a row t.';
 
 CREATE OR REPLACE FUNCTION mailqueue.mention_place(p_table oid) RETURNS text
 LANGUAGE sql STABLE
@@ -148,7 +149,7 @@ AS $$
       FROM pg_class AS c WHERE c.oid = p_table
 $$;
 COMMENT ON FUNCTION mailqueue.mention_place(oid) IS
-    'Rows t of pages $5 to $6 of a table that are of project $3 (NULL: of any) and name $1.';
+    'SQL for rows t of pages $5 to $6 of a table that belong to project $3 (NULL: any) and name $1.';
 
 CREATE OR REPLACE FUNCTION mailqueue.erase_mentions(p_erasure uuid, p_table text, p_pattern text, p_from bigint,
     p_until bigint)
@@ -169,7 +170,7 @@ BEGIN
     IF v_table IS NULL THEN
         RETURN 0;
     END IF;
-    IF p_table IN ('bounce_list', 'unsubscribe_list') THEN   -- what came in meanwhile
+    IF p_table IN ('bounce_list', 'unsubscribe_list') THEN   -- rows that were added meanwhile
         EXECUTE format('DELETE FROM mailqueue.%I AS d WHERE d.project_id = $1 AND d.email = ANY ($2)', p_table)
             USING e.project_id, e.spellings;
     END IF;
@@ -194,7 +195,7 @@ BEGIN
     RETURN v_rows;
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_mentions(uuid, text, text, bigint, bigint) IS
-    'Have some pages of a table name a person no more; returns how many rows were changed or deleted.';
+    'Remove mentions of a person from some pages of a table; returns the number of rows changed or deleted.';
 
 CREATE OR REPLACE FUNCTION mailqueue.read_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
     p_until bigint)
@@ -237,7 +238,7 @@ BEGIN
     RETURN v_rows;
 END $$;
 COMMENT ON FUNCTION mailqueue.count_mentions(uuid, text, text, bigint, bigint) IS
-    'How many rows of some pages of a table name a person.';
+    'Number of rows of some pages of a table that name a person.';
 
 CREATE OR REPLACE FUNCTION mailqueue.projects_naming(p_table text, p_pattern text, p_from bigint, p_until bigint)
 RETURNS SETOF uuid
@@ -261,9 +262,9 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.projects_naming(text, text, bigint, bigint) IS
-    'Projects of rows of some pages of a table that name a person; NULL for those of no project. For the owner.';
+    'Projects of rows of some pages of a table that name a person; NULL for rows without a project. For the owner.';
 
--- Whoever else was sent the same words keeps them.
+-- Content that other persons received is kept.
 CREATE OR REPLACE FUNCTION mailqueue.shared_contents(p_project uuid, p_table text, p_contents bigint[], p_from bigint,
     p_until bigint)
 RETURNS SETOF bigint
@@ -284,4 +285,4 @@ BEGIN
            USING p_project, p_contents, p_from, p_until;
 END $$;
 COMMENT ON FUNCTION mailqueue.shared_contents(uuid, text, bigint[], bigint, bigint) IS
-    'Which of these contents somebody else was sent too.';
+    'Those of these contents that other persons received as well.';

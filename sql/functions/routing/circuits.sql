@@ -1,12 +1,17 @@
--- The circuit of a sender account, shared by all workers: closed; open, when its lanes wait; half open, when one mail
--- tries.
+-- The circuit of a sender account, shared by all workers: closed; open, when its lanes are blocked; half open, when one
+-- mail probes the account.
+--
+-- It opens when its server cannot be reached, when its provider reports a limit, when too many mails fail because of
+-- the account or its server, and when two mails that have nothing in common are refused alike. After the wait one mail
+-- at a time is claimed for it, see headroom(): its outcome closes the circuit or opens it for longer. Failures that
+-- concern a recipient do not count.
 --
 -- It opens when its server cannot be reached, when its provider names a limit, when too many mails fail for reasons
 -- that are the account's own or its server's, and when two mails that have nothing in common are refused alike. When
 -- the wait is over one mail at a time is claimed for it, see headroom(): what becomes of that mail closes the circuit
 -- or opens it for longer. What concerns a recipient counts for neither.
 
--- Returns the wait, NULL where the circuit is open already: one failure a rest, however many workers see it.
+-- Returns the wait, NULL if the circuit is open already: one failure for each wait, however many workers report it.
 CREATE OR REPLACE FUNCTION mailqueue.open_circuit(p_account integer, p_reason text, p_first interval, p_most interval)
 RETURNS interval
 LANGUAGE plpgsql
@@ -43,7 +48,7 @@ BEGIN
     RETURN v_wait;
 END $$;
 COMMENT ON FUNCTION mailqueue.open_circuit(integer, text, interval, interval) IS
-    'Have the lanes of a sender account wait, twice as long each time in a row.';
+    'Block the lanes of a sender account, for twice as long each time in a row.';
 
 CREATE OR REPLACE FUNCTION mailqueue.close_circuit(p_limit integer) RETURNS void
 LANGUAGE sql
@@ -66,10 +71,10 @@ AS $$
       FROM closed AS c JOIN mailqueue.sender_accounts AS a ON a.id = c.sender_account_id
      WHERE c.blocked_reason = 'circuit'
 $$;
-COMMENT ON FUNCTION mailqueue.close_circuit(integer) IS 'Let the account of this limit send as before.';
+COMMENT ON FUNCTION mailqueue.close_circuit(integer) IS 'Close the circuit of this limit''s account.';
 
--- For claims, which hold the row. Mail that hangs at the server since before keeps no probe from going; nor does a
--- probe that nobody settles, in the end.
+-- For claims, which hold the row. Mail that has been waiting for the server since before does not prevent a probe; a
+-- probe that is never settled times out.
 CREATE OR REPLACE FUNCTION mailqueue.begin_probe(p_limit integer, p_claim bigint) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -79,10 +84,10 @@ AS $$
      WHERE m.id = p_limit AND m.circuit_opened_at IS NOT NULL
 $$;
 COMMENT ON FUNCTION mailqueue.begin_probe(integer, bigint) IS
-    'Write down which claim has the mail that tries a half-open circuit.';
+    'Store which claim holds the probe of a half-open circuit.';
 
--- For settling, which holds the row. Where the probe says nothing of the account, or its news is not written yet, the
--- next one waits a moment.
+-- For settling, which holds the row. If the outcome says nothing about the account, or its report is not written yet,
+-- the next probe waits a moment.
 CREATE OR REPLACE FUNCTION mailqueue.probe_settled(p_limit integer, p_is_good boolean) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -96,9 +101,9 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.probe_settled(integer, boolean) IS
-    'What became of a mail that was sent while the circuit was half open.';
+    'Record the outcome of a mail that was sent while the circuit was half open.';
 
--- It named no mails in a version before.
+-- An earlier version has no p_emails.
 DROP FUNCTION IF EXISTS mailqueue.note_failures(integer, text[], text[], text[]);
 
 CREATE OR REPLACE FUNCTION mailqueue.note_failures(p_account integer, p_kinds text[], p_domains text[],
@@ -118,13 +123,13 @@ AS $$
            OFFSET 1000 LIMIT 1)
 $$;
 COMMENT ON FUNCTION mailqueue.note_failures(integer, text[], text[], text[], uuid[], text[]) IS
-    'Keep what went wrong with a sender account.';
+    'Store failures of a sender account.';
 
--- Of the last five minutes, and since the circuit closed: failures that name a recipient's domain, at how many domains,
--- and what was sent since the first.
+-- Of the last five minutes, and since the circuit closed: failures that have a recipient domain, the number of these
+-- domains, and the mail sent since the first.
 CREATE OR REPLACE FUNCTION mailqueue.failure_window(p_account integer, OUT failures integer, OUT domains integer,
     OUT sent integer)
--- for views whose readers may not read the tables behind it
+-- for views whose readers cannot read the tables behind it
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -141,11 +146,11 @@ AS $$
                           WHERE m.sender_account_id = p_account ORDER BY c.rev DESC LIMIT 1) AS n ON true
 $$;
 COMMENT ON FUNCTION mailqueue.failure_window(integer) IS
-    'How many mails of a sender account failed for its own reasons, against those it sent.';
+    'Number of mails of a sender account that failed because of the account, and that were sent.';
 
--- Refusals that nobody recognizes may concern the mail that drew them. They are taken for the account's once a second
--- mail draws the same one, to another recipient and with other content, and nothing was sent since the first. Of each
--- refusal the last 100 are looked at. Mail that is gone without a trace counts for nothing.
+-- Refusals that match no known pattern may concern the mail. They count for the account once a second mail gets the
+-- same refusal, to another recipient and with other content, and nothing was sent since the first. Of each refusal the
+-- last 100 are compared. Mail that was deleted does not count.
 CREATE OR REPLACE FUNCTION mailqueue.are_refused_alike(p_account integer, p_refusals text[]) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -166,7 +171,7 @@ AS $$
                SELECT x.refusal, x.email_id FROM mailqueue.sender_failures AS x
                 WHERE x.sender_account_id = p_account AND x.refusal = r.refusal
                   AND x.failed_at > greatest(clock_timestamp() - interval '1 day', a.circuit_closed_at)
-                  -- the count began anew, with its day
+                  -- the counter was restarted for a new day
                   AND (x.sent_before = a.sent OR (x.sent_before > a.sent AND a.sent = 0))
                 ORDER BY x.id DESC LIMIT 100) AS f
          CROSS JOIN LATERAL (
@@ -182,14 +187,14 @@ AS $$
                        ON y.refusal = x.refusal AND y.recipient <> x.recipient AND y.says <> x.says)
 $$;
 COMMENT ON FUNCTION mailqueue.are_refused_alike(integer, text[]) IS
-    'Whether two mails of an account with neither recipient nor content in common drew one of these refusals.';
+    'Whether two mails of an account with neither recipient nor content in common got one of these refusals.';
 
--- It named no mails in a version before.
+-- An earlier version has no p_emails.
 DROP FUNCTION IF EXISTS mailqueue.report_failures(integer, text[], text[], text[]);
 
--- Workers report mails that failed for a reason that is the account's or its server's. Half of all attempts, and 20
--- recipient
--- domains: one recipient's server can never stop an account. In a half-open circuit one such failure is enough.
+-- Workers report mails that failed because of the account or its server. The circuit opens at half of all attempts and
+-- 20 recipient domains: the server of one recipient can never stop an account. In a half-open circuit one such failure
+-- is enough.
 CREATE OR REPLACE FUNCTION mailqueue.report_failures(p_account integer, p_kinds text[], p_domains text[],
     p_details text[], p_emails uuid[] DEFAULT '{}', p_refusals text[] DEFAULT '{}') RETURNS interval
 LANGUAGE plpgsql SECURITY DEFINER
@@ -214,10 +219,11 @@ BEGIN
     RETURN mailqueue.open_circuit(p_account, 'circuit', interval '30 s', interval '30 min');
 END $$;
 COMMENT ON FUNCTION mailqueue.report_failures(integer, text[], text[], text[], uuid[], text[]) IS
-    'Note failures that are or may be about a sender account, and open its circuit where they are too many, or are '
-    'alike; returns how long it is open.';
+    'Record failures that are or may be due to a sender account, and open its circuit if they are too many or alike; '
+    'returns how long it is open.';
 
--- A sender account whose server cannot be reached, or that refuses us: its lanes wait, its mail spends no attempt.
+-- A sender account whose server cannot be reached or refuses the login: its lanes are blocked, its mail uses no
+-- attempt.
 CREATE OR REPLACE FUNCTION mailqueue.rest_sender(p_account integer, p_reason text) RETURNS interval
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -227,14 +233,13 @@ BEGIN
     RETURN mailqueue.open_circuit(p_account, 'unreachable', interval '1 s', interval '5 min');
 END $$;
 COMMENT ON FUNCTION mailqueue.rest_sender(integer, text) IS
-    'Let a sender account rest after a failed connection: 1 s, 2 s, 4 s and so on to 5 min.';
+    'Open the circuit of a sender account after a failed connection: for 1 s, 2 s, 4 s and so on up to 5 min.';
 
--- It did not know quotas in a version before.
+-- An earlier version has no p_is_quota.
 DROP FUNCTION IF EXISTS mailqueue.rest_sender_for(integer, text, interval);
 
--- Said by its provider in one process, it holds for all, until the time named, a day at most. Where none is named
--- (NULL) the rest grows: from a second to 5 min, and where a quota of hours or days is used up from a minute to an
--- hour.
+-- A wait that the provider asks one process for applies to all, until the given time, at most a day. Without a time
+-- (NULL) the wait grows: from a second to 5 min, and from a minute to an hour if a quota of hours or days is used up.
 CREATE OR REPLACE FUNCTION mailqueue.rest_sender_for(p_account integer, p_reason text, p_wait interval,
     p_is_quota boolean DEFAULT false)
 RETURNS void
@@ -251,10 +256,10 @@ BEGIN
        AND m.blocked_until < clock_timestamp() + least(p_wait, interval '1 day') AND p_wait IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.rest_sender_for(integer, text, interval, boolean) IS
-    'Let a sender account rest, in all processes, for as long as its provider asked; where it named no time, longer '
-    'each time in a row.';
+    'Open the circuit of a sender account, for all processes, for as long as its provider asked; without a time, for '
+    'longer each time in a row.';
 
--- That it accepts connections is no news where mails failed, or where a limit is used up.
+-- Accepting connections changes nothing if mails failed or a limit is used up.
 CREATE OR REPLACE FUNCTION mailqueue.sender_answered(p_account integer) RETURNS void
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -263,7 +268,8 @@ AS $$
      WHERE m.sender_account_id = p_account AND (m.failures > 0 OR m.blocked_reason = 'unreachable')
        AND coalesce(m.blocked_reason, '') NOT IN ('circuit', 'limited')
 $$;
-COMMENT ON FUNCTION mailqueue.sender_answered(integer) IS 'The server of this account accepts connections again.';
+COMMENT ON FUNCTION mailqueue.sender_answered(integer) IS
+    'Close the circuit of an account whose server accepts connections again.';
 
 CREATE OR REPLACE FUNCTION mailqueue.suspend_sender(p_account integer, p_reason text) RETURNS void
 LANGUAGE sql SECURITY DEFINER
@@ -280,4 +286,4 @@ AS $$
       FROM stopped AS s
 $$;
 COMMENT ON FUNCTION mailqueue.suspend_sender(integer, text) IS
-    'Stop an account whose own server refuses us, until a person resumes it.';
+    'Suspend an account whose own server refuses it, until a person resumes it.';

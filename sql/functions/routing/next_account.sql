@@ -1,6 +1,5 @@
--- Mail that an account refused for now is tried by the next candidate. How that is remembered: it moves to a lane
--- beside its own, where the accounts stand in another order: those after the one that refused it, those before, and
--- that one last.
+-- Mail that an account refused temporarily is tried by the next candidate: it moves to a lane beside its own, with the
+-- accounts in another order: those after the one that refused it, those before it, and that one last.
 
 CREATE OR REPLACE FUNCTION mailqueue.rotated(p_limits integer[], p_limit integer) RETURNS integer[]
 LANGUAGE sql IMMUTABLE
@@ -8,10 +7,9 @@ AS $$
     SELECT coalesce(p_limits[array_position(p_limits, p_limit) + 1:] || p_limits[:array_position(p_limits, p_limit)],
                     p_limits)
 $$;
-COMMENT ON FUNCTION mailqueue.rotated(integer[], integer) IS
-    'Candidates from the one after this on, and this one last.';
+COMMENT ON FUNCTION mailqueue.rotated(integer[], integer) IS 'Candidates rotated so that this one is last.';
 
--- Idempotent: for each ordinary lane that has several candidates, one lane for each that may refuse its mail.
+-- Idempotent: for each ordinary lane with several candidates, a lane for each that may refuse its mail.
 CREATE OR REPLACE FUNCTION mailqueue.make_next_lanes(p_project uuid) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -31,9 +29,9 @@ AS $$
        AND l.account_limits IS DISTINCT FROM mailqueue.rotated(h.account_limits, l.pause_value::integer);
 $$;
 COMMENT ON FUNCTION mailqueue.make_next_lanes(uuid) IS
-    'Make or renew the lanes of mail that an account of a project refused for now.';
+    'Create or update the lanes for mail that an account of a project refused temporarily.';
 
--- For settling. NULL: the mail stays in its lane, as there is no other candidate, or the lane waits for a domain.
+-- For settling. NULL: the mail stays in its lane, because there is no other candidate, or the lane is that of a domain.
 CREATE OR REPLACE FUNCTION mailqueue.next_lane(p_lane integer, p_account integer) RETURNS integer
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -46,11 +44,11 @@ AS $$
      WHERE l.id = p_lane AND cardinality(l.account_limits) > 1 AND coalesce(l.pause_kind, 'next') = 'next'
 $$;
 COMMENT ON FUNCTION mailqueue.next_lane(integer, integer) IS
-    'The lane in which mail that this account refused for now tries the next one.';
+    'Lane in which mail that this account refused temporarily tries the next one.';
 
 -- For settling and rescue. Mail that was handed over without an answer stays with its account: it moves to the lane of
--- mail that names that account, or to the one beside it where it waits for a domain. NULL: it stays in its lane, being
--- test mail, or as its project lets it go to another.
+-- mail that names that account, or to the one beside it for a domain with a rate. NULL: it stays in its lane, because
+-- it is test mail or its project allows another account.
 CREATE OR REPLACE FUNCTION mailqueue.kept_lane(p_lane integer, p_account integer) RETURNS integer
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -65,7 +63,7 @@ AS $$
      ORDER BY length(n.route) DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION mailqueue.kept_lane(integer, integer) IS
-    'The lane in which mail of unknown outcome stays with this account.';
+    'Lane in which mail of unknown outcome stays with this account.';
 
 CREATE OR REPLACE FUNCTION mailqueue.unknown_words(p_account integer) RETURNS text
 LANGUAGE sql STABLE
@@ -75,4 +73,4 @@ AS $$
         (SELECT format(' to sender account %s', a.name) FROM mailqueue.sender_accounts AS a WHERE a.id = p_account), '')
            || ' without an answer'
 $$;
-COMMENT ON FUNCTION mailqueue.unknown_words(integer) IS 'What is known of mail of unknown fate, in words.';
+COMMENT ON FUNCTION mailqueue.unknown_words(integer) IS 'What is known about mail in doubt, as text.';

@@ -1,7 +1,7 @@
--- Routing rules: which sender accounts mail takes that names none. A rule has a lane for each priority, see
--- make_lanes(); mail is given to it when it is accepted, and stays with it.
+-- Routing rules: the sender accounts of mail that names none. A rule has a lane for each priority, see make_lanes();
+-- mail is assigned to it when it is accepted, and stays with it.
 
--- The first rule that fits. A message with several recipients goes by the first of them.
+-- The first rule that matches. A message with several recipients is matched by the first of them.
 CREATE OR REPLACE FUNCTION mailqueue.rule_of(p_project uuid, p_category text, p_tags text[], p_recipient text)
 RETURNS integer
 LANGUAGE sql STABLE
@@ -17,9 +17,9 @@ AS $$
      ORDER BY r.position LIMIT 1
 $$;
 COMMENT ON FUNCTION mailqueue.rule_of(uuid, text, text[], text) IS
-    'The routing rule for a mail that names no sender account; NULL when none fits.';
+    'Routing rule for a mail that names no sender account; NULL if none matches.';
 
--- For accepting, where a project has rules.
+-- For accepting, in projects with rules.
 CREATE OR REPLACE FUNCTION mailqueue.lane_by_rules(p_lane integer, p_project uuid, p_priority smallint, p_category text,
     p_tags text[], p_recipient text) RETURNS integer
 LANGUAGE sql STABLE
@@ -30,7 +30,7 @@ AS $$
                         AND l.route = 'rule ' || mailqueue.rule_of(p_project, p_category, p_tags, p_recipient)), p_lane)
 $$;
 COMMENT ON FUNCTION mailqueue.lane_by_rules(integer, uuid, smallint, text, text[], text) IS
-    'The lane of a mail that names no sender account, in a project with routing rules.';
+    'Lane of a mail that names no sender account, in a project with routing rules.';
 
 CREATE OR REPLACE FUNCTION mailqueue.routing_rules_lanes() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -49,13 +49,13 @@ BEGIN
     PERFORM mailqueue.make_lanes(CASE TG_OP WHEN 'DELETE' THEN OLD.project_id ELSE NEW.project_id END);
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.routing_rules_lanes() IS 'AFTER change of a routing rule: its lanes follow.';
+COMMENT ON FUNCTION mailqueue.routing_rules_lanes() IS 'AFTER change of a routing rule: updates its lanes.';
 
 CREATE OR REPLACE TRIGGER routing_rules_lanes
     AFTER INSERT OR DELETE OR UPDATE OF accounts, project_id ON mailqueue.routing_rules
     FOR EACH ROW EXECUTE FUNCTION mailqueue.routing_rules_lanes();
 
--- p_position NULL: after all others; else those from there on move back by one.
+-- p_position NULL: after all others; otherwise rules from there on move back by one.
 CREATE OR REPLACE FUNCTION mailqueue.add_route(p_project text, p_senders text[], p_category text DEFAULT NULL,
     p_tag text DEFAULT NULL, p_domain text DEFAULT NULL, p_position integer DEFAULT NULL, p_note text DEFAULT NULL,
     p_by text DEFAULT NULL)
@@ -116,7 +116,8 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.add_route(text, text[], text, text, text, integer, text, text) IS
-    'Have mail that names no sender account and fits take these accounts, in order; returns the number of the rule.';
+    'Add a rule: mail that names no sender account and matches uses these accounts, in order; returns the id of the '
+    'rule.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_route(p_project text, p_id integer, p_by text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -134,10 +135,9 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_route(text, integer, text) IS
-    'Take a routing rule away: its queued mail takes the accounts of mail without a rule. False when there was none.';
+    'Remove a routing rule: its queued mail uses the accounts of mail without a rule. False if there was none.';
 
--- What would become of such a mail now: its rule, and its accounts in the order they are tried, with what keeps them
--- from sending.
+-- Dry run for such a mail: its rule, and its accounts in the order they are tried, with what blocks them.
 CREATE OR REPLACE FUNCTION mailqueue.test_route(p_project text, p_recipient text,
     p_category text DEFAULT 'transactional', p_tags text[] DEFAULT '{}')
 RETURNS TABLE (rule_id integer, sender text, is_fallback boolean, blocked_reason text, blocked_until timestamptz)
@@ -158,4 +158,4 @@ BEGIN
      ORDER BY x.place;
 END $$;
 COMMENT ON FUNCTION mailqueue.test_route(text, text, text, text[]) IS
-    'Which rule and accounts a mail would take that names no sender account.';
+    'Rule and accounts of a mail that names no sender account.';

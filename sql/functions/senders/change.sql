@@ -1,6 +1,6 @@
--- Sender accounts that are removed, become the first, or get rules. Changes of columns are made in the table.
+-- Removing sender accounts, making one the first, and their routing rules. Columns are changed by plain statements.
 
--- For roles that may not read the column: the API, which tries accounts of the project it acts for.
+-- For roles that cannot read the column: the API, which tests accounts of the project it acts for.
 CREATE OR REPLACE FUNCTION mailqueue.sealed_password(p_account integer) RETURNS bytea
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -9,8 +9,8 @@ AS $$
      WHERE a.id = p_account AND a.project_id = coalesce(mailqueue.tenant(), a.project_id)
 $$;
 COMMENT ON FUNCTION mailqueue.sealed_password(integer) IS
-    'What a sender account logs in with, sealed; NULL where it has none, and for accounts of another project than this '
-    'transaction acts for.';
+    'Sealed password of a sender account; NULL if it has none, and for accounts of other projects than that of the '
+    'transaction.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_sender(p_project uuid, p_account integer, p_by text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -41,7 +41,7 @@ BEGIN
     END IF;
     UPDATE mailqueue.routing_rules AS r SET accounts = array_remove(r.accounts, p_account)
      WHERE r.project_id = p_project AND p_account = ANY (r.accounts);
-    -- What it may have accepted goes by no other, unless the project says so.
+    -- Mail that it may have accepted uses no other account, unless the project allows it.
     WITH kept AS (
         UPDATE mailqueue.email_queue AS q
            SET status = 'held', last_error = mailqueue.unknown_words(p_account) || ', and that account was removed'
@@ -56,9 +56,9 @@ BEGIN
     DELETE FROM mailqueue.limit_days AS d WHERE d.limit_id = v_limit;
     DELETE FROM mailqueue.sender_failures AS f WHERE f.sender_account_id = p_account;
     DELETE FROM mailqueue.sender_accounts AS a WHERE a.id = p_account;
-    -- Mail that named it is in these lanes, or comes to them from a producer that has not committed: it goes on like
-    -- that of a rule that is gone, by the accounts of mail that names none. No rule has the number 0, and no account
-    -- such a name.
+    -- Mail that named it is in these lanes, or will be, from a producer that has not committed: it is treated like mail
+    -- of a removed rule and uses the accounts of mail that names none. No rule has the id 0, and no account such a
+    -- name.
     UPDATE mailqueue.lanes AS l
        SET route = 'gone ' || p_account || substr(l.route, length(v_name) + 1),
            home_route = CASE WHEN l.home_route IS NOT NULL THEN 'gone ' || p_account END,
@@ -70,8 +70,8 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_sender(uuid, integer, text) IS
-    'Delete a sender account; its queued mail takes the others. Refuses with 55006 while it is in use, false when '
-    'there is none.';
+    'Delete a sender account; its queued mail uses the others. Raises 55006 while it is in use; false if there is '
+    'none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.prefer_sender(p_project uuid, p_account integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -101,10 +101,10 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.prefer_sender(uuid, integer) IS
-    'Have an account be the first that mail tries which names none, and let it send; false when there is no such '
-    'account.';
+    'Make an account the first for mail that names none, and activate it; false if there is no such account.';
 
--- Rules of one account: it is taken off those that name it, and put, by its priority, on the rule of each condition.
+-- Rules of one account: it is removed from those that name it, and added, by its priority, to the rule of each
+-- condition.
 CREATE OR REPLACE FUNCTION mailqueue.route_to_sender(p_project uuid, p_account integer, p_categories text[],
     p_domains text[], p_by text)
 RETURNS void
@@ -159,5 +159,5 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.route_to_sender(uuid, integer, text[], text[], text) IS
-    'Have mail of these categories to these domains take this account, beside others that have it; NULL: any. Both '
-    'NULL: no rule names it.';
+    'Use this account for mail of these categories to these domains, beside others that have the same rule; NULL: '
+    'any. Both NULL: no rule.';

@@ -1,4 +1,5 @@
--- Who signs is read together with a sender account: when that changes, the accounts of the project count a change.
+-- Workers read DKIM settings together with a sender account: a change increments the revision of the project's
+-- accounts.
 
 CREATE OR REPLACE FUNCTION mailqueue.renew_sender_accounts() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -11,7 +12,7 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.renew_sender_accounts() IS
-    'AFTER change of who signs: workers read the sender accounts of the project anew.';
+    'AFTER change of DKIM settings: workers read the sender accounts of the project again.';
 
 CREATE OR REPLACE TRIGGER dkim_keys_renew AFTER UPDATE OF status ON mailqueue.dkim_keys
     FOR EACH ROW WHEN (NEW.status = 'active' OR OLD.status = 'active')

@@ -1,7 +1,7 @@
--- Out of the queue and into history, in one statement.
+-- Moving mail from the queue to history, in one statement.
 
--- p_claims NULL: only rows that no worker holds. Elsewhere the fence: the claim that holds the row, or, for
--- mail that was sent after all, the lost claim it was taken from.
+-- p_claims NULL: only rows that no worker holds. Otherwise the fence: the claim that holds the row, or, for mail that
+-- turned out to be sent, the lost claim.
 CREATE OR REPLACE FUNCTION mailqueue.retire_emails(p_ids uuid[], p_claims bigint[], p_statuses text[], p_reasons text[],
     p_message_ids text[], p_provider_ids text[])
 RETURNS TABLE (id uuid, project_id uuid, assigned_to integer, account_day date, project_day date, recipients smallint,
@@ -45,11 +45,11 @@ BEGIN
         UPDATE mailqueue.email_recipients AS r
            SET status = g.outcome, reason = coalesce(r.reason, g.why), settled_at = clock_timestamp()
           FROM gone AS g
-         WHERE r.email_id = ANY (p_ids)                      -- else a plan made while there were none reads them all
+         WHERE r.email_id = ANY (p_ids)                      -- otherwise a plan made for an empty table reads all rows
            AND r.email_id = g.id AND r.status = 'pending'
     )
     SELECT g.id, g.project_id, g.assigned_to, g.account_day, g.project_day, g.recipients, g.status = 'assigned',
            g.attempts, g.worker_id, g.recipient_email, g.campaign_id FROM gone AS g;
 END $$;
 COMMENT ON FUNCTION mailqueue.retire_emails(uuid[], bigint[], text[], text[], text[], text[]) IS
-    'Finish mails: delete from the queue, write history and events. Returns the rows that were really finished.';
+    'Finish mails: delete from the queue, write history and events. Returns the rows that were finished.';

@@ -1,7 +1,7 @@
--- When mail that was refused for now is tried again.
+-- When mail that was refused temporarily is tried again.
 
--- p_least: what the server asked for. Chance moves a wait by a fifth at most: mails refused together do not return
--- together.
+-- p_least: the wait that the server asked for. Jitter changes a wait by a fifth at most, so that mails refused together
+-- do not return together.
 CREATE OR REPLACE FUNCTION mailqueue.retry_wait(p_email uuid, p_project uuid, p_category text, p_attempts integer,
     p_is_soft boolean, p_least interval)
 RETURNS interval
@@ -17,7 +17,7 @@ DECLARE
     l record;
 BEGIN
     SELECT * INTO l FROM mailqueue.retry_ladders AS r WHERE r.project_id = p_project AND r.category IN (p_category, '')
-     ORDER BY r.category DESC LIMIT 1;  -- one of its own before that of all categories
+     ORDER BY r.category DESC LIMIT 1;  -- that of the category before that of all categories
     IF FOUND THEN
         IF p_attempts >= l.max_attempts THEN
             RETURN NULL;
@@ -38,8 +38,8 @@ BEGIN
     RETURN greatest(v_wait * (0.8 + 0.4 * random()), p_least);
 END $$;
 COMMENT ON FUNCTION mailqueue.retry_wait(uuid, uuid, text, integer, boolean, interval) IS
-    'How long a mail waits after its attempt failed for now, by the ladder of its project and category; NULL: it is '
-    'not tried again.';
+    'Wait after an attempt that failed temporarily, from the retry schedule of the project and category; NULL: no '
+    'further attempt.';
 
 CREATE OR REPLACE FUNCTION mailqueue.retry_ladders_audit() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -53,7 +53,7 @@ BEGIN
             CASE TG_OP WHEN 'DELETE' THEN '{}' ELSE to_jsonb(r) - 'project_id' - 'category' END);
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.retry_ladders_audit() IS 'AFTER change of a retry ladder: record it.';
+COMMENT ON FUNCTION mailqueue.retry_ladders_audit() IS 'AFTER change of a retry schedule: writes an audit row.';
 
 CREATE OR REPLACE TRIGGER retry_ladders_audit AFTER INSERT OR UPDATE OR DELETE ON mailqueue.retry_ladders
     FOR EACH ROW EXECUTE FUNCTION mailqueue.retry_ladders_audit();

@@ -1,9 +1,12 @@
--- Settling what nearly every group consists of: mail that was sent, and nothing else.
+-- Settling mail that was sent, which is nearly every group.
+--
+-- The same as settle_emails() and retire_emails() for such mail, in one statement without the parts for other outcomes:
+-- 22 us a mail instead of 33, in groups of 24.
 --
 -- The same as settle_emails() and retire_emails() do for such mail, in one statement without what the other outcomes
 -- need: 33 us a mail became 22, in groups of 24.
 
--- Returns the ids whose claim had moved on; nothing was written for those.
+-- Returns the ids whose claim was lost; nothing was written for those.
 CREATE OR REPLACE FUNCTION mailqueue.settle_sent(p_ids uuid[], p_claims bigint[], p_spent integer[],
     p_message_ids text[], p_provider_ids text[], p_codes text[], p_enhanced text[], p_replies text[], p_ms integer[])
 RETURNS uuid[]
@@ -42,7 +45,7 @@ BEGIN
     ), addressed AS (
         UPDATE mailqueue.email_recipients AS r SET status = 'sent', settled_at = clock_timestamp()
           FROM gone AS g
-         WHERE r.email_id = ANY (p_ids)                      -- else a plan made while there were none reads them all
+         WHERE r.email_id = ANY (p_ids)                      -- otherwise a plan made for an empty table reads all rows
            AND r.email_id = g.id AND r.status = 'pending'
     ), logged AS (
         INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status,
@@ -53,7 +56,7 @@ BEGIN
     ), counted AS MATERIALIZED (
         SELECT g.project_id, g.assigned_to, g.account_day, g.project_day,
                sum(least(g.spent, g.recipients)) AS spent, sum(g.recipients - least(g.spent, g.recipients)) AS back
-          FROM gone AS g WHERE g.status = 'assigned'         -- else its reservation was spent when the worker was lost
+          FROM gone AS g WHERE g.status = 'assigned'  -- otherwise its reservation was spent when the worker was lost
          GROUP BY g.project_id, g.assigned_to, g.account_day, g.project_day
     ), by_limit AS (
         SELECT m.id, c.account_day AS day, c.spent, c.back
@@ -76,4 +79,4 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_sent(uuid[], bigint[], integer[], text[], text[], text[], text[], text[],
                                           integer[]) IS
-    'Record that claimed mails were sent; returns the ids whose claim had moved on.';
+    'Record that claimed mails were sent; returns the ids whose claim was lost.';

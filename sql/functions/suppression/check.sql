@@ -1,7 +1,7 @@
--- Who is not written to.
+-- Whether an address is suppressed.
 
--- "*" is what people unsubscribe from at once: marketing, and every category of the project that is not required. Mail
--- that answers to what somebody did (transactional, system) is never among it.
+-- "*" is the unsubscribe from everything: marketing, and every category of the project that is not required. Mail in
+-- response to an action of the recipient (transactional, system) is never included.
 CREATE OR REPLACE FUNCTION mailqueue.stopping_categories(p_project uuid, p_category text) RETURNS text[]
 LANGUAGE sql STABLE
 AS $$
@@ -14,7 +14,7 @@ AS $$
                 ELSE ARRAY['', p_category] END
 $$;
 COMMENT ON FUNCTION mailqueue.stopping_categories(uuid, text) IS
-    'Categories of suppressions that stop mail of a category.';
+    'Categories of suppressions that apply to mail of a category.';
 
 CREATE OR REPLACE FUNCTION mailqueue.suppressed(p_project uuid, p_address text, p_category text) RETURNS text
 LANGUAGE sql STABLE
@@ -23,7 +23,7 @@ AS $$
       FROM (SELECT a.reason, a.category FROM mailqueue.suppressions AS a
              WHERE a.project_id = p_project AND a.address = mailqueue.address_key(p_address) AND a.expires_at > now()
             UNION ALL
-            -- Who asked to be forgotten is known by a hash only; most projects know nobody like that, and hash nothing.
+            -- Erased persons are suppressed by hash only; most projects have none, and compute no hash.
             SELECT e.reason, e.category FROM mailqueue.suppressions AS e
              WHERE e.project_id = p_project AND e.address IS NULL AND e.expires_at > now()
                AND e.address_hash = (SELECT mailqueue.address_hash(p_project, p_address)
@@ -34,9 +34,9 @@ AS $$
      ORDER BY s.category LIMIT 1
 $$;
 COMMENT ON FUNCTION mailqueue.suppressed(uuid, text, text) IS
-    'Why this project does not write to the address; NULL when it does.';
+    'Why the address is suppressed in this project; NULL if it is not.';
 
--- They knew of no mail in a version before.
+-- Earlier versions have no p_email.
 DROP FUNCTION IF EXISTS mailqueue.suppress(uuid, text, text, text, text);
 DROP FUNCTION IF EXISTS mailqueue.record_bounce(uuid, text, text, text, text, integer, text);
 
@@ -47,7 +47,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail, email_id, source)
     SELECT p_project, mailqueue.address_key(p_address), coalesce(p_category, ''), p_reason, p_detail, p_email, p_source
-     WHERE NOT EXISTS (SELECT FROM mailqueue.suppressions AS e       -- known by its hash, for good: it stays that way
+     WHERE NOT EXISTS (SELECT FROM mailqueue.suppressions AS e       -- suppressed by hash, permanently: that row stays
                         WHERE e.project_id = p_project AND e.address IS NULL AND e.category = coalesce(p_category, '')
                           AND e.expires_at = 'infinity'
                           AND e.address_hash = mailqueue.address_hash(p_project, p_address))
@@ -57,7 +57,7 @@ AS $$
      WHERE s.expires_at < 'infinity'
 $$;
 COMMENT ON FUNCTION mailqueue.suppress(uuid, text, text, text, text, uuid, text) IS
-    'Stop writing to an address for good, because of a mail perhaps; the first reason that holds for good stays.';
+    'Suppress an address permanently, because of a mail if one is given; the first permanent reason stays.';
 
 CREATE OR REPLACE FUNCTION mailqueue.suppressions_replaced() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -70,9 +70,10 @@ BEGIN
             OLD.source, OLD.created_at, OLD.expires_at, coalesce(NEW.source, session_user), 'replaced');
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.suppressions_replaced() IS 'AFTER UPDATE of a suppression: what held before is kept.';
+COMMENT ON FUNCTION mailqueue.suppressions_replaced() IS
+    'AFTER UPDATE of a suppression: keeps the previous values in suppression_history.';
 
--- Whoever writes the row, and whatever version of a function did: it stops mail in every spelling.
+-- Applies to every writer of the row, and to functions of any version: it stops mail in every spelling.
 CREATE OR REPLACE FUNCTION mailqueue.suppressions_spelling() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -82,10 +83,9 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.suppressions_spelling() IS
-    'BEFORE INSERT of a suppression of an address beyond ASCII, and UPDATE of the address: the form in which addresses '
-    'are compared.';
+    'BEFORE INSERT of a suppression of a non-ASCII address, and UPDATE of the address: stores its canonical form.';
 
--- By its name it is called before those that hash the address.
+-- Its name sorts it before the triggers that hash the address.
 CREATE OR REPLACE TRIGGER suppressions_compared BEFORE INSERT OR UPDATE OF address ON mailqueue.suppressions
     FOR EACH ROW WHEN (octet_length(NEW.address) > length(NEW.address))
     EXECUTE FUNCTION mailqueue.suppressions_spelling();
@@ -137,7 +137,7 @@ COMMENT ON FUNCTION mailqueue.unsubscribe_list_suppress() IS
 CREATE OR REPLACE TRIGGER unsubscribe_list_suppress BEFORE INSERT OR UPDATE ON mailqueue.unsubscribe_list
     FOR EACH ROW EXECUTE FUNCTION mailqueue.unsubscribe_list_suppress();
 
--- A refusal with hard evidence: listed and suppressed. Soft ones are only counted.
+-- A permanent refusal is listed and suppressed. Temporary ones are only counted.
 CREATE OR REPLACE FUNCTION mailqueue.record_bounce(p_project uuid, p_address text, p_type text, p_reason text,
     p_code text, p_account integer, p_campaign text, p_email uuid DEFAULT NULL) RETURNS void
 LANGUAGE sql

@@ -1,4 +1,4 @@
--- By what an address is known where it must not be written down: a hash that only its project can make (RFC 2104).
+-- Identifying an address that must not be stored: by a hash that only its project can compute (RFC 2104).
 
 CREATE OR REPLACE FUNCTION mailqueue.keep_address_key(p_project uuid) RETURNS void
 LANGUAGE sql
@@ -17,7 +17,7 @@ AS $$
     ON CONFLICT (project_id) DO NOTHING
 $$;
 COMMENT ON FUNCTION mailqueue.keep_address_key(uuid) IS
-    'Give a project the key it hashes addresses by, if it has none.';
+    'Create the key by which a project hashes addresses, if it has none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.projects_address_key() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -28,7 +28,7 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.projects_address_key() IS
-    'AFTER INSERT on projects: its key for the hashes of addresses.';
+    'AFTER INSERT on projects: creates the key for hashes of addresses.';
 
 CREATE OR REPLACE TRIGGER projects_address_key AFTER INSERT ON mailqueue.projects
     FOR EACH ROW EXECUTE FUNCTION mailqueue.projects_address_key();
@@ -42,8 +42,7 @@ AS $$
       FROM mailqueue.address_keys AS k WHERE k.project_id = p_project
 $$;
 COMMENT ON FUNCTION mailqueue.address_hash(uuid, text) IS
-    'HMAC-SHA-256 of an address, in the form in which addresses are compared, by the key of the project; NULL once the '
-    'key is gone.';
+    'HMAC-SHA-256 of an address in its canonical form, by the key of the project; NULL once the key is deleted.';
 
 CREATE OR REPLACE FUNCTION mailqueue.suppressions_hash() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -54,15 +53,15 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.suppressions_hash() IS
-    'BEFORE INSERT of a suppression without its hash, and UPDATE of the address: the hash.';
+    'BEFORE INSERT of a suppression without its hash, and UPDATE of the address: stores the hash.';
 
--- Lists bring theirs.
+-- Imported lists bring their hashes.
 CREATE OR REPLACE TRIGGER suppressions_hash BEFORE INSERT ON mailqueue.suppressions
     FOR EACH ROW WHEN (NEW.address_hash IS NULL) EXECUTE FUNCTION mailqueue.suppressions_hash();
 CREATE OR REPLACE TRIGGER suppressions_hash_again BEFORE UPDATE OF address, project_id ON mailqueue.suppressions
     FOR EACH ROW WHEN (NEW.address IS NOT NULL) EXECUTE FUNCTION mailqueue.suppressions_hash();
 
--- Of projects and suppressions made before their triggers were.
+-- Projects and suppressions that are older than their triggers.
 SELECT mailqueue.keep_address_key(p.id) FROM mailqueue.projects AS p
  WHERE NOT EXISTS (SELECT FROM mailqueue.address_keys AS k WHERE k.project_id = p.id);
 UPDATE mailqueue.suppressions AS s SET address_hash = mailqueue.address_hash(s.project_id, s.address)

@@ -1,15 +1,15 @@
--- Lists of addresses that are not written to: many added at once, some taken off again. Each leaves a row of the audit.
+-- Lists of suppressed addresses: importing many at once, removing some. Each change writes an audit row.
 
 -- Of two rows for one address and category the one that lasts longer stays; of equal ones, the first.
 CREATE OR REPLACE FUNCTION mailqueue.take_suppression_lines(p_project uuid, p_import uuid, p_by text)
     RETURNS TABLE (line integer, outcome text)
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_nestloop = off SET jit = off                      -- nothing is known of rows that were copied a moment ago
+SET enable_nestloop = off SET jit = off                      -- rows copied a moment ago have no statistics
 AS $$
     SELECT mailqueue.check_tenant(p_project);
     SELECT mailqueue.check_instant('expires_at', max(l.expires_at), true) FROM mailqueue.suppression_lines AS l
-     WHERE l.import_id = p_import AND l.expires_at < 'infinity';      -- infinity: for good
+     WHERE l.import_id = p_import AND l.expires_at < 'infinity';      -- infinity: permanent
     WITH lines AS (
         DELETE FROM mailqueue.suppression_lines AS l WHERE l.import_id = p_import
         RETURNING l.line, mailqueue.address_key(l.address) AS address, l.category, l.reason, l.detail, l.expires_at
@@ -17,9 +17,9 @@ AS $$
         SELECT DISTINCT ON (l.address, l.category) l.* FROM lines AS l
          ORDER BY l.address, l.category, l.expires_at DESC, l.line
     ), hashed AS (
-        -- as address_hash() does,
+        -- computed like address_hash(),
         SELECT w.*, sha256(k.outer_pad || sha256(k.inner_pad || convert_to(w.address, 'UTF8'))) AS address_hash
-          -- a tenth of its cost
+          -- at a tenth of its cost
           FROM wanted AS w LEFT JOIN mailqueue.address_keys AS k ON k.project_id = p_project
     ), known AS MATERIALIZED (
         SELECT e.address_hash, e.category, e.expires_at FROM mailqueue.suppressions AS e
@@ -29,20 +29,20 @@ AS $$
                                                  address_hash, source)
         SELECT p_project, h.address, h.category, h.reason, h.detail, h.expires_at, h.address_hash, p_by
           FROM hashed AS h
-         WHERE NOT EXISTS (SELECT FROM known AS n      -- by its hash: it stays that way
+         WHERE NOT EXISTS (SELECT FROM known AS n      -- by hash: that row stays
                             WHERE n.address_hash = h.address_hash AND n.category = h.category
                               AND n.expires_at >= h.expires_at)
-         ORDER BY h.address, h.category    -- so that nobody deadlocks
+         ORDER BY h.address, h.category    -- ordered, so that transactions cannot deadlock
         ON CONFLICT (project_id, address, category)
         DO UPDATE SET reason = excluded.reason, detail = excluded.detail, expires_at = excluded.expires_at,
                       created_at = now(), email_id = NULL, source = excluded.source
          WHERE s.expires_at < excluded.expires_at
-        RETURNING s.address, s.category, s.xmax = 0 AS is_new  -- no row version before it
+        RETURNING s.address, s.category, s.xmax = 0 AS is_new  -- there was no row version before
     ), told AS (
         SELECT l.line,
                CASE WHEN t.is_new THEN 'added' WHEN NOT t.is_new THEN 'renewed' ELSE 'there_already' END AS outcome
           FROM lines AS l
-          LEFT JOIN wanted AS w ON w.line = l.line AND w.address = l.address  -- a line may stand for two spellings
+          LEFT JOIN wanted AS w ON w.line = l.line AND w.address = l.address  -- a line may be one of two spellings
           LEFT JOIN written AS t ON t.address = w.address AND t.category = w.category
     ), noted AS (
         INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
@@ -55,12 +55,12 @@ AS $$
     SELECT t.line, min(t.outcome) FROM told AS t GROUP BY t.line
 $$;
 COMMENT ON FUNCTION mailqueue.take_suppression_lines(uuid, uuid, text) IS
-    'Suppress what was copied to suppression_lines under this id; says of each line whether it was added, renewed or '
-    'there already.';
+    'Suppress the lines copied to suppression_lines with this id; returns for each whether it was added, renewed or '
+    'already there.';
 
--- Whoever takes an address off that bounced or complained has to say why. It is taken off the lists of bounces and of
--- those who unsubscribed too, which would suppress it again at the next news of it. What held is kept, with who ended
--- it.
+-- Removing an address that bounced or complained needs a reason. The address is removed from the lists of bounces and
+-- unsubscribes as well, because their next change would suppress it again. The previous values are kept, with who
+-- removed them.
 DROP FUNCTION IF EXISTS mailqueue.remove_suppressions(uuid, text[], text, text, text);
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_suppressions(p_project uuid, p_addresses text[], p_hash bytea,
@@ -120,7 +120,7 @@ BEGIN
     DELETE FROM mailqueue.subscription_preferences AS f
      WHERE f.project_id = p_project AND f.address_hash = ANY (v_hashes)
        AND (p_category IS NULL OR f.category = p_category);
-    -- The audit outlives a wish to be forgotten: it names the hash.
+    -- The audit outlives an erasure: it names the hash.
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
     VALUES (p_project, p_by, 'suppression.removed', 'address ' || encode(v_hashes[1], 'hex'),
             jsonb_strip_nulls(jsonb_build_object('reasons', v_reasons, 'category', p_category, 'why',
@@ -128,10 +128,10 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_suppressions(uuid, text[], bytea, text, text, text) IS
-    'Write to an address again, named or by its hash, in a category or (NULL) at all; returns how many suppressions '
-    'ended. Refuses with 22023 where a reason is needed.';
+    'Remove suppressions of an address, given or by its hash, in a category or (NULL) all; returns the number '
+    'removed. Raises 22023 if a reason is needed.';
 
--- By the index of their age, whatever is known of a table that was filled a moment ago: a page must not sort them all.
+-- By the index on age, whatever the statistics of a recently filled table: a page must not sort all rows.
 CREATE OR REPLACE FUNCTION mailqueue.list_suppressions(p_project uuid, p_before bigint, p_most integer, p_reason text,
     p_category text, p_having text)
     RETURNS SETOF mailqueue.suppressions
@@ -144,10 +144,10 @@ AS $$
        AND (p_reason IS NULL OR s.reason = p_reason)
        AND (p_category IS NULL OR s.category = p_category)
        AND (p_having IS NULL OR position((SELECT mailqueue.address_key(p_having)) IN s.address) > 0
-            -- labels of a domain, as people write them
+            -- labels of a domain as people write them
             OR position((SELECT mailqueue.domain_key(p_having)) IN s.address) > 0)
        AND s.expires_at > now()
      ORDER BY s.id DESC LIMIT p_most
 $$;
 COMMENT ON FUNCTION mailqueue.list_suppressions(uuid, bigint, integer, text, text, text) IS
-    'Suppressions in force behind one, the newest first; what is NULL is not asked.';
+    'Suppressions in force after one, newest first; parameters that are NULL do not filter.';

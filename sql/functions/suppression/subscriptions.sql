@@ -1,6 +1,6 @@
--- What people want to hear of: the categories of a project, what each person chose, and what follows from it.
+-- Subscription preferences: the categories of a project, the choices of each person, and their effects.
 
--- Whose mail a link is from. It opens no door: whoever follows a link has a token, and a token names one mail.
+-- The mail of a link. Not an authorisation: a link has a token, and a token names one mail.
 CREATE OR REPLACE FUNCTION mailqueue.reader_of(p_email uuid, p_recipient integer)
     RETURNS TABLE (project_id uuid, project text, brand_color text, address text, category text, campaign_id text,
         language text)
@@ -23,8 +23,7 @@ AS $$
      ORDER BY m.at DESC NULLS FIRST LIMIT 1
 $$;
 COMMENT ON FUNCTION mailqueue.reader_of(uuid, integer) IS
-    'The recipient of a mail and what its pages need; no row once the mail has left the database, or the recipient was '
-    'erased.';
+    'Recipient of a mail and the data of its pages; no row once the mail was archived or the recipient erased.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_category_required(p_project uuid, p_category text) RETURNS boolean
 LANGUAGE sql STABLE
@@ -35,12 +34,11 @@ AS $$
                        WHERE c.project_id = p_project AND c.slug = p_category AND c.is_required
                          AND c.removed_at IS NULL)
 $$;
-COMMENT ON FUNCTION mailqueue.is_category_required(uuid, text) IS
-    'Whether nobody can unsubscribe from mail of a category.';
+COMMENT ON FUNCTION mailqueue.is_category_required(uuid, text) IS 'Whether a category cannot be unsubscribed from.';
 
--- One person's choices, each an object: category, and state on, off or paused with until. Returns those that changed
--- something, so that asking twice is asking once. Mail that was stopped for another reason, a bounce or a complaint,
--- stays stopped.
+-- The choices of one person, each an object: category, and state on, off or paused with until. Returns those that
+-- changed something; repeating a call changes nothing. Mail that is stopped for another reason, a bounce or a
+-- complaint, stays stopped.
 CREATE OR REPLACE FUNCTION mailqueue.change_subscriptions(p_project uuid, p_spellings text[], p_choices jsonb,
     p_source text, p_email uuid, p_campaign text, p_user_agent text, p_by text)
     RETURNS TABLE (category text, state text)
@@ -54,7 +52,7 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF p_email IS NOT NULL AND mailqueue.is_test_email(p_email) THEN
-        -- A link in test mail: told, and nothing of what its recipient wants of live mail is changed.
+        -- A link in test mail: acknowledged, without changing the preferences for live mail.
         PERFORM mailqueue.record_events(jsonb_agg(jsonb_build_object('source', 'unsubscribe', 'type', k.type,
                     'email_id', p_email,
                     'recipient', p_spellings[1], 'data',
@@ -66,7 +64,7 @@ BEGIN
          HAVING count(*) > 0;
         RETURN;
     END IF;
-    -- Two clicks at once are one after the other: neither undoes half of the other.
+    -- Concurrent clicks are serialised: neither overwrites part of the other.
     PERFORM mailqueue.lock_key('subscriptions ' || encode(mailqueue.address_hash(p_project, p_spellings[1]), 'hex'));
     FOR c IN SELECT DISTINCT mailqueue.address_key(a.address) AS address, e.choice ->> 'category' AS category,
                     e.choice ->> 'state' AS state,
@@ -99,7 +97,7 @@ BEGIN
     RETURN QUERY SELECT x.key, x.value FROM jsonb_each_text(v_changed) AS x;
 END $$;
 COMMENT ON FUNCTION mailqueue.change_subscriptions(uuid, text[], jsonb, text, uuid, text, text, text) IS
-    'Record what a person wants of each category, and let it hold at once; returns what changed.';
+    'Record the choices of a person for categories and apply them at once; returns what changed.';
 
 CREATE OR REPLACE FUNCTION mailqueue.change_subscription(p_project uuid, p_address text, p_category text, p_state text,
     p_until timestamptz, p_source text, p_email uuid, p_campaign text, p_user_agent text, p_by text) RETURNS boolean
@@ -140,15 +138,14 @@ BEGIN
         INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail, expires_at, email_id,
                                                  source)
         VALUES (p_project, p_address, p_category, 'paused', p_source, p_until, p_email, p_source)
-        ON CONFLICT ON CONSTRAINT suppressions_project_id_address_category_key    -- over, and not swept
+        ON CONFLICT ON CONSTRAINT suppressions_project_id_address_category_key    -- expired, and not deleted yet
         DO UPDATE SET reason = excluded.reason, detail = excluded.detail, expires_at = excluded.expires_at,
                       created_at = now(), email_id = excluded.email_id, source = excluded.source;
     END IF;
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.change_subscription(uuid, text, text, text, timestamptz, text, uuid, text, text, text) IS
-    'Let one choice of one person hold; false where it held already, or mail is stopped for a reason that is none of '
-    'theirs.';
+    'Apply one choice of one person; false if nothing changes, or mail is stopped for a reason other than a choice.';
 
 CREATE OR REPLACE FUNCTION mailqueue.end_unsubscription(p_project uuid, p_address text, p_hash bytea, p_category text,
     p_by text, p_why text)
@@ -171,9 +168,9 @@ AS $$
       FROM gone AS g
 $$;
 COMMENT ON FUNCTION mailqueue.end_unsubscription(uuid, text, bytea, text, text, text) IS
-    'Take off what a person put there by unsubscribing or pausing, and nothing else.';
+    'Remove suppressions that come from an unsubscribe or a pause of the person, and no others.';
 
--- Categories: what people see of them. Each change leaves a row of the audit.
+-- Categories as people see them. Each change writes an audit row.
 CREATE OR REPLACE FUNCTION mailqueue.put_category(p_project uuid, p_slug text, p_given jsonb, p_must_be_new boolean,
     p_by text)
     RETURNS SETOF mailqueue.subscription_categories
@@ -190,7 +187,7 @@ BEGIN
                                  format('lower-case letters, digits, - and _ are needed, got %s',
                                         to_json(left(p_slug, 100))));
     END IF;
-    -- One after the other: two at once must not both be the hundredth, nor both be new.
+    -- Serialised: two concurrent inserts must not both be the hundredth, nor both be new.
     PERFORM mailqueue.lock_key('categories ' || p_project);
     SELECT * INTO v_old FROM mailqueue.subscription_categories AS c WHERE c.project_id = p_project AND c.slug = p_slug;
     IF v_old.removed_at IS NOT NULL THEN
@@ -237,7 +234,7 @@ BEGIN
     RETURN NEXT v_new;
 END $$;
 COMMENT ON FUNCTION mailqueue.put_category(uuid, text, jsonb, boolean, text) IS
-    'Add a category or change what is given of it; no row where it must be new and is not.';
+    'Add a category or change the given fields of one; no row if it must be new and exists.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_category(p_project uuid, p_slug text, p_by text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -256,4 +253,4 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_category(uuid, text, text) IS
-    'Show a category no more; who unsubscribed from it stays unsubscribed. False where there is none.';
+    'Hide a category; those who unsubscribed from it stay unsubscribed. False if there is none.';

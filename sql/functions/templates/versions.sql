@@ -1,4 +1,4 @@
--- Templates and their versions. What a version says was compiled and tried before it comes here.
+-- Templates and their versions. The caller has compiled and rendered the content of a version before it is stored.
 
 CREATE OR REPLACE FUNCTION mailqueue.note_template(p_project uuid, p_by text, p_action text, p_subject text,
     p_detail jsonb DEFAULT '{}')
@@ -6,12 +6,12 @@ RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT mailqueue.check_tenant(p_project);  -- whatever was changed is undone where it was another's
+    SELECT mailqueue.check_tenant(p_project);  -- the error rolls back changes to a template of another project
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
     VALUES (p_project, p_by, p_action, p_subject, p_detail)
 $$;
 COMMENT ON FUNCTION mailqueue.note_template(uuid, text, text, text, jsonb) IS
-    'Write down who changed what about a template.';
+    'Write an audit row for a change of a template.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_template(p_template jsonb) RETURNS void
 LANGUAGE plpgsql
@@ -39,12 +39,12 @@ BEGIN
     PERFORM mailqueue.check_text('name', p_template ->> 'name', 200);
 END $$;
 COMMENT ON FUNCTION mailqueue.check_template(jsonb) IS
-    'Refuse a template whose slug, name, category or language is none; what is not there is not looked at.';
+    'Raise an error for a template with an invalid slug, name, category or language; absent fields are not checked.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_language(p_tag text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT p_tag ~ '^[a-z]{2,3}(-[a-z0-9]{2,8})*$' AND length(p_tag) <= 35 $$;
-COMMENT ON FUNCTION mailqueue.is_language(text) IS 'Whether this is a language tag in lower case.';
+COMMENT ON FUNCTION mailqueue.is_language(text) IS 'Whether a text is a language tag in lower case.';
 
 -- {"slug", "name", "description", "category", "language"}; p_project NULL: of the platform.
 CREATE OR REPLACE FUNCTION mailqueue.add_template(p_project uuid, p_template jsonb, p_by text DEFAULT session_user)
@@ -73,9 +73,9 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.add_template(uuid, jsonb, text) IS
-    'Make a template, still without a version; without a project it is of the platform.';
+    'Create a template without a version; without a project it belongs to the platform.';
 
--- {"name", "description", "category", "language"}: what is not there stays.
+-- {"name", "description", "category", "language"}: absent fields stay as they are.
 CREATE OR REPLACE FUNCTION mailqueue.change_template(p_id uuid, p_changes jsonb, p_by text DEFAULT session_user)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -98,7 +98,7 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.change_template(uuid, jsonb, text) IS
-    'Change what is said about a template; false where there is none.';
+    'Change fields of a template; false if there is none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_template(p_id uuid, p_by text DEFAULT session_user) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -116,7 +116,7 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_template(uuid, text) IS
-    'Delete a template with its versions: nothing more is accepted from it, and mail accepted before is still '
+    'Delete a template with its versions: no new mail is accepted from it, and mail accepted before is still '
     'rendered.';
 
 -- {"variables_schema", "is_css_inlined", "note", "texts": [{"language", "subject", "html_body", "text_body", "parts",
@@ -164,9 +164,9 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.add_template_version(uuid, jsonb, text) IS
-    'Make a draft, the next version of a template; NULL where there is none.';
+    'Create a draft, the next version of a template; NULL if there is no template.';
 
--- p_sent: {language: HTML with its CSS inlined}. The version published before is archived in the same moment.
+-- p_sent: {language: HTML with inlined CSS}. The version that was published is archived in the same transaction.
 CREATE OR REPLACE FUNCTION mailqueue.publish_template(p_version uuid, p_sent jsonb DEFAULT '{}',
     p_by text DEFAULT session_user)
 RETURNS boolean
@@ -193,7 +193,7 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.publish_template(uuid, jsonb, text) IS
-    'Have mail say what this version says from now on; false where there is none.';
+    'Publish a version: mail uses it from now on; false if there is none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.archive_template(p_version uuid, p_by text DEFAULT session_user) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -215,7 +215,7 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.archive_template(uuid, text) IS
-    'Put a version away; where it was the published one nothing more is accepted. False where there is none.';
+    'Archive a version; if it was the published one, no new mail is accepted. False if there is none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.put_template_part(p_project uuid, p_name text, p_kind text, p_source text,
     p_by text DEFAULT session_user)
@@ -246,7 +246,7 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.put_template_part(uuid, text, text, text, text) IS
-    'Make or replace a layout or partial; versions made before keep the one they had.';
+    'Create or replace a layout or partial; existing versions keep the one they were made with.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_template_part(p_project uuid, p_name text, p_by text DEFAULT session_user)
 RETURNS boolean
@@ -262,4 +262,4 @@ BEGIN
     RETURN FOUND;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_template_part(uuid, text, text) IS
-    'Delete a layout or partial; false where there is none.';
+    'Delete a layout or partial; false if there is none.';

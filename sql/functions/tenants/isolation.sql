@@ -1,5 +1,9 @@
 -- Isolation of tenants, and of test and live mail, inside the database: which project a transaction acts for, and the
--- checks and policies that follow from it.
+-- checks and policies that depend on it.
+--
+-- In every transaction the API sets the project it acts for (mailqueue.project: an id, or * for administrators) and the
+-- mode of the key (mailqueue.mode: test or live). Policies by project are in grants.sql, those by mode below; views and
+-- functions with their owner's rights use these functions.
 --
 -- The API says in every transaction whom it acts for (mailqueue.project: an id, or * for administrators), and with it
 -- the mode of the key (mailqueue.mode: test or live). Policies by project are in grants.sql, those by
@@ -9,17 +13,17 @@ CREATE OR REPLACE FUNCTION mailqueue.tenant() RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT nullif(nullif(current_setting('mailqueue.project', true), ''), '*')::uuid $$;
-COMMENT ON FUNCTION mailqueue.tenant() IS 'The project this transaction acts for; NULL: none, or all of them.';
+COMMENT ON FUNCTION mailqueue.tenant() IS 'The project that this transaction acts for; NULL: none, or all of them.';
 
--- Part of what calls it, at no cost of a call.
+-- Inlined into its callers, so that it costs no call.
 CREATE OR REPLACE FUNCTION mailqueue.mode() RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
     SELECT CASE pg_catalog.current_setting('mailqueue.mode', true) WHEN 'test' THEN true WHEN 'live' THEN false END
 $$;
 COMMENT ON FUNCTION mailqueue.mode() IS
-    'Whether this transaction acts for a test key; false: for a live key, NULL: for neither, as workers and '
-    'administrators do.';
+    'Whether this transaction acts for a test key; false: for a live key, NULL: for neither, like workers and '
+    'administrators.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_test_email(p_id uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -28,7 +32,7 @@ AS $$
     SELECT coalesce((SELECT q.is_test FROM mailqueue.email_queue AS q WHERE q.id = p_id),
                     (SELECT h.is_test FROM mailqueue.email_history AS h WHERE h.id = p_id LIMIT 1), false)
 $$;
-COMMENT ON FUNCTION mailqueue.is_test_email(uuid) IS 'Whether a mail is test mail; false for one that is not there.';
+COMMENT ON FUNCTION mailqueue.is_test_email(uuid) IS 'Whether a mail is test mail; false if it does not exist.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_mode(p_is_test boolean) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -40,22 +44,22 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_mode(boolean) IS
-    'Refuse what is not of test mode in a transaction that acts for a test key.';
+    'Raise an error for a live row in a transaction that acts for a test key.';
 
--- Not with the owner''s rights: it asks who asks.
+-- Without SECURITY DEFINER: it depends on the caller's role.
 CREATE OR REPLACE FUNCTION mailqueue.sees_all() RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT CASE coalesce(current_setting('mailqueue.project', true), '')
                WHEN '*' THEN true
-               -- Nobody is named: that is nothing for the API, and usual for everybody else.
+               -- No project is set: the API then sees nothing, other roles see all rows.
                WHEN '' THEN NOT pg_has_role(current_user, coalesce(to_regrole('mailqueue_api'), 0)::oid, 'USAGE')
                             OR pg_has_role(current_user, 'mailqueue_owner', 'USAGE')
                ELSE false
            END
 $$;
-COMMENT ON FUNCTION mailqueue.sees_all() IS 'Whether rows of every project are shown to whoever asks.';
+COMMENT ON FUNCTION mailqueue.sees_all() IS 'Whether the caller sees rows of every project.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_tenant(p_project uuid) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -67,10 +71,14 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_tenant(uuid) IS
-    'Refuse what concerns another project than this transaction acts for.';
+    'Raise an error for a row of another project than the transaction acts for.';
 
--- The API sees rows of the project a transaction acts for, whatever its statements ask: the isolation of tenants
+-- The API sees only rows of the project that a transaction acts for, whatever its statements: the isolation of tenants
 -- inside the database.
+--
+-- Not on email_queue: services COPY into it, which policies do not allow. The API reads it through views and functions
+-- only, which call tenant() themselves. Rows without a project belong to the platform: all may read its templates, and
+-- nothing else of it.
 --
 -- Not on email_queue: services COPY into it, which no policy allows. The API reads it by views and functions only,
 -- which ask for themselves. What belongs to nobody is the platform's own: everybody may read its templates, and nothing
@@ -108,9 +116,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- A test key sees and changes what is of test mode: the second line here too. What belongs to a mail has the mail's
--- mode. Live keys are kept to live mail by statements and functions only; they look after keys of both modes, and give
--- out all that is known of a person.
+-- A test key sees and changes rows of test mode only: a second protection here as well. What belongs to a mail has the
+-- mode of the mail. Live keys are restricted to live mail by statements and functions only; they manage keys of both
+-- modes, and export everything that is stored about a person.
 DO $$
 DECLARE
     t record;

@@ -1,11 +1,11 @@
--- API keys: found by their hash, made, changed, replaced, put out of force. Every change is in the audit.
+-- API keys: found by their hash, created, changed, rotated, revoked. Every change writes an audit row.
 
 INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('requests_per_key', '100', 'count', 'requests a key may make in 10 s unless it has a rate of its own; 0: no limit')
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
--- A use is noted once a minute, or when it comes from elsewhere, and never waited for.
+-- The last use is updated once a minute, or when the address changes, without waiting for locks.
 DROP FUNCTION IF EXISTS mailqueue.find_api_key(bytea, inet);
 CREATE FUNCTION mailqueue.find_api_key(p_hash bytea, p_from inet)
 RETURNS TABLE (id uuid, project_id uuid, project text, is_test boolean, trap_sender text, name text, scopes text[],
@@ -41,9 +41,9 @@ BEGIN
         k.project_requests::double precision;
 END $$;
 COMMENT ON FUNCTION mailqueue.find_api_key(bytea, inet) IS
-    'Who the key in force with that hash speaks for, and what it may; no row for others.';
+    'Project and rights of the valid key with that hash; no row if there is none.';
 
--- Who was looked up is believed for a moment; before anything comes of it the key must still be in force.
+-- Processes cache keys for a moment; before a request changes anything, the key must still be valid.
 CREATE OR REPLACE FUNCTION mailqueue.keys_in_force(p_ids uuid[]) RETURNS uuid[]
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -53,7 +53,7 @@ AS $$
      WHERE k.id = ANY (p_ids) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
        AND p.deleted_at IS NULL
 $$;
-COMMENT ON FUNCTION mailqueue.keys_in_force(uuid[]) IS 'Which of these keys are in force now.';
+COMMENT ON FUNCTION mailqueue.keys_in_force(uuid[]) IS 'Those of these keys that are valid now.';
 
 CREATE OR REPLACE FUNCTION mailqueue.key_words(k mailqueue.api_keys) RETURNS jsonb
 LANGUAGE sql STABLE
@@ -63,7 +63,7 @@ AS $$
                                                 'expires_at', k.expires_at, 'requests_per_second',
                                                 k.requests_per_second))
 $$;
-COMMENT ON FUNCTION mailqueue.key_words(mailqueue.api_keys) IS 'A key as the audit has it.';
+COMMENT ON FUNCTION mailqueue.key_words(mailqueue.api_keys) IS 'A key as the audit shows it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.issue_api_key(p_project uuid, p_name text, p_hash bytea, p_hint text,
     p_is_test boolean, p_scopes text[],
@@ -86,7 +86,7 @@ BEGIN
     RETURN k.id;
 END $$;
 COMMENT ON FUNCTION mailqueue.issue_api_key(uuid, text, bytea, text, boolean, text[], timestamptz, integer) IS
-    'Make a key of a project; only its hash is kept.';
+    'Create an API key of a project; only its hash is stored.';
 
 CREATE OR REPLACE FUNCTION mailqueue.change_api_key(p_project uuid, p_id uuid, p_changes jsonb) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -112,9 +112,9 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.change_api_key(uuid, uuid, jsonb) IS
-    'Change name or rate of a key in force; false where the project has none of that id.';
+    'Change name or rate of a valid key; false if the project has none with that id.';
 
--- The old key goes on for a while, so that those who use it can take the new one in their own time.
+-- The old key remains valid for a grace period, so that its users can switch to the new one.
 CREATE OR REPLACE FUNCTION mailqueue.rotate_api_key(p_project uuid, p_id uuid, p_hash bytea, p_hint text,
     p_grace interval, p_expires_at timestamptz)
 RETURNS uuid
@@ -146,8 +146,8 @@ BEGIN
     RETURN n.id;
 END $$;
 COMMENT ON FUNCTION mailqueue.rotate_api_key(uuid, uuid, bytea, text, interval, timestamptz) IS
-    'Put a new key in the place of one in force, which ends after the grace; NULL where the project has no such key, '
-    'or it was rotated before.';
+    'Replace a valid key by a new one; the old one expires after the grace period. NULL if the project has no such '
+    'key, or it was rotated before.';
 
 CREATE OR REPLACE FUNCTION mailqueue.revoke_api_key(p_project uuid, p_id uuid, p_reason text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -170,4 +170,4 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.revoke_api_key(uuid, uuid, text) IS
-    'Put a key out of force from now on; false where the project has none of that id in force.';
+    'Revoke a key immediately; false if the project has no valid key with that id.';

@@ -1,4 +1,4 @@
--- Projects with a key of their own: when their mail waits, and what is forgotten when their time is over.
+-- Projects with a key of their own: when their mail waits, and what is deleted when their grants end.
 
 CREATE OR REPLACE FUNCTION mailqueue.keep_project_lock(p_project uuid) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER
@@ -14,14 +14,14 @@ BEGIN
      WHERE k.project_id = p_project AND k.wrapped_by = 'own' AND k.wrapped IS NOT NULL;
     UPDATE mailqueue.limits AS m SET locked_from = v_from
      WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
-    -- A worker that could not open a password when the time ended has let its account rest.
+    -- An account rests if a worker could not open its password when the grant ended.
     UPDATE mailqueue.limits AS m SET failures = 0, blocked_reason = NULL, blocked_until = NULL
      WHERE m.project_id = p_project AND m.sender_account_id IS NOT NULL AND m.blocked_reason = 'unreachable';
     PERFORM mailqueue.wake_lanes(p_project);
     RETURN v_from;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_project_lock(uuid) IS
-    'Have a project''s mail wait from the moment on from which its secrets cannot be opened; NULL: never.';
+    'Set the time from which a project''s mail waits because its secrets cannot be opened; NULL: never.';
 
 CREATE OR REPLACE FUNCTION mailqueue.forget_expired_grants() RETURNS bigint
 LANGUAGE sql SECURITY DEFINER
@@ -38,4 +38,4 @@ AS $$
     SELECT count(*) FROM gone
 $$;
 COMMENT ON FUNCTION mailqueue.forget_expired_grants() IS
-    'Delete data keys whose project let us use them until now. Workers do so every few seconds.';
+    'Delete expired grants to use data keys. Workers call it every few seconds.';

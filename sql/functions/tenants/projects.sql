@@ -1,4 +1,4 @@
--- Projects: made, changed, suspended, deleted and brought back. Each change is a row of the audit, with who did it.
+-- Projects: created, changed, suspended, deleted and restored. Each change writes an audit row.
 
 DROP FUNCTION IF EXISTS mailqueue.add_project(text, text);
 
@@ -35,7 +35,7 @@ BEGIN
     RETURN p.id;
 END $$;
 COMMENT ON FUNCTION mailqueue.add_project(text, text, jsonb) IS
-    'Make a project, with its lanes and limit; settings as change_project() takes them.';
+    'Create a project with its lanes and limit; settings as for change_project().';
 
 CREATE OR REPLACE FUNCTION mailqueue.store_project(p_before mailqueue.projects, p mailqueue.projects) RETURNS boolean
 LANGUAGE plpgsql
@@ -56,7 +56,7 @@ BEGIN
            tracking_checked_at = CASE WHEN o.tracking_domain = p.tracking_domain THEN o.tracking_checked_at END,
            updated_at = now()
      WHERE o.id = p.id;
-    -- Apart: workers read their accounts anew where whom the project writes as is set.
+    -- A separate statement: it fires the trigger by which workers read their accounts again.
     IF (p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain) IS DISTINCT FROM
        (p_before.from_email, p_before.from_name, p_before.reply_to, p_before.bounce_address,
         p_before.bounce_domain) THEN
@@ -68,7 +68,7 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.store_project(mailqueue.projects, mailqueue.projects) IS
-    'Write the settings of a project; false where nothing is new.';
+    'Write the settings of a project; false if nothing changes.';
 
 CREATE OR REPLACE FUNCTION mailqueue.locked_project(p_name text) RETURNS mailqueue.projects
 LANGUAGE plpgsql
@@ -80,7 +80,7 @@ BEGIN
     PERFORM mailqueue.check_administers();
     SELECT * INTO p FROM mailqueue.projects AS o WHERE o.name = p_name FOR NO KEY UPDATE;
     IF p.id IS NULL THEN
-        PERFORM mailqueue.project_named(p_name);             -- refuses it
+        PERFORM mailqueue.project_named(p_name);             -- raises the error
     END IF;
     RETURN p;
 END $$;
@@ -105,4 +105,4 @@ BEGIN
     RETURN mailqueue.settings_of_project(v_after);
 END $$;
 COMMENT ON FUNCTION mailqueue.change_project(text, jsonb, text) IS
-    'Change what holds for all mail of a project; returns what holds then. Null takes a setting back.';
+    'Change settings of a project; returns all settings. Null resets a setting.';

@@ -1,6 +1,6 @@
--- Which of our roles are members of others. All other rights are in grants.sql.
+-- Memberships between our roles. All other rights are in grants.sql.
 
--- Whoever migrates acts as the owner. Only the connected user can give that away, and only where it may.
+-- The migrator acts as the owner. Only the connected user can grant that, if it may.
 DO $$
 BEGIN
     IF to_regrole('mailqueue_migrator') IS NOT NULL
@@ -13,12 +13,12 @@ EXCEPTION
     WHEN insufficient_privilege THEN
         RAISE NOTICE 'mailqueue_migrator is no member of mailqueue_owner: an administrator may grant it';
     WHEN unique_violation OR internal_error THEN
-        NULL;  -- another database of this server is migrated at this moment and gives it
+        NULL;  -- a concurrent migration of another database of this server grants it
 END $$;
 
--- The API's transactions take its role, whoever logs in: row-level security passes over the owner. As above, only where
--- the connected user may give the role away; elsewhere an administrator grants it to the API's login, and `mailqueue
--- doctor` says so.
+-- Transactions of the API use its role, whatever the login: row-level security does not apply to the owner. As above,
+-- the connected user grants it if it may; otherwise an administrator grants it to the login of the API, and `mailqueue
+-- doctor` reports it.
 DO $$
 BEGIN
     IF to_regrole('mailqueue_api') IS NOT NULL AND NOT pg_has_role('mailqueue_owner', 'mailqueue_api', 'MEMBER') THEN
@@ -30,5 +30,5 @@ EXCEPTION
     WHEN insufficient_privilege THEN
         RAISE NOTICE 'mailqueue_owner is no member of mailqueue_api: an administrator may grant it';
     WHEN unique_violation OR internal_error THEN
-        NULL;  -- another database of this server is migrated at this moment and gives it
+        NULL;  -- a concurrent migration of another database of this server grants it
 END $$;

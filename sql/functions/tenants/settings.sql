@@ -1,6 +1,6 @@
--- Settings of a project: each is checked here, whoever sets it.
+-- Settings of a project, each with its check.
 
--- The one place that reads what somebody says a project should be. Null takes a setting back.
+-- The only parser of project settings. Null resets a setting.
 CREATE OR REPLACE FUNCTION mailqueue.project_with(p mailqueue.projects, p_changes jsonb) RETURNS mailqueue.projects
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -108,7 +108,7 @@ BEGIN
     RETURN p;
 END $$;
 COMMENT ON FUNCTION mailqueue.project_with(mailqueue.projects, jsonb) IS
-    'A project as it is after these changes; refuses what cannot be, naming the setting.';
+    'A project with these changes applied; raises an error for an invalid setting, naming it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.project_number(p_key text, p_value jsonb) RETURNS numeric
 LANGUAGE plpgsql
@@ -130,10 +130,9 @@ BEGIN
     END IF;
     RETURN p_value::numeric;
 END $$;
-COMMENT ON FUNCTION mailqueue.project_number(text, jsonb) IS
-    'A number among the settings of a project, within what it may be.';
+COMMENT ON FUNCTION mailqueue.project_number(text, jsonb) IS 'A numeric project setting within its bounds.';
 
--- A postal address and a description have lines; nothing else that steers terminals.
+-- A postal address and a description may have line breaks; other control characters are not allowed.
 CREATE OR REPLACE FUNCTION mailqueue.project_text(p_key text, p_value text, p_most integer) RETURNS text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -147,8 +146,7 @@ BEGIN
                                  p_most);
     RETURN v_text;
 END $$;
-COMMENT ON FUNCTION mailqueue.project_text(text, text, integer) IS
-    'A text among the settings of a project; NULL where it says nothing.';
+COMMENT ON FUNCTION mailqueue.project_text(text, text, integer) IS 'A text setting of a project; NULL if it is empty.';
 
 CREATE OR REPLACE FUNCTION mailqueue.project_address(p_key text, p_value text) RETURNS text
 LANGUAGE plpgsql
@@ -167,7 +165,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    -- Offsets and rules are zones to PostgreSQL too, with the sign the other way round.
+    -- PostgreSQL accepts offsets and rules as zones too, with the opposite sign.
     IF p_value !~ '^(UTC|[A-Z][A-Za-z_]+(/[A-Z][A-Za-z0-9_+-]+){1,2})$' THEN
         PERFORM mailqueue.refuse('time_zone',
                                  format('%s is not a name such as Europe/Berlin', to_json(left(p_value, 100))));
@@ -179,7 +177,7 @@ BEGIN
     END;
     RETURN p_value;
 END $$;
-COMMENT ON FUNCTION mailqueue.project_time_zone(text) IS 'The name of a time zone; refuses what is none.';
+COMMENT ON FUNCTION mailqueue.project_time_zone(text) IS 'The name of a time zone; raises an error if it is not one.';
 
 CREATE OR REPLACE FUNCTION mailqueue.project_tracking_domain(p_value text) RETURNS text
 LANGUAGE plpgsql
@@ -197,7 +195,7 @@ BEGIN
     RETURN v_domain;
 END $$;
 COMMENT ON FUNCTION mailqueue.project_tracking_domain(text) IS
-    'The name that links in a project''s mail begin with; refuses what is none.';
+    'Host name of links in a project''s mail; raises an error for an invalid one.';
 
 CREATE OR REPLACE FUNCTION mailqueue.settings_of_project(p mailqueue.projects) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
@@ -214,6 +212,7 @@ AS $$
         'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
         'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color)
 $$;
-COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS 'What change_project() changes, as it holds.';
+COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS
+    'The settings of a project that change_project() changes.';
 
--- It took no settings in a version before.
+-- An earlier version has no settings.

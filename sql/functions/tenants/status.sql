@@ -1,4 +1,7 @@
--- Whether a project may send: suspended with a reason, active again, deleted, brought back.
+-- Status of a project: suspended with a reason, active, deleted, restored.
+--
+-- A deleted project is suspended, accepts no mail and has no keys. Its mail stays and waits until the project is
+-- restored.
 --
 -- A deleted project is a suspended one that takes no mail and has no keys. Its mail stays where it is and waits;
 -- whoever brings the project back lets it go on.
@@ -32,8 +35,8 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.suspend_project(text, text, text) IS
-    'Let nothing of a project be sent until activate_project(); false when it was suspended for that reason already. '
-    'Its mail is accepted and waits.';
+    'Stop all sending of a project until activate_project(); false if it was suspended for that reason already. Its '
+    'mail is accepted and waits.';
 
 CREATE OR REPLACE FUNCTION mailqueue.activate_project(p_name text, p_actor text DEFAULT session_user) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -55,7 +58,7 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.activate_project(text, text) IS
-    'Let a suspended, paused or deleted project send again; false when it may. Keys that deleting revoked stay '
+    'Resume a suspended, paused or deleted project; false if it is active. Keys that were revoked by deleting stay '
     'revoked.';
 
 CREATE OR REPLACE FUNCTION mailqueue.delete_project(p_name text, p_actor text DEFAULT session_user) RETURNS boolean
@@ -86,8 +89,8 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.delete_project(text, text) IS
-    'Delete a project softly: it takes no mail, sends none, and its keys are revoked. Mail waits, records and the name '
-    'stay; false when it was deleted already.';
+    'Delete a project softly: it accepts no mail, sends none, and its keys are revoked. Mail waits, records and the '
+    'name stay; false if it was deleted already.';
 
 CREATE OR REPLACE FUNCTION mailqueue.project_named(p_name text) RETURNS uuid
 LANGUAGE plpgsql STABLE
@@ -102,9 +105,9 @@ BEGIN
     END IF;
     RETURN v_id;
 END $$;
-COMMENT ON FUNCTION mailqueue.project_named(text) IS 'Id of a project; refuses an unknown name.';
+COMMENT ON FUNCTION mailqueue.project_named(text) IS 'Id of a project; raises an error for an unknown name.';
 
--- Beside project_named(), which finds deleted ones for those who look after their mail.
+-- Unlike project_named(), which also finds deleted projects, for operations on their mail.
 CREATE OR REPLACE FUNCTION mailqueue.project_taking(p_name text) RETURNS uuid
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -118,9 +121,9 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.project_taking(text) IS
-    'Id of a project that takes mail; refuses an unknown name and a deleted project.';
+    'Id of a project that accepts mail; raises an error for an unknown name or a deleted project.';
 
--- A key made while the project is deleted would wait to be used when it comes back.
+-- A key created while the project is deleted would become valid when it is restored.
 CREATE OR REPLACE FUNCTION mailqueue.api_keys_allowed() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -137,7 +140,7 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.api_keys_allowed() IS
-    'BEFORE INSERT of a key: not for a deleted project, no test key where those are off.';
+    'BEFORE INSERT of a key: not for a deleted project, no test key while the flag test_keys is off.';
 
 CREATE OR REPLACE TRIGGER api_keys_allowed BEFORE INSERT ON mailqueue.api_keys
     FOR EACH ROW EXECUTE FUNCTION mailqueue.api_keys_allowed();

@@ -1,4 +1,4 @@
--- A project made while the trap runs knows it like those made before.
+-- A project created while the trap runs gets its trap account like earlier ones.
 
 CREATE OR REPLACE FUNCTION mailqueue.projects_trap() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -12,7 +12,8 @@ BEGIN
       FROM mailqueue.sender_accounts AS a WHERE a.provider = 'trap' AND a.name = 'trap' ORDER BY a.id LIMIT 1;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.projects_trap() IS 'AFTER INSERT of a project: it gets the trap account the others have.';
+COMMENT ON FUNCTION mailqueue.projects_trap() IS
+    'AFTER INSERT of a project: adds the trap account that the others have.';
 
 CREATE OR REPLACE TRIGGER projects_trap AFTER INSERT ON mailqueue.projects
     FOR EACH ROW EXECUTE FUNCTION mailqueue.projects_trap();

@@ -1,5 +1,7 @@
--- Rows that were written before addresses had one form: brought to it, once and for all. Those that are ASCII are
--- passed over.
+-- Converts rows that were written before addresses had a canonical form, once. ASCII addresses are skipped.
+--
+-- Mail that a worker holds keeps its spelling, by which that worker settles it: mark_emails() compares canonical forms
+-- anyway.
 --
 -- Mail that a worker holds keeps its spelling, by which that worker reports it: mark_emails() compares it by its form
 -- all the same.
@@ -39,8 +41,8 @@ BEGIN
         END IF;
     END LOOP;
 
-    -- Of two spellings of one address the suppression that lasts longer stays; of equal ones, that of the form that is
-    -- compared.
+    -- Of two spellings of one address the suppression that lasts longer stays; of equal ones, that of the canonical
+    -- form.
     FOR s IN SELECT o.*, mailqueue.address_key(o.address) AS compared FROM mailqueue.suppressions AS o
               WHERE octet_length(o.address) > length(o.address) AND o.address <> mailqueue.address_key(o.address)
               ORDER BY o.id FOR UPDATE LOOP
@@ -59,7 +61,7 @@ BEGIN
        SET address = mailqueue.address_key(h.address), address_hash = mailqueue.address_hash(h.project_id, h.address)
      WHERE octet_length(h.address) > length(h.address) AND h.address <> mailqueue.address_key(h.address);
 
-    -- What was chosen last counts.
+    -- The latest choice counts.
     FOR s IN SELECT o.*, mailqueue.address_key(o.address) AS compared,
                     mailqueue.address_hash(o.project_id, o.address) AS hash
                FROM mailqueue.subscription_preferences AS o
@@ -79,7 +81,7 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.unify_stops() IS
-    'Bring suppressions, lists and choices of people to the one form of their addresses.';
+    'Convert suppressions, lists and preferences to the canonical form of their addresses.';
 
 CREATE OR REPLACE FUNCTION mailqueue.unify_domains() RETURNS void
 LANGUAGE plpgsql
@@ -92,7 +94,7 @@ BEGIN
         INSERT INTO mailqueue.domain_rates (domain, rate_per_second, burst, note)
         VALUES (mailqueue.domain_key(d.domain), d.rate_per_second, d.burst, d.note) ON CONFLICT (domain) DO NOTHING;
     END LOOP;
-    -- The lane of a pause goes by its name: mail goes back, and is set aside by the new name when it is about to be
+    -- The lane of a pause is identified by name: its mail returns, and moves to the lane of the new name before it is
     -- sent.
     FOR d IN DELETE FROM mailqueue.pauses AS p WHERE p.kind = 'domain' AND octet_length(p.value) > length(p.value)
              RETURNING p.* LOOP
@@ -118,7 +120,7 @@ BEGIN
      WHERE EXISTS (SELECT FROM unnest(p.allowed_from) AS a(pattern) WHERE octet_length(a.pattern) > length(a.pattern));
 END $$;
 COMMENT ON FUNCTION mailqueue.unify_domains() IS
-    'Bring rates, pauses, routing rules and allowed senders to the one form of their domains.';
+    'Convert rates, pauses, routing rules and allowed senders to the canonical form of their domains.';
 
 CREATE OR REPLACE FUNCTION mailqueue.unify_mail() RETURNS void
 LANGUAGE plpgsql
@@ -127,7 +129,7 @@ AS $$
 DECLARE
     v_ids uuid[];
 BEGIN
-    -- Locked in the order of everybody else, and not waited for: who holds one is about to send it.
+    -- In the common lock order and without waiting: a locked mail is about to be sent.
     SELECT array_agg(m.id) INTO v_ids FROM (
         SELECT q.id FROM mailqueue.email_queue AS q
          WHERE q.status <> 'assigned'
@@ -143,7 +145,7 @@ BEGIN
             OR NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = r.email_id));
     UPDATE mailqueue.email_queue AS q SET recipient_email = mailqueue.address_sent(q.recipient_email)
      WHERE q.id IN (SELECT unnest(v_ids));
-    -- What is finished is found again by its form.
+    -- Finished mail is found by its canonical form.
     UPDATE mailqueue.email_history AS h SET recipient_email = mailqueue.address_sent(h.recipient_email)
      WHERE octet_length(h.recipient_email) > length(h.recipient_email)
        AND h.recipient_email <> mailqueue.address_sent(h.recipient_email);
@@ -155,10 +157,9 @@ BEGIN
        AND l.recipient_email <> mailqueue.address_sent(l.recipient_email);
 END $$;
 COMMENT ON FUNCTION mailqueue.unify_mail() IS
-    'Bring the recipients of mail, and of what became of it, to the form in which they go on the wire.';
+    'Convert the recipients of mail, and of its history, to the form in which they are sent.';
 
--- Once: the constraint that the migration left to be validated says whether that was done. History is read through for
--- it.
+-- Once: the constraint that the migration left NOT VALID tells whether it is done. It reads the whole history.
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = 'mailqueue.suppressions'::regclass

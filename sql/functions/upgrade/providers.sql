@@ -1,5 +1,5 @@
--- The providers that sender accounts may name: the rows of PROVIDERS in mailqueue/core/providers.py, filled in where
--- the marker stands. Rows that an older version knows are kept: its accounts may name them.
+-- The providers of sender accounts: the rows of PROVIDERS in mailqueue/core/providers.py, filled in at the marker. Rows
+-- of an older version are kept: its accounts may refer to them.
 
 INSERT INTO mailqueue.providers AS p (name, label, has_api, sends_events)
 SELECT r.name, r.label, r.has_api, r.sends_events

@@ -1,5 +1,5 @@
--- Kinds of records that leave after some days: the rows of RETAINED in mailqueue/core/retained.py, filled in where the
--- marker stands, and a rule for each that has none. Rules that a person has changed stay.
+-- Kinds of records with a retention: the rows of RETAINED in mailqueue/core/retained.py, filled in at the marker, and a
+-- rule for each that has none. Changed rules are kept.
 
 INSERT INTO mailqueue.retained_kinds AS k (kind, table_name, time_column, ended_column, is_archived, is_swept,
                                            is_global)

@@ -1,4 +1,4 @@
--- What must exist before the first mail: limits and lanes of projects made before their triggers were.
+-- Rows that must exist before the first mail: limits and lanes of projects that are older than their triggers.
 
 SELECT mailqueue.keep_limit(p.id, NULL, p.daily_limit, p.rate_per_second, p.burst, 2147483647, p.time_zone,
            CASE WHEN p.status <> 'active' THEN p.status END, p.status_until)
