@@ -3,7 +3,8 @@
 `docs/adding/option.md` is the guide to adding one.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -21,12 +22,20 @@ class OptionType(StrEnum):
     PRIORITY = "priority"  # a word, or 0 to 3
 
 
+class Api(StrEnum):
+    """An API of another provider whose clients can send through this one."""
+
+    RESEND = "resend"
+    POSTMARK = "postmark"
+    SENDGRID = "sendgrid"
+    MAILGUN = "mailgun"
+
+
 @dataclass(frozen=True, slots=True)
 class MailOption:
     """One option of `mailqueue.enqueue`.
 
-    `flag` is that of the command line, "" where it has none; `api` the field of `/v1/send`, where
-    that is another word than `name`.
+    `flag`, `metavar` and `help` are those of the command line, "" where it has no such flag.
     """
 
     name: str
@@ -35,12 +44,33 @@ class MailOption:
     metavar: str | None = None
     help: str = ""
     api: str = ""
+    """Field of `/v1/send`, where that is another word than `name`."""
+    api_help: str = ""
+    """Sentence of the OpenAPI document; "" is a field that the schema declares by hand."""
+    is_of_one: bool = False
+    """Whether requests for many emails lack the field; each recipient may have a value there."""
+    headers: tuple[str, ...] = ()
+    """X-Mailqueue fields of a message handed in over SMTP, without the prefix."""
+    compat: Mapping[Api, str] = field(default_factory=dict)
+    """Field of another provider's API that has the same meaning and type."""
     column: str | None = ""
     """Column of email_queue; "" is the option's name, None is none that a producer writes."""
+    is_kept: bool = False
+    """Whether the column is in email_history too: it stays with the email in its row. The others
+    are moved to its contents, its recipients or its lane.
+    """
+    max_characters: int | None = None
+    """Longest value of a string in characters, checked when the email is accepted; None is a rule
+    of its own in sql/functions/accept/prepare.sql.
+    """
 
     @property
     def written_to(self) -> str | None:
         return self.name if self.column == "" else self.column
+
+    @property
+    def api_field(self) -> str:
+        return self.api or self.name
 
 
 _S, _B = OptionType.STRING, OptionType.BOOLEAN
@@ -51,6 +81,8 @@ MAIL_OPTIONS = (
         "--sender",
         help="Name of the sender account to use.",
         api="smtp_config_id",
+        headers=("sender",),
+        compat={Api.SENDGRID: "ip_pool_name", Api.MAILGUN: "o:sending-ip-pool"},
     ),
     MailOption(
         "from_email",
@@ -58,14 +90,26 @@ MAIL_OPTIONS = (
         "--from",
         "ADDRESS",
         "From address, such as ann@example.com or 'Ann <ann@example.com>'.",
+        api_help="From address, such as `Shop <shop@example.com>`; the sender account's or the"
+        " project's if left out.",
     ),
-    MailOption("reply_to", _S, "--reply-to", "ADDRESS", "Reply-To address."),
+    MailOption(
+        "reply_to",
+        _S,
+        "--reply-to",
+        "ADDRESS",
+        "Reply-To address.",
+        api_help="Address answers go to, or several with commas between them; the project's if left"
+        " out, if it has one.",
+    ),
     MailOption(
         "headers",
         OptionType.HEADERS,
         "--header",
         "NAME:VALUE",
         "Additional header; may be repeated.",
+        api_help='Further headers by name, such as `{"X-Order": "81"}`: at most 100, none that'
+        " mailqueue sets itself.",
     ),
     MailOption(
         "priority",
@@ -73,12 +117,40 @@ MAIL_OPTIONS = (
         "--priority",
         "WORD",
         "Priority: critical, high, normal or low.",
+        api_help="`critical`, `high`, `normal` or `low`, or 0 to 3 in this order; `normal` if left"
+        " out. Higher ones go first.",
+        headers=("priority",),
+        is_kept=True,
     ),
     MailOption(
-        "category", _S, "--category", "WORD", "Category: transactional, marketing or your own."
+        "category",
+        _S,
+        "--category",
+        "WORD",
+        "Category: transactional, marketing or your own.",
+        headers=("category",),
+        is_kept=True,
     ),
-    MailOption("tags", OptionType.STRINGS, "--tag", help="Tag of the email; may be repeated."),
-    MailOption("campaign_id", _S, "--campaign-id", help="Campaign that groups emails in reports."),
+    MailOption(
+        "tags",
+        OptionType.STRINGS,
+        "--tag",
+        help="Tag of the email; may be repeated.",
+        api_help="Words to find mail by: at most 20, of 1 to 128 characters.",
+        headers=("tag", "tags"),
+        is_kept=True,
+    ),
+    MailOption(
+        "campaign_id",
+        _S,
+        "--campaign-id",
+        help="Campaign that groups emails in reports.",
+        api_help="Name for reports, such as `spring-sale`: at most 200 characters.",
+        headers=("campaign-id", "campaign"),
+        compat={Api.SENDGRID: "batch_id"},
+        is_kept=True,
+        max_characters=200,
+    ),
     MailOption(
         "run_at",
         OptionType.INSTANT,
@@ -86,6 +158,9 @@ MAIL_OPTIONS = (
         "INSTANT",
         "Earliest time to send, such as '2030-05-01 08:00+02'.",
         api="scheduled_at",
+        api_help="Not sent before this instant: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."
+        " Now if left out, or past.",
+        headers=("send-at",),
     ),
     MailOption(
         "expires_at",
@@ -93,6 +168,10 @@ MAIL_OPTIONS = (
         "--expires-at",
         "INSTANT",
         "Time at which the email expires unsent.  [default: in 4 days]",
+        api_help="Given up at this instant: RFC 3339 with offset; 4 days after `scheduled_at` if"
+        " left out.",
+        headers=("expires-at",),
+        is_kept=True,
     ),
     MailOption(
         "custom_data",
@@ -100,6 +179,10 @@ MAIL_OPTIONS = (
         "--custom-data",
         "JSON",
         "JSON object stored with the email.",
+        api_help="An object of yours that is kept with the mail: up to 64 KiB.",
+        is_of_one=True,
+        headers=("custom-data",),
+        is_kept=True,
     ),
     MailOption(
         "max_attempts",
@@ -107,14 +190,31 @@ MAIL_OPTIONS = (
         "--max-attempts",
         "N",
         "Maximum number of attempts, 1 to 1000.",
+        api_help="1 to 1000 attempts; 100 if left out.",
+        headers=("max-attempts",),
+        is_kept=True,
     ),
-    MailOption("track_opens", _B, "--track-opens", help="Track opens."),
-    MailOption("track_clicks", _B, "--track-clicks", help="Track clicks on links."),
+    MailOption(
+        "track_opens",
+        _B,
+        "--track-opens",
+        help="Track opens.",
+        api_help="Tell when it is opened; as the project has it if left out.",
+        compat={Api.POSTMARK: "TrackOpens", Api.MAILGUN: "o:tracking-opens"},
+    ),
+    MailOption(
+        "track_clicks",
+        _B,
+        "--track-clicks",
+        help="Track clicks on links.",
+        api_help="Count which of its links are followed; as the project has it if left out.",
+    ),
     MailOption(
         "unsubscribe",
         _B,
         "--unsubscribe",
         help="Add an unsubscribe link and header.  [default: for marketing emails only]",
+        api_help="Have a way to unsubscribe; marketing has one if left out, other mail has none.",
     ),
     MailOption(
         "delivery",
@@ -122,10 +222,19 @@ MAIL_OPTIONS = (
         "--delivery",
         "WORD",
         "Action if the outcome is unknown: resend once, or hold for an operator.",
+        api_help="What is done when nobody knows whether the server took it: `resend` sends it"
+        " again, `hold` waits for a person. `hold` for marketing if left out, else `resend`.",
+        headers=("delivery",),
+        is_kept=True,
     ),
     # The commands have these in ways of their own, or not at all.
-    MailOption("from_name", _S),
-    MailOption("idempotency_key", _S),
+    MailOption("from_name", _S, api_help="Name beside the From address."),
+    MailOption(
+        "idempotency_key",
+        _S,
+        headers=("idempotency-key",),
+        is_kept=True,
+    ),
     MailOption("to", OptionType.STRINGS, column="also_to"),
     MailOption("cc", OptionType.STRINGS),
     MailOption("bcc", OptionType.STRINGS),

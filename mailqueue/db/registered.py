@@ -1,6 +1,7 @@
 """Registries of the program that SQL files name by markers: rows as JSON, and lists of columns."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -60,14 +61,45 @@ def _case(one: MailOption) -> str:
     return f"WHEN '{one.name}' THEN q.{column} := {VALUE_BY_TYPE[one.type]};"
 
 
-_COLUMNS = [one.written_to for one in MAIL_OPTIONS if one.written_to is not None]
+_CASES = "\n            ".join(_case(one) for one in MAIL_OPTIONS if one.type in VALUE_BY_TYPE)
+_BOUNDS = "\n        ".join(
+    f"IF q.{one.written_to} IS NOT NULL THEN"
+    f" PERFORM mailqueue.check_text('{one.name}', q.{one.written_to}, {one.max_characters});"
+    " END IF;"
+    for one in MAIL_OPTIONS
+    if one.max_characters is not None
+)
 SQL_BY_MARKER: Mapping[str, str] = {
-    "[[MAIL_COLUMNS]]": ", ".join(_COLUMNS),
-    "[[MAIL_VALUES]]": ", ".join(f"q.{column}" for column in _COLUMNS),
-    "[[MAIL_OPTION_CASES]]": "\n            ".join(
-        _case(one) for one in MAIL_OPTIONS if one.type in VALUE_BY_TYPE
+    "[[MAIL_OPTION_CASES]]": _CASES,
+    "[[MAIL_OPTION_BOUNDS]]": _BOUNDS,
+}
+
+COLUMNS_BY_MARKER: Mapping[str, tuple[str, ...]] = {
+    "MAIL_COLUMNS": tuple(one.written_to for one in MAIL_OPTIONS if one.written_to is not None),
+    "KEPT_COLUMNS": tuple(
+        one.written_to for one in MAIL_OPTIONS if one.is_kept and one.written_to is not None
+    ),
+    "BOUND_COLUMNS": tuple(
+        one.written_to
+        for one in MAIL_OPTIONS
+        if one.max_characters is not None and one.written_to is not None
     ),
 }
+"""Columns of email_queue: all that a producer writes as an option, those that email_history has
+too, and those whose length is checked.
+"""
+
+_COLUMNS = re.compile(r"\[\[(, )?(\w+\.)?(\w+_COLUMNS)(?: BUT ([\w, \n]+))?\]\]")
+"""`[[KEPT_COLUMNS]]`, `[[q.KEPT_COLUMNS]]` for columns of q, `[[KEPT_COLUMNS BUT tags, category]]`
+for the others, and `[[, KEPT_COLUMNS …]]` for a list that may be empty, behind others.
+"""
+
+
+def _columns(found: re.Match[str]) -> str:
+    comma, table, marker, named = found.groups(default="")
+    but = set(re.findall(r"\w+", named))
+    listed = [f"{table}{one}" for one in COLUMNS_BY_MARKER[marker] if one not in but]
+    return comma + ", ".join(listed) if listed else ""
 
 
 def filled(text: str) -> str:
@@ -75,6 +107,9 @@ def filled(text: str) -> str:
 
     A file is so applied again where a registry has changed.
     """
+    if "[[" not in text:
+        return text
+    text = _COLUMNS.sub(_columns, text)
     for marker, words in SQL_BY_MARKER.items():
         text = text.replace(marker, words)
     for marker, rows in ROWS_BY_MARKER.items():

@@ -9,6 +9,8 @@ from types import MappingProxyType
 
 from psycopg import sql
 
+from mailqueue.db.registered import filled
+
 
 class Gives(StrEnum):
     """How many rows a statement gives."""
@@ -66,7 +68,7 @@ def read_statements(folder: Path) -> dict[str, Statement]:
 
 def _statements_of(path: Path) -> Iterator[tuple[int, Statement]]:
     start, block = 0, list[str]()
-    for line_no, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for line_no, line in enumerate(filled(path.read_text(encoding="utf-8")).splitlines(), start=1):
         if line.startswith("-- name:"):
             if block:
                 yield start, _statement(path, start, block)

@@ -1,4 +1,5 @@
 -- Every mail, finished or not, in one place. Who acts for one project and mode sees theirs (isolation.sql).
+-- Markers stand for the rows of MAIL_OPTIONS that are not named here.
 
 DROP VIEW IF EXISTS mailqueue.emails CASCADE;
 CREATE VIEW mailqueue.emails AS
@@ -11,6 +12,8 @@ SELECT q.id, p.name AS project, q.project_id, q.status, q.last_error AS reason, 
        q.attempts, q.max_attempts, q.recipients, q.delivery, q.assigned_to, s.name AS sender, q.worker_id, q.last_error,
        NULL::text AS message_id, NULL::text AS provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name,
        c.reply_to, q.is_test
+       [[, q.KEPT_COLUMNS BUT priority, category, campaign_id, tags, custom_data, expires_at, max_attempts, delivery,
+                                idempotency_key]]
   FROM mailqueue.email_queue AS q
   JOIN mailqueue.projects AS p ON p.id = q.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = q.content_id AND c.created_on = q.content_on
@@ -23,6 +26,8 @@ SELECT h.id, p.name, h.project_id, h.status, h.reason, h.priority, h.category,
        h.created_at, NULL, h.finished_at, h.expires_at,
        h.attempts, h.max_attempts, h.recipients, h.delivery, h.assigned_to, s.name, h.worker_id, h.last_error,
        h.message_id, h.provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, h.is_test
+       [[, h.KEPT_COLUMNS BUT priority, category, campaign_id, tags, custom_data, expires_at, max_attempts, delivery,
+                                idempotency_key]]
   FROM mailqueue.email_history AS h
   JOIN mailqueue.projects AS p ON p.id = h.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on

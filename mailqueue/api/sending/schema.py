@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AliasChoices,
-    AwareDatetime,
     BeforeValidator,
     Field,
     SecretStr,
@@ -12,7 +11,7 @@ from pydantic import (
 
 from mailqueue.api.emails.schema import JsonObject, Text, Whole
 from mailqueue.api.http.schema_base import StrictlyGiven
-from mailqueue.api.sending.tracking_options import Tracked
+from mailqueue.api.sending.option_fields import options_by_field, with_option_fields
 from mailqueue.mail.accept.batches import MAX_RECIPIENTS
 
 
@@ -69,49 +68,16 @@ class SmtpOverride(StrictlyGiven):
     """
 
 
-class _Mail(Tracked):
+@with_option_fields(of_one=False)
+class _Mail(StrictlyGiven):
     """What holds for one mail, and for many."""
 
-    from_email: Text | None = None
-    """From address, such as `Shop <shop@example.com>`; the sender account's or the project's if
-    left out.
-    """
-    from_name: Text | None = None
-    """Name beside the From address."""
-    reply_to: Text | None = None
-    """Address answers go to, or several with commas between them; the project's if left out, if it
-    has one.
-    """
-    priority: Text | Whole | None = None
-    """`critical`, `high`, `normal` or `low`, or 0 to 3 in this order; `normal` if left out.
-    Higher ones go first.
-    """
-    tags: list[Text] = Field(default_factory=list)
-    """Words to find mail by: at most 20, of 1 to 128 characters."""
-    headers: dict[Text, Text] = Field(default_factory=dict)
-    """Further headers by name, such as `{"X-Order": "81"}`: at most 100, none that mailqueue
-    sets itself.
-    """
-    attachments: list[AttachedFile] = Field(default_factory=list)
-    """PDF, GIF, JPEG, PNG and WebP up to 4 MiB together, unless the project allows others."""
-    campaign_id: Text | None = None
-    """Name for reports, such as `spring-sale`: at most 200 characters."""
-    scheduled_at: AwareDatetime | None = Field(
-        default=None, validation_alias=AliasChoices("scheduled_at", "run_at")
-    )
-    """Not sent before this instant: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`. Now if
-    left out, or past.
-    """
-    expires_at: AwareDatetime | None = None
-    """Given up at this instant: RFC 3339 with offset; 4 days after `scheduled_at` if left out."""
     category: Text | None = None
     """`transactional`, `marketing` or a lower-case word of yours: decides which unsubscribes
     count. `transactional` if left out.
     """
-    delivery: Text | None = None
-    """What is done when nobody knows whether the server took it: `resend` sends it again,
-    `hold` waits for a person. `hold` for marketing if left out, else `resend`.
-    """
+    attachments: list[AttachedFile] = Field(default_factory=list)
+    """PDF, GIF, JPEG, PNG and WebP up to 4 MiB together, unless the project allows others."""
     smtp_config_id: Text | None = Field(
         default=None,
         validation_alias=AliasChoices("smtp_config_id", "sender"),
@@ -119,23 +85,17 @@ class _Mail(Tracked):
     """Id or name of the sender account that sends it; the project's accounts in their order if
     left out.
     """
-    max_attempts: Whole | None = None
-    """1 to 1000 attempts; 100 if left out."""
 
     def options(self) -> dict[str, Any]:
         """Return what stands in the options of `mailqueue.enqueue`."""
         given: dict[str, Any] = {
             option: value
-            for name, option in self._options()
+            for name, option in options_by_field(type(self)).items()
             if (value := getattr(self, name)) not in (None, [], {})
         }
         if self.attachments:
             given["attachments"] = [one.model_dump(exclude_none=True) for one in self.attachments]
         return given
-
-    @classmethod
-    def _options(cls) -> tuple[tuple[str, str], ...]:
-        return _OF_ALL
 
 
 class _Addressed(StrictlyGiven):
@@ -151,11 +111,10 @@ class _Addressed(StrictlyGiven):
     """Recipients whom no other sees, a list or one as a string."""
 
 
+@with_option_fields(of_one=True)
 class _One(_Mail, _Addressed):
     """One mail, whatever it says."""
 
-    custom_data: JsonObject | None = None
-    """An object of yours that is kept with the mail: up to 64 KiB."""
     idempotency_key: Text | None = None
     """1 to 255 characters: the same key and content again send nothing again. As the header
     `Idempotency-Key`.
@@ -169,10 +128,6 @@ class _One(_Mail, _Addressed):
         if len(self.to) > 1:
             given["to"] = self.to[1:]
         return given
-
-    @classmethod
-    def _options(cls) -> tuple[tuple[str, str], ...]:
-        return _OF_ONE
 
 
 class _Words(StrictlyGiven):
@@ -272,28 +227,3 @@ class TemplateBatchRequest(_OfTemplate, _Many):
     """Values for everybody; a recipient's own come before these."""
     recipients: list[TemplateRecipient] = Field(min_length=1, max_length=MAX_RECIPIENTS)
     """Whom to write to, each by itself and with variables of its own."""
-
-
-_OF_ALL = (
-    ("from_email", "from_email"),
-    ("from_name", "from_name"),
-    ("reply_to", "reply_to"),
-    ("priority", "priority"),
-    ("tags", "tags"),
-    ("headers", "headers"),
-    ("campaign_id", "campaign_id"),
-    ("scheduled_at", "run_at"),
-    ("expires_at", "expires_at"),
-    ("category", "category"),
-    ("delivery", "delivery"),
-    ("smtp_config_id", "sender"),
-    ("max_attempts", "max_attempts"),
-    *((name, name) for name in Tracked.model_fields),
-)
-_OF_ONE = (
-    *_OF_ALL,
-    ("cc", "cc"),
-    ("bcc", "bcc"),
-    ("custom_data", "custom_data"),
-    ("idempotency_key", "idempotency_key"),
-)

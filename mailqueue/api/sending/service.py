@@ -7,6 +7,7 @@ from mailqueue.api.http.context import Call
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mail_options import MAIL_OPTIONS
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import accept, refusal_of
 from mailqueue.mail.accept.enqueue import NewEmail
@@ -19,9 +20,8 @@ FIELD_BY_OPTION: Mapping[str, str] = {
     "recipient_name": "to",
     "html": "html_body",
     "text": "text_body",
-    "run_at": "scheduled_at",
-    "sender": "smtp_config_id",
     "template": "template_slug",
+    **{one.name: one.api for one in MAIL_OPTIONS if one.api},
 }
 """Field of a request by the name that the rules of mail have for it, where they differ."""
 

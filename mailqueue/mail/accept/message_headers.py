@@ -8,6 +8,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mail_options import MAIL_OPTIONS, OptionType
 from mailqueue.core.storable_text import TOO_DEEP
 from mailqueue.mime.rawhead import RawField, RawHead
 
@@ -33,7 +34,7 @@ def options_of(head: RawHead) -> dict[str, object]:
         name = field.name.lower()
         if not name.startswith(PREFIX) or name in _STAMPS:
             continue
-        if name in ("x-mailqueue-tag", "x-mailqueue-tags"):
+        if name in _TAGS:
             tags += [tag for each in field.said.split(",") if (tag := each.strip())]
             continue
         option, read = _OPTIONS.get(name, (None, _text))
@@ -86,17 +87,20 @@ def _object(field: RawField) -> object:
     return found
 
 
-_OPTIONS: Mapping[str, tuple[str, Callable[[RawField], object]]] = {
-    "x-mailqueue-campaign": ("campaign_id", _text),
-    "x-mailqueue-campaign-id": ("campaign_id", _text),
-    "x-mailqueue-category": ("category", _text),
-    "x-mailqueue-custom-data": ("custom_data", _object),
-    "x-mailqueue-delivery": ("delivery", _text),
-    "x-mailqueue-expires-at": ("expires_at", _instant),
-    "x-mailqueue-idempotency-key": ("idempotency_key", _text),
-    "x-mailqueue-max-attempts": ("max_attempts", _number),
-    "x-mailqueue-priority": ("priority", _text),
-    "x-mailqueue-send-at": ("run_at", _instant),
-    "x-mailqueue-sender": ("sender", _text),
+_READER_BY_TYPE: Mapping[OptionType, Callable[[RawField], object]] = {
+    OptionType.STRING: _text,
+    OptionType.PRIORITY: _text,
+    OptionType.WHOLE: _number,
+    OptionType.INSTANT: _instant,
+    OptionType.OBJECT: _object,
 }
-NAMES = tuple(sorted(("x-mailqueue-tag", "x-mailqueue-tags", *_OPTIONS)))
+_OPTIONS = {
+    f"{PREFIX}{name}": (one.name, _READER_BY_TYPE[one.type])
+    for one in MAIL_OPTIONS
+    if one.name != "tags"
+    for name in one.headers
+}
+_TAGS = frozenset(
+    f"{PREFIX}{name}" for one in MAIL_OPTIONS if one.name == "tags" for name in one.headers
+)
+NAMES = tuple(sorted((*_TAGS, *_OPTIONS)))

@@ -87,7 +87,7 @@ BEGIN
         PERFORM mailqueue.project_named(NULL);               -- raises the error
     END IF;
     INSERT INTO mailqueue.email_queue (project, recipient_email, subject, html_body, text_body, [[MAIL_COLUMNS]])
-    VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, [[MAIL_VALUES]])
+    VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, [[q.MAIL_COLUMNS]])
     RETURNING email_queue.id INTO v_id;
     IF v_id IS NULL THEN  -- accepted before, under the same key
         SELECT k.email_id INTO v_id FROM mailqueue.idempotency_keys AS k

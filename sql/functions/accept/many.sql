@@ -181,12 +181,10 @@ BEGIN
     ), places AS MATERIALIZED (
         SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash
     ), kept AS (
-        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts,
-            max_attempts, created_at, recipients, delivery, category, expires_at, recipient_email, recipient_name,
-            campaign_id, tags, custom_data, idempotency_key, content_id, content_on, is_test)
-        SELECT n.id, n.project_id, NULL, n.lane_id, 'pending', n.priority, n.run_at, 0, n.max_attempts, now(),
-               n.recipients, n.delivery, n.category, n.expires_at, n.recipient_email, n.recipient_name, n.campaign_id,
-               n.tags, n.custom_data, n.idempotency_key, p.ids[n.content_id], v_today, n.is_test
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, run_at, attempts, created_at,
+            recipients, recipient_email, recipient_name, content_id, content_on, is_test, [[KEPT_COLUMNS]])
+        SELECT n.id, n.project_id, NULL, n.lane_id, 'pending', n.run_at, 0, now(), n.recipients, n.recipient_email,
+               n.recipient_name, p.ids[n.content_id], v_today, n.is_test, [[n.KEPT_COLUMNS]]
           FROM unnest(p_rows) AS n, places AS p
         RETURNING id
     )

@@ -27,6 +27,13 @@ DECLARE
         || coalesce(q.template || ' ' || q.language, '')
         || CASE WHEN num_nonnulls(q.track_opens, q.track_clicks, q.unsubscribe) > 0
                 THEN jsonb_build_array(q.track_opens, q.track_clicks, q.unsubscribe)::text ELSE '' END
+        -- Options that are younger than the keys, by name: one that is not given changes no fingerprint.
+        || CASE WHEN num_nonnulls(NULL[[, q.KEPT_COLUMNS BUT priority, category, tags, campaign_id, expires_at,
+                                          custom_data, max_attempts, delivery, idempotency_key]]) > 0
+                THEN (SELECT jsonb_strip_nulls(to_jsonb(x))::text
+                        FROM (SELECT NULL AS none[[, q.KEPT_COLUMNS BUT priority, category, tags, campaign_id,
+                              expires_at, custom_data, max_attempts, delivery, idempotency_key]]) AS x)
+                ELSE '' END
         || coalesce(p_of, ''), 'UTF8'));
     v_old record;
 BEGIN

@@ -146,12 +146,12 @@ BEGIN
     ELSIF q.expires_at > now() + interval '10 years' THEN
         PERFORM mailqueue.check_instant('expires_at', q.expires_at);
     END IF;
-    IF num_nonnulls(q.campaign_id, q.tags, q.custom_data, q.idempotency_key, q.language, q.variables) > 0 THEN
+    IF num_nonnulls(q.tags, q.custom_data, q.idempotency_key, q.language, q.variables[[, q.BOUND_COLUMNS]]) > 0 THEN
         IF q.template IS NULL AND num_nonnulls(q.language, q.variables) > 0 THEN
             PERFORM mailqueue.refuse(CASE WHEN q.variables IS NULL THEN 'language' ELSE 'variables' END,
                                      'has a meaning only with a template');
         END IF;
-        PERFORM mailqueue.check_text('campaign_id', q.campaign_id, 200);
+        [[MAIL_OPTION_BOUNDS]]
         IF cardinality(q.tags) > 20
            OR q.tags IS NOT NULL
            AND EXISTS (SELECT FROM unnest(q.tags) AS t

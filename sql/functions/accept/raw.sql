@@ -100,12 +100,10 @@ BEGIN
         IF q.recipients > 1 THEN
             PERFORM mailqueue.store_recipients(q);
         END IF;
-        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts,
-            max_attempts, created_at, recipients, delivery, category, expires_at, recipient_email, recipient_name,
-            campaign_id, tags, custom_data, idempotency_key, content_id, content_on, is_test)
-        VALUES (q.id, v_project, NULL, q.lane_id, 'pending', q.priority, q.run_at, 0, q.max_attempts, now(),
-            q.recipients, q.delivery, q.category, q.expires_at, q.recipient_email, q.recipient_name, q.campaign_id,
-            q.tags, q.custom_data, q.idempotency_key, v_content, v_today, q.is_test);
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, run_at, attempts, created_at,
+            recipients, recipient_email, recipient_name, content_id, content_on, is_test, [[KEPT_COLUMNS]])
+        VALUES (q.id, v_project, NULL, q.lane_id, 'pending', q.run_at, 0, now(), q.recipients, q.recipient_email,
+            q.recipient_name, v_content, v_today, q.is_test, [[q.KEPT_COLUMNS]]);
         v_new := array_append(v_new, q.id);
     END LOOP;
     IF v_new <> '{}' THEN

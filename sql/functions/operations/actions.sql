@@ -90,12 +90,12 @@ BEGIN
         UPDATE mailqueue.email_recipients AS r SET status = 'pending', reason = NULL, settled_at = NULL
           FROM gone AS g WHERE r.email_id = g.id AND r.status = g.status
     ), back AS (
-        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, priority, max_attempts, created_at,
-            unknowns, delivery, category, expires_at, recipients, recipient_email, recipient_name, campaign_id, tags,
-            custom_data, idempotency_key, content_id, content_on, last_error, is_test)
-        SELECT g.id, g.project_id, NULL, g.lane_id, g.priority, g.max_attempts, g.created_at, g.unknowns, g.delivery,
-               g.category, now() + interval '4 days', g.recipients, g.recipient_email, g.recipient_name, g.campaign_id,
-               g.tags, g.custom_data, g.idempotency_key, g.content_id, g.content_on, g.last_error, g.is_test
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, created_at, unknowns, expires_at,
+            recipients, recipient_email, recipient_name, content_id, content_on, last_error, is_test,
+            [[KEPT_COLUMNS BUT expires_at]])
+        SELECT g.id, g.project_id, NULL, g.lane_id, g.created_at, g.unknowns, now() + interval '4 days', g.recipients,
+               g.recipient_email, g.recipient_name, g.content_id, g.content_on, g.last_error, g.is_test,
+               [[g.KEPT_COLUMNS BUT expires_at]]
           FROM gone AS g RETURNING email_queue.id
     )
     SELECT array_agg(b.id) INTO v_ids FROM back AS b;

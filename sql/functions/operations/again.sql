@@ -61,14 +61,13 @@ BEGIN
     INSERT INTO mailqueue.email_recipients (email_id, position, project_id, kind, address, name)
     SELECT p.new_id, r.position, r.project_id, r.kind, r.address, r.name
       FROM unnest(v_old, v_new) AS p(old_id, new_id) JOIN mailqueue.email_recipients AS r ON r.email_id = p.old_id;
-    INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, priority, max_attempts, created_at, delivery,
-        category, expires_at, recipients, recipient_email, recipient_name, campaign_id, tags, custom_data, content_id,
-        content_on, is_test)
-    SELECT p.new_id, h.project_id, NULL, h.lane_id, h.priority, h.max_attempts, now(), h.delivery, h.category,
-           now() + interval '4 days',
+    INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, created_at, expires_at, recipients,
+        recipient_email, recipient_name, content_id, content_on, is_test,
+        [[KEPT_COLUMNS BUT expires_at, idempotency_key]])
+    SELECT p.new_id, h.project_id, NULL, h.lane_id, now(), now() + interval '4 days',
            greatest(1, (SELECT count(*) FROM mailqueue.email_recipients AS r WHERE r.email_id = p.new_id)),
-           h.recipient_email, h.recipient_name, h.campaign_id, h.tags, h.custom_data, h.content_id, h.content_on,
-           h.is_test
+           h.recipient_email, h.recipient_name, h.content_id, h.content_on, h.is_test,
+           [[h.KEPT_COLUMNS BUT expires_at, idempotency_key]]
       FROM unnest(v_old, v_new) AS p(old_id, new_id)
       JOIN mailqueue.email_history AS h ON h.id = p.old_id AND h.status = 'sent';
     PERFORM mailqueue.accept_rows(v_new);

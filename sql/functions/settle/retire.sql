@@ -25,16 +25,14 @@ BEGIN
                 OR (q.lost_claim_no = i.claim_no AND q.status <> 'assigned' AND i.status = 'sent'))
         RETURNING q.*, i.status AS outcome, i.reason AS why, i.message_id, i.provider_id
     ), kept AS (
-        INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, reason, priority, attempts,
-            max_attempts, worker_id, claim_no, last_error, created_at, assigned_to, recipients, unknowns, delivery,
-            category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key,
-            content_id, content_on, message_id, provider_message_id, is_test)
+        INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, reason, attempts, worker_id,
+            claim_no, last_error, created_at, assigned_to, recipients, unknowns, recipient_email, recipient_name,
+            content_id, content_on, message_id, provider_message_id, is_test, [[KEPT_COLUMNS]])
         SELECT g.id, CASE WHEN g.created_at = now() THEN now() ELSE clock_timestamp() END, g.project_id, g.lane_id,
-               g.outcome, g.why, g.priority, g.attempts, g.max_attempts, g.worker_id,
-               coalesce(g.claim_no, g.lost_claim_no), g.last_error, g.created_at,
-               g.assigned_to, greatest(1, g.recipients), g.unknowns, g.delivery, g.category, g.expires_at,
-               g.recipient_email, g.recipient_name, g.campaign_id, g.tags, g.custom_data, g.idempotency_key,
-               g.content_id, g.content_on, g.message_id, g.provider_id, g.is_test
+               g.outcome, g.why, g.attempts, g.worker_id, coalesce(g.claim_no, g.lost_claim_no), g.last_error,
+               g.created_at, g.assigned_to, greatest(1, g.recipients), g.unknowns, g.recipient_email,
+               g.recipient_name, g.content_id, g.content_on, g.message_id, g.provider_id, g.is_test,
+               [[g.KEPT_COLUMNS]]
           FROM gone AS g
     ), told AS (
         INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail,

@@ -25,22 +25,18 @@ BEGIN
          USING unnest(p_ids, p_claims, p_spent, p_message_ids, p_provider_ids, p_codes, p_enhanced, p_replies, p_ms)
             AS i(id, claim_no, spent, message_id, provider_id, code, enhanced, reply, ms)
          WHERE q.id = i.id AND (q.claim_no = i.claim_no OR (q.lost_claim_no = i.claim_no AND q.status <> 'assigned'))
-        RETURNING q.id, q.project_id, q.lane_id, q.status, q.priority, q.attempts, q.max_attempts, q.worker_id,
-                  q.claim_no, q.lost_claim_no, q.last_error, q.created_at, q.assigned_to, q.account_day, q.project_day,
-                  q.recipients, q.unknowns, q.delivery, q.category,
-                  q.expires_at, q.recipient_email, q.recipient_name, q.campaign_id, q.tags, q.custom_data,
-                  q.idempotency_key, q.content_id, q.content_on, q.is_test, i.spent, i.message_id, i.provider_id,
-                  i.code, i.enhanced, i.reply, i.ms
+        RETURNING q.id, q.project_id, q.lane_id, q.status, q.attempts, q.worker_id, q.claim_no, q.lost_claim_no,
+                  q.last_error, q.created_at, q.assigned_to, q.account_day, q.project_day, q.recipients, q.unknowns,
+                  q.recipient_email, q.recipient_name, q.content_id, q.content_on, q.is_test, [[q.KEPT_COLUMNS]],
+                  i.spent, i.message_id, i.provider_id, i.code, i.enhanced, i.reply, i.ms
     ), kept AS (
-        INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, priority, attempts,
-            max_attempts, worker_id, claim_no, last_error, created_at, assigned_to, recipients, unknowns, delivery,
-            category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key,
-            content_id, content_on, message_id, provider_message_id, is_test)
-        SELECT g.id, clock_timestamp(), g.project_id, g.lane_id, 'sent', g.priority, g.attempts, g.max_attempts,
-               g.worker_id, coalesce(g.claim_no, g.lost_claim_no), g.last_error, g.created_at, g.assigned_to,
-               g.recipients, g.unknowns, g.delivery, g.category, g.expires_at, g.recipient_email, g.recipient_name,
-               g.campaign_id, g.tags, g.custom_data, g.idempotency_key, g.content_id, g.content_on, g.message_id,
-               g.provider_id, g.is_test
+        INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, attempts, worker_id,
+            claim_no, last_error, created_at, assigned_to, recipients, unknowns, recipient_email, recipient_name,
+            content_id, content_on, message_id, provider_message_id, is_test, [[KEPT_COLUMNS]])
+        SELECT g.id, clock_timestamp(), g.project_id, g.lane_id, 'sent', g.attempts, g.worker_id,
+               coalesce(g.claim_no, g.lost_claim_no), g.last_error, g.created_at, g.assigned_to, g.recipients,
+               g.unknowns, g.recipient_email, g.recipient_name, g.content_id, g.content_on, g.message_id,
+               g.provider_id, g.is_test, [[g.KEPT_COLUMNS]]
           FROM gone AS g
     ), addressed AS (
         UPDATE mailqueue.email_recipients AS r SET status = 'sent', settled_at = clock_timestamp()

@@ -14,6 +14,8 @@ SELECT e.id, e.status, mailqueue.why(e.id) AS why, e.reason,
        e.max_attempts, e.delivery, e.message_id, e.provider_message_id, e.created_at, e.run_at,
        e.run_at AS scheduled_at, e.expires_at, e.finished_at,
        '{}'::text[] AS recipients, '{}'::text[] AS attempts, '{}'::text[] AS events, '{}'::text[] AS timeline
+       [[, e.KEPT_COLUMNS BUT priority, category, campaign_id, tags, custom_data, expires_at, max_attempts, delivery,
+                                idempotency_key]]
 FROM mailqueue.emails AS e
 WHERE e.id = %(id)s
   AND e.project_id = %(project_id)s;

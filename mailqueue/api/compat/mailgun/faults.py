@@ -8,6 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from mailqueue.api.compat.accepting import OneRefused
 from mailqueue.api.compat.model import Fault
+from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import (
     Conflict,
@@ -20,6 +21,7 @@ from mailqueue.core.errors import (
     Unauthorized,
     Unavailable,
 )
+from mailqueue.core.mail_options import Api
 
 NO_ADDRESS = "is not a valid address. please check documentation"
 NO_JSON = "is not a valid JSON"
@@ -33,7 +35,6 @@ _FIELD = {
     "text_body": "text",
     "tags": "o:tag",
     "scheduled_at": "o:deliverytime",
-    "smtp_config_id": "o:sending-ip-pool",
     "template_slug": "template",
     "template_version": "t:version",
     "variables": "t:variables",
@@ -42,6 +43,7 @@ _FIELD = {
     "reply_to": "h:Reply-To",
     "attachments": "attachment",
     "idempotency_key": "Idempotency-Key",
+    **names_in(Api.MAILGUN),
 }
 
 

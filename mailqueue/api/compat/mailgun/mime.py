@@ -13,6 +13,7 @@ from mailqueue.api.http.context import Call
 from mailqueue.api.sending import service as sending_service
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mail_options import MAIL_OPTIONS
 from mailqueue.mail.accept.acceptance import accept_messages
 from mailqueue.mail.accept.raw import RawEmail, prepared, with_crlf
 from mailqueue.mime.rawhead import first_field
@@ -20,7 +21,7 @@ from mailqueue.mime.rawhead import first_field
 FIELDS = ("from", "to", "cc", "bcc", "subject", "message")
 _FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:|[ \t]")
 # What a request calls options has other names where a finished message is handed in.
-_OPTION = {"scheduled_at": "run_at", "smtp_config_id": "sender"}
+_OPTION = {one.api: one.name for one in MAIL_OPTIONS if one.api}
 
 
 async def accepted_message(call: Call, form: Form, options: Options, key: str | None) -> str:

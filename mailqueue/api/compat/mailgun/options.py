@@ -10,8 +10,10 @@ import orjson
 
 from mailqueue.api.compat.mailboxes import split_mailboxes
 from mailqueue.api.compat.mailgun.form import Form
+from mailqueue.api.compat.option_fields import mapped_options
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.jsonsize import values_in
+from mailqueue.core.mail_options import Api, OptionType
 
 MAX_DAYS = 3
 MAX_TAGS = 10
@@ -27,6 +29,7 @@ _NEVER = {
     "tracking-pixel-location-top": "the pixel stands at the end",
 }
 _ALWAYS = {"dkim": "mail is signed by the keys of its domain"}
+_OPTIONS = {one.compat[Api.MAILGUN]: one for one in mapped_options(Api.MAILGUN)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +75,14 @@ def _option(name: str, values: list[str], now: datetime) -> dict[str, Any]:
             return {"tags": _tags(values)}
         case "deliverytime":
             return {"scheduled_at": _instant(path, _only(path, values), now)}
-        case "tracking-opens":
-            return {"track_opens": _is_yes(path, values)}
         case "tracking-clicks":
             # Links of the text are never rewritten here.
             is_html = _only(path, values).lower() == "htmlonly"
             return {"track_clicks": is_html or _is_yes(path, values)}
-        case "sending-ip-pool":
-            return {"smtp_config_id": _only(path, values)}
+        case _ if path in _OPTIONS:
+            one = _OPTIONS[path]
+            is_flag = one.type is OptionType.BOOLEAN
+            return {one.api_field: _is_yes(path, values) if is_flag else _only(path, values)}
         case _ if name in _NEVER or name in _ALWAYS:
             if _is_yes(path, values) is not (name in _ALWAYS):
                 why = _NEVER.get(name) or _ALWAYS[name]

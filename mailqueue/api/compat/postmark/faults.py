@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mailqueue.api.compat.model import Fault
+from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.postmark.model import NoStream, NotAnAddress
 from mailqueue.api.http.responses import BadJson, Busy, json_answer
 from mailqueue.core.errors import (
@@ -23,6 +24,7 @@ from mailqueue.core.errors import (
     Unauthorized,
     Unavailable,
 )
+from mailqueue.core.mail_options import Api
 
 UNPROCESSABLE = HTTPStatus.UNPROCESSABLE_ENTITY
 INACTIVE = (
@@ -56,6 +58,7 @@ _FIELD = {
     "template_version": "TemplateAlias",
     "inline_css": "InlineCss",
     "category": "MessageStream",
+    **names_in(Api.POSTMARK),
 }
 _FORBIDDEN_FILE = ("is not allowed in this project", "declared as", "is not a content type")
 

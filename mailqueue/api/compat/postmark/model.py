@@ -10,11 +10,13 @@ from pydantic.alias_generators import to_pascal
 
 from mailqueue.api.compat.accepting import ShapedRequest
 from mailqueue.api.compat.mailboxes import framed, parted, split_mailboxes
+from mailqueue.api.compat.option_fields import given_in, with_option_fields
 from mailqueue.api.emails.schema import JsonObject, Text, Whole
 from mailqueue.api.http.schema_base import StrictlyGiven
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.address import INPUT_CHARACTERS, InvalidAddress, Reason, parse_address
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mail_options import Api
 
 MAX_RECIPIENTS = 50
 MAX_BODY_BYTES = 5 * 1024 * 1024
@@ -82,6 +84,7 @@ class File(_Given):
         )
 
 
+@with_option_fields(Api.POSTMARK)
 class _Message(_Given):
     """What every message may say."""
 
@@ -95,7 +98,6 @@ class _Message(_Given):
     metadata: dict[Text, Text | int | float | bool] = Field(default_factory=dict)
     attachments: list[File] = Field(default_factory=list)
     message_stream: Text = "outbound"
-    track_opens: bool | None = None
     track_links: Literal["None", "HtmlAndText", "HtmlOnly", "TextOnly"] | None = None
 
     @property
@@ -137,7 +139,7 @@ class _Message(_Given):
         }
 
     def _tracked(self) -> dict[str, Any]:
-        tracked: dict[str, Any] = {"track_opens": self.track_opens}
+        tracked = given_in(Api.POSTMARK, self)
         if self.track_links == "TextOnly":
             raise InvalidField("TrackLinks", "'TrackLinks': links in text are not tracked.")
         if self.track_links is not None:

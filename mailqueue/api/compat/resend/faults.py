@@ -12,6 +12,7 @@ from starlette.responses import Response
 from mailqueue.api.compat.accepting import OneRefused
 from mailqueue.api.compat.idempotency import AnotherRequest
 from mailqueue.api.compat.model import Fault, Headers
+from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.resend.model import Missing
 from mailqueue.api.http.responses import BadJson, Busy, json_answer
 from mailqueue.core.errors import (
@@ -25,6 +26,7 @@ from mailqueue.core.errors import (
     Unauthorized,
     Unavailable,
 )
+from mailqueue.core.mail_options import Api
 from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, Standing
 
 # What the rules of mail call a field that has another name here.
@@ -35,6 +37,7 @@ _FIELD = {
     "text_body": "text",
     "template_slug": "template.id",
     "template_version": "template.id",
+    **names_in(Api.RESEND),
 }
 _STATUS_NAME = {
     HTTPStatus.NOT_FOUND: "not_found",

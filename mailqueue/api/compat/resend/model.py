@@ -12,11 +12,13 @@ from pydantic import AfterValidator, Field, model_validator
 
 from mailqueue.api.compat.accepting import ShapedRequest
 from mailqueue.api.compat.mailboxes import mailbox
+from mailqueue.api.compat.option_fields import given_in, with_option_fields
 from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.api.emails.schema import JsonObject, Text
 from mailqueue.api.http.schema_base import StrictlyGiven
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mail_options import Api
 
 MAX_ADDRESSES = 50
 MAX_TAG_CHARACTERS = 256
@@ -117,6 +119,7 @@ class ResendTemplate(StrictlyGiven):
     variables: JsonObject = Field(default_factory=dict)
 
 
+@with_option_fields(Api.RESEND)
 class ResendEmail(StrictlyGiven):
     """The body of POST /emails."""
 
@@ -193,6 +196,7 @@ class ResendEmail(StrictlyGiven):
             "tags": [word_of(one) for one in self.tags or ()][:MAX_WORDS],
             "custom_data": {TAGS: tags} if tags else None,
             "scheduled_at": at,
+            **given_in(Api.RESEND, self),
         }
 
 

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.accepting import OneRefused
 from mailqueue.api.compat.model import Fault, Headers
+from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.http.responses import BadJson, json_answer
 from mailqueue.core.errors import (
@@ -29,6 +30,7 @@ from mailqueue.core.errors import (
     Unauthorized,
     Unavailable,
 )
+from mailqueue.core.mail_options import Api
 from mailqueue.tenants.rate_limit.limiter import Standing
 
 MAX_ERRORS = 50
@@ -81,9 +83,8 @@ _FIELD = {
     "tags": "categories",
     "template_slug": "template_id",
     "template_version": "template_id",
-    "smtp_config_id": "ip_pool_name",
-    "campaign_id": "batch_id",
     "category": "asm.group_id",
+    **names_in(Api.SENDGRID),
 }
 _EMPTY = "missing|too_short|string_too_short"
 # By field and what pydantic says of it; the first that fits.

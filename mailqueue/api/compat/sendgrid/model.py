@@ -4,8 +4,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from mailqueue.api.compat.option_fields import with_option_fields
 from mailqueue.api.emails.schema import JsonObject, Text, Whole
 from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.core.mail_options import Api
 
 MAX_PERSONALIZATIONS = 1_000
 MAX_RECIPIENTS = 1_000
@@ -85,6 +87,7 @@ class TrackingSettings(StrictlyGiven):
     ganalytics: Setting | None = None
 
 
+@with_option_fields(Api.SENDGRID)
 class SendGridMail(StrictlyGiven):
     """The body of POST /v3/mail/send."""
 
@@ -103,9 +106,7 @@ class SendGridMail(StrictlyGiven):
     categories: list[Text] = Field(default_factory=list)
     custom_args: dict[Text, Text] = Field(default_factory=dict)
     send_at: Whole | None = None
-    batch_id: Text | None = None
     asm: Asm | None = None
-    ip_pool_name: Text | None = None
     mail_settings: MailSettings = Field(default_factory=MailSettings)
     tracking_settings: TrackingSettings = Field(default_factory=TrackingSettings)
 

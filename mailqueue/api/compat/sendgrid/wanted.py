@@ -8,6 +8,7 @@ from typing import Any
 from mailqueue.api.compat.accepting import OneRefused, Wanted
 from mailqueue.api.compat.batch import Budget
 from mailqueue.api.compat.mailboxes import framed
+from mailqueue.api.compat.option_fields import given_in
 from mailqueue.api.compat.sendgrid.checks import TRACKED
 from mailqueue.api.compat.sendgrid.model import (
     Box,
@@ -20,6 +21,7 @@ from mailqueue.api.compat.sendgrid.model import (
 from mailqueue.api.compat.sendgrid.tags import Tags
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mail_options import Api
 
 MAX_CHARACTERS = 64 * 1024 * 1024
 """Of all mails of a request whose words have values put in."""
@@ -87,9 +89,8 @@ def _shared(mail: SendGridMail, html: str | None) -> dict[str, Any]:
         "reply_to": ", ".join(map(_box, answers)) or None,
         "attachments": [_attached(one, html) for one in mail.attachments],
         "tags": mail.categories,
-        "campaign_id": mail.batch_id or None,
         "category": None if mail.asm is None else f"asm-{mail.asm.group_id}",
-        "smtp_config_id": mail.ip_pool_name or None,
+        **given_in(Api.SENDGRID, mail),
     }
     for name, field in TRACKED.items():
         if (chosen := _chosen(getattr(mail.tracking_settings, name))) is not None:
