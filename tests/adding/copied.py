@@ -42,6 +42,14 @@ class Copy:
         file.write_text("".join(lines), "utf-8")
         self._count(path)
 
+    def replace(self, path: str, old: str, new: str) -> None:
+        """Replace a text that stands once in a file."""
+        file = self.root / path
+        text = file.read_text("utf-8")
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {path}"
+        file.write_text(text.replace(old, new), "utf-8")
+        self._count(path)
+
     def _count(self, path: str) -> None:
         if not path.startswith(_FREE) and path not in self.changed:
             self.changed.append(path)

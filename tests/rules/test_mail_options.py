@@ -1,21 +1,34 @@
 """Every declaration of what a mail may say has the options of MAIL_OPTIONS, and no others."""
 
+import re
+from dataclasses import fields
+
 import pytest
 
+from mailqueue.api.compat.option_fields import TYPES as TYPES_OF_COMPAT
 from mailqueue.api.sending.schema import SendRequest
-from mailqueue.core.mail_options import MAIL_OPTIONS, OptionType
+from mailqueue.contract.emails import Email
+from mailqueue.core.mail_options import MAIL_OPTIONS, Api, OptionType
 from mailqueue.db.fetch import Conn
-from mailqueue.db.registered import VALUE_BY_TYPE
+from mailqueue.db.registered import VALUE_BY_TYPE, filled
+from mailqueue.db.sql import sql_folder
 from mailqueue.producer.model import Mail
 from tests import make
 
 pytestmark = pytest.mark.anyio
 
 NAMES = {one.name for one in MAIL_OPTIONS}
+KEPT = {one.written_to for one in MAIL_OPTIONS if one.is_kept}
 BODY = {"subject", "html", "text"}
 OF_HTTP_ONLY = {"html_body", "text_body", "subject", "dry_run", "smtp_override"}
 # A template has an endpoint of its own; a key says whether mail is of test mode.
 NOT_IN_ONE_REQUEST = {"template", "language", "variables", "is_test"}
+NOT_SHOWN = {"idempotency_key"}
+
+
+async def columns_of(conn: Conn, table: str) -> set[str]:
+    query = "SELECT attname::text FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0"
+    return {row[0] for row in await make.rows(conn, query, f"mailqueue.{table}")}
 
 
 def test_programs_may_say_every_option_but_the_mode() -> None:
@@ -23,20 +36,67 @@ def test_programs_may_say_every_option_but_the_mode() -> None:
 
 
 def test_requests_may_say_every_option() -> None:
-    fields = {one.api or one.name for one in MAIL_OPTIONS if one.name not in NOT_IN_ONE_REQUEST}
+    fields = {one.api_field for one in MAIL_OPTIONS if one.name not in NOT_IN_ONE_REQUEST}
 
     assert set(SendRequest.model_fields) - OF_HTTP_ONLY == fields
 
 
-async def test_every_option_has_its_column(conn: Conn) -> None:
-    columns = await make.rows(
-        conn,
-        "SELECT attname::text FROM pg_attribute"
-        " WHERE attrelid = 'mailqueue.email_queue'::regclass AND attnum > 0",
-    )
+def test_an_email_shows_every_option_that_it_keeps() -> None:
+    assert KEPT - {one.name for one in fields(Email)} == NOT_SHOWN
 
-    assert {one.written_to or one.name for one in MAIL_OPTIONS} <= {row[0] for row in columns}
+
+async def test_every_option_has_its_column(conn: Conn) -> None:
+    known = await columns_of(conn, "email_queue")
+
+    assert {one.written_to or one.name for one in MAIL_OPTIONS} <= known
+
+
+async def test_what_is_kept_is_in_history_and_the_rest_is_not(conn: Conn) -> None:
+    known = await columns_of(conn, "email_history")
+
+    assert {one.written_to or one.name for one in MAIL_OPTIONS} & known == KEPT | {"is_test"}
+
+
+async def test_the_view_of_all_emails_has_what_is_kept(conn: Conn) -> None:
+    assert KEPT - await columns_of(conn, "emails") == NOT_SHOWN
 
 
 def test_every_type_is_read_by_the_marker_or_by_hand() -> None:
     assert set(OptionType) - set(VALUE_BY_TYPE) == {OptionType.PRIORITY, OptionType.WHOLE}
+
+
+@pytest.mark.parametrize("api", Api)
+def test_a_field_of_another_api_has_a_type_that_it_can_read(api: Api) -> None:
+    of_forms = {OptionType.STRING, OptionType.BOOLEAN}
+    readable = of_forms if api is Api.MAILGUN else set(TYPES_OF_COMPAT)
+
+    assert {one.type for one in MAIL_OPTIONS if api in one.compat} <= readable
+
+
+def test_only_strings_have_a_length() -> None:
+    bound = {one.type for one in MAIL_OPTIONS if one.max_characters is not None}
+
+    assert bound <= {OptionType.STRING}
+
+
+def test_no_marker_is_left_in_sql() -> None:
+    left = {
+        path.name: found
+        for path in sql_folder().rglob("*.sql")
+        if path.parent.name != "migrations"
+        and (found := re.findall(r"\[\[[^\]]*[A-Z]{3}[^\]]*\]\]", filled(path.read_text("utf-8"))))
+    }
+
+    assert left == {}
+
+
+def test_columns_of_options_are_listed_for_a_table_or_without_some() -> None:
+    kept = "priority, category, tags, campaign_id, expires_at, custom_data, max_attempts"
+
+    assert filled("[[q.KEPT_COLUMNS BUT priority, category, tags, campaign_id,\n expires_at]]") == (
+        "q.custom_data, q.max_attempts, q.delivery, q.idempotency_key"
+    )
+    everything = f"{kept}, delivery, idempotency_key"
+    assert filled(f"SELECT 1[[, KEPT_COLUMNS BUT {everything}]] FROM") == "SELECT 1 FROM"
+    with pytest.raises(ValueError, match="no such column: tgas"):
+        filled("[[KEPT_COLUMNS BUT tgas]]")
