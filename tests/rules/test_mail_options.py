@@ -10,7 +10,7 @@ from mailqueue.api.sending.schema import SendRequest
 from mailqueue.contract.emails import Email
 from mailqueue.core.mail_options import MAIL_OPTIONS, Api, OptionType
 from mailqueue.db.fetch import Conn
-from mailqueue.db.registered import VALUE_BY_TYPE, filled
+from mailqueue.db.registered import COLUMNS_BY_MARKER, VALUE_BY_TYPE, filled
 from mailqueue.db.sql import sql_folder
 from mailqueue.producer.model import Mail
 from tests import make
@@ -91,12 +91,13 @@ def test_no_marker_is_left_in_sql() -> None:
 
 
 def test_columns_of_options_are_listed_for_a_table_or_without_some() -> None:
-    kept = "priority, category, tags, campaign_id, expires_at, custom_data, max_attempts"
+    first, second, *others = COLUMNS_BY_MARKER["KEPT_COLUMNS"]
 
-    assert filled("[[q.KEPT_COLUMNS BUT priority, category, tags, campaign_id,\n expires_at]]") == (
-        "q.custom_data, q.max_attempts, q.delivery, q.idempotency_key"
+    assert filled(f"[[q.KEPT_COLUMNS BUT {first},\n {second}]]") == (
+        ", ".join(f"q.{one}" for one in others)
     )
-    everything = f"{kept}, delivery, idempotency_key"
+    everything = ", ".join((first, second, *others))
+    assert filled("[[KEPT_COLUMNS]]") == everything
     assert filled(f"SELECT 1[[, KEPT_COLUMNS BUT {everything}]] FROM") == "SELECT 1 FROM"
     with pytest.raises(ValueError, match="no such column: tgas"):
         filled("[[KEPT_COLUMNS BUT tgas]]")
