@@ -11,7 +11,8 @@ from uuid import UUID
 
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.mail.accept import acceptance
+from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.operations.doctor.context import plural
 from mailqueue.operations.store import bench as bench_store
 
@@ -82,7 +83,7 @@ async def accept(conn: Conn, trial: Trial, *, count: int) -> Accepting:
     started = time.perf_counter()
     for first in range(SINGLES, count, BATCH):
         numbers = range(first, min(first + BATCH, count))
-        await enqueue_batch(conn, [_mail(trial, n) for n in numbers], project=trial.name)
+        await acceptance.accept(conn, [_mail(trial, n) for n in numbers], project=trial.name)
     took = time.perf_counter() - started
     return Accepting(1000 * round_trip, 1000 * single, max(0, count - SINGLES) / took)
 
@@ -131,7 +132,7 @@ def words(accepting: Accepting, sending: Sending) -> list[str]:
 
 
 async def _one(conn: Conn, trial: Trial, number: int) -> None:
-    await enqueue(conn, _mail(trial, number), project=trial.name)
+    await acceptance.accept_one(conn, _mail(trial, number), project=trial.name)
 
 
 async def _typical(count: int, work: Callable[[int], Awaitable[None]]) -> float:

@@ -6,7 +6,7 @@ What a caller does, for one mail or for ten thousand:
    `cache` is the `TemplateCache()` of the process.
 2. `chosen.check(variables)` for each recipient: the whole JSON Schema, without the database.
 3. `NewEmail(recipient, subject=None, options={"template": "welcome", "language": "de",
-   "variables": variables, …})` to `mail.enqueue.enqueue` or `enqueue_batch`, as any mail.
+   "variables": variables, …})` to `mail.accept.acceptance`, as any mail.
 
 SQL resolves the template anew in the transaction that accepts, so a version published between is
 the one that counts, and looks at required names and types itself. It stores one content row for

@@ -8,10 +8,11 @@ from psycopg import errors
 from mailqueue.administration import revoking, settings
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue
+from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.projects import manage as projects_manage
 from tests import make
+from tests.mail.enqueueing import enqueue
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.pool import Pool, borrow, open_pool
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue
+from mailqueue.mail.accept.acceptance import accept_one
+from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.settings.environment import DatabaseSettings
 
 
@@ -41,7 +42,8 @@ class Client:
         while True:
             try:
                 async with borrow(self.pool, self.database) as conn:
-                    self.acknowledged[address] = await enqueue(conn, email, project="default")
+                    accepted = await accept_one(conn, email, project="default")
+                    self.acknowledged[address] = accepted.id
             except Unavailable:
                 self.refused += 1
                 await asyncio.sleep(0.05)

@@ -6,7 +6,8 @@ import pytest
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.pool import connect
-from mailqueue.mail.accept import enqueue as python
+from mailqueue.mail.accept.acceptance import accept, accept_one
+from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.settings.environment import DatabaseSettings
 from tests.api.support.calling import HELLO, calling
 
@@ -54,8 +55,8 @@ async def test_python_refuses_what_is_huge_or_deep_in_words(database: DatabaseSe
     many = {"cc": ["ann@example.com"] * 100_000}
     async with connect(database) as conn:
         for options in (many, {"headers": {f"X-{n}": "x" * 4000 for n in range(20)} | {"": "x"}}):
-            email = python.NewEmail("ann@example.com", "s", text="t", options=options)
+            email = NewEmail("ann@example.com", "s", text="t", options=options)
             with pytest.raises(InvalidField):
-                await python.enqueue(conn, email, project="default")
-            (row,) = await python.enqueue_batch(conn, [email], project="default")
-            assert row.status == "rejected"
+                await accept_one(conn, email, project="default")
+            (result,) = await accept(conn, [email], project="default")
+            assert isinstance(result, InvalidField)

@@ -16,7 +16,8 @@ import pytest
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept import enqueue as python
+from mailqueue.mail.accept.acceptance import accept_one
+from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from mailqueue.wiring import sending
 from tests import make
@@ -75,13 +76,13 @@ async def by_python(conn: Conn) -> Handed:
         if "recipient_name" in columns:
             recipient = named(columns.pop("recipient_name"), recipient)
         bodies = {word: columns.pop(f"{word}_body", None) for word in ("html", "text")}
-        email = python.NewEmail(recipient, columns.pop("subject"), options=columns, **bodies)
+        email = NewEmail(recipient, columns.pop("subject"), options=columns, **bodies)
         try:
-            email_id = await python.enqueue(conn, email, project="default")
+            accepted = await accept_one(conn, email, project="default")
         except InvalidField as refusal:
             handed.refuse(case, str(refusal))
         else:
-            handed.accepted[email_id] = case
+            handed.accepted[accepted.id] = case
     return handed
 
 

@@ -11,7 +11,7 @@ from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.db.fetch import Conn
 from mailqueue.events import listing
 from mailqueue.events.model import Type
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.mail.accept.raw import RawEmail, accept_raw
 from mailqueue.operations import pausing
 from mailqueue.privacy import persons
@@ -25,6 +25,7 @@ from mailqueue.suppression.model import NewSuppression
 from tests import make
 from tests.events.office import event, left, told
 from tests.mail.accept.ways import WAYS, Refused, Way, plain
+from tests.mail.enqueueing import enqueue
 from tests.privacy.forgetting import sent
 from tests.queue.acting import claim, mark
 

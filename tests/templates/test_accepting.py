@@ -8,11 +8,12 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.templates.accepting import choose
 from mailqueue.templates.cache import TemplateCache
 from mailqueue.templates.model import Words
 from tests import make
+from tests.mail.enqueueing import enqueue
 from tests.templates.making import published, version_of
 
 pytestmark = pytest.mark.anyio

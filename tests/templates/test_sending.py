@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.templates.model import Words
 from tests import make
 from tests.concurrency.running import account_at, session, until_nothing_is_queued
+from tests.mail.enqueueing import enqueue
 from tests.mail.send.test_worker import courier
 from tests.smtp.client.scripted import ScriptedServer, scripted
 from tests.templates.making import published

@@ -18,7 +18,7 @@ from mailqueue.api.app import create_app
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import borrow, open_pool
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.templates.model import Words
@@ -32,6 +32,7 @@ from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.wired import MASTER
 from tests.concurrency.running import account_at, session, until_nothing_is_queued
+from tests.mail.enqueueing import enqueue
 from tests.smtp.client.scripted import ScriptedServer, scripted
 from tests.templates.making import published
 from tests.templates.test_sending import arrived, part

@@ -1,7 +1,6 @@
 """Accepts what clients of other APIs send as POST /v1/send accepts its mail: the same rules."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from uuid import UUID
 
 from mailqueue.api.http.context import Call
@@ -12,15 +11,12 @@ from mailqueue.api.sending.schema import SendRequest, TemplateRequest
 from mailqueue.api.sending.templates import chosen_for
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InputError, InvalidField, NotFound
+from mailqueue.mail.accept.acceptance import Result, statements_of
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.templates import versions, writing
 from mailqueue.templates.accepting import Chosen
 
-STATEMENT_CHARACTERS = 8 * 1024 * 1024
-"""Of the mails that are handed to PostgreSQL in one statement, unless one alone has more."""
 Wanted = SendRequest | TemplateRequest
-Judged = Sent | InvalidField
-"""What became of one mail of several: accepted, or why not."""
 
 
 class ShapedRequest(TemplateRequest):
@@ -158,13 +154,13 @@ async def accepted_now(call: Call, wanted: Wanted) -> Sent:
 
 async def accepted_all(
     call: Call, wanted: Sequence[Wanted | InvalidField], *, is_strict: bool
-) -> list[Judged]:
+) -> list[Result]:
     """Accept mails in one transaction, in order; those refused already stay refused.
 
     Raises:
         OneRefused: `is_strict`, and one of them was; nothing is accepted.
     """
-    judged: dict[int, Judged] = {}
+    judged: dict[int, Result] = {}
     emails: dict[int, NewEmail] = {}
     for index, one in enumerate(wanted):
         try:
@@ -177,31 +173,12 @@ async def accepted_all(
             judged[index] = exc
     if emails:
         async with call.connection() as conn:
-            for places in _portions(emails):
-                some = [emails[index] for index in places]
-                found = await sending_service.accepted_all(conn, some, project=call.caller.project)
-                for index, result in zip(places, found, strict=True):
+            for group in statements_of(emails.items()):
+                found = await sending_service.accepted_all(
+                    conn, [email for _, email in group], project=call.caller.project
+                )
+                for (index, _), result in zip(group, found, strict=True):
                     if is_strict and isinstance(result, InvalidField):
                         raise OneRefused(index, result)
                     judged[index] = result
     return [judged[index] for index in range(len(wanted))]
-
-
-def _portions(emails: Mapping[int, NewEmail]) -> Iterator[list[int]]:
-    """Yield the places of mails in groups that are handed to PostgreSQL in one statement."""
-    places: list[int] = []
-    characters = 0
-    for index, email in emails.items():
-        size = _characters(email)
-        if places and characters + size > STATEMENT_CHARACTERS:
-            yield places
-            places, characters = [], 0
-        places.append(index)
-        characters += size
-    yield places
-
-
-def _characters(email: NewEmail) -> int:
-    files: Any = email.options.get("attachments", ())
-    carried = sum(len(one.get("content") or "") for one in files)
-    return len(email.html or "") + len(email.text or "") + carried

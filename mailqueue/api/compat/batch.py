@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,13 +14,11 @@ from mailqueue.api.sending.schema import AttachedFile, SendRequest
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.acceptance import statements_of
 from mailqueue.mail.accept.attachments import NewFile, keep
 from mailqueue.mail.accept.enqueue import NewEmail, split
 from mailqueue.mail.accept.shares import MAX_OF_MAIL
 
-STATEMENT_CHARACTERS = 8 * 1024 * 1024
-"""Of the mails that are handed to PostgreSQL in one statement, unless one alone has more."""
-STATEMENT_MAILS = 500
 MAX_CHARACTERS = 256 * 1024 * 1024
 """Of all mails of one request, however much of it they share."""
 
@@ -47,9 +45,11 @@ async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
     ids: list[UUID] = []
     project = call.caller.project
     async with call.connection() as conn:
-        for some in _portions(emails):
-            for result in await sending_service.accepted_all(conn, some, project=project):
-                place = places[len(ids)]
+        for group in statements_of(zip(places, emails, strict=True)):
+            results = await sending_service.accepted_all(
+                conn, [email for _, email in group], project=project
+            )
+            for (place, _), result in zip(group, results, strict=True):
                 if isinstance(result, InvalidField):
                     raise OneRefused(place, result)
                 sent.setdefault(place, result)
@@ -93,11 +93,11 @@ def _check_size(wanted: Sequence[Wanted]) -> None:
 async def _try(
     conn: Conn, places: Sequence[int], emails: Sequence[NewEmail], *, project: str
 ) -> None:
-    tried = iter(places)
-    for some in _portions(emails):
-        found = await sending_service.accepted_all(conn, some, project=project, is_trial=True)
-        for result in found:
-            place = next(tried)
+    for group in statements_of(zip(places, emails, strict=True)):
+        results = await sending_service.accepted_all(
+            conn, [email for _, email in group], project=project, is_trial=True
+        )
+        for (place, _), result in zip(group, results, strict=True):
             if isinstance(result, InvalidField):
                 raise OneRefused(place, result)
 
@@ -123,20 +123,6 @@ def _emails(call: Call, ready: Sequence[Wanted]) -> tuple[list[int], list[NewEma
         places += [index] * len(some)
         emails += some
     return places, emails
-
-
-def _portions(emails: Sequence[NewEmail]) -> Iterator[list[NewEmail]]:
-    some: list[NewEmail] = []
-    characters = 0
-    for email in emails:
-        size = len(email.html or "") + len(email.text or "")
-        if some and (characters + size > STATEMENT_CHARACTERS or len(some) == STATEMENT_MAILS):
-            yield some
-            some, characters = [], 0
-        some.append(email)
-        characters += size
-    if some:
-        yield some
 
 
 async def _with_kept_files(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:

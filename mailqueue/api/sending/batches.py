@@ -1,5 +1,6 @@
 """The endpoints that send one content to many, and show what became of it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -12,8 +13,13 @@ from mailqueue.api.sending.prepare import routed
 from mailqueue.api.sending.schema import BatchRecipient, BatchRequest
 from mailqueue.contract.sending import Batch, BatchResult, BatchState
 from mailqueue.core.errors import InvalidField
-from mailqueue.mail.accept.batch import BatchItem
-from mailqueue.mail.accept.batches import NewBatch, enqueue_shared, find_batch
+from mailqueue.mail.accept.acceptance import (
+    AcceptedBatch,
+    RecipientsRefused,
+    Result,
+    accept_shared,
+)
+from mailqueue.mail.accept.batches import NewBatch, find_batch
 from mailqueue.tenants.model import Scope
 
 # Of the options, what all share: it is stored once.
@@ -47,17 +53,23 @@ async def sent_to_many(
     if category is not None:
         options.setdefault("category", category)
     batch = NewBatch([content | shared for content in contents], options, recipients)
-    is_strict = wanted.mode == "strict"
     try:
         async with call.connection() as conn:
-            items = await enqueue_shared(
-                conn, batch, project=call.caller.project, is_strict=is_strict, by=call.by
+            accepted = await accept_shared(
+                conn,
+                batch,
+                project=call.caller.project,
+                is_strict=wanted.mode == "strict",
+                by=call.by,
             )
     except InvalidField as exc:
         raise sending_service.renamed(exc) from None
-    if is_strict:
-        _refuse_any(items)
-    return _answer(items, [one.email for one in wanted.recipients])
+    except RecipientsRefused as exc:
+        named = {place: _named(fault) for place, fault in exc.faults.items()}
+        raise Violations(
+            [(f"recipients.{place}.{fault.field}", fault.why) for place, fault in named.items()]
+        ) from None
+    return _answer(accepted, [one.email for one in wanted.recipients])
 
 
 def own_of(one: BatchRecipient) -> dict[str, Any]:
@@ -72,36 +84,32 @@ def own_of(one: BatchRecipient) -> dict[str, Any]:
     return own
 
 
-def _refuse_any(items: Sequence[BatchItem]) -> None:
-    refused = [item for item in items if item.status == "rejected"]
-    if refused:
-        faults = [(item.place, sending_service.refusal(item.reason)) for item in refused]
-        raise Violations(
-            [(f"recipients.{place}.{_own(fault.field)}", fault.why) for place, fault in faults]
-        )
+def _named(fault: InvalidField) -> InvalidField:
+    """Return the refusal of a recipient with the field's name in the request."""
+    found = sending_service.renamed(fault)
+    return InvalidField("email", found.why) if found.field == "to" else found
 
 
-def _own(field: str) -> str:
-    return "email" if field == "to" else field
-
-
-def _answer(items: Sequence[BatchItem], addresses: Sequence[str]) -> Batch:
-    counts = {"queued": 0, "rejected": 0, "suppressed": 0}
-    for item in items:
-        counts[item.status] = counts.get(item.status, 0) + 1
-    batch_id = items[0].batch_id
-    assert batch_id is not None, "only a strict batch is refused as a whole"
+def _answer(accepted: AcceptedBatch, addresses: Sequence[str]) -> Batch:
+    results = [
+        _result(index, address, found)
+        for index, (address, found) in enumerate(zip(addresses, accepted.results, strict=True))
+    ]
+    counts = Counter(one.status for one in results)
     return Batch(
-        batch_id=batch_id,
+        batch_id=accepted.id,
         accepted=counts["queued"],
         rejected=counts["rejected"],
         suppressed=counts["suppressed"],
-        email_ids=[item.id for item in items if item.id is not None],
-        results=[
-            BatchResult(item.place, address, item.id, item.status, item.reason)
-            for item, address in zip(items, addresses, strict=True)
-        ],
+        email_ids=[one.id for one in results if one.id is not None],
+        results=results,
     )
+
+
+def _result(index: int, address: str, found: Result) -> BatchResult:
+    if isinstance(found, InvalidField):
+        return BatchResult(index, address, None, "rejected", str(_named(found)))
+    return BatchResult(index, address, found.id, found.status, found.reason)
 
 
 async def batch(call: Call) -> BatchState:

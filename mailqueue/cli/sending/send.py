@@ -19,7 +19,6 @@ from mailqueue.cli.templates.options import template_options
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.accept.enqueue import NewEmail
-from mailqueue.mail.accept.templates import faults_of
 from mailqueue.operations.emails import explain
 from mailqueue.operations.model import Explained
 from mailqueue.templates.cache import TemplateCache
@@ -133,10 +132,7 @@ async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> Ex
 
 
 async def _accepted(conn: Conn, email: NewEmail, project: str) -> UUID:
-    (fault,) = await faults_of(conn, TemplateCache(), [email], project=project)
-    if fault is not None:
-        raise fault
-    return (await accept_one(conn, email, project=project)).id
+    return (await accept_one(conn, email, project=project, templates=TemplateCache())).id
 
 
 async def _outcome(database: Insistent, look: Callable[[Conn], Awaitable[Explained]]) -> Explained:

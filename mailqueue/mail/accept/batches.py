@@ -8,8 +8,8 @@ from uuid import UUID
 from mailqueue.contract.sending import BatchState
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.batch import BatchItem
 from mailqueue.mail.accept.store import batches as batches_store
+from mailqueue.mail.accept.store.batches import SharedRow
 
 MAX_RECIPIENTS = 10_000
 
@@ -31,13 +31,14 @@ class NewBatch:
 
 async def enqueue_shared(
     conn: Conn, batch: NewBatch, *, project: str, is_strict: bool, by: str
-) -> list[BatchItem]:
-    """Accept a batch in one transaction; return a result for each recipient, in order.
+) -> list[SharedRow]:
+    """Accept a batch in one transaction; return a row for each recipient, in order.
 
-    With `is_strict` nothing is stored if one is refused, and no result has an id.
+    With `is_strict`, nothing is stored if one is refused, and no row has an id. Texts that
+    PostgreSQL cannot hold have to be refused before.
 
     Raises:
-        InvalidField: the shared part is invalid; nothing is stored.
+        InvalidField: its content or options are refused; nothing is stored.
     """
     if not 1 <= len(batch.recipients) <= MAX_RECIPIENTS:
         raise InvalidField(

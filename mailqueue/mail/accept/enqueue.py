@@ -1,9 +1,8 @@
-"""Queue mail from Python: one, or a batch that is accepted in one transaction."""
+"""Emails as callers hand them in, and the batch call of SQL that accepts them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from uuid import UUID
 
 from mailqueue.core import storable_text
 from mailqueue.core.address import InvalidAddress, parse_mailbox
@@ -25,30 +24,10 @@ class NewEmail:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
-async def enqueue(conn: Conn, email: NewEmail, *, project: str) -> UUID:
-    """Accept one mail and return its id, or the id of the mail with the same idempotency key.
-
-    Raises:
-        InvalidField: nothing is stored.
-    """
-    fault = unstorable(email)
-    if fault is not None:
-        raise fault
-    return await enqueue_store.enqueue(
-        conn,
-        project,
-        recipient=email.recipient,
-        subject=email.subject,
-        html=email.html,
-        text=email.text,
-        options=email.options,
-    )
-
-
 async def enqueue_batch(
     conn: Conn, emails: Sequence[NewEmail], *, project: str, is_trial: bool = False
 ) -> list[BatchRow]:
-    """Accept mails in one transaction; return a row for each, in order, refused ones included.
+    """Accept emails in one transaction; return a row for each, in order, also for refused ones.
 
     A trial is rolled back.
 

@@ -1,8 +1,10 @@
 -- What the HTTP API accepts and shows.
 
--- name: find_suppression_at_accept :maybe
--- Why a mail was suppressed when it was accepted; NULL where it was queued.
-SELECT mailqueue.suppressed_at_accept(%(id)s);
+-- name: find_suppressions_at_accept :many
+-- Why mails were suppressed when they were accepted, in their order; NULL where one was queued.
+SELECT mailqueue.suppressed_at_accept(e.id)
+FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS e(id, place)
+ORDER BY e.place;
 
 -- name: find_project_email :maybe
 -- One mail of a project, finished or not, with the reason why it is where it is. Its lists are empty here: each is read

@@ -13,7 +13,8 @@ from psycopg import errors
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import MAX_LEVELS, unstorable
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept import enqueue as python
+from mailqueue.mail.accept.acceptance import accept, accept_one
+from mailqueue.mail.accept.enqueue import NewEmail
 from tests import make
 from tests.api.support.calling import HELLO, calling
 from tests.templates.making import published
@@ -180,11 +181,12 @@ async def test_python_refuses_before_it_asks_the_database(conn: Conn) -> None:
     for _ in range(5_000):
         deep = [deep]
     for value in (deep, {"a": float("nan")}, {"a": [float("inf")]}, {"a": 2**64}, {"a": -(2**70)}):
-        email = python.NewEmail("ann@example.com", "s", text="t", options={"custom_data": value})
+        email = NewEmail("ann@example.com", "s", text="t", options={"custom_data": value})
         with pytest.raises(InvalidField, match=r"^custom_data: "):
-            await python.enqueue(conn, email, project="default")
-        (row,) = await python.enqueue_batch(conn, [email], project="default")
-        assert (row.status, (row.reason or "")[:12]) == ("rejected", "custom_data:")
+            await accept_one(conn, email, project="default")
+        (result,) = await accept(conn, [email], project="default")
+        assert isinstance(result, InvalidField)
+        assert result.field == "custom_data"
 
 
 def test_python_and_sql_draw_the_line_at_the_same_level() -> None:

@@ -13,7 +13,7 @@ import pytest
 from psycopg import errors
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue
+from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.message import tracking
 from mailqueue.mail.model import EmailContent, Ending, LoadedEmail, LogStatus
 from mailqueue.mail.send import load
@@ -25,6 +25,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import account_at, session, until, until_nothing_is_queued
 from tests.logged import log_of
+from tests.mail.enqueueing import enqueue
 from tests.mail.send.test_settler import claimed_mail
 from tests.mail.send.test_worker import courier
 from tests.queue.acting import outcome

@@ -14,7 +14,6 @@ from mailqueue.api.sending import service as sending_service
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import MAIL_OPTIONS
-from mailqueue.mail.accept.acceptance import accept_messages
 from mailqueue.mail.accept.raw import RawEmail, prepared, with_crlf
 from mailqueue.mime.rawhead import first_field
 
@@ -64,8 +63,7 @@ async def accepted_message(call: Call, form: Form, options: Options, key: str | 
     )
     try:
         ready = prepared(raw)
-        async with call.connection() as conn:
-            await accept_messages(conn, [ready], project=call.caller.project)
+        await call.runtime.intake.accept_message(call.caller, ready)
     except InvalidField as exc:
         raise sending_service.renamed(exc) from None
     return first_field(ready.octets, "message-id")

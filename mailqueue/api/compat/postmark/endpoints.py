@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.accepting import (
-    Judged,
     Wanted,
     accepted_all,
     accepted_now,
@@ -46,6 +45,7 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending.service import accepted
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
+from mailqueue.mail.accept.acceptance import Result
 from mailqueue.tenants.model import Scope
 
 TOKEN = b"x-postmark-server-token"
@@ -110,7 +110,7 @@ async def _told(call: Call, message: AnyMessage, sent: Sent) -> Response:
 
 
 async def _suppressed(
-    call: Call, messages: Sequence[AnyMessage | InvalidField], judged: Sequence[Judged]
+    call: Call, messages: Sequence[AnyMessage | InvalidField], judged: Sequence[Result]
 ) -> dict[Any, list[str]]:
     """Return the addresses of each mail that are not written to, where it has several."""
     ids = [
@@ -131,7 +131,7 @@ async def _suppressed(
 
 
 def outcome(
-    message: AnyMessage | InvalidField, judged: Judged, gone: dict[Any, list[str]]
+    message: AnyMessage | InvalidField, judged: Result, gone: dict[Any, list[str]]
 ) -> dict[str, Any]:
     """Return what became of one message. Pure."""
     if isinstance(message, InvalidField) or isinstance(judged, InvalidField):

@@ -8,15 +8,11 @@ from functools import partial
 from mailqueue.cli.sending.enqueue.file import Line, RefusedLine, Source, records
 from mailqueue.cli.sending.enqueue.render import Kept, Templates, named, rendered
 from mailqueue.cli.support.retrying import Insistent
+from mailqueue.contract.sending import Repeated
 from mailqueue.core.crashpoints import reach
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
-from mailqueue.mail.accept.templates import faults_of
+from mailqueue.core.errors import InvalidField
+from mailqueue.mail.accept.acceptance import Numbered, accept, statements_of
 from mailqueue.templates.cache import TemplateCache
-
-BATCH_LINES = 500
-BATCH_CHARACTERS = 8 * 1024 * 1024
-
-Numbered = tuple[int, NewEmail]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,7 @@ async def enqueue_file(
         tally.bad.append(bad)
         tell(bad)
 
-    for batch in _batches(_mails(job, refuse)):
+    for batch in statements_of(_mails(job, refuse)):
         for bad in await _commit(database, job, batch, tally=tally):
             refuse(bad)
         reach("enqueue.committed")
@@ -77,29 +73,22 @@ async def enqueue_file(
 async def _commit(
     database: Insistent, job: Job, batch: list[Numbered], *, tally: Tally
 ) -> list[RefusedLine]:
-    refused = []
-    if isinstance(job.words, Kept):
-        emails = [email for _, email in batch]
-        look = partial(
-            faults_of, template_cache=job.template_cache, emails=emails, project=job.project
-        )
-        faults = await database.call(look)
-        good = []
-        for numbered, fault in zip(batch, faults, strict=True):
-            if fault is None:
-                good.append(numbered)
-            else:
-                refused.append(RefusedLine(numbered[0], str(fault)))
-        batch = good
     emails = [email for _, email in batch]
-    accept = partial(enqueue_batch, emails=emails, project=job.project, is_trial=job.is_trial)
-    for row in await database.call(accept):
-        match row.status:
-            case "rejected":
-                refused.append(RefusedLine(batch[row.index][0], row.reason or "it was refused"))
-            case "duplicate":
+    accepting = partial(
+        accept,
+        emails=emails,
+        project=job.project,
+        is_trial=job.is_trial,
+        templates=job.template_cache,
+    )
+    refused = []
+    for (line, _), result in zip(batch, await database.call(accepting), strict=True):
+        match result:
+            case InvalidField():
+                refused.append(RefusedLine(line, str(result)))
+            case Repeated():
                 tally.there_already += 1
-            case "suppressed":
+            case _ if result.status == "suppressed":
                 tally.suppressed += 1
             case _:
                 tally.queued += 1
@@ -121,16 +110,3 @@ def _mail(line: Line, job: Job) -> Numbered | RefusedLine:
         return line.number, named(line, job.words, options=job.options, key=key)
     made = rendered(line, job.words, options=job.options, key=key)
     return made if isinstance(made, RefusedLine) else (line.number, made)
-
-
-def _batches(mails: Iterator[Numbered]) -> Iterator[list[Numbered]]:
-    batch: list[Numbered] = []
-    characters = 0
-    for number, email in mails:
-        batch.append((number, email))
-        characters += len(email.html or "") + len(email.text or "")
-        if len(batch) == BATCH_LINES or characters >= BATCH_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch

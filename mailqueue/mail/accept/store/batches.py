@@ -1,7 +1,7 @@
 """SQL of batches."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -10,8 +10,17 @@ from mailqueue.contract.sending import BatchState
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.batch import BatchItem
 from mailqueue.mail.accept.store.enqueue import refusals
+
+
+class SharedRow(NamedTuple):
+    """What became of one recipient; `id` None: it was refused, or the whole batch was."""
+
+    place: int  # from 0
+    id: UUID | None
+    status: str  # queued, suppressed, rejected
+    reason: str | None
+    batch_id: UUID | None
 
 
 async def enqueue_shared(
@@ -23,8 +32,8 @@ async def enqueue_shared(
     recipients: Sequence[Mapping[str, Any]],
     is_strict: bool,
     by: str,
-) -> list[BatchItem]:
-    """Accept one content for many recipients; InvalidField names an invalid shared field."""
+) -> list[SharedRow]:
+    """Accept one content for many; an InvalidField names what is wrong with content or options."""
     asked = {
         "project": project,
         "contents": Jsonb(contents),
@@ -34,7 +43,7 @@ async def enqueue_shared(
         "by": by,
     }
     with refusals():
-        return await fetch.many(conn, "enqueue_shared", asked, BatchItem)
+        return await fetch.many(conn, "enqueue_shared", asked, SharedRow)
 
 
 async def find(conn: Conn, project_id: UUID, batch_id: UUID) -> BatchState | None:

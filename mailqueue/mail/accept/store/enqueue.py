@@ -9,33 +9,10 @@ from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.mailboxes import with_wire_domain, with_wire_domains
+from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import BatchRow
-
-
-async def enqueue(
-    conn: Conn,
-    project: str,
-    *,
-    recipient: str,
-    subject: str | None,
-    html: str | None,
-    text: str | None,
-    options: Mapping[str, object],
-) -> UUID:
-    """Accept one mail; InvalidField names an invalid field."""
-    asked = {
-        "project": project,
-        "recipient": with_wire_domain(recipient),
-        "subject": subject,
-        "html": html,
-        "text": text,
-        "options": Jsonb(with_wire_domains(options)),
-    }
-    with refusals():
-        return await fetch.value(conn, "enqueue_email", asked, UUID)
 
 
 async def enqueue_batch(
@@ -47,9 +24,10 @@ async def enqueue_batch(
         return await fetch.many(conn, "enqueue_batch", asked, BatchRow)
 
 
-async def find_suppression(conn: Conn, email_id: UUID) -> str | None:
-    """Return the reason a mail was suppressed for when it was accepted, if it was."""
-    return await fetch.maybe(conn, "find_suppression_at_accept", {"id": email_id}, str)
+async def find_suppressions(conn: Conn, email_ids: Sequence[UUID]) -> Sequence[str | None]:
+    """Return for each mail, in order, why it was suppressed when it was accepted, if it was."""
+    asked = {"ids": list(email_ids)}
+    return await fetch.many(conn, "find_suppressions_at_accept", asked, str)
 
 
 async def try_email(conn: Conn, project: str, message: Mapping[str, object]) -> dict[str, Any]:
