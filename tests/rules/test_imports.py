@@ -151,28 +151,6 @@ def hidden(found: Iterable[Import]) -> list[str]:
     ]
 
 
-ACCEPTING = {
-    "mailqueue.mail.accept.batches": {"enqueue_shared"},
-    "mailqueue.mail.accept.enqueue": {"enqueue_batch"},
-    "mailqueue.mail.accept.raw": {"accept_prepared", "accept_raw"},
-}
-"""What accepts mail in Python, behind mailqueue.mail.accept.acceptance."""
-
-
-def bypasses(module: str, tree: ast.Module) -> list[str]:
-    """Return the imports by which a module outside mail.accept goes round its one way in."""
-    if module.startswith("mailqueue.mail.accept."):
-        return []
-    return [
-        f"{module}:{node.lineno} imports {alias.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.name in ACCEPTING.get(node.module or "", ())
-        or f"{node.module}.{alias.name}" in ACCEPTING
-    ]
-
-
 def circle(found: Iterable[Import]) -> list[str]:
     """Return the modules of one circle of imports, or nothing."""
     graph: dict[str, set[str]] = {}
@@ -210,20 +188,6 @@ def test_outside_packages_stay_in_their_homes() -> None:
 
 def test_no_capability_reads_anothers_tables_by_its_store() -> None:
     assert foreign_stores(all_imports()) == []
-
-
-def test_every_way_in_accepts_mail_by_one_module() -> None:
-    found = [each for name, tree in modules().items() for each in bypasses(name, tree)]
-
-    assert found == []
-
-
-def test_a_way_round_it_is_found() -> None:
-    around = "from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch"
-    whole = "from mailqueue.mail.accept import batches"
-
-    assert len(bypasses("mailqueue.cli.x", ast.parse(around))) == 1
-    assert len(bypasses("mailqueue.cli.x", ast.parse(whole))) == 1
 
 
 def test_no_import_of_ours_is_hidden_in_a_function_or_condition() -> None:

@@ -11,8 +11,7 @@ from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import Conflict, NotFound, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.reading import PartlyRead
-from mailqueue.mail.accept.store import attachments as attachments_store
-from mailqueue.mail.accept.store import enqueue as enqueue_store
+from mailqueue.mail.message import store as message_store
 from mailqueue.mail.message.attachments import read_stored, refs_of, with_files
 from mailqueue.mail.message.build import NotYet, SkeletonCache, build_message
 from mailqueue.mail.message.file_storage import AttachmentStorage
@@ -98,7 +97,7 @@ async def find_email(lend: Lend, *, project_id: UUID, email_id: UUID) -> StoredE
         NotFound: there is no such email.
     """
     async with lend() as conn:
-        found = await enqueue_store.letter_of(conn, project_id, email_id)
+        found = await message_store.letter_of(conn, project_id, email_id)
     if found is None:
         raise NotFound("email", email_id)
     return stored_email(found, project_id)
@@ -152,7 +151,7 @@ async def fetched(
     if missing:
         ids, days = [ref.id for ref in missing], sorted({ref.on for ref in missing})
         async with lend() as conn:
-            stored = await attachments_store.files_of(conn, project_id, ids, days=days)
+            stored = await message_store.files_of(conn, project_id, ids, days=days)
         octets |= await read_stored(stored, storage)
     return with_files(mail, octets)
 

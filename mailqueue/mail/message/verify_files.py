@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.store import attachments as attachments_store
+from mailqueue.mail.message import store as message_store
 from mailqueue.mail.message.file_storage import AttachmentStorage
 
 _SOME = 1000
@@ -27,7 +27,7 @@ async def check_files(
     """
     count, read, after = 0, 0, ""
     faults: list[str] = []
-    while some := await attachments_store.list_stored(conn, after=after, most=_SOME):
+    while some := await message_store.list_stored(conn, after=after, most=_SOME):
         for one in some:
             if most_bytes is not None and read > most_bytes:
                 return Checked(count, tuple(faults))

@@ -21,12 +21,11 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
-from mailqueue.mail.direct.queued import CustomSmtpQueue, InlineTransports
 from mailqueue.mail.message.attachments import AttachmentLoader, FileRef, read_stored
 from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
-from mailqueue.mail.model import Ending, FileFault, SendOutcome
+from mailqueue.mail.model import Ending, FileFault, LoadedEmail, SendOutcome
 from mailqueue.mail.send.account_health import AccountHealth
 from mailqueue.mail.send.claims import Claims
 from mailqueue.mail.send.concurrency import Slots
@@ -62,6 +61,11 @@ STOP_SECONDS = 5.0
 LATE_REPLY_SECONDS = 1.0
 """Time in which a worker declared lost still receives replies: they tell what was sent."""
 
+FetchFiles = Callable[[list[LoadedEmail]], Awaitable[list[LoadedEmail]]]
+"""Returns emails with their files."""
+CustomSmtp = Callable[[Link, FetchFiles, asyncio.Event], Awaitable[None]]
+"""Sends emails that have a server of their own until the event is set."""
+
 log = get_logger(__name__)
 
 
@@ -85,7 +89,7 @@ class SendWorker:
         launch_id: UUID,
         read_account: Callable[[Conn, int], Awaitable[SendAccount]],
         storage: AttachmentStorage | None = None,
-        transports: InlineTransports | None = None,
+        custom_smtp: CustomSmtp | None = None,
         tracking: EmailTracking | None = None,
     ) -> None:
         self._settings = settings
@@ -96,7 +100,7 @@ class SendWorker:
         self._account_health = AccountHealth(self._links["account_health"])
         self._read_account = read_account
         self._storage = storage or AttachmentStorage()
-        self._transports = transports
+        self._custom_smtp = custom_smtp
         self._tracking = tracking or EmailTracking()
         self._room = asyncio.Event()
 
@@ -156,17 +160,11 @@ class SendWorker:
         return not self._heartbeat.is_lost
 
     async def _send_by_custom_servers(self, stop: asyncio.Event) -> None:
-        if self._transports is None:
+        if self._custom_smtp is None:
             await stop.wait()
             return
         files = AttachmentLoader(self._read_files)
-        await CustomSmtpQueue(
-            self._links["partitions"],
-            self._transports,
-            TemplateCache(),
-            files.fetched,
-            tracking=self._tracking,
-        ).run(stop)
+        await self._custom_smtp(self._links["partitions"], files.fetched, stop)
 
     async def _find_account(self, account_id: int) -> SendAccount:
         return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))

@@ -37,11 +37,6 @@ async def try_email(conn: Conn, project: str, message: Mapping[str, object]) -> 
         return await fetch.value(conn, "try_email", asked, dict)
 
 
-async def letter_of(conn: Conn, project_id: UUID, email_id: UUID) -> dict[str, Any] | None:
-    """Return a mail of a project with all that is needed to build its message."""
-    return await fetch.maybe(conn, "letter_of", {"project_id": project_id, "id": email_id}, dict)
-
-
 @contextmanager
 def refusals() -> Iterator[None]:
     """Raise InvalidField in place of the database's refusal of a mail."""
