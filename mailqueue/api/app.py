@@ -36,7 +36,7 @@ def create_app(
         ConfigError: the trap's pages would be reachable from outside without a password.
     """
     routes: list[BaseRoute] = []
-    shapes: list[BaseRoute] = []  # last, as they answer also where they have nothing
+    shapes: list[BaseRoute] = []  # last, because they also answer unknown paths below their roots
     if with_api:
         runtime = Runtime(settings, pool, services or Services())
         routes = [
@@ -60,7 +60,7 @@ def create_app(
             Exception: answer_any_fault,
         },
     )
-    # Its own redirect names the host that the request named, which anybody can choose.
+    # starlette's redirect would use the request's Host header, which the client chooses.
     app.router.redirect_slashes = False
     app.router.default = Slashes(app.router)
     return Edge(app)

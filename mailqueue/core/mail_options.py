@@ -1,4 +1,4 @@
-"""MAIL_OPTIONS: the options of an email beside recipient, subject and bodies, one row each.
+"""MAIL_OPTIONS: the options of an email apart from recipient, subject and bodies, one row each.
 
 `docs/adding/option.md` is the guide to adding one.
 """
@@ -90,8 +90,8 @@ MAIL_OPTIONS = (
         "--from",
         "ADDRESS",
         "From address, such as ann@example.com or 'Ann <ann@example.com>'.",
-        api_help="From address, such as `Shop <shop@example.com>`; the sender account's or the"
-        " project's if left out.",
+        api_help="From address, such as `Shop <shop@example.com>`; the default of the sender"
+        " account or project if omitted.",
     ),
     MailOption(
         "reply_to",
@@ -99,8 +99,8 @@ MAIL_OPTIONS = (
         "--reply-to",
         "ADDRESS",
         "Reply-To address.",
-        api_help="Address answers go to, or several with commas between them; the project's if left"
-        " out, if it has one.",
+        api_help="Reply-To address, or several separated by commas; the project's default if"
+        " omitted.",
     ),
     MailOption(
         "headers",
@@ -117,8 +117,8 @@ MAIL_OPTIONS = (
         "--priority",
         "WORD",
         "Priority: critical, high, normal or low.",
-        api_help="`critical`, `high`, `normal` or `low`, or 0 to 3 in this order; `normal` if left"
-        " out. Higher ones go first.",
+        api_help="`critical`, `high`, `normal` or `low`, or 0 to 3 in this order; `normal` if"
+        " omitted. Higher priorities are sent first.",
         headers=("priority",),
         is_kept=True,
     ),
@@ -136,7 +136,7 @@ MAIL_OPTIONS = (
         OptionType.STRINGS,
         "--tag",
         help="Tag of the email; may be repeated.",
-        api_help="Words to find mail by: at most 20, of 1 to 128 characters.",
+        api_help="Tags to filter emails by: at most 20, of 1 to 128 characters.",
         headers=("tag", "tags"),
         is_kept=True,
     ),
@@ -158,8 +158,8 @@ MAIL_OPTIONS = (
         "INSTANT",
         "Earliest time to send, such as '2030-05-01 08:00+02'.",
         api="scheduled_at",
-        api_help="Not sent before this instant: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."
-        " Now if left out, or past.",
+        api_help="Earliest time to send: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."
+        " Sent now if omitted or in the past.",
         headers=("send-at",),
     ),
     MailOption(
@@ -168,8 +168,8 @@ MAIL_OPTIONS = (
         "--expires-at",
         "INSTANT",
         "Time at which the email expires unsent.  [default: in 4 days]",
-        api_help="Given up at this instant: RFC 3339 with offset; 4 days after `scheduled_at` if"
-        " left out.",
+        api_help="Time after which it is not sent: RFC 3339 with offset; 4 days after"
+        " `scheduled_at` if omitted.",
         headers=("expires-at",),
         is_kept=True,
     ),
@@ -179,7 +179,7 @@ MAIL_OPTIONS = (
         "--custom-data",
         "JSON",
         "JSON object stored with the email.",
-        api_help="An object of yours that is kept with the mail: up to 64 KiB.",
+        api_help="A JSON object stored with the email, up to 64 KiB.",
         is_of_one=True,
         headers=("custom-data",),
         is_kept=True,
@@ -190,7 +190,7 @@ MAIL_OPTIONS = (
         "--max-attempts",
         "N",
         "Maximum number of attempts, 1 to 1000.",
-        api_help="1 to 1000 attempts; 100 if left out.",
+        api_help="Maximum number of attempts, 1 to 1000; 100 if omitted.",
         headers=("max-attempts",),
         is_kept=True,
     ),
@@ -199,7 +199,7 @@ MAIL_OPTIONS = (
         _B,
         "--track-opens",
         help="Track opens.",
-        api_help="Tell when it is opened; as the project has it if left out.",
+        api_help="Track opens; the project's default if omitted.",
         compat={Api.POSTMARK: "TrackOpens", Api.MAILGUN: "o:tracking-opens"},
     ),
     MailOption(
@@ -207,14 +207,14 @@ MAIL_OPTIONS = (
         _B,
         "--track-clicks",
         help="Track clicks on links.",
-        api_help="Count which of its links are followed; as the project has it if left out.",
+        api_help="Track clicks; the project's default if omitted.",
     ),
     MailOption(
         "unsubscribe",
         _B,
         "--unsubscribe",
         help="Add an unsubscribe link and header.  [default: for marketing emails only]",
-        api_help="Have a way to unsubscribe; marketing has one if left out, other mail has none.",
+        api_help="Add unsubscribe links and headers; if omitted, to marketing mail only.",
     ),
     MailOption(
         "delivery",
@@ -222,12 +222,13 @@ MAIL_OPTIONS = (
         "--delivery",
         "WORD",
         "Action if the outcome is unknown: resend once, or hold for an operator.",
-        api_help="What is done when nobody knows whether the server took it: `resend` sends it"
-        " again, `hold` waits for a person. `hold` for marketing if left out, else `resend`.",
+        api_help="What to do if it is unknown whether the server accepted the email: `resend`"
+        " sends it again, `hold` waits for a decision. If omitted, `hold` for"
+        " marketing, else `resend`.",
         headers=("delivery",),
         is_kept=True,
     ),
-    # The commands have these in ways of their own, or not at all.
+    # Options without a flag of their own.
     MailOption("from_name", _S, api_help="Name beside the From address."),
     MailOption(
         "idempotency_key",

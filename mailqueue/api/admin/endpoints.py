@@ -37,7 +37,7 @@ from mailqueue.tenants.projects import manage as projects_manage
 PATH = "/admin"
 _LONG = timedelta(days=7)
 _STATES = ("ok", "warning", "alarm")
-# A cursor holds no null: behind these comes everything.
+# A cursor holds no null: this value sorts after all others.
 _NO_EVENT = UUID(int=2**128 - 1)
 _NO_ATTEMPT = 2**63 - 1
 

@@ -1,4 +1,4 @@
-"""The endpoints by which a person's data is given out, and erased."""
+"""Endpoints that export and erase a person's data."""
 
 import asyncio
 
@@ -12,13 +12,13 @@ from mailqueue.privacy.model import Erasure, ProjectName
 from mailqueue.tenants.model import Scope
 
 SECONDS = 10.0
-"""So long a request goes on; what is left is done in the background."""
+"""How long a request works on an erasure, in seconds; the rest is done in the background."""
 _TAG = "Suppressions"
 PATH = "/v1/suppressions/{email_hash}"
 
 
 class EraseQuery(Given):
-    """What holds afterwards."""
+    """Options of an erasure."""
 
     suppress: bool = False
     """Also suppress the address forever; existing suppressions stay in force either way."""
@@ -43,13 +43,13 @@ async def erase(call: Call) -> ErasureState:
 
 
 async def show(call: Call) -> ErasureState:
-    """Return how far an erasure is."""
+    """Return the progress of an erasure."""
     async with call.connection() as conn:
         return _shown(await persons.last_erasure(conn, _project(call), call.path["email_hash"]))
 
 
 async def export(call: Call) -> ExportedPerson:
-    """Return out all that is stored about a person."""
+    """Return everything stored about a person."""
     project = _project(call)
     async with call.connection() as conn:
         spellings = await persons.find(conn, project, call.path["email_hash"])

@@ -1,4 +1,4 @@
-"""What administrators ask and are shown about the whole installation. Values only."""
+"""Request bodies and queries of the administrators' endpoints. Values only."""
 
 from typing import Annotated
 
@@ -12,11 +12,11 @@ Name = Annotated[str, Field(max_length=100)]
 
 
 class ChangeSettings(StrictlyGiven):
-    """Settings to change, written as they are shown; numbers may be numbers."""
+    """Settings to change, in the format GET shows them; numbers may be JSON numbers."""
 
     settings: Annotated[dict[Name, str | int | float], Field(min_length=1, max_length=100)]
-    """Values by name of setting, such as `{"max_send_rate": 200}`; GET lists all.
-    All that are named change, or none.
+    """Values by name of setting, such as `{"max_send_rate": 200}`; GET lists all names. All changes
+    are made, or none.
     """
 
 
@@ -28,7 +28,7 @@ class ChangeFlags(StrictlyGiven):
 
 
 class RevokeKeys(StrictlyGiven):
-    """Keys to put out of force: those that fit all that is named, or all."""
+    """API keys to revoke: those that match all given fields, or all keys."""
 
     reason: Annotated[str, Field(min_length=1, max_length=500)]
     """Reason, recorded in the audit log."""
@@ -43,12 +43,12 @@ class RevokeKeys(StrictlyGiven):
 
 
 class EventsQuery(PageQuery):
-    """What is looked for; without a time, the last seven days."""
+    """Filters of events; without `since`, the last seven days."""
 
     type: Annotated[str, Field(pattern=f"^({'|'.join(TYPES)})$")] | None = None
-    """What happened: bounced, cancelled, clicked, complaint, deferred, delivered, expired,
-    failed, hard_bounce, held, opened, queued, rejected, resolved, sent, soft_bounce,
-    suppressed, unknown or unsubscribed.
+    """Type of event: bounced, cancelled, clicked, complaint, deferred, delivered, expired, failed,
+    hard_bounce, held, opened, queued, rejected, resolved, sent, soft_bounce, suppressed, unknown or
+    unsubscribed.
     """
     recipient: Annotated[str, Field(min_length=3, max_length=320)] | None = None
     """Filter by recipient address."""

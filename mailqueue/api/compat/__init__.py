@@ -1,1 +1,1 @@
-"""The send APIs that other programs already speak, each over the same acceptance as /v1/send."""
+"""Send APIs compatible with those of other providers; they accept mail as /v1/send does."""

@@ -1,4 +1,4 @@
-"""Accepts what clients of other APIs send as POST /v1/send accepts its mail: the same rules."""
+"""Accept the mail of compatible APIs by the rules of POST /v1/send."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -20,10 +20,10 @@ Wanted = SendRequest | TemplateRequest
 
 
 class ShapedRequest(TemplateRequest):
-    """A mail from a template with what others may say of one.
+    """A mail from a template, with the options of compatible APIs.
 
-    With a `subject` of its own it is rendered now, not when it is sent. `inline_css` not None: the
-    style sheets of the template have to be inlined, or not to be.
+    With a `subject` of its own it is rendered now, not when it is sent. `inline_css` overrides
+    whether the template's style sheets are inlined; None keeps the template's setting.
     """
 
     subject: str | None = None
@@ -31,7 +31,7 @@ class ShapedRequest(TemplateRequest):
 
 
 class OneRefused(InputError):
-    """One of several mails was refused, and so nothing was accepted; `index` from 0."""
+    """One of several mails was refused, so nothing was accepted; `index` counts from 0."""
 
     def __init__(self, index: int, fault: InvalidField) -> None:
         self.index = index
@@ -40,10 +40,10 @@ class OneRefused(InputError):
 
 
 async def readied(call: Call, wanted: Wanted) -> Wanted:
-    """Return a mail with its template looked at, and its large files kept where they are to lie.
+    """Return a mail with its template resolved and its large files stored.
 
     Raises:
-        InvalidField: there is no such template, its variables will not do, or a file will not.
+        InvalidField: there is no such template, or its variables or a file are invalid.
     """
     (ready,) = await readied_all(call, [wanted])
     if isinstance(ready, InvalidField):
@@ -54,7 +54,7 @@ async def readied(call: Call, wanted: Wanted) -> Wanted:
 async def readied_all(
     call: Call, wanted: Sequence[Wanted | InvalidField]
 ) -> list[Wanted | InvalidField]:
-    """Return mails as `readied` does, each refused by itself."""
+    """Return mails as `readied` does; a refused mail does not affect the others."""
     templates = _Templates(call)
     ready: list[Wanted | InvalidField] = []
     for one in wanted:
@@ -79,7 +79,7 @@ async def _shelved(call: Call, wanted: Wanted) -> Wanted:
 
 
 class _Templates:
-    """The templates that mails of one request name, each looked up once."""
+    """The templates of the mails of one request, each looked up once."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -88,7 +88,7 @@ class _Templates:
         self._styled: dict[UUID, bool] = {}
 
     async def looked_at(self, wanted: TemplateRequest) -> Wanted:
-        """Return a mail from a template that exists, by its slug, with variables that will do."""
+        """Return a mail with its template's slug and validated variables."""
         wanted = wanted.model_copy(update={"template_slug": await self._slug(wanted.template_slug)})
         named = (wanted.template, wanted.language)
         if named not in self._known:
@@ -122,7 +122,7 @@ class _Templates:
             raise InvalidField("inline_css", why)
 
     async def _slug(self, given: str) -> str:
-        """Return the slug of a template that may be named by its id."""
+        """Return the slug of a template that is named by slug or id."""
         if given in self._slugs:
             return self._slugs[given]
         found = given
@@ -135,16 +135,16 @@ class _Templates:
             why = f'there is no template "{given[:100]}"'
             raise InvalidField("template_slug", why) from None
         except ValueError:
-            pass  # no id
+            pass  # not an id
         self._slugs[given] = found
         return found
 
 
 async def accepted_now(call: Call, wanted: Wanted) -> Sent:
-    """Accept one mail in a transaction of the call, for requests that are answered once.
+    """Accept one mail in the transaction of the request, which has an idempotency key.
 
     Raises:
-        InvalidField: the rules of mail refuse it.
+        InvalidField: the mail is refused.
     """
     (judged,) = await accepted_all(call, [wanted], is_strict=False)
     if isinstance(judged, InvalidField):
@@ -158,7 +158,7 @@ async def accepted_all(
     """Accept mails in one transaction, in order; those refused already stay refused.
 
     Raises:
-        OneRefused: `is_strict`, and one of them was; nothing is accepted.
+        OneRefused: with `is_strict`, one mail was refused; nothing is accepted.
     """
     judged: dict[int, Result] = {}
     emails: dict[int, NewEmail] = {}

@@ -1,4 +1,4 @@
-"""Accepts the many mails that one request of another API means: all of them, or none."""
+"""Accept the mails of one request of a compatible API: all of them, or none."""
 
 import base64
 import binascii
@@ -20,14 +20,14 @@ from mailqueue.mail.accept.enqueue import NewEmail, split
 from mailqueue.mail.accept.shares import MAX_OF_MAIL
 
 MAX_CHARACTERS = 256 * 1024 * 1024
-"""Of all mails of one request, however much of it they share."""
+"""Most characters of all mails of one request, counting shared content for each mail."""
 
 
 async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
-    """Accept mails in one transaction, in order; one alone together with those of others.
+    """Accept mails in one transaction, in order; a single mail shares the commit of other requests.
 
-    One to many recipients is sent as several, of which the first is given. All mails of the
-    request are a batch under the id of the first.
+    A mail to many recipients is sent as several, of which the first is returned. All mails of the
+    request form a batch whose id is that of the first.
 
     Raises:
         OneRefused: nothing is accepted.
@@ -60,14 +60,14 @@ async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
 
 
 async def tried_together(call: Call, wanted: Sequence[Wanted]) -> None:
-    """Look at mails all the way, and send and keep nothing.
+    """Validate mails completely, without storing or sending any.
 
     Raises:
         OneRefused: one of them would be refused.
     """
     _check_size(wanted)
     first, *others = await _ready(call, wanted)
-    # They carry the same files: to look at those once is enough.
+    # All carry the same files: they are validated once.
     bare = [one.model_copy(update={"attachments": []}) for one in others]
     places, emails = _emails(call, [first, *bare])
     async with call.connection() as conn:
@@ -112,7 +112,7 @@ async def _ready(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
 
 
 def _emails(call: Call, ready: Sequence[Wanted]) -> tuple[list[int], list[NewEmail]]:
-    """Return the mails, and for each the place of the one that was asked for."""
+    """Return the mails to accept, and for each the index of the requested mail it comes from."""
     places: list[int] = []
     emails: list[NewEmail] = []
     for index, one in enumerate(ready):
@@ -126,7 +126,7 @@ def _emails(call: Call, ready: Sequence[Wanted]) -> tuple[list[int], list[NewEma
 
 
 async def _with_kept_files(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
-    """Return mails that carry the same files with those kept once, and named by their ids."""
+    """Return the mails with each file stored once and referred to by its id."""
     files = wanted[0].attachments
     if not files:
         return list(wanted)
@@ -151,10 +151,10 @@ async def _kept(call: Call, file: AttachedFile) -> AttachedFile:
 
 
 def octets_of(content: str) -> bytes:
-    """Read base64, whose lines may be broken.
+    """Return the bytes of base64 text, which may have line breaks.
 
     Raises:
-        InvalidField: it is none.
+        InvalidField: it is not base64.
     """
     try:
         return base64.b64decode("".join(content.split()), validate=True)
@@ -164,7 +164,7 @@ def octets_of(content: str) -> bytes:
 
 @dataclass(slots=True)
 class Budget:
-    """How many characters what one request says may grow to, over all its mails."""
+    """Limit of the characters that a request may expand to, over all its mails."""
 
     left: int
 
@@ -172,7 +172,7 @@ class Budget:
         """Count characters.
 
         Raises:
-            InvalidField: there would be too many.
+            InvalidField: the limit is exceeded.
         """
         self.left -= characters
         if self.left < 0:

@@ -1,4 +1,4 @@
-"""What a mail says, for those who ask by another API: rendered, where a template says it."""
+"""Content of a mail for compatible APIs, rendered if it comes from a template."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from mailqueue.rendering.faults import TemplateFault
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Words of one mail; None: they were deleted, or cannot be rendered."""
+    """Content of one mail; None where it was deleted or cannot be rendered."""
 
     sender: str
     subject: str | None
@@ -25,10 +25,10 @@ class Said:
 
 
 async def said_of(call: Call, email_id: UUID) -> Said:
-    """Return what a mail of the caller's project says.
+    """Return the content of a mail of the caller's project.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such mail.
     """
     project_id = call.caller.project_id
     shown = await find_email(call.connection, project_id=project_id, email_id=email_id)

@@ -1,7 +1,7 @@
-"""Hears out who sends a body that is too large, so that he hears that it is.
+"""Drain an oversized request body, so that the client receives the 413.
 
-Clients that write all of a request before they read anything see a connection that is closed
-meanwhile as broken, and try again.
+A client that writes the whole request before it reads takes a connection closed meanwhile for an
+error, and retries.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ SECONDS = 20.0
 
 
 async def heard_out(request: Request, *, most: int) -> bytes:
-    """Read the body; what is too large is read to its end and thrown away, within bounds.
+    """Return the body; read one that is too large to its end, within limits, and discard it.
 
     Raises:
         HTTPException: as `body_of` does.
@@ -26,7 +26,8 @@ async def heard_out(request: Request, *, most: int) -> bytes:
     try:
         return await body_of(request, most=most)
     except HTTPException as exc:
-        # Who asks first whether he may send has not begun, and hears the answer.
+        # A client that sent `Expect: 100-continue` has not sent the body, and receives the
+        # response.
         is_sending = b"expect" not in head_of(request)
         if exc.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and is_sending:
             with suppress(TimeoutError):

@@ -1,7 +1,7 @@
-"""Sees to it that requests of a shape under one idempotency key take effect once.
+"""Idempotency for compatible APIs: requests with the same key take effect once.
 
-Key, effect and answer are one transaction: whoever comes at the same moment waits for it, and is
-answered alike for 24 hours. What is refused leaves its key to be used again.
+Key, effect and response are one transaction: a concurrent request waits for it and gets the same
+response, for 24 hours. A refused request leaves its key unused.
 """
 
 import hashlib
@@ -25,19 +25,19 @@ class AnotherRequest(InputError):
 
 
 async def answered_once(call: Call, key: str, document: Any, *, answering: Answering) -> Response:
-    """Answer a request that has this key and says this, or give again what was answered.
+    """Return the response to a request, or the stored response of its idempotency key.
 
-    `answering` opens its connections by the call.
+    `answering` opens its connections by the request context.
 
     Raises:
         AnotherRequest: the key was used for another request.
-        Busy: the same request is being answered, and that takes long.
+        Busy: the same request is still in progress.
     """
     owner = call.caller.project_id
     asked = f"{call.request.method} {call.request.url.path}\n"
     said = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
     fingerprint = hashlib.sha256(asked.encode() + said).digest()
-    # What those APIs take as keys may be longer than ours, and no key of theirs is one of /v1.
+    # Their keys may be longer than ours, and are separate from the keys of /v1.
     kept = call.kept_key("shape-" + hashlib.sha256(key.encode()).hexdigest())
     async with call.in_one_transaction() as conn:
         earlier = await store.claim_answer(conn, owner, kept, fingerprint=fingerprint)

@@ -1,7 +1,7 @@
-"""Reads mailboxes as clients of other APIs write them. Pure.
+"""Parse mailboxes in the formats of other providers' clients. Pure.
 
-They give lists in one text, and names encoded for headers (RFC 2047). Which addresses we write to
-is decided by the rules of mail, for what is given back here.
+They send lists in one text, and names encoded for headers (RFC 2047). The addresses are validated
+later, when the mail is accepted.
 """
 
 import re
@@ -9,14 +9,14 @@ from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 
 MAX_ENCODED = 2000
-"""A longer name is refused anyway, and decoding takes the square of its length."""
+"""Longest encoded name that is decoded, in characters: decoding takes quadratic time."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _TO_ESCAPE = re.compile(r'(["\\])')
 _PLAIN_NAME = re.compile(r'[^"<>(),:;@\\.\[\]]+')
 
 
 def split_mailboxes(text: str) -> list[str]:
-    """Return the mailboxes of a list with commas, each as `mailbox` writes it."""
+    """Return the mailboxes of a comma-separated list, each in the form of `mailbox`."""
     parts: list[str] = []
     part: list[str] = []
     is_quoted = is_framed = is_escaped = False
@@ -40,14 +40,12 @@ def split_mailboxes(text: str) -> list[str]:
 
 
 def mailbox(text: str) -> str:
-    """Return one mailbox as the rules of mail read it: the name decoded and quoted, if it
-    has one.
-    """
+    """Return one mailbox in our form: the name, if any, decoded and quoted."""
     return framed(*parted(text))
 
 
 def parted(text: str) -> tuple[str, str]:
-    """Return name and address of a mailbox; what has no brackets is all address."""
+    """Return name and address of a mailbox; text without brackets is an address."""
     trimmed = text.strip()
     before, bracket, address = trimmed.rpartition("<")
     if not bracket or not address.endswith(">"):
@@ -67,7 +65,7 @@ def _name(written: str) -> str:
 
 
 def framed(name: str | None, address: str) -> str:
-    """Return name and address as one mailbox; the name is quoted only where it has to be."""
+    """Return name and address as one mailbox; the name is quoted only if necessary."""
     if not name:
         return address
     if _PLAIN_NAME.fullmatch(name):

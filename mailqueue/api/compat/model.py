@@ -1,4 +1,4 @@
-"""What another API's shape is: its endpoints, how its callers say who they are, how it refuses."""
+"""Definition of a compatible API: endpoints, authentication, error responses."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ Headers = list[tuple[bytes, bytes]]
 
 
 async def nobody(request: Request) -> Response | None:  # noqa: ARG001
-    """Answer nobody without a key."""
+    """Return no response: a request without a key is refused."""
     return None
 
 
 def no_head(request: Request) -> bool:  # noqa: ARG001
-    """Know a request of this API by its path only."""
+    """Return False: requests of this API are recognized by path only."""
     return False
 
 
 def no_headers(standing: Standing) -> Headers:  # noqa: ARG001
-    """Return no rate headers."""
+    """Return no rate limit headers."""
     return []
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One API, as those who call it know it.
+    """A compatible API.
 
-    Its handlers read the body themselves. `credential_of` gives the API key of a request and raises
-    Unauthorized where there is none; `refused` words every fault as that API does. What lies below
-    a root, or is known by its head, is this API's also where there is no such endpoint.
+    Its handlers parse the body. `credential_of` returns the API key of a request and raises
+    Unauthorized where there is none; `refused` builds the error responses. Requests below one of
+    its roots, or recognized by their headers, get this API's errors also for unknown endpoints.
     """
 
     name: str
@@ -45,5 +45,5 @@ class Shape:
     refused: Callable[[Request, Fault], Response]
     roots: tuple[str, ...]
     is_known_by_head: Callable[[Request], bool] = no_head
-    without_key: Callable[[Request], Awaitable[Response | None]] = nobody  # None: a key is needed
+    without_key: Callable[[Request], Awaitable[Response | None]] = nobody  # None: needs a key
     rates: Callable[[Standing], Headers] = no_headers

@@ -1,4 +1,4 @@
-"""Reads the JSON that clients of other APIs send."""
+"""Parse the JSON bodies of compatible APIs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,14 +16,14 @@ from mailqueue.api.http.validation import count_values
 async def document_of(
     call: Call, *, most: int, prepared: Callable[[bytes], bytes] | None = None
 ) -> Any:
-    """Return the body as JSON, after `prepared`; no body is an empty object.
+    """Return the body as JSON, after `prepared`; an empty body is an empty object.
 
-    The call knows its size afterwards, and how many values it holds.
+    Sets the request context's size and number of values.
 
     Raises:
-        BadJson: it is none.
-        InvalidField: it holds too many values.
-        HTTPException: it is larger than `most` bytes, comes too slowly, or is compressed.
+        BadJson: it is not JSON.
+        InvalidField: it has too many values.
+        HTTPException: it is larger than `most` bytes, received too slowly, or compressed.
     """
     body = await heard_out(call.request, most=most)
     call.size = len(body)
@@ -37,10 +37,10 @@ async def document_of(
 
 
 def parsed_json(body: bytes) -> Any:
-    """Return a body as JSON; none is an empty object.
+    """Return a body as JSON; an empty body is an empty object.
 
     Raises:
-        BadJson: it is none.
+        BadJson: it is not JSON.
     """
     try:
         return orjson.loads(body or b"{}")

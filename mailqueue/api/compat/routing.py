@@ -1,6 +1,6 @@
-"""Finds the shape and endpoint of a request, and answers it: who asks, how often, then the handler.
+"""Route the requests of compatible APIs: authenticate, limit the rate, call the handler.
 
-A path that ends in a slash is the same path without it: clients disagree about that.
+A trailing slash of a path is ignored, because clients differ.
 """
 
 import re
@@ -39,7 +39,7 @@ class _Path:
 
 
 class ShapeRouting(BaseRoute):
-    """All endpoints of all shapes as one route of starlette."""
+    """All endpoints of all compatible APIs as one starlette route."""
 
     def __init__(self, shapes: Sequence[Shape], runtime: Runtime) -> None:
         self._runtime = runtime
@@ -61,8 +61,8 @@ class ShapeRouting(BaseRoute):
         self._patterns.append(_Path(shape, pattern, methods))
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return for starlette whether a path is a shape's; whether anything is there,
-        comes later.
+        """Return starlette's match for a path of a compatible API; the endpoint is checked
+        later.
         """
         if scope["type"] != "http":
             return Match.NONE, {}
@@ -85,7 +85,7 @@ class ShapeRouting(BaseRoute):
         return None, {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request."""
+        """Handle the request and send the response."""
         shape: Shape = scope[_SHAPE]
         try:
             response = await self._answered(shape, Request(scope, receive, send))
@@ -129,7 +129,7 @@ def endpoint_of(scope: Scope) -> Endpoint:
     """Return the endpoint of a request.
 
     Raises:
-        HTTPException: 404 where there is no such path, 405 where it has no such method.
+        HTTPException: 404 for an unknown path, 405 for an unknown method.
     """
     methods: Methods = scope[_METHODS]
     if not methods:
@@ -143,7 +143,7 @@ def endpoint_of(scope: Scope) -> Endpoint:
 
 
 def trimmed(path: str) -> str:
-    """Return a path without a slash at its end. Pure."""
+    """Return a path without a trailing slash. Pure."""
     return path.rstrip("/") or "/"
 
 
@@ -153,7 +153,7 @@ def is_below(path: str, roots: Iterable[str]) -> bool:
 
 
 async def answer_any_fault(request: Request, exc: Exception) -> Response:
-    """Answer a fault of ours as the shape does that was asked, if one was."""
+    """Return the response to an unexpected error, in the format of the requested API."""
     shape: Shape | None = request.scope.get(_SHAPE)
     if shape is None:
         return await answer_fault(request, exc)

@@ -1,4 +1,4 @@
-"""Mail as send APIs of other shapes show it."""
+"""SQL of mail in the form of compatible APIs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from mailqueue.db.fetch import Conn, many, maybe, run
 
 @dataclass(frozen=True, slots=True)
 class NamedEmail:
-    """One mail of several, and the type of the last event of it."""
+    """One mail of several, and the type of its last event."""
 
     id: UUID
     status: str
@@ -37,7 +37,7 @@ class OneRecipient(NamedTuple):
 
 
 class Rescheduled(NamedTuple):
-    """What was done; `outcome` None: the state of the mail does not allow it."""
+    """Result of rescheduling; `outcome` None: the state of the mail does not allow it."""
 
     outcome: str | None
     state: str
@@ -46,7 +46,7 @@ class Rescheduled(NamedTuple):
 async def keep_batch(
     conn: Conn, project_id: UUID, ids: Sequence[UUID], *, subject: str | None, by: str
 ) -> None:
-    """Remember mails of one request as a batch under the id of the first."""
+    """Store the mails of one request as a batch whose id is that of the first."""
     asked = {"project_id": project_id, "ids": list(ids), "subject": subject, "by": by}
     await run(conn, "keep_batch", asked)
 
@@ -54,19 +54,21 @@ async def keep_batch(
 async def reschedule(
     conn: Conn, email_id: UUID, *, project_id: UUID, at: datetime, by: str
 ) -> Rescheduled | None:
-    """Return mail that was not tried yet another instant; None where the project has none such."""
+    """Reschedule a mail that was not attempted yet; return None where the project has no such
+    mail.
+    """
     asked = {"id": email_id, "project_id": project_id, "at": at, "by": by}
     return await maybe(conn, "reschedule_email", asked, Rescheduled)
 
 
 async def list_newer_ids(conn: Conn, after: UUID, *, project_id: UUID, limit: int) -> list[UUID]:
-    """List the mails that came next after one, the oldest first."""
+    """Return the ids of the mails accepted after one, oldest first."""
     asked = {"project_id": project_id, "after": after, "limit": limit}
     return await many(conn, "list_newer_ids", asked, UUID)
 
 
 async def list_named(conn: Conn, ids: Sequence[UUID], *, project_id: UUID) -> list[NamedEmail]:
-    """List mails by their ids, the newest first."""
+    """Return mails by their ids, newest first."""
     asked = {"project_id": project_id, "ids": list(ids)}
     return await many(conn, "list_named_emails", asked, NamedEmail)
 
@@ -74,6 +76,6 @@ async def list_named(conn: Conn, ids: Sequence[UUID], *, project_id: UUID) -> li
 async def list_recipients(
     conn: Conn, ids: Sequence[UUID], *, project_id: UUID
 ) -> list[OneRecipient]:
-    """List the recipients of those mails that have several, in their order."""
+    """Return the recipients of those mails that have several, in order."""
     asked = {"project_id": project_id, "ids": list(ids)}
     return await many(conn, "list_recipients_of_emails", asked, OneRecipient)

@@ -1,4 +1,4 @@
-"""The endpoints of DKIM keys, and of what DNS says of a domain."""
+"""Endpoints of DKIM keys and DNS checks of domains."""
 
 from http import HTTPStatus
 from typing import Annotated, Literal
@@ -31,29 +31,31 @@ class NewDkimKey(Given):
     domain: Domain
     """Domain of the From addresses it signs, such as `example.com`."""
     algorithm: Literal["rsa", "ed25519"] = "rsa"
-    """`rsa` is understood everywhere, `ed25519` is shorter: have one of each."""
+    """Algorithm: every receiver supports `rsa`; `ed25519` has a shorter record. Use one key of
+    each.
+    """
     selector: Annotated[str, Field(max_length=100)] | None = None
     """Selector in DNS: 1 to 63 lower-case letters, digits and hyphens; generated if omitted."""
 
 
 class ListQuery(Given):
-    """Which keys are listed."""
+    """Filters of DKIM keys."""
 
     domain: Domain | None = None
     """Filter by domain."""
 
 
 class CheckQuery(Given):
-    """Which domain is looked at, and by which address its mail leaves."""
+    """The domain to check, and optionally the IP address its mail is sent from."""
 
     domain: Domain
-    """The domain to look at, such as `example.com`."""
+    """Domain to check, such as `example.com`."""
     ip: Annotated[str, Field(max_length=100)] | None = None
-    """The IP address mail leaves from: has SPF and its reverse name looked at too."""
+    """IP address mail is sent from; if given, SPF and reverse DNS are checked too."""
 
 
 async def create(call: Call) -> DkimKeyDetails:
-    """Make a key, pending until its record is in DNS."""
+    """Create a key; it is pending until its record is in DNS."""
     body: NewDkimKey = call.body
     algorithm = _ALGORITHM_BY_WORD[body.algorithm]
     domain, master, own = keys.domain_of(body.domain), platform_key(call), own_key_of(call.request)
@@ -82,12 +84,12 @@ async def index(call: Call) -> DkimKeyList:
 
 
 async def show(call: Call) -> DkimKeyDetails:
-    """Show a key and its record."""
+    """Return a key and its DNS record."""
     return _shown(await _key(call))
 
 
 async def verify(call: Call) -> DkimVerification:
-    """Look a key up; if it waited for its record and that is there, it signs from now on."""
+    """Look a key up in DNS; a pending key whose record is found becomes active."""
     key = await _key(call)
     looked = await publication.look_up([key], Resolver(call.settings.name_servers))
     async with call.connection() as conn:
@@ -107,7 +109,7 @@ async def rotate(call: Call) -> DkimKeyList:
 
 
 async def revoke(call: Call) -> DkimKeyDetails:
-    """Destroy a private key; what to publish then is in the answer."""
+    """Destroy a private key; the response has the record to publish afterwards."""
     key_id = call.id("key_id")
     async with call.connection() as conn:
         key = await keys.get(conn, call.caller.project, key_id=key_id)
@@ -118,7 +120,7 @@ async def revoke(call: Call) -> DkimKeyDetails:
 
 
 async def check(call: Call) -> DomainReport:
-    """Look at SPF, DKIM, DMARC and MX of a domain, and keep what was found for a live key."""
+    """Check SPF, DKIM, DMARC and MX of a domain; for a live key the result is stored."""
     query: CheckQuery = call.query
     domain, project = keys.domain_of(query.domain), call.caller.project
     async with call.connection() as conn:

@@ -1,4 +1,4 @@
-"""The endpoints of a project's own domain of links in mail."""
+"""Endpoints of the tracking domain of a project."""
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
@@ -12,7 +12,7 @@ _TAG = "Tracking"
 
 
 async def show(call: Call) -> TrackingDomainStatus:
-    """Show the domain of the project's links."""
+    """Return the tracking domain of the project."""
     async with call.connection() as conn:
         found = await domains.project_of(conn, call.caller.project)
     base = call.settings.tracking.public_url
@@ -21,7 +21,7 @@ async def show(call: Call) -> TrackingDomainStatus:
 
 
 async def verify(call: Call) -> TrackingDomainCheck:
-    """Look the domain up, with no connection held; mail uses it once it leads here."""
+    """Check the domain in DNS, with no connection held; links use it once it leads here."""
     async with call.connection() as conn:
         found = await domains.project_of(conn, call.caller.project)
     check = await domains.look_up(

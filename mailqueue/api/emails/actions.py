@@ -1,4 +1,4 @@
-"""The endpoints that lay a hand on mail: cancel it, release it, send it once more."""
+"""Endpoints that cancel, release and resend mail."""
 
 from functools import partial
 
@@ -22,7 +22,7 @@ class ReasonGiven(StrictlyGiven):
 
 
 async def act(call: Call, *, action: str) -> Acted:
-    """Do it, where the state of the mail allows it."""
+    """Cancel, release or resend a mail if its state allows it."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
         found = await emails_store.act(

@@ -1,4 +1,4 @@
-"""One email of a project with all that is known of it."""
+"""One email of a project with its details."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -11,7 +11,7 @@ from mailqueue.tenants.model import Caller
 
 
 async def look_up(conn: Conn, caller: Caller, email_id: UUID) -> Email:
-    """Return an email of the caller's project and all that is known of it but its timeline.
+    """Return an email of the caller's project with recipients and attempts, without events.
 
     Raises:
         NotFound: the project has no such mail.
@@ -37,5 +37,5 @@ def _only_recipient(email: Email) -> Recipient:
         reply_code=None,
         settled_at=email.finished_at,
     )
-    # The recipient still waits for a mail in the queue, claimed or not.
+    # The recipient of a mail that is queued, whether claimed or not.
     return only if email.finished_at is not None else replace(only, status="pending")

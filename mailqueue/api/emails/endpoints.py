@@ -1,4 +1,4 @@
-"""The endpoints that show mail and what became of it."""
+"""Endpoints that show mail and its events."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -33,12 +33,12 @@ Status = Literal[
     "expired",
     "cancelled",
 ]
-# What callers call a state that has another word in the queue.
+# States whose name in the API differs from the queue's.
 _STATUS_BY_WORD = {"queued": "pending", "sending": "assigned"}
 
 
 class EmailsQuery(PageQuery):
-    """The filters of a list of mail; those that are given must all fit."""
+    """Filters of a list of mail; a mail is listed if all given filters match."""
 
     status: Status | None = None
     """Filter by status; `queued` means pending, `sending` means assigned."""
@@ -55,13 +55,13 @@ class EmailsQuery(PageQuery):
     batch: UUID | None = None
     """Filter by batch id."""
     since: AwareDatetime | None = None
-    """Accepted at this instant or later: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."""
+    """Accepted at this time or later: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."""
     until: AwareDatetime | None = None
-    """Accepted before this instant, written in the same way."""
+    """Accepted before this time: RFC 3339 with offset."""
 
 
 async def list_(call: Call) -> Page[ListedEmail]:
-    """List mail, the newest first."""
+    """List mail, newest first."""
     query: EmailsQuery = call.query
     (before,) = key_of(query.cursor, UUID)
     asked = {
@@ -92,7 +92,9 @@ async def email(call: Call) -> Email:
 
 
 def timeline(email: Email) -> list[Moment]:
-    """Return what happened to an email in one list, oldest first. Pure."""
+    """Return the accepted, attempt and event entries of an email in one list, oldest first.
+    Pure.
+    """
     moments = [
         Moment(email.created_at, "accepted", None, None),
         *(
@@ -114,7 +116,7 @@ def _told(event: Event) -> str | None:
 
 
 async def events(call: Call) -> Page[Event]:
-    """List what happened to a mail after it was handed over."""
+    """Return the events of a mail after it was sent."""
     email_id = call.id("email_id")
     query: PageQuery = call.query
     after, after_id = key_of(query.cursor, datetime, UUID)
@@ -129,7 +131,7 @@ async def events(call: Call) -> Page[Event]:
 
 
 async def source(call: Call) -> Response:
-    """Return the message as a server gets it, but for signatures."""
+    """Return the message as a server receives it, without DKIM signatures."""
     email_id = call.id("email_id")
     shown = await find_email(call.connection, project_id=call.caller.project_id, email_id=email_id)
     try:

@@ -1,4 +1,4 @@
-"""The endpoint that shows what happened to all mail of one address."""
+"""The endpoint with the events of all mail to one address."""
 
 from datetime import datetime
 from uuid import UUID
@@ -15,7 +15,7 @@ from mailqueue.tenants.model import Scope
 
 
 async def events(call: Call) -> Page[RecipientEvent]:
-    """List everything that happened to mail to an address, the newest first."""
+    """Return everything that happened to mail to an address, newest first."""
     try:
         address = parse_address(call.path["email"])
     except InvalidAddress as exc:

@@ -1,4 +1,4 @@
-"""What callers are told of mail, and the texts and numbers they may give. Values only."""
+"""Types of the API's texts and numbers. Values only."""
 
 import math
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ LARGEST_INTEGER = 2**63 - 1
 
 
 def _storable(value: JsonValue, level: int = 0) -> JsonValue:
-    """Refuse what PostgreSQL or JSON itself cannot hold."""
+    """Raise ValueError for a value that PostgreSQL or JSON cannot hold."""
     if level > MAX_LEVELS:
         raise ValueError(TOO_DEEP)
     match value:

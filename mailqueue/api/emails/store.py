@@ -1,4 +1,4 @@
-"""Mail as lists of the API show it, and the accounts it may name."""
+"""SQL of mail and sender accounts for the API."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,12 +10,12 @@ from mailqueue.db.fetch import Conn, many, maybe
 
 
 async def list_page(conn: Conn, asked: Mapping[str, Any]) -> list[ListedEmail]:
-    """List mails of a project, the newest first."""
+    """Return mails of a project, newest first."""
     return await many(conn, "list_project_emails", asked, ListedEmail)
 
 
 class ActedOn(NamedTuple):
-    """What was done to a mail; `outcome` None: its state does not allow it."""
+    """Result of an action on a mail; `outcome` None: its state does not allow it."""
 
     outcome: str | None
     email_id: UUID
@@ -25,7 +25,7 @@ class ActedOn(NamedTuple):
 async def act(
     conn: Conn, email_id: UUID, *, project_id: UUID, action: str, reason: str, by: str
 ) -> ActedOn | None:
-    """Cancel, release or resend a mail of a project; None where it has none."""
+    """Cancel, release or resend a mail of a project; return None where there is no such mail."""
     asked = {"id": email_id, "project_id": project_id, "action": action, "reason": reason}
     return await maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
 
@@ -37,18 +37,18 @@ async def find_sender_name(conn: Conn, given: str, *, project_id: UUID) -> str |
 
 
 async def find_email(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email | None:
-    """Return an email of a project with all its lists empty; None where there is none."""
+    """Return an email of a project with empty lists; None where there is none."""
     params = {"id": email_id, "project_id": project_id}
     return await maybe(conn, "find_project_email", params, Email)
 
 
 async def list_recipients(conn: Conn, email_id: UUID) -> list[Recipient]:
-    """List the recipients of a message that has several."""
+    """Return the recipients of a mail that has several."""
     return await many(conn, "list_email_recipients", {"id": email_id}, Recipient)
 
 
 async def list_attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
-    """List the attempts to hand a mail over, oldest first."""
+    """Return the attempts to send a mail, oldest first."""
     return await many(conn, "list_email_attempts", {"id": email_id}, Attempt)
 
 
@@ -59,6 +59,6 @@ async def list_events(
     after: tuple[datetime | None, UUID | None] = (None, None),
     limit: int | None = None,
 ) -> list[Event]:
-    """List what else happened to a mail, oldest first, behind one of them."""
+    """Return the other events of a mail, oldest first, after one of them."""
     params = {"id": email_id, "after": after[0], "after_id": after[1], "limit": limit}
     return await many(conn, "list_email_events", params, Event)

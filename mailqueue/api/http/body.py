@@ -95,7 +95,7 @@ async def _bounded(request: Request, most: int, declared: int) -> bytes:
             receive(request.scope, size - counted)
             counted = size
         if not message.get("more_body", False):
-            return b"".join([*chunks, chunk]) if chunks else chunk  # nearly always: all at once
+            return b"".join([*chunks, chunk]) if chunks else chunk  # one chunk in most cases
         chunks.append(chunk)
 
 
@@ -180,7 +180,7 @@ def _refuse_nul(body: bytes) -> None:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return  # told in better words by the model
+        return  # the model reports it with a better text
     if isinstance(document, dict):
         for name, value in document.items():
             if any("\0" in text for text in _texts([name, value])):

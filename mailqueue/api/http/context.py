@@ -26,8 +26,8 @@ class Call:
     """One request, after authentication and validation.
 
     `body` and `query` are the endpoint's models, `path` its variables as text, `size` the bytes of
-    the body and `values` how many values it holds, where a handler reads it. `caller` is only there
-    for keys, `admin` only for administrators.
+    the body and `values` its number of JSON values, where a handler parses it. `caller` is set for
+    keys only, `admin` for administrators only.
     """
 
     __slots__ = (
@@ -116,7 +116,7 @@ class Call:
         """Return an idempotency key as stored: those of test keys are separate from live keys."""
         if not self.is_test:
             return key
-        # Keys have no spaces. A long one is kept as its hash, with the other word before it.
+        # Keys have no spaces. A long one is stored as its hash, with another prefix.
         if len(key) <= LONGEST_TEST_KEY:
             return f"test {key}"
         return f"test sha256 {hashlib.sha256(key.encode()).hexdigest()}"
@@ -137,13 +137,13 @@ class Call:
     async def connection(self) -> AsyncIterator[Conn]:
         """Yield a connection in a transaction with the role mailqueue_api, for the caller.
 
-        It commits when the block ends. Inside, row-level security shows the caller's project only,
-        all projects for administrators, and test things only to a test key. Do not hash, render or
-        talk to anybody inside. Where the request has an idempotency key that is kept TOGETHER, this
-        is the one transaction of it.
+        It commits when the block ends. Row-level security shows the caller's project only, all
+        projects for administrators, and test data only to a test key. Inside the block, do not
+        hash, render or call other servers. If the request's idempotency key is stored with
+        Once.TOGETHER, this is its only transaction.
         """
         if self._conn is not None:
-            async with self._conn.transaction():  # by itself all or nothing, as it would be alone
+            async with self._conn.transaction():  # a savepoint, rolled back alone
                 yield self._conn
             return
         key_id = self._caller.id if self._caller is not None else None

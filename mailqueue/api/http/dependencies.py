@@ -26,7 +26,7 @@ TransportOf = Callable[[InlineServer], Transport]
 
 
 def no_way(server: InlineServer) -> Transport:  # noqa: ARG001
-    """Raise: no server can be reached."""
+    """Raise ConfigError: no server can be reached."""
     raise Conflict("this process does not send emails")
 
 
@@ -59,17 +59,14 @@ class Services:
 
     admin_of: AdminOf = nobody
     open_way: OpenWay = no_account
-    transport_of: TransportOf = no_way  # to a server that is named for one mail
-    make_poster: Callable[[], Poster] = no_poster  # calls endpoints of webhooks
-    storage: AttachmentStorage = field(default_factory=AttachmentStorage)  # of large attachments
-    compile_process: CompileProcess = field(
-        default_factory=CompileProcess
-    )  # where templates are compiled and tried
-    keyring: Keyring = field(default_factory=lambda: Keyring(lambda: None))  # of tokens in links
-    tracking: EmailTracking = field(
-        default_factory=EmailTracking
-    )  # injects tracking into mail that is sent from here
-    inbound: Mapping[str, Provider] = field(default_factory=dict)  # who may tell what came back
-    template_cache: TemplateCache = field(
-        default_factory=TemplateCache
-    )  # versions that mail is accepted from
+    transport_of: TransportOf = no_way  # transport of a server that is named for one mail
+    make_poster: Callable[[], Poster] = no_poster  # HTTP client that calls webhooks
+    storage: AttachmentStorage = field(default_factory=AttachmentStorage)  # large attachments
+    # Compiles and previews templates.
+    compile_process: CompileProcess = field(default_factory=CompileProcess)
+    keyring: Keyring = field(default_factory=lambda: Keyring(lambda: None))  # tokens in links
+    # Injects tracking into mail that the API process sends.
+    tracking: EmailTracking = field(default_factory=EmailTracking)
+    inbound: Mapping[str, Provider] = field(default_factory=dict)  # sources of events, by name
+    # Versions from which mail is accepted.
+    template_cache: TemplateCache = field(default_factory=TemplateCache)

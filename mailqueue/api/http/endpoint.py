@@ -18,31 +18,31 @@ Handler = Callable[[Call], Awaitable[object]]
 class Once(StrEnum):
     """The effect of the header Idempotency-Key."""
 
-    NEVER = "never"  # nothing: asking twice is asking once anyway
+    NEVER = "never"  # no effect: the request is idempotent by itself
     TOGETHER = "together"  # key, effect and answer in one transaction around the whole handler
-    APART = "apart"  # the handler talks to others or runs long: key first, answer afterwards
-    ITSELF = "itself"  # the handler sees to it
+    APART = "apart"  # the handler calls other servers or runs long: key first, response afterwards
+    ITSELF = "itself"  # the handler implements it
 
 
 class ForTestKeys(StrEnum):
     """The effect of an endpoint for a test key, which can only read and change test data."""
 
-    OWN = "own"  # acts on what has a mode: on test things for a test key
-    READ = "read"  # shows what has no mode; the database refuses it every change
-    REFUSED = "refused"  # changes what has no mode, or gives out what lets others do so
+    OWN = "own"  # test keys act on test data only
+    READ = "read"  # test keys may read what has no mode; the database refuses changes
+    REFUSED = "refused"  # the endpoint changes what has no mode, or issues credentials
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """One method of one path.
 
-    `path` has its variables in braces; `{pid}` is checked to be the caller's own project. `scope`
-    None needs a key, and no scope. `superadmin` needs an administrator's token in place of a key.
-    `request` is None for a handler that reads the body itself, and where there is none;
-    `response` is a model, a dataclass or `list[…]`, None for an answer without JSON.
-    `once` None: TOGETHER for POST, else NEVER. `hidden` names fields of an answer that a replay
-    shows as null: secrets that are shown once. `test_keys` None refuses test keys:
-    every endpoint of keys says what it does for them.
+    `path` has its variables in braces; `{pid}` must be the caller's own project. `scope` None
+    requires a key, but no scope. `superadmin` requires an administrator's token in place of a key.
+    `request` is None for a handler that parses the body itself, and where there is no body;
+    `response` is a model, a dataclass or `list[…]`, None for a response without JSON. `once` None:
+    TOGETHER for POST, else NEVER. `hidden` names fields of a response that a replay shows as null:
+    secrets that are shown once. `test_keys` None refuses test keys: every endpoint with a scope
+    sets it.
     """
 
     method: str

@@ -1,6 +1,6 @@
 """Limits of request headers: the time a client may take to send them, and their size.
 
-The server bounds neither: a connection that sends a byte now and then would stay open forever.
+The server limits neither: a connection that sends a byte now and then would stay open forever.
 """
 
 import asyncio

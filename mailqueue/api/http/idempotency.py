@@ -81,7 +81,7 @@ async def _apart(endpoint: Endpoint, call: Call, kept: _Kept, answering: Answeri
     try:
         response = await answering()
     except MailqueueError:
-        # Refused before anything was done.
+        # Refused before anything was changed.
         async with call.connection() as conn:
             await store.give_back_answer(conn, kept.owner, kept.key)
         raise
@@ -129,10 +129,10 @@ def _fingerprint(call: Call, body: bytes) -> bytes:
 
 def _canonical(body: bytes) -> bytes:
     if values_in(body, few=MAX_VALUES, most=MAX_VALUES) > MAX_VALUES:
-        return body  # no handler reads it as JSON
+        return body  # handlers do not parse it as JSON
     try:
         return orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)
-    except (ValueError, TypeError):  # a file, or what only Python can hold
+    except (ValueError, TypeError):  # a file, or values that JSON cannot hold
         return body
 
 

@@ -31,7 +31,7 @@ MAX_AT_ONCE = 64 * 1024 * 1024
 """Minimum size of a bucket in bytes: more than the largest request."""
 UNIT_BYTES = 64 * 1024
 """Unit in bytes in which the limits count."""
-_BYTES = "bytes"  # of whose name the bucket's id is made
+_BYTES = "bytes"  # suffix of the bucket's id
 _SCOPE = "mailqueue.bodies"
 T = TypeVar("T")
 
@@ -65,9 +65,9 @@ class Bodies:
         try:
             await room
         except asyncio.CancelledError:
-            if room.cancelled():  # it is passed over when its turn comes
+            if room.cancelled():  # it is skipped when its turn comes
                 self._wake(caller.project_id)
-            else:  # there was room at the same moment
+            else:  # room was made at the same moment
                 self._leave(caller.project_id, size)
             raise
 

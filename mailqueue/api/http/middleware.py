@@ -66,8 +66,8 @@ def _note(scope: Scope, status: int, *, request_id: str, seconds: float) -> None
     write(
         "request.answered",
         method=scope["method"],
-        # Not the query: it may hold addresses.
-        # Whose link it is, and who is asked about, nobody needs to know.
+        # Without the query, which may hold addresses.
+        # Without tokens and addresses in the path.
         path=_ADDRESS.sub("…", _TOKEN.sub(r"\1…", scope["path"][:200])),
         status=status,
         response_ms=round(1000 * seconds, 1),

@@ -41,7 +41,8 @@ def cursor_of(*key: Any) -> str:
 
 
 def key_of(cursor: str | None, *kinds: type) -> tuple[Any, ...]:
-    """Return the values of a cursor, one for each of `kinds` (str, int, UUID, datetime), or None.
+    """Return the values of a cursor, each None or of the type in `kinds` (str, int, UUID,
+    datetime).
 
     Raises:
         InvalidField: the cursor was not issued by this API.

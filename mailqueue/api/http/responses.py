@@ -57,7 +57,7 @@ AWAY = "mailqueue.away"
 """Key in the request scope: the cause of an unavailable service, for the log only."""
 HEAD = "mailqueue.head"
 """Key in the request scope: the headers by name."""
-# What pydantic says, in our words.
+# Texts for pydantic's errors.
 _WHY_BY_FAULT = {"missing": "is needed", "extra_forbidden": "there is no such field"}
 _GUARDS = [(name.encode(), text.encode()) for name, text in GUARDS.items()]
 
@@ -77,7 +77,7 @@ class BadJson(InputError):
 
 
 class Busy(Conflict):
-    """The same operation is in progress; retry soon."""
+    """The same operation is in progress; retry after a short wait."""
 
 
 class Violations(InvalidField):
@@ -165,7 +165,7 @@ def invalid_request(exc: ValidationError) -> InputError:
 
 
 def _path(loc: tuple[int | str, ...]) -> str:
-    # A union names its branches too, such as `function-after[_text(), str]`: of no use to callers.
+    # A union includes its branches, such as `function-after[_text(), str]`: not shown to callers.
     first, *others = loc
     kept = [str(first), *(str(each) for each in others if "[" not in str(each))]
     return ".".join(each[:100] for each in kept)[:300]

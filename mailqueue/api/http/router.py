@@ -117,7 +117,7 @@ class Routing(BaseRoute):
         if endpoint.once_is in (Once.NEVER, Once.ITSELF) or call.idempotency_key is None:
             return await _answer(endpoint, call)
         if endpoint.request is None:
-            body = request._body = await body_of(request)  # where a handler's own reading finds it
+            body = request._body = await body_of(request)  # where a handler's own parsing finds it
         return await answered_once(endpoint, call, body, answering=lambda: _answer(endpoint, call))
 
 

@@ -22,7 +22,7 @@ async def act_for(
     is_test: bool | None = None,
     is_read_only: bool = False,
 ) -> bool:
-    """Set the API role and the project, None for all, until COMMIT.
+    """Set the API role and the project (None: all) until the transaction ends.
 
     `is_test` is the mode of the key, None for both. Return False if the key is not valid.
     """
@@ -77,7 +77,7 @@ async def keep_answer(
 
 
 async def give_back_answer(conn: Conn, owner: UUID, key: str) -> None:
-    """Release a key under which nothing was done."""
+    """Release a reserved key that had no effect."""
     await run(conn, "give_back_answer", {"project_id": owner, "key": key})
 
 

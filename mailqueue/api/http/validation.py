@@ -2,8 +2,8 @@
 
 pydantic creates an error for every invalid value and every unknown name: for a request with a
 million of them it allocates gigabytes, of which twenty are shown. For requests with many values,
-unknown names are searched first, and the rest is read by a validator that stops at the first error
-of a list.
+unknown names are searched first; the rest is parsed by a validator that stops at the first error of
+a list.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def validated_json(model: type[M], body: bytes, count: int) -> M:
     try:
         document = from_json(body)
     except ValueError:
-        return model.model_validate_json(body)  # which says where
+        return model.model_validate_json(body)  # reports the position
     _refuse_faults(model, document)
     del document
     found: M = _validator_of(model).validate_json(body)
@@ -161,7 +161,7 @@ def _in_model(fields: Any, value: dict[str, Any], named: dict[str, Any]) -> Iter
         field = by_name.get(name)
         if field is not None:
             yield from _below(name, _faults(field["schema"], each, named))
-        elif each is not None:  # null says nothing: some models leave it out, the others refuse it
+        elif each is not None:  # null: some models treat it as absent, others refuse it
             yield "extra_forbidden", (str(name)[:200],)
 
 
@@ -171,7 +171,7 @@ def _names(name: str, field: Any) -> list[str]:
             return [name]
         case str() as alias:
             return [alias]
-        case choices:  # one path of names, or several of which each may be given
+        case choices:  # one path of names, or alternatives
             return [path if isinstance(path, str) else path[0] for path in choices]
 
 

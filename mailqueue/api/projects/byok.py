@@ -1,4 +1,4 @@
-"""The endpoints of projects that keep the key to their secrets themselves."""
+"""Endpoints of projects that hold the key to their secrets themselves."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -29,14 +29,14 @@ Seconds = Annotated[int, Field(ge=1, le=_MAX_SECONDS)]
 
 
 class SetOwnKey(Given):
-    """For how long the project is unlocked at once; without, it is locked."""
+    """How long the project is unlocked at once; locked if omitted."""
 
     unlock_for_seconds: Seconds | None = None
-    """Seconds from now for which mail goes out; if left out, it waits until you unlock."""
+    """Seconds from now for which mail is sent; if omitted, mail waits until you unlock."""
 
 
 class Unlock(Given):
-    """For how long from now on."""
+    """How long the project is unlocked from now."""
 
     for_seconds: Seconds
     """Seconds from now on, up to 366 days; 28800 are eight hours."""
@@ -53,7 +53,7 @@ async def show(call: Call) -> VaultStatus:
 
 
 async def set_own(call: Call) -> VaultStatus:
-    """Wrap the project's data keys by the key in the header, and by no other."""
+    """Encrypt the project's data keys with the key in the header only."""
     body: SetOwnKey = call.body
     own, master = needed_key(call.request), platform_key(call)
     lasts = body.unlock_for_seconds
@@ -71,7 +71,7 @@ async def set_own(call: Call) -> VaultStatus:
 
 
 async def unlock(call: Call) -> VaultStatus:
-    """Let the project's mail go out for a time."""
+    """Allow the project's mail to be sent for a time."""
     body: Unlock = call.body
     own, master = needed_key(call.request), platform_key(call)
     async with call.connection() as conn:
@@ -88,13 +88,13 @@ async def unlock(call: Call) -> VaultStatus:
 
 
 async def lock(call: Call) -> VaultStatus:
-    """End the project's time at once."""
+    """Lock the project at once."""
     async with call.connection() as conn:
         return _shown(await ownkey.lock(conn, call.caller.project, by=call.by))
 
 
 async def rewrap(call: Call) -> VaultStatus:
-    """Return the data keys to the new key, or back to the platform."""
+    """Encrypt the data keys with the new key, or with the platform's again."""
     body: SetOwnKey = call.body
     own, new = needed_key(call.request), own_key_of(call.request, NEW_KEK)
     master = platform_key(call)

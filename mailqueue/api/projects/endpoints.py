@@ -1,4 +1,4 @@
-"""The endpoints of projects, for administrators."""
+"""Endpoints of projects, for administrators."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ PATH = "/admin/projects"
 
 
 async def create(call: Call) -> ProjectDetails:
-    """Make a project."""
+    """Create a project."""
     wanted: NewProject = call.body
     async with call.connection() as conn:
         with _worded():
@@ -58,13 +58,13 @@ async def index(call: Call) -> Page[ProjectDetails]:
 
 
 async def show(call: Call) -> ProjectDetails:
-    """Show a project."""
+    """Return a project."""
     async with call.connection() as conn:
         return await _detail(conn, await named(conn, call.path["id"]))
 
 
 async def change(call: Call) -> ProjectDetails:
-    """Change what was said, and nothing else."""
+    """Change the given settings."""
     wanted: ProjectSettings = call.body
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
@@ -77,7 +77,7 @@ async def change(call: Call) -> ProjectDetails:
 
 
 async def delete(call: Call) -> ProjectDetails:
-    """Delete a project softly."""
+    """Mark a project as deleted."""
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
         deleted = await projects_manage.delete(conn, found.name, by=call.by)
@@ -86,7 +86,7 @@ async def delete(call: Call) -> ProjectDetails:
 
 
 async def suspend(call: Call) -> ProjectDetails:
-    """Let nothing of a project be sent."""
+    """Suspend a project."""
     wanted: Suspension = call.body
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
@@ -96,14 +96,14 @@ async def suspend(call: Call) -> ProjectDetails:
 
 
 async def activate(call: Call) -> ProjectDetails:
-    """Let a project send again."""
+    """Activate a project."""
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
         return shown(await projects_manage.activate(conn, found.name, by=call.by))
 
 
 async def stats(call: Call) -> ProjectStats:
-    """Return what was sent, and what may still be."""
+    """Return counts of sent mail, and headroom."""
     query: StatsQuery = call.query
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
@@ -111,7 +111,7 @@ async def stats(call: Call) -> ProjectStats:
 
 
 async def audit_log(call: Call) -> Page[AuditEvent]:
-    """List what was changed in a project, newest first."""
+    """List the changes of a project, newest first."""
     query: AuditQuery = call.query
     (before,) = key_of(query.cursor, int)
     async with call.connection() as conn:
@@ -123,10 +123,10 @@ async def audit_log(call: Call) -> Page[AuditEvent]:
 
 
 async def named(conn: Conn, text: str) -> Project:
-    """Find a project by its id or slug; no slug reads as an id.
+    """Return a project by its id or slug; no slug has the form of an id.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such project.
     """
     try:
         project_id = UUID(text)
@@ -140,7 +140,7 @@ async def _detail(conn: Conn, project: Project) -> ProjectDetails:
 
 
 async def _keep(conn: Conn, project: Project, wanted: ProjectSettings, *, by: str) -> None:
-    """Set for how long records are kept; null lets what holds for all hold again."""
+    """Set the retention of records; null removes the project's own."""
     known = {each.kind for each in await settings.retention_of(conn, project.id)}
     for kind, keep in sorted((wanted.retention or {}).items()):
         if kind not in known:
@@ -159,7 +159,7 @@ async def _keep(conn: Conn, project: Project, wanted: ProjectSettings, *, by: st
 
 @contextmanager
 def _worded() -> Iterator[None]:
-    """Name a field that is wrong as callers do."""
+    """Replace a field's SQL name in errors by its name in the API."""
     try:
         yield
     except InvalidField as exc:

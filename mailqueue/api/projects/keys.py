@@ -1,4 +1,4 @@
-"""The endpoints by which administrators give projects their keys, and take them."""
+"""Endpoints by which administrators create and revoke the keys of projects."""
 
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -24,7 +24,7 @@ PATH = PROJECTS + "/{id}/api-keys"
 
 
 async def create(call: Call) -> CreatedApiKey:
-    """Make a key of a project; a live one unless a test key is asked for."""
+    """Create a key of a project; a live one unless a test key is requested."""
     wanted: NewKey = call.body
     days = wanted.expires_in_days
     async with call.connection() as conn:
@@ -59,7 +59,7 @@ async def index(call: Call) -> Page[ApiKeyDetails]:
 
 
 async def revoke(call: Call) -> None:
-    """Put a key out of force."""
+    """Revoke a key."""
     async with call.connection() as conn:
         project = await named(conn, call.path["id"])
         await keys_manage.revoke_key_by_id(

@@ -1,4 +1,4 @@
-"""The endpoints of API keys. Nobody gives another key more than their own may do."""
+"""Endpoints of a project's API keys. A key cannot create one with more rights than its own."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -31,13 +31,13 @@ Rate = Annotated[int, Field(ge=1, le=keys_manage.MAX_REQUESTS_PER_SECOND)]
 
 
 class NewKey(StrictlyGiven):
-    """What a new key is to be; without a rate, the usual one of the installation."""
+    """A key to create; without a rate, it has the installation's default."""
 
     name: Name
     """Name of the key, such as Billing."""
     scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
-    """What it may do: `email:send`, `email:read`, `template:read`, `template:write`,
-    `analytics:read`, `suppression:manage`, `webhook:manage`, `project:read`, `project:write`.
+    """Permissions: `email:send`, `email:read`, `template:read`, `template:write`, `analytics:read`,
+    `suppression:manage`, `webhook:manage`, `project:read`, `project:write`.
     """
     expires_in_days: Annotated[int, Field(ge=1, le=3_650)] | None = None
     """Lifetime in days; no end if omitted."""
@@ -48,30 +48,30 @@ class NewKey(StrictlyGiven):
 
 
 class KeyChange(StrictlyGiven):
-    """What of a key changes; null takes its own rate back."""
+    """Fields of a key to change; a rate of null resets it to the default."""
 
     name: Name | None = None
-    """What people call it from now on; as it was if left out."""
+    """New name; unchanged if omitted."""
     rate_limit_per_sec: Rate | None = None
-    """Requests a second; null takes its own rate back, left out keeps it."""
+    """Requests per second; null resets it to the default, unchanged if omitted."""
 
 
 class Rotation(StrictlyGiven):
-    """For how long the old key goes on."""
+    """How long the old key stays valid."""
 
     grace_hours: Annotated[int, Field(ge=0, le=keys_manage.MAX_GRACE.days * 24)] = 24
     """Hours for which the old key stays valid beside the new one; 0 revokes it at once."""
 
 
 class RevokeQuery(Given):
-    """Why a key is revoked, for the audit."""
+    """Reason for revoking a key."""
 
     reason: Annotated[str, Field(min_length=1, max_length=500)] | None = None
-    """Why, for the audit, such as `it was in a commit`."""
+    """Reason, recorded in the audit log, such as `it was in a commit`."""
 
 
 async def create(call: Call) -> CreatedApiKey:
-    """Make a key."""
+    """Create a key."""
     wanted: NewKey = call.body
     is_test = call.caller.is_test if wanted.is_test is None else wanted.is_test
     _check_reach(call.caller, wanted.scopes, is_test=is_test)
@@ -105,13 +105,13 @@ async def index(call: Call) -> Page[ApiKeyDetails]:
 
 
 async def show(call: Call) -> ApiKeyDetails:
-    """Show a key."""
+    """Return a key."""
     async with call.connection() as conn:
         return shown(await keys_manage.show_key(conn, call.caller.project_id, call.id("key_id")))
 
 
 async def change(call: Call) -> ApiKeyDetails:
-    """Change name or rate of a key."""
+    """Change the name or rate of a key."""
     wanted: KeyChange = call.body
     changes: dict[str, object] = {}
     if wanted.name is not None:
@@ -139,7 +139,7 @@ async def rotate(call: Call) -> CreatedApiKey:
 
 
 async def revoke(call: Call) -> None:
-    """Put a key out of force."""
+    """Revoke a key."""
     async with call.connection() as conn:
         await keys_manage.revoke_key_by_id(
             conn, call.caller.project_id, call.id("key_id"), reason=call.query.reason
@@ -148,7 +148,7 @@ async def revoke(call: Call) -> None:
 
 
 def _check_reach(caller: Caller, scopes: list[str], *, is_test: bool) -> None:
-    """Refuse a key that may do what the caller's may not."""
+    """Raise Forbidden if a new key would have more rights than the caller's."""
     missing = [scope for scope in keys_manage.checked_scopes(scopes) if scope not in caller.scopes]
     if missing:
         raise Forbidden(f"scope {missing[0]}")
@@ -157,7 +157,7 @@ def _check_reach(caller: Caller, scopes: list[str], *, is_test: bool) -> None:
 
 
 def shown(key: ApiKey) -> ApiKeyDetails:
-    """Return a key as it may be shown."""
+    """Return a key without its secret."""
     fields = asdict(key)
     return ApiKeyDetails(
         prefix=fields.pop("hint"),
@@ -169,7 +169,7 @@ def shown(key: ApiKey) -> ApiKeyDetails:
 
 
 def made(issued: IssuedKey) -> CreatedApiKey:
-    """Return a new key as it is shown once."""
+    """Return a new key with its secret, which is shown once."""
     key = issued.record
     return CreatedApiKey(
         id=key.id,

@@ -1,4 +1,4 @@
-"""Projects as administrators write and read them over HTTP. Values, and which setting each is."""
+"""Projects in the API of administrators, and the setting of each field. Values only."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects.stats import MAX_DAYS, Standing
 
-# What callers say for settings that have another name in the database.
+# Settings whose name in the API differs from the database's.
 SETTING_BY_FIELD: Mapping[str, str] = {
     "name": "display_name",
     "timezone": "time_zone",
@@ -31,36 +31,36 @@ Days = Annotated[int, Field(ge=1, le=36_500)]
 
 
 class Keep(StrictlyGiven):
-    """For how many days records are kept: hot in the database, then in the archive."""
+    """Retention of one kind of record: first in the database, then in the archive."""
 
     hot_days: Days
-    """Days for which records stay in the database at least."""
+    """Days for which records stay in the database."""
     warm_days: Days | None = None
-    """Age in days at which archive files move to the cold place; never if left out."""
+    """Age in days at which archive files move to the cold store; never if omitted."""
     keep_days: Days | None = None
-    """Age in days at which records are deleted for good; never if left out. The same as
-    `hot_days` means there is no archive.
+    """Age in days at which records are deleted; never if omitted. If it equals `hot_days`, nothing
+    is archived.
     """
 
 
 class ProjectSettings(StrictlyGiven):
-    """What holds for all mail of a project; null takes a setting back."""
+    """Settings of all mail of a project; null resets one."""
 
     name: str | None = None
     """Display name, such as The Shop; null is its slug."""
     description: str | None = None
     """Description."""
     from_name: str | None = None
-    """Name beside the From address of mail that names none."""
+    """Default name beside the From address."""
     from_email: str | None = None
-    """From address where neither mail nor sender account names one."""
+    """Default From address, for emails and sender accounts that name none."""
     reply_to: str | None = None
-    """Reply-To of mail that names none."""
+    """Default Reply-To."""
     bounce_address: str | None = None
-    """Address bounces go to (the envelope sender); null is the From address."""
+    """Address for bounces (the envelope sender); null is the From address."""
     bounce_domain: str | None = None
-    """Domain whose mail reaches the listener for bounces, such as `bounces.example.com`: mail sent
-    by SMTP has a signed return path there, before `bounce_address`.
+    """Domain whose mail reaches the bounce listener, such as `bounces.example.com`. Mail sent by
+    SMTP then has a signed return path there, instead of `bounce_address`.
     """
     timezone: str | None = None
     """Time zone of daily limits, such as `Asia/Kolkata`; null is UTC."""
@@ -71,87 +71,89 @@ class ProjectSettings(StrictlyGiven):
     burst: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Recipients that may be sent at once above the rate; null is 200."""
     weight: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """Weight relative to other projects: 300 is three times as much as 100; null is 100."""
+    """Weight relative to other projects: 300 gets three times the turns of 100; null is 100."""
     soft_bounce_limit: Annotated[int, Field(ge=0, le=1000)] | None = None
-    """Soft bounces after which an address is suppressed; 0: never; null is 5."""
+    """Soft bounces after which an address is suppressed; 0 is never, null is 5."""
     soft_bounce_days: Annotated[int, Field(ge=1, le=365)] | None = None
     """Days for which soft bounces are counted; null is 30."""
     max_attachment_bytes: Annotated[int, Field(ge=0, le=26_214_400)] | None = None
-    """Bytes all files of one mail may have together; null is 4 MiB (4194304)."""
+    """Total size of all attachments of one email, in bytes; null is 4 MiB (4194304)."""
     allowed_mime_types: Annotated[list[str], Field(max_length=200)] | None = None
-    """Content types files may have, such as `application/pdf`; null is
-    PDF, GIF, JPEG, PNG and WebP.
+    """Content types of attachments, such as `application/pdf`; null is PDF, GIF, JPEG, PNG and
+    WebP.
     """
     allowed_from: Annotated[list[str], Field(max_length=200)] | None = None
-    """What mail may be from: addresses, domains and `*.domain` for all below; null is any."""
+    """Allowed From addresses: addresses, domains, and `*.domain` for subdomains; null is any."""
     postal_address: str | None = None
-    """For the footer of marketing mail, such as `1 High Street, Oxford`."""
+    """Postal address in the footer of marketing mail, such as `1 High Street, Oxford`."""
     delivery: str | None = None
-    """`resend` or `hold`: what is done with mail nobody knows the fate of; null is by category."""
+    """`resend` or `hold`: what to do with an email if it is unknown whether the server accepted it;
+    null is by category.
+    """
     resend_elsewhere: bool | None = None
-    """Send mail of unknown fate again by another sender account too; null is false: it stays with
-    the one it was handed over to.
+    """Whether such an email may be sent again by another sender account; null is false: only by the
+    one that sent it.
     """
     requests_per_sec: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Requests a second of all its keys together; null: each key has its own rate only."""
+    """Requests per second of all its keys together; null: only each key is limited."""
     track_opens: bool | None = None
     """Track opens, unless an email sets it; null is false."""
     track_clicks: bool | None = None
     """Track clicks, unless an email sets it; null is false."""
     tracking_domain: str | None = None
-    """Links in its mail begin with it once DNS leads it here, such as `links.example.com`;
-    null: with the address of this installation.
+    """Host of the links in its mail, such as `links.example.com`, used once its DNS leads here;
+    null is the address of this installation.
     """
     brand_color: str | None = None
-    """Colour of the pages where people unsubscribe, such as `#0b6e4f`; null: ours."""
+    """Colour of the unsubscribe pages, such as `#0b6e4f`; null is the default."""
     retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
-    """Days records are kept, by kind such as `email_history`; null takes back a kind's rule."""
+    """Retention by kind of record, such as `email_history`; null for a kind resets it."""
 
     def settings(self) -> dict[str, Any]:
-        """Return what was said, under the names of `projects.change`."""
+        """Return the given settings, under the names of `projects.change`."""
         said = self.model_fields_set - {"slug", "retention"}
         return {SETTING_BY_FIELD.get(name, name): getattr(self, name) for name in sorted(said)}
 
 
 class NewProject(ProjectSettings):
-    """A project to be; `slug` is what everything names it by, for ever."""
+    """A project to create; `slug` identifies it and cannot be changed."""
 
     slug: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]{0,62}$")]
-    """Lower-case letters, digits, `-` and `_`, 63 at most, such as `shop`; it never changes."""
+    """Lower-case letters, digits, `-` and `_`, at most 63, such as `shop`; it cannot be changed."""
 
 
 class Suspension(StrictlyGiven):
-    """Why a project is suspended."""
+    """Reason for suspending a project."""
 
     reason: Annotated[str, Field(min_length=1, max_length=500)]
     """Reason, shown by `mailqueue why` and in the audit log."""
 
 
 class ProjectsQuery(PageQuery):
-    """Which projects are listed; deleted ones only where they are asked for."""
+    """Filters of projects; deleted ones are listed only on request."""
 
     q: Annotated[str, Field(max_length=200)] | None = None
-    """Text in slug, name, description or From."""
+    """Filter by text in slug, name, description or From."""
     status: Annotated[str, Field(pattern=f"^({'|'.join(projects_manage.STATUSES)})$")] | None = None
-    """One of active, paused, suspended and deleted; all but deleted ones if left out."""
+    """Filter by status: active, paused, suspended or deleted; all but deleted if omitted."""
 
 
 class StatsQuery(Given):
-    """How many days are shown, today included."""
+    """Number of days, today included."""
 
     days: Annotated[int, Field(ge=1, le=MAX_DAYS)] = 7
-    """How many days are shown, today included."""
+    """Number of days, today included."""
 
 
 class AuditQuery(PageQuery):
-    """Which changes are listed."""
+    """Filters of audit events."""
 
     action: Annotated[str, Field(max_length=100)] | None = None
-    """Only changes of this name, as the list shows them."""
+    """Filter by action, as the list shows it."""
 
 
 def shown(project: Project, retention: list[ProjectRetention] | None = None) -> ProjectDetails:
-    """Return a project as administrators see it."""
+    """Return a project in the form shown to administrators."""
     return ProjectDetails(
         id=project.id,
         slug=project.name,
@@ -193,7 +195,7 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
 
 
 def shown_stats(standing: Standing) -> ProjectStats:
-    """Return how a project stands as administrators see it."""
+    """Return a project's statistics in the form shown to administrators."""
     days = [asdict(day) for day in standing.days]
     totals = {name: sum(day[name] for day in days) for name in days[0] if name != "day"}
     today = standing.today

@@ -1,4 +1,4 @@
-"""The endpoint by which administrators copy a template from one project to another."""
+"""The endpoint by which administrators copy a template to another project."""
 
 from http import HTTPStatus
 from uuid import UUID
@@ -19,10 +19,10 @@ PATH = PROJECTS + "/{id}/templates/{template}/clone"
 
 
 class CopyTemplate(CloneTemplate):
-    """Where the copy is, and what it is called; without a slug it keeps the one it has."""
+    """Destination of a copy; without a slug it keeps the original's."""
 
     project_id: str = Field(min_length=1, max_length=100)
-    """Id or slug of the project that gets the copy."""
+    """Id or slug of the destination project."""
 
 
 async def copy(call: Call) -> Template:

@@ -1,1 +1,1 @@
-"""Pages and endpoints for everybody, without a key."""
+"""Pages and endpoints without authentication."""

@@ -64,7 +64,7 @@ class _ProviderWebhook:
             return json_answer({"status": "kept"})
         if answer is InboundAnswer.UNKNOWN:
             raise NotFound("webhook", provider.name)
-        # Without a reason, from which a forger could learn.
+        # The reason is not named, because it could help a forger.
         return error_answer(
             request.scope,
             HTTPStatus.UNAUTHORIZED,

@@ -1,4 +1,4 @@
-"""`/pref/{token}`: where people choose what a project may send them. To look changes nothing."""
+"""`/pref/{token}`: the preference centre of recipients. GET changes nothing."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -25,7 +25,7 @@ DEFAULT_PAUSE = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A category as it stands on the page, in its reader's language."""
+    """A category as shown on the page, in the recipient's language."""
 
     one: Subscription
     name: str
@@ -36,7 +36,7 @@ class Row:
 
 
 async def preferences(visit: Visit) -> Response:
-    """Show the page, or save what somebody chose on it and show what holds now."""
+    """Return the page; a POST first saves the choices."""
     if visit.request.method != "POST":
         return await _shown(visit)
     form = await form_of(visit.request)
@@ -56,9 +56,9 @@ async def preferences(visit: Visit) -> Response:
 
 
 def _choices(found: Subscriptions, form: dict[str, str], *, today: date) -> list[Choice] | None:
-    """Return what a form asks for; None where it pauses until a day that cannot be. Pure.
+    """Return the choices of a form; None where the end of a pause is invalid. Pure.
 
-    What it does not name stays as it is: a category may have been added since it was shown.
+    Categories that the form does not name are unchanged: they may have been added since.
     """
     choices = list[Choice]()
     for one in found.categories:
@@ -77,7 +77,9 @@ def _choices(found: Subscriptions, form: dict[str, str], *, today: date) -> list
 
 
 def _pause_of(text: str, *, today: date) -> datetime | None:
-    """Read the day a pause ends, from tomorrow to a year on; None where it is none. Pure."""
+    """Return the end of a pause, between tomorrow and one year from now; None if it is invalid.
+    Pure.
+    """
     try:
         day = date.fromisoformat(text)
     except ValueError:
@@ -90,7 +92,7 @@ def _pause_of(text: str, *, today: date) -> datetime | None:
 async def _shown(
     visit: Visit, *, is_saved: bool = False, form: dict[str, str] | None = None
 ) -> Response:
-    """Show what holds, or, where a form was at fault, what it said."""
+    """Return the page with the saved choices, or with those of an invalid form."""
     async with visit.connection() as conn:
         found = await subscriptions_choices.subscriptions_of(conn, visit.reader)
     today = datetime.now(UTC).date()

@@ -58,7 +58,7 @@ def page(
         ),
         "Content-Language": words.tag,
         "Cache-Control": "no-store",
-        "Referrer-Policy": "no-referrer",  # the path holds the token
+        "Referrer-Policy": "no-referrer",  # the path contains the token
         "X-Content-Type-Options": "nosniff",
         "X-Robots-Tag": "noindex, nofollow",
         "Cross-Origin-Opener-Policy": "same-origin",

@@ -1,7 +1,7 @@
-"""Records opens and clicks: those that wait together share a commit.
+"""Record opens and clicks: those that arrive together share a commit.
 
-A request is answered after the commit, so that no open or click that was answered is ever lost.
-While the database is away the answer is to try again.
+A request is answered after the commit, so that no recorded open or click is lost. While the
+database is unavailable the response is 503.
 """
 
 import time
@@ -20,9 +20,13 @@ from mailqueue.tracking.machines import Machine
 from mailqueue.tracking.tokens import Token, TokenKind
 
 GROUP_LIMITS = GroupLimits(rows=500, commits=2, waiting=20_000)
-"""More callers than may wait are told to come again: they would wait longer than a browser does."""
+"""Limits of the waiting requests; beyond them the response is 503, as browsers would not wait
+longer.
+"""
 MAX_COUNTED_PER_SECOND = 5
-"""Of one token in one process; what is more is answered and not counted."""
+"""Most events of one token per second in one process; further requests are answered, not
+recorded.
+"""
 
 
 @dataclass(eq=False, slots=True)
@@ -40,11 +44,11 @@ class TrackedRequest:
 
 
 class NowhereToGo(Exception):
-    """Nothing is known of where the link leads."""
+    """The destination of the link is unknown."""
 
 
 class Repeats:
-    """Knows who asks for the same again and again: he is answered, and counted a few times."""
+    """Counts repeated requests of a token in the current second."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -52,7 +56,7 @@ class Repeats:
         self._counts: dict[str, int] = {}
 
     def is_too_often(self, text: str) -> bool:
-        """Return whether a token came more often in this second than anybody needs."""
+        """Return whether a token exceeded MAX_COUNTED_PER_SECOND in this second."""
         second = int(self._now())
         if second != self._second:
             self._second = second
@@ -62,7 +66,7 @@ class Repeats:
 
 
 class Recorder:
-    """Records opens and clicks, together where several wait."""
+    """Records opens and clicks in shared commits."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -70,19 +74,19 @@ class Recorder:
         self._group = GroupCommit(self._record, name="tracking", limits=GROUP_LIMITS)
 
     async def record(self, asked: TrackedRequest) -> str | None:
-        """Record an open or a click; return where a link leads.
+        """Record an open or a click; return the destination of a link.
 
         Raises:
-            NowhereToGo: the link is not known, and nothing is recorded.
+            NowhereToGo: the link is unknown, and nothing is recorded.
             Unavailable: it could not be recorded now.
         """
         return await self._group.submit(asked)
 
     async def destination(self, asked: TrackedRequest) -> str:
-        """Return where a link leads, and record nothing.
+        """Return the destination of a link without recording a click.
 
         Raises:
-            NowhereToGo: the link is not known.
+            NowhereToGo: the link is unknown.
         """
         url = self._destinations.held(asked.click)
         if url is None:

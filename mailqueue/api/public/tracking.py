@@ -1,6 +1,6 @@
-"""`/t/o/{token}` and `/t/c/{token}`: a picture that tells of an open, a link that tells of a click.
+"""`/t/o/{token}` and `/t/c/{token}`: the open pixel, and the redirect of click links.
 
-Spoken to the server without anything in between: nothing else is asked as often.
+Raw ASGI without starlette's request and response: these are the most frequent requests.
 """
 
 import asyncio
@@ -25,12 +25,12 @@ from mailqueue.tracking.visitors import kept_of
 GIF = bytes.fromhex(
     "47494638396101000100800000ffffff00000021f90401000000002c00000000010001000002024401003b"
 )
-"""One transparent point, 43 bytes."""
+"""The open pixel: a transparent GIF of one pixel, 43 bytes."""
 RETRY_SECONDS = 5
 _KINDS = {PATHS[kind]: kind for kind in (TokenKind.OPEN, TokenKind.CLICK)}
 _START = len(PATHS[TokenKind.OPEN])
 _MAX_TOKEN_CHARACTERS = 200
-# What no address may say as it stands in a header; what is encoded already stays so.
+# Characters that must be percent-encoded in a header; encoded ones are unchanged.
 _SAFE = "%/:=&?~#+!$,;'@()*[]|{}^`\\\""
 _COMMON = [
     (b"cache-control", b"no-store, no-cache, must-revalidate, private, max-age=0"),
@@ -55,7 +55,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class TrackingRoute(BaseRoute):
-    """Both, as one route of starlette."""
+    """Both endpoints as one starlette route."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -65,12 +65,12 @@ class TrackingRoute(BaseRoute):
         self._loading = asyncio.Lock()
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return for starlette whether a path is ours."""
+        """Return starlette's match for a path."""
         is_ours = scope["type"] == "http" and scope["path"][:_START] in _KINDS
         return (Match.FULL, {}) if is_ours else (Match.NONE, {})
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        """Answer a request."""
+        """Handle a request and send the response."""
         status, headers, body = await self._answer(scope)
         if scope["method"] == "HEAD":
             body = b""
@@ -86,7 +86,7 @@ class TrackingRoute(BaseRoute):
             is_counted = scope["method"] == "GET" and not self._repeats.is_too_often(scope["path"])
             if is_counted:
                 url = await self._recorder.record(asked)
-            elif kind is TokenKind.CLICK:  # who only asks where it leads has not followed it
+            elif kind is TokenKind.CLICK:  # HEAD asks for the destination and is no click
                 url = await self._recorder.destination(asked)
             else:
                 url = None
@@ -109,7 +109,7 @@ class TrackingRoute(BaseRoute):
         return TrackedRequest(seals.project_id, token, known_by(head), kept_of(head, client[0]))
 
     async def _loaded(self, text: str) -> Seals:
-        # One after the other: tokens that name no key of ours must not take all connections.
+        # One after the other: unknown tokens must not take all connections.
         async with self._loading:
             if (seals := self._keyring.held(text)) is not None:
                 return seals
@@ -118,7 +118,7 @@ class TrackingRoute(BaseRoute):
 
 
 def _elsewhere(url: str) -> tuple[int, Headers, bytes]:
-    """Lead to a web page, and to nothing else, whatever the database says."""
+    """Return a redirect to a web page; any other URL, even from the database, is refused."""
     if web_address(url) is None:
         return 404, _sized(NO_LINK), NO_LINK
     location = (b"location", header_of(url))
@@ -126,7 +126,7 @@ def _elsewhere(url: str) -> tuple[int, Headers, bytes]:
 
 
 def header_of(url: str) -> bytes:
-    """Write an address so that it can stand in a header: ASCII, its host in A-labels."""
+    """Return a URL as a header value: ASCII, its host in A-labels."""
     if not url.isascii():
         parts = urlsplit(url)
         try:

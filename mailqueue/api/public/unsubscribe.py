@@ -15,7 +15,7 @@ from mailqueue.tracking.tokens import Token, TokenKind
 
 
 async def unsubscribe(visit: Visit) -> Response:
-    """Return the page; a POST first does what its form, or a mail program, asks for."""
+    """Return the page; a POST first does what its form, or a mail program, requests."""
     if visit.request.method != "POST":
         return await _page(visit, "ask")
     form = await form_of(visit.request)
@@ -26,7 +26,7 @@ async def unsubscribe(visit: Visit) -> Response:
     )
     action = "unsubscribe" if is_one_click else form.get("action")
     if action not in ("unsubscribe", "subscribe"):
-        # 400, so that the sender of an unknown form does not take it for done.
+        # 400, so that the sender of an unknown form does not take it for success.
         return await _page(visit, "ask", status=HTTPStatus.BAD_REQUEST)
     from_all = not is_one_click and form.get("scope") == "all"
     said = ChoiceOrigin(

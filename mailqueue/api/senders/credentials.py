@@ -1,4 +1,4 @@
-"""What each kind of provider is reached with, typed; and how that is shown: never a secret."""
+"""Credentials by kind of provider, and how they are shown: without secrets."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,27 +33,29 @@ class _Credentials(Given):
 
 
 class SmtpCredentials(_Credentials):
-    """A server that speaks SMTP; `grant` in place of a password logs in by XOAUTH2."""
+    """An SMTP server; with `grant` in place of a password it logs in by XOAUTH2."""
 
     host: Text
-    """Name of the SMTP server, such as `smtp.example.com`; needed for SMTP."""
+    """Host name of the SMTP server, such as `smtp.example.com`; required for SMTP."""
     port: Annotated[int, Field(ge=1, le=65_535)] | None = None
-    """Its port; if left out, 587 for `starttls`, 465 for `implicit` and 25 for `none`."""
+    """Port; if omitted, 587 for `starttls`, 465 for `implicit` and 25 for `none`."""
     tls_mode: Literal["starttls", "implicit", "tls", "none", "plain"] = "starttls"
     """`starttls` after connecting, `implicit` (or `tls`) from the start, or `none` (or `plain`)."""
     username: Text | None = None
-    """Name to log in by; no login if left out."""
+    """User name; no login if omitted."""
     password: SecretText | None = None
-    """Password of that name."""
+    """Password."""
     grant: dict[str, Any] | None = None
-    """In place of a password, to log in by XOAUTH2: key file of a service account, or grant."""
+    """OAuth credentials in place of a password, for XOAUTH2: key file of a service account, or a
+    refresh token with its client.
+    """
     token_url: Text | None = None
-    """Where the grant is exchanged for access tokens, where it is not the usual place."""
+    """OAuth token endpoint, if not the provider's default."""
 
 
 class _ApiCredentials(_Credentials):
     api_url: Text | None = None
-    """Where the provider's API is, where it is not the usual place, such as that of a region."""
+    """Base URL of the provider's API, if not the default, such as that of a region."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Further settings of the provider; `extra` is an object of fields added to each request."""
 
@@ -62,36 +64,36 @@ class SesCredentials(_ApiCredentials):
     """Amazon SES."""
 
     region: Text = "us-east-1"
-    """Region of Amazon SES, such as `eu-west-1`."""
+    """AWS region, such as `eu-west-1`."""
     access_key_id: Text
-    """Id of the access key; needed for Amazon SES."""
+    """Id of the access key; required for Amazon SES."""
     secret_access_key: SecretText
-    """The secret of that key; needed for Amazon SES."""
+    """Secret access key; required for Amazon SES."""
     session_token: SecretText | None = None
-    """Token of a session, where the key is a temporary one."""
+    """Session token, for temporary credentials."""
     configuration_set: Text | None = None
-    """Configuration set of Amazon SES that mail goes by."""
+    """Configuration set of Amazon SES to send with."""
 
 
 class KeyCredentials(_ApiCredentials):
-    """Each provider that names no others, such as SendGrid, Resend and SMTP2GO."""
+    """Providers without fields of their own, such as SendGrid, Resend and SMTP2GO."""
 
     api_key: SecretText
-    """Key of the provider's API; needed for SendGrid, Resend, SMTP2GO, Mailgun and the like."""
+    """API key of the provider; required for SendGrid, Resend, SMTP2GO, Mailgun and others."""
 
 
 class LoginCredentials(KeyCredentials):
-    """Each provider whose key goes with a name."""
+    """Providers whose key has a user name."""
 
     username: Text
-    """Name that goes with the key."""
+    """User name of the key."""
 
 
 class MailgunCredentials(KeyCredentials):
     """Mailgun."""
 
     domain: Text
-    """Domain at Mailgun that sends; needed for Mailgun."""
+    """Sending domain at Mailgun; required for Mailgun."""
     region: Literal["us", "eu"] = "us"
     """Region of Mailgun."""
 
@@ -100,7 +102,7 @@ class PostmarkCredentials(_ApiCredentials):
     """Postmark."""
 
     server_token: SecretText
-    """Token of the server at Postmark; needed for Postmark."""
+    """Token of the Postmark server; required for Postmark."""
     message_stream: Text | None = None
     """Message stream at Postmark."""
 
@@ -109,11 +111,11 @@ class GmailCredentials(_ApiCredentials):
     """Gmail's API."""
 
     mailbox: Text
-    """Address of the mailbox that sends; needed for Gmail."""
+    """Address of the mailbox that sends; required for Gmail."""
     grant: dict[str, Any]
-    """Key file of a service account, or grant; needed for Gmail."""
+    """Key file of a service account, or a refresh token with its client; required for Gmail."""
     token_url: Text | None = None
-    """Where the grant is exchanged for access tokens, where it is not the usual place."""
+    """OAuth token endpoint, if not the provider's default."""
 
 
 _MODEL_BY_PROVIDER: Mapping[Provider, type[_Credentials]] = {
@@ -126,7 +128,7 @@ _MODEL_BY_PROVIDER: Mapping[Provider, type[_Credentials]] = {
 
 
 def _model_of(provider: Provider) -> type[_Credentials]:
-    """Return what an account's credentials are: a key, and a name where one goes with it."""
+    """Return the model of a provider's credentials: a key, with a user name where it has one."""
     usual = LoginCredentials if provider.facts.username else KeyCredentials
     return _MODEL_BY_PROVIDER.get(provider, usual)
 
@@ -137,14 +139,14 @@ _MODELS: tuple[type[_Credentials], ...] = (
 )
 _SCHEMAS = [model.model_json_schema() for model in dict.fromkeys(_MODELS)]
 Credentials = Annotated[dict[str, Any], WithJsonSchema({"anyOf": _SCHEMAS})]
-"""Read by `way_out`, once the provider is known."""
+"""Parsed by `way_out`, once the provider is known."""
 
 
 def way_out(provider: Provider, given: Mapping[str, Any]) -> NewSender:
-    """Return the way out these credentials make; name and the rest are another's to fill in.
+    """Return an account with these credentials; the caller fills in the name and the other fields.
 
     Raises:
-        InvalidField: named credentials.host and so on; nothing secret is repeated.
+        InvalidField: the field is named credentials.host and so on; the text repeats no secret.
     """
     try:
         read = _model_of(provider).model_validate(dict(given))
@@ -178,7 +180,7 @@ def way_out(provider: Provider, given: Mapping[str, Any]) -> NewSender:
 
 
 def shown(account: SenderAccount) -> dict[str, Any]:
-    """Return an account's credentials as they may be shown, under the names they are given by."""
+    """Return an account's credentials without secrets, under the names of the request."""
     settings = dict(account.provider_settings or {})
     secret = None if account.smtp_password is None else MASK
     match account.provider:
@@ -260,7 +262,7 @@ def _with_url(way: NewSender, usual: str | None) -> NewSender:
 
 
 def _within(fault: Exception) -> InvalidField:
-    """Name the fields of credentials as what they are: fields within."""
+    """Return the error with `credentials.` before the field's name."""
     if isinstance(fault, Violations):
         return Violations([(f"credentials.{path}", why) for path, why in fault.violations])
     return InvalidField("credentials", str(fault))

@@ -1,4 +1,4 @@
-"""The endpoints of sender accounts: made, shown, changed, made the first, removed."""
+"""Endpoints of sender accounts: create, show, change, prefer, remove."""
 
 from dataclasses import replace
 from http import HTTPStatus
@@ -62,14 +62,14 @@ async def create(call: Call) -> Sender:
 
 
 async def index(call: Call) -> Senders:
-    """List the accounts in the order they are tried."""
+    """List the accounts by priority."""
     async with call.connection() as conn:
         found = await accounts.list_all(conn, project=call.caller.project)
         return Senders(await shown(conn, call.caller.project, found))
 
 
 async def show(call: Call) -> Sender:
-    """Show one account."""
+    """Return one account."""
     async with call.connection() as conn:
         return await shown_one(conn, await account_of(conn, call))
 
@@ -95,7 +95,7 @@ async def change(call: Call) -> Sender:
 
 
 async def activate(call: Call) -> Sender:
-    """Have an account be the first that is tried, and let it send."""
+    """Make an account the first choice, and resume it."""
     async with call.connection() as conn:
         account = await account_of(conn, call)
         preferred = await changing.prefer(conn, account.project, account_id=account.id, by=call.by)

@@ -1,4 +1,4 @@
-"""What is asked and answered about sender accounts."""
+"""Request bodies of sender accounts."""
 
 from typing import Annotated, Any
 
@@ -24,7 +24,7 @@ LIMIT_NAMES = (
 
 
 def _kept() -> Any:
-    """Describe a field that is kept where it is left out: its default means nothing."""
+    """Return a field that is unchanged if omitted; its default value is not used."""
     return Field(json_schema_extra=_without_default)
 
 
@@ -33,13 +33,13 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 
 class RoutingRules(Given):
-    """Mail that takes the account: of these categories, to these recipient domains."""
+    """Mail that this account sends: of these categories, to these recipient domains."""
 
     category: Words | Text | None = None
-    """Category of the mail, such as `marketing`, or several; any if left out."""
+    """Category of the email, such as `marketing`, or a list; any if omitted."""
     domain_pattern: Words | Text | None = None
-    """Domain of the recipient: `example.com`, `*.example.com` for all below it, or several; any
-    if left out.
+    """Recipient domain: `example.com`, `*.example.com` for its subdomains, or a list; any if
+    omitted.
     """
 
     @property
@@ -54,11 +54,11 @@ class RoutingRules(Given):
 
 class _Config(Given):
     from_email: Text | None = None
-    """From address of mail that names none, such as `shop@example.com`."""
+    """Default From address, such as `shop@example.com`."""
     from_name: Text | None = None
-    """Name beside that address."""
+    """Default name beside that address."""
     routing_rules: RoutingRules | None = None
-    """Which mail takes this account before others; null: it takes its turn by priority."""
+    """Mail that this account sends before others; null: accounts are used by priority."""
     notes: Text | None = None
     """Notes."""
     daily_limit: int | None = None
@@ -66,12 +66,12 @@ class _Config(Given):
     rate_limit_per_sec: float | None = None
     """Recipients per second; null is no limit."""
     warm_up: list[int] | None = None
-    """Recipients it may have on its 1st, 2nd, … day, such as `[200, 1000, 5000]`; null is
-    no warm-up.
+    """Recipients on its 1st, 2nd, … day of sending, such as `[200, 1000, 5000]`; null is no
+    warm-up.
     """
 
     def limits(self) -> LimitsChange:
-        """Return the limits that are named."""
+        """Return the given limits."""
         named = {name: getattr(self, name) for name in LIMIT_NAMES if name in self.model_fields_set}
         if "rate_limit_per_sec" in named:
             named["rate_per_second"] = named.pop("rate_limit_per_sec")
@@ -81,16 +81,18 @@ class _Config(Given):
 
 
 class NewConfig(_Config):
-    """A new account. What is reached is checked when it is tried or first sends."""
+    """A sender account to create. Its server is checked by a test or the first email."""
 
     name: Text
-    """What mail and people name it by, such as `ses`; it never changes."""
+    """Name, such as `ses`; it cannot be changed."""
     provider_type: ProviderWord
-    """`smtp` for a server, or the provider whose API sends."""
+    """`smtp` for an SMTP server, or the provider whose API is used."""
     credentials: Credentials
-    """What the provider needs: each has fields of its own. Secrets are sealed and never shown."""
+    """Credentials; each kind of provider has its own fields. Secrets are encrypted and never
+    shown.
+    """
     priority: int = 100
-    """Accounts are tried in this order, the lowest first."""
+    """Accounts are used in this order, the lowest number first."""
     is_fallback: bool = False
     """Used only while no other account may send."""
     is_active: bool = True
@@ -108,19 +110,19 @@ class NewConfig(_Config):
 
 
 class ConfigChange(_Config):
-    """What of an account changes; what is left out is kept.
+    """Fields of an account to change; omitted fields are unchanged.
 
-    Credentials are replaced as a whole: none is kept for another server.
+    Credentials are replaced as a whole: none is used with another server.
     """
 
     name: Annotated[Text, _kept()] = ""
-    """As it is, where it is given: names do not change."""
+    """The current name, if given: names cannot be changed."""
     provider_type: Annotated[ProviderWord, _kept()] = "smtp"
-    """As it is, where it is given: it does not change."""
+    """The current provider, if given: it cannot be changed."""
     credentials: Annotated[Credentials, _kept()] = Field(default_factory=dict)
-    """All of them anew, or none: no secret is kept for another server. Left out: as they are."""
+    """All credentials, which replace the current ones; unchanged if omitted."""
     priority: Annotated[int, _kept()] = 0
-    """Accounts are tried in this order, the lowest first."""
+    """Accounts are used in this order, the lowest number first."""
     is_fallback: Annotated[bool, _kept()] = False
     """Used only while no other account may send."""
     is_active: Annotated[bool, _kept()] = True
@@ -137,12 +139,12 @@ class ConfigChange(_Config):
     """Time zone of the daily limit, such as `Europe/Berlin`."""
 
     def named(self, *names: str) -> dict[str, Any]:
-        """Return those of these fields that the request names."""
+        """Return the fields that the request names."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
 class TestRequest(Given):
-    """Whom to send a mail to; without, the account connects and logs in only."""
+    """Recipient of a test email; without one, the account only connects and logs in."""
 
     to: Text | None = None
     """Address to send a test email to; if omitted, it only connects and logs in."""

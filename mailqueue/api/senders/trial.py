@@ -1,4 +1,4 @@
-"""The endpoints that say whether a sender account works: its health, and a try."""
+"""Endpoints that test a sender account and show its health."""
 
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ _TAG = "Sender accounts"
 
 
 async def test(call: Call) -> SenderTest:
-    """Connect, log in and, if asked, send a mail; return what was said meanwhile."""
+    """Connect, log in and, on request, send an email; return the server's replies."""
     body: TestRequest = call.body
     if call.caller.is_test:
         raise Forbidden("a live key: mail of a test key goes to the trap only")
@@ -38,7 +38,7 @@ async def test(call: Call) -> SenderTest:
         master = master_key_of(call.settings) if account.smtp_password else None
         password = await accounts.password_of(conn, account, master=master)
         named = await as_project_says(conn, account)
-    # The database is let go before the network is waited for.
+    # The connection is released before the network is used.
     transcript = Transcript()
     mail = None if to is None else _mail(named, to)
     transport = call.services.open_way(account, password, transcript)
@@ -88,7 +88,7 @@ def _refusal(verdict: Verdict | None) -> Rejected | None:
 
 
 async def show_health(call: Call) -> SenderCircuit:
-    """Return how an account fares."""
+    """Return the health of an account."""
     async with call.connection() as conn:
         account = await account_of(conn, call)
         found = await health.of_account(conn, account.project, name=account.name)

@@ -1,4 +1,4 @@
-"""How sender accounts are shown to callers, and how refusals name their fields."""
+"""Sender accounts in the form shown to callers, and the field names of errors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,11 +28,11 @@ _OF_CREDENTIALS = ("host", "port", "username", "password", "api_key", "api_url",
 
 @contextmanager
 def renamed(credentials: object = None) -> Iterator[None]:
-    """Name the fields of a refusal as callers know them; nothing of credentials is repeated."""
+    """Replace the field names of errors by those of the API; no credentials are repeated."""
     try:
         yield
     except Violations:
-        raise  # named as callers know them already
+        raise  # has the API's field name already
     except InvalidField as exc:
         field, why = _FIELD_BY_OURS.get(exc.field, exc.field), exc.why
         if exc.field in _OF_CREDENTIALS:
@@ -58,7 +58,7 @@ async def account_of(conn: Conn, call: Call) -> SenderAccount:
     """Return the account that the path names.
 
     Raises:
-        NotFound: the caller's project has none of that id; the trap is nobody's.
+        NotFound: the caller's project has no such account; the trap is not shown.
     """
     given = call.path["config_id"]
     if not (given.isascii() and given.isdecimal() and len(given) < 10):
@@ -70,13 +70,13 @@ async def account_of(conn: Conn, call: Call) -> SenderAccount:
 
 
 async def shown_one(conn: Conn, account: SenderAccount) -> Sender:
-    """Return one account as callers see it."""
+    """Return one account in the form shown to callers."""
     everyone = await accounts.list_all(conn, project=account.project)
     return next(one for one in await shown(conn, account.project, everyone) if one.id == account.id)
 
 
 async def shown(conn: Conn, project: str, found: Sequence[SenderAccount]) -> list[Sender]:
-    """Return all accounts of a project as callers see them, the trap left out."""
+    """Return all accounts of a project in the form shown to callers, without the trap."""
     mine = [account for account in found if account.provider is not Provider.TRAP]
     today = await accounts.headroom_by_id(conn, mine)
     circuits = {one.sender: one for one in await health.of_all(conn, project=project)}
@@ -136,7 +136,7 @@ def _config(
 
 
 def _routing(rules: Sequence[Route]) -> SenderRouting | None:
-    """Return what rules name the account for; those by tag are not said here."""
+    """Return the routing of an account from its rules; rules by tag are not shown here."""
     mine = [rule for rule in rules if rule.tag is None]
     if not mine:
         return None

@@ -1,4 +1,4 @@
-"""The endpoints of what comes back to a sender account: its rates, and its provider's webhook."""
+"""Endpoints of an account's bounce rates and of its provider's webhook."""
 
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -26,48 +26,50 @@ _Provider = Annotated[str, OneOf(NAMES_WITH_EVENTS)]
 
 
 class Thresholds(Given):
-    """From when on rates warn and pause, in percent; what is left out stays, 0 is never."""
+    """Thresholds that warn and pause, in percent; omitted ones are unchanged, 0 is never."""
 
     bounce_warn: _Percent | None = None
-    """Hard bounces that warn, in percent of what was sent; 2 unless set."""
+    """Share of hard bounces that warns, in percent of sent mail; 2 by default."""
     bounce_pause: _Percent | None = None
-    """Hard bounces that pause the account; 5 unless set."""
+    """Share of hard bounces that pauses the account, in percent; 5 by default."""
     complaint_warn: _Percent | None = None
-    """Complaints that warn; 0.1 unless set."""
+    """Share of complaints that warns, in percent; 0.1 by default."""
     complaint_pause: _Percent | None = None
-    """Complaints that pause the account; 0.3 unless set."""
+    """Share of complaints that pauses the account, in percent; 0.3 by default."""
 
 
 class WebhookQuery(Given):
-    """Whose webhook is meant."""
+    """The provider of the webhook."""
 
     provider: _Provider | None = None
-    """Who tells; the account's own provider if left out."""
+    """Provider that sends the events; the account's own if omitted."""
 
 
 class WebhookSecrets(Given):
-    """What the provider proves itself by; what is left out stays, an empty value takes it away."""
+    """Secrets that verify the provider's requests; omitted ones are unchanged, an empty value
+    removes one.
+    """
 
     provider: _Provider | None = None
-    """Who tells; the account's own provider if left out."""
+    """Provider that sends the events; the account's own if omitted."""
     signing: Annotated[list[_Secret], Field(max_length=20)] | None = None
-    """Its signing secrets or public keys: several while one is replaced."""
+    """Signing secrets or public keys; several while one is being replaced."""
     user: Annotated[str, Field(max_length=4096)] | None = None
-    """Name it gives in Basic authentication."""
+    """User name of Basic authentication."""
     password: _Secret | None = None
-    """Password to that name."""
+    """Password of Basic authentication."""
     topics: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(max_length=20)] | None = (
         None
     )
-    """Names its events may come under, such as ARNs of SNS topics."""
+    """Topics of its events, such as ARNs of SNS topics."""
     settings: dict[str, Any] | None = None
-    """What else is known of it, such as `header`: the name of the header with the secret."""
+    """Further settings, such as `header`: the name of the header with the secret."""
     rotate: bool = False
     """Replace the URL; the old one stops working at once."""
 
 
 async def show_rates(call: Call) -> BounceRates:
-    """Show the rates of an account."""
+    """Return the rates of an account."""
     async with call.connection() as conn:
         return await rates_of(conn, await account_of(conn, call))
 
@@ -81,7 +83,7 @@ async def change_rates(call: Call) -> BounceRates:
 
 
 async def put_webhook(call: Call) -> ProviderEndpoint:
-    """Make the URL of a provider's webhook, or change what is known of it."""
+    """Create the URL of a provider's webhook, or change its secrets."""
     body: WebhookSecrets = call.body
     change = SecretsChange(
         signing=None if body.signing is None else [one.get_secret_value() for one in body.signing],
@@ -105,7 +107,7 @@ async def put_webhook(call: Call) -> ProviderEndpoint:
 
 
 async def show_webhook(call: Call) -> ProviderEndpoint:
-    """Show the URL of a provider's webhook."""
+    """Return the URL of a provider's webhook."""
     query: WebhookQuery = call.query
     async with call.connection() as conn, lent_key(call, own_key_of(call.request), conn):
         account = await account_of(conn, call)
@@ -119,7 +121,7 @@ async def show_webhook(call: Call) -> ProviderEndpoint:
 
 
 async def remove_webhook(call: Call) -> None:
-    """Take the URL of a provider's webhook away."""
+    """Remove the URL of a provider's webhook."""
     query: WebhookQuery = call.query
     async with call.connection() as conn:
         account = await account_of(conn, call)

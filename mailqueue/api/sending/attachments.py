@@ -1,4 +1,4 @@
-"""The endpoint that takes files for mails to come."""
+"""The endpoint that stores files for later emails."""
 
 import hashlib
 from http import HTTPStatus
@@ -17,18 +17,18 @@ from mailqueue.mail.accept.attachments import NewFile, keep
 from mailqueue.tenants.model import Scope
 
 MAX_BYTES = 26_214_400
-"""What a project can allow at most; what it does allow is looked at afterwards."""
+"""Largest file of any project, in bytes; the project's own limit is checked afterwards."""
 
 
 class UploadQuery(Given):
-    """What an upload is called."""
+    """Name of an upload."""
 
     filename: str = Field(min_length=1, max_length=255)
     """Name that recipients see, such as `bill.pdf`."""
 
 
 async def upload(call: Call) -> Uploaded:
-    """Take a file."""
+    """Store a file."""
     query: UploadQuery = call.query
     kind = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not kind:

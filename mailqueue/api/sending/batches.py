@@ -1,4 +1,4 @@
-"""The endpoints that send one content to many, and show what became of it."""
+"""Endpoints that send one content to many recipients, and show the result."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from mailqueue.mail.accept.acceptance import (
 from mailqueue.mail.accept.batches import NewBatch, find_batch
 from mailqueue.tenants.model import Scope
 
-# Of the options, what all share: it is stored once.
+# Options that all mails share: they are stored once.
 _SHARED = ("from_email", "from_name", "reply_to", "headers", "attachments")
 
 
@@ -43,10 +43,10 @@ async def sent_to_many(
 ) -> Batch:
     """Accept contents for recipients, with the options of the request.
 
-    `category` is that of mail that says none.
+    `category` is the default category.
 
     Raises:
-        InvalidField: what they share is refused, or one of them where the mode is strict.
+        InvalidField: a shared field is invalid, or, in strict mode, one recipient is refused.
     """
     options = sending_service.options_for(call.caller, wanted.options())
     shared = {name: options.pop(name) for name in _SHARED if name in options}
@@ -73,7 +73,7 @@ async def sent_to_many(
 
 
 def own_of(one: BatchRecipient) -> dict[str, Any]:
-    """Return what stands in the message of one recipient."""
+    """Return the fields of one recipient's own message."""
     own: dict[str, Any] = {"recipient": one.email}
     if one.name is not None:
         own["name"] = one.name
@@ -113,7 +113,7 @@ def _result(index: int, address: str, found: Result) -> BatchResult:
 
 
 async def batch(call: Call) -> BatchState:
-    """Show a batch."""
+    """Return a batch."""
     batch_id = call.id("batch_id")
     async with call.connection() as conn:
         found = await find_batch(conn, call.caller.project_id, batch_id)

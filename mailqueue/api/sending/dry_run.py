@@ -1,4 +1,4 @@
-"""What would become of a mail: route, limits, recipients, message and warnings."""
+"""The result a mail would have: route, limits, recipients, message and warnings."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +11,12 @@ from mailqueue.mail.accept.dry_run import Trial, try_email
 from mailqueue.mail.message.preview import MessageSources
 
 SHOWN_BYTES = 1024 * 1024
-"""Of a larger message only so much is shown."""
+"""Most bytes of a message that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class TriedRecipient:
-    """One recipient, and why it would not be written to."""
+    """One recipient, and the reason it would be left out."""
 
     kind: str
     address: str
@@ -27,7 +27,7 @@ class TriedRecipient:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What would become of it; `mime` is the message without signatures."""
+    """The result a mail would have; `mime` is the message without signatures."""
 
     dry_run: bool
     status: str
@@ -41,7 +41,7 @@ class Tried:
 
 
 async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
-    """Try a mail and take it back.
+    """Accept a mail, roll back, and return the result it would have.
 
     Raises:
         InvalidField: it would be refused.

@@ -1,4 +1,4 @@
-"""The endpoints that send mail."""
+"""The endpoint that sends an email."""
 
 from http import HTTPStatus
 
@@ -20,9 +20,9 @@ from mailqueue.tenants.model import Scope
 
 
 async def send(call: Call) -> Sent | Response:
-    """Accept one mail, or send it at once, or say what would become of it."""
+    """Accept one email, send it at once, or report its result without sending."""
     wanted = with_key(call.body, call.idempotency_key)
-    if wanted.is_plain:  # nearly every mail
+    if wanted.is_plain:  # nearly every email
         return await accepted(call, wanted)
     wanted = await routed(call, wanted)
     if wanted.dry_run:

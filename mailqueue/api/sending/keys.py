@@ -1,4 +1,4 @@
-"""Which idempotency key a mail has: that of its header, or of its body."""
+"""The idempotency key of a request: from the header or the body."""
 
 from typing import TypeVar
 
@@ -9,10 +9,10 @@ OneMail = TypeVar("OneMail", SendRequest, TemplateRequest)
 
 
 def with_key(wanted: OneMail, idempotency_key: str | None) -> OneMail:
-    """Return a request with the key that its header names.
+    """Return a request with the key of its header.
 
     Raises:
-        InvalidField: the body names another.
+        InvalidField: the body has another key.
     """
     if idempotency_key is None:
         return wanted

@@ -1,4 +1,4 @@
-"""Mail that is sent by a server the caller names: while he waits, or queued with it."""
+"""Mail sent by a server that the caller names: at once, or queued with the server."""
 
 from functools import partial
 from http import HTTPStatus
@@ -44,13 +44,13 @@ _FIELD_BY_NAME = MappingProxyType(
 async def sent_by_override(
     call: Call, wanted: SendRequest | TemplateRequest, override: SmtpOverride, chosen: Chosen | None
 ) -> Response:
-    """Send a mail and return what became of it, or queue it with its server.
+    """Send an email and return its result, or queue it with its server.
 
-    `chosen` is the template of a mail that has one: what is sent at once is rendered at once.
+    `chosen` is the template of an email that has one: it is rendered at once.
 
     Raises:
         InvalidField: nothing is sent.
-        Conflict: the project sends nothing this way.
+        Conflict: the project may not use its own servers.
         LimitReached: it has no headroom.
     """
     if call.caller.is_test:
@@ -79,7 +79,7 @@ async def _queued(call: Call, email: NewEmail, server: InlineServer) -> Sent:
 
 
 async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
-    """Return the answer for an email that was sent, failed, suppressed or held as unknown."""
+    """Return the response for an email that was sent, failed, suppressed or held as unknown."""
     lend = call.runtime.borrow
     fetch = partial(fetched, lend, call.services.storage, project_id=call.caller.project_id)
     done = await send_now(
@@ -100,7 +100,7 @@ async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
 
 
 def said_by(chosen: Chosen | None, wanted: TemplateRequest) -> SendRequest:
-    """Return a mail from a template with what it says, rendered now.
+    """Return an email from a template with its content rendered.
 
     Raises:
         InvalidField: it cannot be rendered with these variables.
@@ -119,10 +119,10 @@ _NAMES = frozenset({"template_slug", "template_version", "language", "variables"
 
 
 def server_of(override: SmtpOverride) -> InlineServer:
-    """Return the server, after the rules of saved accounts.
+    """Return the server, after the checks of stored accounts.
 
     Raises:
-        InvalidField: named smtp_override.host and so on; nothing secret is repeated.
+        InvalidField: the field is named smtp_override.host and so on; the text repeats no secret.
     """
     try:
         return inline_server(

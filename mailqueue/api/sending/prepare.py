@@ -1,4 +1,4 @@
-"""What is seen to before a mail is accepted: which account it names, where its large files lie."""
+"""Prepare a request: resolve the sender account's name, store large files."""
 
 from typing import TypeVar
 
@@ -22,12 +22,12 @@ async def routed(call: Call, request: AnyMail) -> AnyMail:
         return request
     async with call.connection() as conn:
         name = await emails_store.find_sender_name(conn, given, project_id=call.caller.project_id)
-    # What is no account is refused by the rules of mail.
+    # An unknown account is refused by SQL.
     return request.model_copy(update={"smtp_config_id": name or given})
 
 
 async def shelved_files(call: Call, request: OneMail) -> OneMail:
-    """Return the request with its large files kept where they are to lie.
+    """Return the request with its large files stored.
 
     Raises:
         InvalidField: the project does not allow one of them.

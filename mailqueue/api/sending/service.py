@@ -1,4 +1,4 @@
-"""Accepts the mail of requests: what they ask for as mails, and what became of those as answers."""
+"""Convert requests to mails, accept them, and convert the results to responses."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,11 +23,11 @@ FIELD_BY_OPTION: Mapping[str, str] = {
     "template": "template_slug",
     **{one.name: one.api for one in MAIL_OPTIONS if one.api},
 }
-"""Field of a request by the name that the rules of mail have for it, where they differ."""
+"""Field of a request by its SQL name, where they differ."""
 
 
 def new_email(caller: Caller, request: SendRequest | TemplateRequest) -> NewEmail:
-    """Return the mail a caller asks for. Pure.
+    """Return the mail of a request. Pure.
 
     Raises:
         InvalidField: a test key that names a sender other than the trap.
@@ -59,10 +59,10 @@ def options_for(caller: Caller, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def accepted(call: Call, request: SendRequest | TemplateRequest) -> Sent:
-    """Accept the mail of one request, together with those of other requests that wait.
+    """Accept the mail of one request, in a commit shared with concurrent requests.
 
     Raises:
-        InvalidField: the rules of mail refuse it.
+        InvalidField: the mail is refused.
     """
     email = new_email(call.caller, request)
     try:
@@ -80,10 +80,10 @@ async def accepted_all(
 
 
 def refusal(reason: str | None) -> InvalidField:
-    """Return the refusal of a mail of several, whose text is `field: why`. Pure."""
+    """Return the refusal of one mail of several, whose text is `field: why`. Pure."""
     return renamed(refusal_of(reason))
 
 
 def renamed(exc: InvalidField) -> InvalidField:
-    """Return a refusal of the rules of mail as callers know the field. Pure."""
+    """Return a refusal with the field's name in the API. Pure."""
     return InvalidField(FIELD_BY_OPTION.get(exc.field, exc.field), exc.why)

@@ -1,4 +1,6 @@
-"""The endpoints that send mail from templates: to one, and to many with variables of their own."""
+"""Endpoints that send mail from templates: to one recipient, or to many with their own
+variables.
+"""
 
 from http import HTTPStatus
 from typing import Any
@@ -24,7 +26,7 @@ MAX_LANGUAGES = 50
 
 
 async def send_template(call: Call) -> Sent | Response:
-    """Accept one mail from a template, or send it at once, or say what would become of it."""
+    """Accept one email from a template, send it at once, or report its result without sending."""
     wanted = await routed(call, with_key(call.body, call.idempotency_key))
     chosen = await chosen_for(call, wanted.template, wanted.language)
     chosen.check(wanted.variables)
@@ -54,7 +56,7 @@ async def send_template_batch(call: Call) -> Batch:
 
 
 async def chosen_for(call: Call, template: str, language: str | None) -> Chosen:
-    """Find what a mail names as its template.
+    """Return the template version and language of an email.
 
     Raises:
         InvalidField: there is no such template or version, or it is a draft.
@@ -70,7 +72,7 @@ async def chosen_for(call: Call, template: str, language: str | None) -> Chosen:
 
 
 def _place(choice: list[Chosen], found: Chosen) -> int:
-    """Return the place of a language among those that are sent; it may be another's fallback."""
+    """Return the index of a language among those that are sent; it may be another's fallback."""
     for place, known in enumerate(choice):
         if known.language == found.language:
             return place

@@ -1,4 +1,4 @@
-"""The endpoints of subscription categories: what people find in the preference centre."""
+"""Endpoints of subscription categories, which the preference centre shows."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -22,56 +22,56 @@ Description = Annotated[str, Field(max_length=300)]
 
 
 class CategoryWords(StrictlyGiven):
-    """How a category reads in one language."""
+    """Texts of a category in one language."""
 
     name: Name | None = None
-    """What people read; the name of the category if left out."""
+    """Name that recipients see; the name of the category if omitted."""
     description: Description | None = None
-    """One sentence more."""
+    """Description that recipients see."""
 
 
 Translations = Annotated[dict[str, CategoryWords], Field(max_length=categories.MAX_LANGUAGES)]
 
 
 class CategoryChange(StrictlyGiven):
-    """What of a category changes; what is left out stays."""
+    """Fields of a category to change; omitted fields are unchanged."""
 
     name: Name | None = None
-    """What people read, such as Product updates."""
+    """Name that recipients see, such as Product updates."""
     description: Description | None = None
-    """One sentence more; null takes it back."""
+    """Description that recipients see; null removes it."""
     translations: Translations | None = None
-    """Name and description by language: `{"de": {"name": "Neues"}}`; replaces all there were."""
+    """Name and description by language: `{"de": {"name": "Neues"}}`; replaces all translations."""
     is_required: bool | None = None
-    """Whether nobody can unsubscribe from it, as from receipts."""
+    """Whether recipients cannot unsubscribe from it, as from receipts."""
     place: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    """Lower is shown first; 100 unless given."""
+    """Position: lower numbers are shown first; 100 by default."""
 
 
 class NewCategory(CategoryChange):
-    """A kind of mail, by the category that mail names."""
+    """A category of mail."""
 
     slug: Slug
-    """The `category` of the mail: lower-case letters, digits, `-` and `_`."""
+    """The `category` of its emails: lower-case letters, digits, `-` and `_`."""
     name: Name
-    """What people read, such as Product updates."""
+    """Name that recipients see, such as Product updates."""
 
 
 async def list_(call: Call) -> Categories:
-    """List all."""
+    """List all categories."""
     async with call.connection() as conn:
         found = await categories.list_(conn, call.caller.project)
     return Categories([_shown(one) for one in found])
 
 
 async def get(call: Call) -> Category:
-    """Return one."""
+    """Return one category."""
     async with call.connection() as conn:
         return _shown(await categories.get(conn, call.caller.project, slug=call.path["slug"]))
 
 
 async def add(call: Call) -> Category:
-    """Add one."""
+    """Add a category."""
     given = call.body.model_dump(exclude_unset=True)
     slug = given.pop("slug")
     async with call.connection() as conn:
@@ -80,7 +80,7 @@ async def add(call: Call) -> Category:
 
 
 async def change(call: Call) -> Category:
-    """Change one."""
+    """Change a category."""
     given = call.body.model_dump(exclude_unset=True)
     slug, project = call.path["slug"], call.caller.project
     async with call.connection() as conn:
@@ -89,7 +89,7 @@ async def change(call: Call) -> Category:
 
 
 async def remove(call: Call) -> None:
-    """Show one no more."""
+    """Remove a category from the preference centre."""
     slug, project = call.path["slug"], call.caller.project
     async with call.connection() as conn:
         await categories.remove(conn, project, slug=slug, by=call.by)

@@ -1,4 +1,4 @@
-"""The endpoints of addresses that are not written to, one by one."""
+"""Endpoints of suppressed addresses."""
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
@@ -35,7 +35,7 @@ _TAG = "Suppressions"
 
 
 async def add(call: Call) -> AddedSuppressions:
-    """Write to addresses no more."""
+    """Suppress addresses."""
     wanted = _wanted(call.body)
     async with call.connection() as conn:
         found = await entries.add(conn, call.caller.project, wanted=wanted, by=call.by)
@@ -84,7 +84,7 @@ async def list_(call: Call) -> Page[Suppression]:
 
 
 async def check(call: Call) -> CheckedSuppression:
-    """Return whether an address is written to."""
+    """Return whether mail to an address is sent."""
     query: CheckQuery = call.query
     async with call.connection() as conn:
         found = await entries.check(
@@ -113,7 +113,7 @@ async def remove(call: Call) -> RemovedSuppression:
 
 
 async def show(call: Call) -> KnownSuppression:
-    """Show what holds and held for an address."""
+    """Return the current and ended suppressions of an address."""
     async with call.connection() as conn:
         found = await entries.show(conn, call.caller.project, who=call.path["email_hash"])
     return KnownSuppression(
@@ -140,7 +140,7 @@ def _past(one: EndedSuppressionRow) -> EndedSuppression:
 
 
 def shown(one: SuppressionRow) -> Suppression:
-    """Return a suppression as callers see it."""
+    """Return a suppression in the form shown to callers."""
     return Suppression(
         email=one.address,
         email_hash=one.address_hash,

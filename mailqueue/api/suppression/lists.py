@@ -1,4 +1,4 @@
-"""The endpoints that take whole lists of addresses in and give them out."""
+"""Endpoints that import and export lists of addresses."""
 
 from starlette.responses import StreamingResponse
 
@@ -25,10 +25,10 @@ _TYPE_BY_FORMAT = {
 
 
 async def import_(call: Call) -> ImportedSuppressions:
-    """Take a list in: the whole of it, or nothing where it is no list."""
+    """Import a list: all of it, or nothing if it is not a list."""
     query: ImportQuery = call.query
     tally = ImportTally()
-    # Read to its end first: who sends slowly must not hold a connection meanwhile.
+    # Received completely first: a slow client must not hold a connection.
     async with spooled(call.request, most=IMPORT_BYTES) as file, call.connection() as conn:
         await import_list(
             conn,
@@ -50,7 +50,7 @@ async def import_(call: Call) -> ImportedSuppressions:
 
 
 async def export_(call: Call) -> StreamingResponse:
-    """Return the list out, page by page."""
+    """Return the list as a stream, page by page."""
     query: ExportQuery = call.query
     category = None if query.category is None else category_of(query.category)
     pieces = export(

@@ -1,4 +1,4 @@
-"""What is asked and answered about suppressions."""
+"""Request bodies and queries of suppressions."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -24,15 +24,13 @@ ReasonWord = Literal[
 
 class _Said(Given):
     reason: ReasonWord | None = None
-    """Why it is on the list; `unsubscribe` is another spelling of `unsubscribed`, `manual`
-    holds if left out.
-    """
+    """Reason; `unsubscribe` is another spelling of `unsubscribed`; `manual` if omitted."""
     category: Word | None = None
-    """Stops mail of this category only, such as `marketing`; all mail if left out."""
+    """Suppress mail of this category only, such as `marketing`; all mail if omitted."""
     detail: Word | None = None
-    """Why, in words for people."""
+    """Explanation for people."""
     expires_at: datetime | None = None
-    """When it is over by itself: RFC 3339, `2030-05-01T08:00:00Z`; never if left out."""
+    """Time at which it expires: RFC 3339, `2030-05-01T08:00:00Z`; never if omitted."""
 
     @property
     def until(self) -> str | None:
@@ -40,19 +38,19 @@ class _Said(Given):
 
 
 class SuppressionItem(_Said):
-    """One address with what holds for it alone."""
+    """One address with its own fields."""
 
     email: Word
     """The address, such as `ann@example.com`."""
 
 
 class AddSuppressions(_Said):
-    """Addresses to write to no more, and what holds for those that say nothing else."""
+    """Addresses to suppress, and the default values of their fields."""
 
     email: Word | None = None
     """One address; give either this or `emails`."""
     emails: list[Word | SuppressionItem] = Field(default_factory=list, max_length=1_000)
-    """Up to 1,000 addresses, each alone or as an object with fields of its own."""
+    """Up to 1,000 addresses, each a string or an object with fields of its own."""
 
     @model_validator(mode="after")
     def _has_some(self) -> "AddSuppressions":
@@ -62,49 +60,49 @@ class AddSuppressions(_Said):
 
 
 class SuppressionsQuery(PageQuery):
-    """Which suppressions are listed."""
+    """Filters of suppressions."""
 
     reason: ReasonWord | None = None
-    """Only those with this reason."""
+    """Filter by reason."""
     category: Word | None = None
-    """Only those of this category."""
+    """Filter by category."""
     q: Word | None = None
-    """Text in the address, such as `@example.com`."""
+    """Filter by text in the address, such as `@example.com`."""
 
 
 class CheckQuery(Given):
-    """Whom to look for."""
+    """The address to check."""
 
     email: Word
-    """The address to look for."""
+    """The address to check."""
     category: Word | None = None
-    """Whether mail of this category is stopped; mail of every category if left out."""
+    """Check mail of this category; mail of every category if omitted."""
 
 
 class RemoveQuery(Given):
-    """What is taken off, and why."""
+    """Suppressions to remove, and the reason."""
 
     category: Word | None = None
-    """Only the suppression of this category; all of them if left out."""
+    """Remove only the suppression of this category; all of them if omitted."""
     why: Word | None = None
-    """Why; needed where the address bounced or complained."""
+    """Reason; required where the address bounced or complained."""
 
 
 class ImportQuery(Given):
-    """How a list is taken in."""
+    """Options of an import."""
 
     reason: ReasonWord | None = None
-    """Reason of lines that name none; `manual` unless given."""
+    """Reason of lines without one; `manual` if omitted."""
     dry_run: bool = False
-    """Read and count every line, and change nothing."""
+    """Validate and count every line, and change nothing."""
 
 
 class ExportQuery(Given):
-    """How a list is given out."""
+    """Options of an export."""
 
     format: Format = Format.CSV
     """`csv`, or `json`: one array."""
     reason: ReasonWord | None = None
-    """Only those with this reason."""
+    """Filter by reason."""
     category: Word | None = None
-    """Only those of this category."""
+    """Filter by category."""

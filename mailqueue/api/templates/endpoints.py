@@ -1,4 +1,4 @@
-"""The endpoints of templates themselves; those of their versions and parts are joined to them."""
+"""Endpoints of templates."""
 
 from http import HTTPStatus
 
@@ -28,7 +28,7 @@ _TAG = "Templates"
 
 
 async def create(call: Call) -> Template:
-    """Make a template."""
+    """Create a template."""
     wanted: CreateTemplate = call.body
     new = NewTemplate(
         slug=wanted.slug,
@@ -59,7 +59,7 @@ async def index(call: Call) -> Page[Template]:
 
 
 async def show(call: Call) -> Template:
-    """Show a template."""
+    """Return a template."""
     async with call.connection() as conn:
         return shown(await template_of(call, conn))
 

@@ -1,4 +1,4 @@
-"""The endpoints of layouts and partials, which templates share."""
+"""Endpoints of layouts and partials, which templates share."""
 
 from http import HTTPStatus
 
@@ -25,7 +25,7 @@ async def index(call: Call) -> Page[TemplatePart]:
 
 
 async def show(call: Call) -> TemplatePart:
-    """Show a layout or partial: the project's, else the platform's."""
+    """Return a layout or partial: the project's, else the platform's."""
     name = call.path["name"]
     async with call.connection() as conn:
         found = await writing.list_parts(conn, call.caller.project_id)

@@ -1,4 +1,4 @@
-"""What is asked and answered about templates."""
+"""Request bodies and queries of templates."""
 
 from typing import Annotated, Any, Literal
 
@@ -20,85 +20,83 @@ VersionStatusWord = Literal["draft", "published", "archived"]
 
 
 class CreateTemplate(StrictlyGiven):
-    """A template, still without a version."""
+    """A template to create, without a version."""
 
     slug: Slug
-    """What mail names it by, such as `welcome`: lower-case letters, digits, `-` and `_`."""
+    """Slug, such as `welcome`, by which emails name it: lower-case letters, digits, `-` and `_`."""
     name: Name | None = None
-    """What people call it; its slug if left out."""
+    """Display name; the slug if omitted."""
     description: Description | None = None
-    """What it is for, for people."""
+    """Description."""
     category: Category | None = None
-    """Category of its mail, such as `marketing`, unless the mail names one; `transactional` if
-    left out.
-    """
+    """Default category of its emails, such as `marketing`; `transactional` if omitted."""
     language: Language | None = None
-    """Language its versions are written in, such as `en` or `pt-br`; `en` if left out."""
+    """Language of its versions, such as `en` or `pt-br`; `en` if omitted."""
 
 
 class ChangeTemplate(StrictlyGiven):
-    """What of a template changes; what is left out stays."""
+    """Fields of a template to change; omitted fields are unchanged."""
 
     name: Name | None = None
-    """What people call it."""
+    """Display name."""
     description: Description | None = None
-    """What it is for, for people."""
+    """Description."""
     category: Category | None = None
-    """Category of its mail, such as `marketing`, unless the mail names one."""
+    """Default category of its emails, such as `marketing`."""
     language: Language | None = None
-    """Language its versions are written in, such as `en` or `pt-br`."""
+    """Language of its versions, such as `en` or `pt-br`."""
 
 
 class Translation(StrictlyGiven):
-    """What a version says in another language."""
+    """Texts of a version in another language."""
 
     subject: Subject
-    """Subject in this language; Jinja such as `Hello {{ name }}`."""
+    """Subject in this language, a Jinja template such as `Hello {{ name }}`."""
     html_body: Body | None = None
-    """HTML in this language; Jinja."""
+    """HTML body in this language, a Jinja template."""
     text_body: Body | None = None
-    """Text in this language; Jinja. Made of each mail's HTML if left out."""
+    """Text body in this language, a Jinja template. Made from each email's HTML if omitted."""
 
 
 class CreateVersion(StrictlyGiven):
-    """What a version says in the template's language, and in others."""
+    """Texts of a version in the template's language, and in others."""
 
     subject: Subject
-    """Subject; Jinja such as `Hello {{ name }}`, one line."""
+    """Subject, a Jinja template such as `Hello {{ name }}`, in one line."""
     html_body: Body | None = None
-    """HTML; Jinja, in which every variable is escaped."""
+    """HTML body, a Jinja template; variables are escaped."""
     text_body: Body | None = None
-    """Text; Jinja. Made of each mail's HTML if left out."""
+    """Text body, a Jinja template. Made from each email's HTML if omitted."""
     variables_schema: dict[str, Any] | None = None
-    """JSON Schema (2020-12) that the variables of each mail have to fit."""
+    """JSON Schema (2020-12) of the variables of each email."""
     translations: dict[Language, Translation] = Field(default_factory=dict, max_length=49)
-    """What it says in other languages, by language such as `de` or `pt-br`."""
+    """Texts in other languages, by language such as `de` or `pt-br`."""
     inline_css: bool = False
-    """Put the rules of `<style>` into the elements when it is published."""
+    """Inline the rules of `<style>` into the elements when it is published."""
     note: Annotated[str, Field(max_length=500)] | None = None
-    """What changed, for people."""
+    """Note about what changed."""
 
 
 class CloneTemplate(StrictlyGiven):
-    """What the copy is called; without a slug it keeps the one it is copied from."""
+    """Name of the copy; without a slug it keeps the original's."""
 
     slug: Slug | None = None
-    """Slug of the copy; the same as what is copied if left out."""
+    """Slug of the copy; the original's if omitted."""
     name: Name | None = None
-    """What people call the copy; the same if left out."""
+    """Display name of the copy; the original's if omitted."""
     project_id: str | None = None
-    """Id of the key's own project; administrators copy to others."""
+    """Id of the key's own project; only administrators copy to others."""
 
 
 class AskPreview(StrictlyGiven):
-    """Sample data for a mail; without a version the published one, or else the newest."""
+    """Sample data of a preview; without a version, the published one, else the newest."""
 
     variables: dict[str, Any] = Field(default_factory=dict)
     """Sample values by name of variable, such as `{"name": "Ann"}`."""
     version: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
-    """Number of the version; the published one if left out, or else the newest."""
+    """Number of the version; if omitted, the published one, else the newest."""
     language: Language | None = None
-    """Language, such as `de`; the template's own if left out."""
+    """Language, such as `de`; the template's own if omitted."""
 
 
 class PutPart(Given):
@@ -107,26 +105,26 @@ class PutPart(Given):
     kind: PartKind = PartKind.PARTIAL
     """`layout`: bodies extend it and fill its blocks; `partial`: bodies include it."""
     source: Body
-    """What it says: HTML or text with Jinja."""
+    """HTML or text with Jinja."""
 
 
 class TemplatesQuery(PageQuery):
-    """Which templates are listed."""
+    """Filters of templates."""
 
     category: Category | None = None
-    """Only those of this category."""
+    """Filter by category."""
     status: VersionStatusWord | None = None
-    """Only those with a version in this state."""
+    """Filter by status of a version."""
     q: Annotated[str | None, Field(max_length=200)] = None
-    """Text in slug, name or description."""
+    """Filter by text in slug, name or description."""
 
 
 class DiffQuery(Given):
-    """Which versions are compared."""
+    """Versions to compare."""
 
     from_: Annotated[int, Field(alias="from", ge=1, le=999_999_999)]
     """Number of the older version."""
     to: Annotated[int, Field(ge=1, le=999_999_999)]
     """Number of the newer version."""
     language: Language | None = None
-    """Language to compare them in, such as `de`; the template's own if left out."""
+    """Language to compare, such as `de`; the template's own if omitted."""

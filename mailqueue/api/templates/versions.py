@@ -1,4 +1,4 @@
-"""The endpoints of the versions of a template."""
+"""Endpoints of the versions of a template."""
 
 from http import HTTPStatus
 
@@ -23,7 +23,7 @@ _TAG = "Templates"
 
 
 async def create(call: Call) -> TemplateVersion:
-    """Make a draft."""
+    """Create a draft."""
     wanted: CreateVersion = call.body
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
@@ -52,7 +52,7 @@ async def index(call: Call) -> Page[TemplateVersion]:
 
 
 async def show(call: Call) -> TemplateContent:
-    """Show a version with what it says."""
+    """Return a version with its texts."""
     async with call.connection() as conn:
         template = await template_of(call, conn)
         version = await version_of(call, conn, template)

@@ -1,4 +1,4 @@
-"""How templates and their versions look to callers, and how their paths name them."""
+"""Templates and versions in the form shown to callers, and their ids in paths."""
 
 from uuid import UUID
 
@@ -19,7 +19,7 @@ _DIGITS = 9
 
 
 async def template_of(call: Call, conn: Conn, *, to_change: bool = False) -> TemplateRow:
-    """Find the template a path names by id or slug."""
+    """Return the template that a path names by id or slug."""
     find = writing.find_own if to_change else writing.find
     given = call.path["template"]
     own = call.caller.project_id
@@ -30,7 +30,7 @@ async def template_of(call: Call, conn: Conn, *, to_change: bool = False) -> Tem
 
 
 async def version_of(call: Call, conn: Conn, template: TemplateRow) -> VersionRow:
-    """Find the version a path names by id or number."""
+    """Return the version that a path names by id or number."""
     given = call.path["version"]
     if given.isascii() and given.isdigit() and len(given) <= _DIGITS:
         return await versions.find(conn, template, number=int(given))
@@ -41,7 +41,7 @@ async def version_of(call: Call, conn: Conn, template: TemplateRow) -> VersionRo
 
 
 def shown(one: TemplateRow) -> Template:
-    """Return a template as callers see it."""
+    """Return a template in the form shown to callers."""
     return Template(
         id=one.id,
         slug=one.slug,
@@ -59,7 +59,7 @@ def shown(one: TemplateRow) -> Template:
 
 
 def shown_version(one: VersionRow) -> TemplateVersion:
-    """Return a version as callers see it."""
+    """Return a version in the form shown to callers."""
     return TemplateVersion(
         id=one.id,
         version=one.version,
@@ -76,11 +76,11 @@ def shown_version(one: VersionRow) -> TemplateVersion:
 
 
 def shown_words(template: TemplateRow, version: VersionRow, texts: list[Text]) -> TemplateContent:
-    """Return a version with what it says."""
+    """Return a version with its texts."""
     said = {
         text.language: TemplateText(text.subject, text.html_body, text.text_body) for text in texts
     }
-    # The language of a template may have changed since.
+    # The template's language may have changed since.
     main = said.get(template.language) or next(iter(said.values()))
     return TemplateContent(
         version=shown_version(version),
@@ -92,7 +92,7 @@ def shown_words(template: TemplateRow, version: VersionRow, texts: list[Text]) -
 
 
 def shown_part(one: PartRow) -> TemplatePart:
-    """Return a layout or partial as callers see it."""
+    """Return a layout or partial in the form shown to callers."""
     return TemplatePart(
         name=one.name,
         kind=one.kind,

@@ -1,4 +1,4 @@
-"""The endpoints that say what a webhook was told and answered, and tell it again."""
+"""Endpoints of webhook deliveries: list, show, retry, test."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -56,7 +56,7 @@ async def index(call: Call) -> Page[Delivery]:
 
 
 async def show(call: Call) -> DeliveryDetail:
-    """Show a delivery with its payload and attempts."""
+    """Return a delivery with its payload and attempts."""
     async with call.connection() as conn:
         found = await deliveries.show(
             conn, call.caller.project_id, call.id("webhook_id"), call.id("delivery_id")
@@ -68,7 +68,7 @@ async def show(call: Call) -> DeliveryDetail:
 
 
 async def retry(call: Call) -> Delivery:
-    """Deliver one again."""
+    """Retry one delivery."""
     async with call.connection() as conn:
         found = await deliveries.retry(
             conn,
@@ -99,7 +99,7 @@ async def retry_many(call: Call) -> RetriedDeliveries:
 
 
 async def test(call: Call) -> WebhookTest:
-    """Send a made-up event and yield what came back."""
+    """Send a test event and return the response."""
     body: TestAsked = call.body
     own = own_key_of(call.request)
 
@@ -133,7 +133,7 @@ async def test(call: Call) -> WebhookTest:
 
 
 def shown(one: DeliveryRow) -> Delivery:
-    """Return a delivery as callers see it."""
+    """Return a delivery in the form shown to callers."""
     return Delivery(
         id=one.id,
         webhook_id=one.webhook_id,

@@ -1,4 +1,4 @@
-"""The endpoints of webhooks: where a project wants to hear what happens to its mail."""
+"""Endpoints of webhooks."""
 
 from datetime import timedelta
 from http import HTTPStatus
@@ -49,7 +49,7 @@ async def create(call: Call) -> CreatedWebhook:
 
 
 async def index(call: Call) -> Page[Webhook]:
-    """List the project's webhooks in the order they were made."""
+    """List the project's webhooks, oldest first."""
     query: PageQuery = call.query
     (after,) = key_of(query.cursor, UUID)
     async with call.connection() as conn:
@@ -61,20 +61,20 @@ async def index(call: Call) -> Page[Webhook]:
 
 
 async def list_types(call: Call) -> WebhookEventTypes:  # noqa: ARG001
-    """List what a webhook can be told."""
+    """List the types of events."""
     return WebhookEventTypes(
         [WebhookEventType(one, words) for one, words in MEANING_BY_TYPE.items()]
     )
 
 
 async def show(call: Call) -> Webhook:
-    """Show one."""
+    """Return one webhook."""
     async with call.connection() as conn:
         return shown(await endpoints.find(conn, call.caller.project_id, call.id("webhook_id")))
 
 
 async def change(call: Call) -> Webhook:
-    """Change one; what is left out stays."""
+    """Change a webhook; omitted fields are unchanged."""
     body: HookChange = call.body
     project_id, webhook_id = call.caller.project_id, call.id("webhook_id")
     master, own = master_key_of(call.settings), own_key_of(call.request)
@@ -119,13 +119,13 @@ async def disable(call: Call) -> Webhook:
 
 
 async def remove(call: Call) -> None:
-    """Take a webhook away."""
+    """Delete a webhook."""
     async with call.connection() as conn:
         await endpoints.remove(conn, call.caller.project_id, call.id("webhook_id"), by=call.by)
 
 
 async def rotate(call: Call) -> CreatedWebhook:
-    """Have another secret sign."""
+    """Replace the signing secret."""
     body: SecretRotation = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
     async with call.connection() as conn, lent_key(call, own, conn):
@@ -149,7 +149,7 @@ async def _switched(call: Call, webhook_id: UUID, *, is_enabled: bool) -> Webhoo
 
 
 def shown(one: WebhookRow) -> Webhook:
-    """Return a webhook as callers see it."""
+    """Return a webhook in the form shown to callers."""
     return Webhook(
         id=one.id,
         url=one.url,

@@ -1,4 +1,4 @@
-"""What is asked and answered about webhooks and their log."""
+"""Request bodies and queries of webhooks and their deliveries."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -23,30 +23,30 @@ class NewHook(StrictlyGiven):
     """A webhook to register."""
 
     url: Word
-    """Where events go: an address by HTTPS, of a host that is public."""
+    """URL that receives events: HTTPS, with a public host."""
     event_types: Types = Field(default_factory=list)
-    """Which events; all of them if left out or empty."""
+    """Types of events to send; all if omitted or empty."""
     description: Word | None = None
     """Description."""
     secret: Annotated[str, Field(max_length=200)] | None = None
-    """What signs: `whsec_` and the base64 of 24 to 64 random bytes. Made if left out."""
+    """Signing secret: `whsec_` and the base64 of 24 to 64 random bytes; generated if omitted."""
     is_enabled: bool = True
     """Whether events are delivered."""
 
 
 class HookChange(StrictlyGiven):
-    """What is to be different; what is left out stays."""
+    """Fields of a webhook to change; omitted fields are unchanged."""
 
     url: Word | None = None
     """New URL, also for waiting deliveries."""
     event_types: Types | None = None
-    """Which events; an empty list is all of them."""
+    """Types of events to send; an empty list is all."""
     description: Word | None = None
     """Description; null removes it."""
     secret: Annotated[str, Field(max_length=200)] | None = None
-    """Another secret of yours; the one before signs beside it for 24 hours."""
+    """New signing secret; the old one also signs for 24 hours."""
     is_enabled: bool | None = None
-    """False: nothing is told, and what waits goes on waiting. True: it is told again."""
+    """Whether events are delivered; while false, deliveries wait."""
 
     @model_validator(mode="after")
     def _has_some(self) -> "HookChange":
@@ -59,25 +59,25 @@ class HookChange(StrictlyGiven):
 
 
 class SecretRotation(StrictlyGiven):
-    """How a secret is replaced."""
+    """Options of replacing a secret."""
 
     overlap_hours: Annotated[float, Field(ge=0, le=720, strict=False)] = 24
-    """Hours for which both secrets sign; 0: the old one stops at once."""
+    """Hours for which both secrets sign; 0 removes the old one at once."""
     secret: Annotated[str, Field(max_length=200)] | None = None
-    """A secret of yours, as in registering. Made if left out."""
+    """New secret, in the format of registration; generated if omitted."""
 
 
 class TestAsked(StrictlyGiven):
-    """What a test tells."""
+    """The event of a test."""
 
-    __test__ = False  # for pytest
+    __test__ = False  # not a test class
 
     type: OneType | Literal["webhook.test"] | None = None
     """Type of the test event; `webhook.test` if omitted."""
 
 
 class LogQuery(PageQuery):
-    """Which deliveries are listed."""
+    """Filters of deliveries."""
 
     status: DeliveryStatus | None = None
     """Filter by status."""
@@ -92,12 +92,12 @@ class LogQuery(PageQuery):
 
 
 class RangeRetry(StrictlyGiven):
-    """What is delivered again."""
+    """Deliveries to retry."""
 
     since: Annotated[AwareDatetime, Field(strict=False)] | None = None
-    """Only what was told at or after this instant."""
+    """Filter by creation at or after this time."""
     until: Annotated[AwareDatetime, Field(strict=False)] | None = None
-    """Only what was told before this instant."""
+    """Filter by creation before this time."""
     statuses: Annotated[list[Ended], Field(min_length=1, max_length=3)] = Field(
         default_factory=_not_delivered
     )

@@ -34,7 +34,8 @@ from mailqueue.telemetry.log import get_logger
 
 DEADLINE_SECONDS = 20.0
 """Limit from the mark to the last byte that a server could accept: less than the time after which
-a rescue counts the outcome as unknown."""
+a rescue counts the outcome as unknown.
+"""
 
 RETRY_WAIT = timedelta(minutes=1)
 """Wait of an email whose server or files are unavailable."""

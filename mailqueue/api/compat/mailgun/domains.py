@@ -1,4 +1,4 @@
-"""Decides which domains a project has, as Mailgun's API knows them: those it may write as."""
+"""The domains of a project in Mailgun's API: those it may send from."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ MAX_LISTED = 1_000
 
 
 async def check_domain(call: Call) -> None:
-    """Refuse a domain of the path that the project may not write as.
+    """Raise DomainNotFound if the project may not send from the path's domain.
 
     Raises:
-        DomainNotFound: it may not.
+        DomainNotFound: the domain is not one of the project's.
     """
     given = call.path["domain"]
     missing = DomainNotFound(f"Domain not found: {given[:253]}")
@@ -32,7 +32,7 @@ async def check_domain(call: Call) -> None:
 
 
 async def index(call: Call) -> Response:
-    """List the domains; clients ask for one to see whether their key is good."""
+    """List the domains; clients request one to verify their key."""
     limit, skip = (_whole(call, name, most) for name, most in (("limit", 100), ("skip", 0)))
     names = names_of(await _allowed(call) or [])
     shown = names[skip : skip + min(limit, MAX_LISTED)]
@@ -47,13 +47,13 @@ async def _allowed(call: Call) -> list[str] | None:
 
 
 def names_of(allowed: Sequence[str]) -> list[str]:
-    """Return the domains of patterns that name one. Pure."""
+    """Return the patterns that are a single domain. Pure."""
     owns = (one.lower().rpartition("@")[2] for one in allowed)
     return sorted({own for own in owns if not own.startswith("*.")})
 
 
 def _covers(pattern: str, domain: str) -> bool:
-    """Return whether a pattern of addresses has any in a domain. Pure."""
+    """Return whether a pattern of addresses allows any address of a domain. Pure."""
     own = pattern.lower().rpartition("@")[2]
     return domain.endswith(own[1:]) if own.startswith("*.") else domain == own
 

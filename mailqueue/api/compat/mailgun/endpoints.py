@@ -1,4 +1,4 @@
-"""Mailgun's API: POST /v3/{domain}/messages and messages.mime, over the same acceptance."""
+"""Mailgun's API: POST /v3/{domain}/messages and messages.mime."""
 
 import base64
 import binascii
@@ -35,7 +35,7 @@ MAX_KEY_CHARACTERS = 200
 
 
 async def send(call: Call) -> Response:
-    """Accept one mail, or one for each recipient who has variables; all or none."""
+    """Accept one mail, or one for each recipient with variables; all or none."""
     await check_domain(call)
     form = await form_of(call.request)
     call.size = form.size
@@ -59,12 +59,12 @@ def _queued(mail_id: str) -> Response:
 
 
 def _message_id(sent: Sent, sender: str) -> str:
-    """Return the Message-ID the mail will have; of several, that of the first."""
+    """Return the Message-ID of the mail; of several, that of the first."""
     return message_id(sent.id, parse_address(parted(sender)[1]).domain)
 
 
 async def _options(call: Call, options: Options) -> Options:
-    """Return the options, with the trap for mail that is only tried.
+    """Return the options, with the trap as sender for mail in test mode.
 
     Raises:
         InvalidField: there is no trap.
@@ -104,7 +104,7 @@ def key_of(request: Request) -> str:
 
 
 def is_mailguns(request: Request) -> bool:
-    """Know a request by its user `api`. Pure."""
+    """Return whether a request is one of Mailgun's clients: its user is `api`. Pure."""
     given = head_of(request).get(b"authorization", b"")
     return given[:6].lower() == b"basic " and given[6:].strip()[:5] == b"YXBpO"
 

@@ -1,4 +1,4 @@
-"""Decides how Mailgun's API words what is wrong: status and message."""
+"""Error responses of Mailgun's API: status and message."""
 
 from http import HTTPStatus
 
@@ -27,7 +27,7 @@ NO_ADDRESS = "is not a valid address. please check documentation"
 NO_JSON = "is not a valid JSON"
 MISSING = "is missing"
 NO_BODY = "Need at least one of 'text', 'html', 'amp-html' or 'template' parameters specified"
-# What the rules of mail call a field that has another name here.
+# Fields whose SQL name differs from their name here.
 _FIELD = {
     "from_email": "from",
     "from_name": "from",
@@ -48,17 +48,17 @@ _FIELD = {
 
 
 class DomainNotFound(InputError):
-    """The path names a domain that the project does not write as."""
+    """The project does not send from the domain in the path."""
 
 
 class NoBody(InputError):
-    """The mail says nothing."""
+    """The mail has no content."""
 
 
 def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
-    """Answer a fault."""
+    """Return the response to an error."""
     status, message = worded(exc)
-    if status is HTTPStatus.UNAUTHORIZED:  # as Mailgun does: no JSON
+    if status is HTTPStatus.UNAUTHORIZED:  # plain text, as Mailgun sends it
         headers = {"WWW-Authenticate": 'Basic realm="MG API"', "Cache-Control": "no-store"}
         return PlainTextResponse(message, status, headers)
     more: dict[str, str] = {}
@@ -72,7 +72,7 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
 
 
 def worded(exc: Fault) -> tuple[HTTPStatus, str]:
-    """Return status and message of a fault. Pure."""
+    """Return status and message of an error. Pure."""
     match exc:
         case HTTPException():
             return HTTPStatus(exc.status_code), exc.detail
@@ -99,7 +99,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str]:
 
 
 def field_worded(exc: InvalidField) -> str:
-    """Return the message for a field that is refused. Pure."""
+    """Return the message for an invalid field. Pure."""
     name, dot, rest = exc.field.partition(".")
     field = _FIELD.get(name, name) + dot + rest
     if exc.why == MISSING:

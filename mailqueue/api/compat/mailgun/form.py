@@ -1,4 +1,4 @@
-"""Reads what clients of Mailgun's API send: forms, by either of the two types that HTML has."""
+"""Parse the forms of Mailgun's clients: urlencoded or multipart."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
 
 BODY_BYTES = 26 * 1024 * 1024
-"""Of a message of 25 MB, and the form around it."""
+"""Largest body in bytes: a message of 25 MB and the form around it."""
 MAX_FILES = 100
 MAX_FIELDS = 5_000
 MAX_OPTION_BYTES = 16 * 1024
 MAX_TYPE_BYTES = 1_000
-"""Of the Content-Type, of which only the boundary counts."""
+"""Longest Content-Type in bytes; only its boundary is used."""
 _TYPES = (b"multipart/form-data", b"application/x-www-form-urlencoded")
 _OPTIONS = ("o:", "h:", "v:", "t:")
 
 
 @dataclass(frozen=True, slots=True)
 class FormFile:
-    """A file of a form; its type is empty where the form says none."""
+    """A file of a form; its type is empty where the form has none."""
 
     field: str
     filename: str
@@ -37,21 +37,21 @@ class FormFile:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Fields and files in the order they came; a name may stand several times."""
+    """Fields and files in the order they came; a name may be repeated."""
 
     fields: tuple[tuple[str, str], ...]
     files: tuple[FormFile, ...]
     size: int
 
     def all(self, name: str) -> list[str]:
-        """Return every value of a field that says something."""
+        """Return the values of a field that are not empty."""
         return [text for given, text in self.fields if given == name and text.strip()]
 
     def one(self, name: str) -> str | None:
         """Return the value of a field.
 
         Raises:
-            InvalidField: it has several.
+            InvalidField: it has several values.
         """
         found = self.all(name)
         if len(found) > 1:
@@ -59,7 +59,7 @@ class Form:
         return found[0] if found else None
 
     def below(self, prefix: str) -> dict[str, list[str]]:
-        """Return the fields whose names begin so, by the rest of the name."""
+        """Return the fields whose names have a prefix, by the rest of the name."""
         found: dict[str, list[str]] = {}
         for name, text in self.fields:
             if name.startswith(prefix):
@@ -67,10 +67,10 @@ class Form:
         return found
 
     def check_names(self, known: Iterable[str]) -> None:
-        """Refuse what has another name than these, or those of options.
+        """Raise InvalidField for a name that is neither in `known` nor an option.
 
         Raises:
-            InvalidField: for the first.
+            InvalidField: for the first such name.
         """
         names = frozenset(known)
         for name in (*(name for name, _ in self.fields), *(one.field for one in self.files)):
@@ -79,11 +79,11 @@ class Form:
 
 
 async def form_of(request: Request) -> Form:
-    """Read the form.
+    """Parse the form.
 
     Raises:
-        HTTPException: it is none, is too large or comes too slowly.
-        InvalidField: a field cannot be kept, or options are too large.
+        HTTPException: it is not a form, too large, or received too slowly.
+        InvalidField: a field has characters that cannot be stored, or options are too large.
     """
     given = head_of(request).get(b"content-type", b"")
     if len(given) > MAX_TYPE_BYTES:
@@ -96,7 +96,7 @@ async def form_of(request: Request) -> Form:
         raise HTTPException(HTTPStatus.BAD_REQUEST, why)
     if kind.startswith(_TYPES[0]) and not _is_closed(body, given.decode("latin-1")):
         raise HTTPException(HTTPStatus.BAD_REQUEST, "the form ends before its last boundary")
-    request._body = body  # where reading the form finds it
+    request._body = body  # where starlette's form parser finds it
     fields: list[tuple[str, str]] = []
     files: list[FormFile] = []
     async with request.form(
@@ -116,7 +116,7 @@ async def form_of(request: Request) -> Form:
 
 
 def _is_closed(body: bytes, content_type: str) -> bool:
-    # A part that is cut off is left out by the parser without a word.
+    # The parser silently drops a part that is cut off.
     head = Message()
     head["content-type"] = content_type
     boundary = str(head.get_boundary("")).encode("latin-1", "replace")

@@ -1,4 +1,4 @@
-"""Mailgun's messages.mime: finished messages, which are sent as they came."""
+"""Mailgun's messages.mime: finished messages, sent unchanged."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ from mailqueue.mime.rawhead import first_field
 
 FIELDS = ("from", "to", "cc", "bcc", "subject", "message")
 _FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:|[ \t]")
-# What a request calls options has other names where a finished message is handed in.
+# Options whose names differ for finished messages.
 _OPTION = {one.api: one.name for one in MAIL_OPTIONS if one.api}
 
 
@@ -70,7 +70,7 @@ async def accepted_message(call: Call, form: Form, options: Options, key: str | 
 
 
 def _own_id(call: Call, key: str) -> bytes:
-    """Return a Message-ID that the same request has again, so that it is answered alike."""
+    """Return a Message-ID that a repeated request gets again, so that its response is the same."""
     own = uuid5(call.caller.project_id, key).hex
     return f"Message-ID: <{own}@{parse_address('x@' + call.path['domain']).domain}>\r\n".encode()
 
@@ -85,9 +85,9 @@ def _message(form: Form) -> bytes:
 
 
 def with_separator(raw: bytes) -> bytes:
-    """Return a message with an empty line before its body, where it has forgotten it.
+    """Return a message with an empty line before its body, which is added where it is missing.
 
-    Empty lines before its header do not count either. Lines end in CRLF. Pure.
+    Empty lines before the header are removed. Lines end in CRLF. Pure.
     """
     raw = raw.lstrip(b"\r\n")
     at = 0

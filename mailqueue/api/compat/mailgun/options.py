@@ -1,4 +1,4 @@
-"""Decides what the options of a request to Mailgun's API mean, or that we cannot do it. Pure."""
+"""Convert the options of a Mailgun request, and refuse unsupported ones. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ from mailqueue.core.mail_options import Api, OptionType
 MAX_DAYS = 3
 MAX_TAGS = 10
 USER_VARIABLES = "user_variables"
-"""Where in a mail's custom_data its v: fields stand."""
+"""Key of an email's custom_data that holds its v: fields."""
 _YES = frozenset({"yes", "true", "y", "1", "on"})
 _NO = frozenset({"no", "false", "n", "0", "off"})
-# What we cannot do, and always do: refused unless it is switched to what holds here anyway.
+# Unsupported options whose default has the same effect here; any other value is refused.
 _NEVER = {
     "require-tls": "TLS is a matter of the sender account",
     "skip-verification": "certificates are a matter of the sender account",
@@ -34,7 +34,7 @@ _OPTIONS = {one.compat[Api.MAILGUN]: one for one in mapped_options(Api.MAILGUN)}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What holds for all mails of a request; `fields` are those of POST /v1/send."""
+    """Options of all mails of a request; `fields` are those of POST /v1/send."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
@@ -44,10 +44,10 @@ class Options:
 
 
 def options_of(form: Form, now: datetime) -> Options:
-    """Read the fields o:, h: and v:.
+    """Return the options in the fields o:, h: and v:.
 
     Raises:
-        InvalidField: for the first that is wrong, or means what we cannot do.
+        InvalidField: the first option that is invalid or not supported.
     """
     fields: dict[str, Any] = {}
     given = form.below("o:")
@@ -76,7 +76,7 @@ def _option(name: str, values: list[str], now: datetime) -> dict[str, Any]:
         case "deliverytime":
             return {"scheduled_at": _instant(path, _only(path, values), now)}
         case "tracking-clicks":
-            # Links of the text are never rewritten here.
+            # Links in plain text are never rewritten here.
             is_html = _only(path, values).lower() == "htmlonly"
             return {"track_clicks": is_html or _is_yes(path, values)}
         case _ if path in _OPTIONS:
@@ -105,7 +105,7 @@ def _tags(values: list[str]) -> list[str]:
 
 
 def _instant(path: str, text: str, now: datetime) -> datetime:
-    """Read a date of RFC 2822, which has a zone."""
+    """Parse a date of RFC 2822, which has a zone."""
     parts = parsedate_tz(text)
     try:
         if parts is None or parts[9] is None:
@@ -133,7 +133,7 @@ def _only(path: str, values: list[str]) -> str:
 
 
 def _headers(form: Form) -> dict[str, str]:
-    """Return headers by name; those that mean something to us in lower case."""
+    """Return headers by name; names of headers that we interpret are in lower case."""
     found: dict[str, str] = {}
     for name, values in form.below("h:").items():
         own = name.lower()
@@ -145,7 +145,7 @@ def _headers(form: Form) -> dict[str, str]:
 
 
 def _embedded(headers: dict[str, str]) -> dict[str, str]:
-    """Return the variables that stand in a header for Mailgun; nobody else gets it."""
+    """Return the variables in Mailgun's header X-Mailgun-Variables; it is not sent."""
     given = headers.pop("x-mailgun-variables", None)
     if given is None:
         return {}
@@ -155,14 +155,14 @@ def _embedded(headers: dict[str, str]) -> dict[str, str]:
 
 
 MAX_VALUES = 100_000
-"""Of one field in JSON: a hundred variables of each of 1,000 recipients."""
+"""Most values of one JSON field: a hundred variables of each of 1,000 recipients."""
 
 
 def object_of(path: str, text: str) -> dict[str, Any]:
-    """Read a JSON object.
+    """Parse a JSON object.
 
     Raises:
-        InvalidField: it is none, or holds too many values.
+        InvalidField: it is not an object, or has too many values.
     """
     if values_in(text.encode("utf-8", "replace"), few=MAX_VALUES, most=MAX_VALUES) > MAX_VALUES:
         raise InvalidField(path, f"holds too many values: {MAX_VALUES} are allowed")
@@ -176,12 +176,12 @@ def object_of(path: str, text: str) -> dict[str, Any]:
 
 
 def written(value: Any) -> str:
-    """Return a value as it is put into words."""
+    """Return a value as the text that is inserted."""
     if isinstance(value, str):
         return value
     return "" if value is None else orjson.dumps(value).decode()
 
 
 def custom_data(variables: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return what is kept with a mail for its variables."""
+    """Return the custom_data that stores a mail's variables; None without any."""
     return {USER_VARIABLES: dict(variables)} if variables else None

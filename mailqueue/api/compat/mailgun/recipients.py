@@ -1,4 +1,4 @@
-"""Decides what a request to Mailgun's API says to each of its recipients. Pure."""
+"""Recipients of a Mailgun request, and their variables in its texts. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -15,20 +15,20 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.shares import MAX_OF_MAIL, MAX_RECIPIENTS
 
 MAX_BOX_CHARACTERS = 2_000_000
-"""Of all mailboxes of a field."""
+"""Most characters of all mailboxes of a field."""
 MAX_CHARACTERS = 64 * 1024 * 1024
-"""Of all mails of a request whose words have values put in."""
+"""Most characters of all mails of a request, with variables inserted."""
 PLACE = "{{ unsubscribe_url }}"
-"""Where the link stands by which the recipient unsubscribes."""
+"""The placeholder of the unsubscribe link."""
 TAG = "%recipient"
-"""How each tag of a recipient's begins."""
+"""The prefix of the tags for recipients' variables."""
 _TAG = re.compile(r"%recipient(?:\.([^%\r\n]{1,200})|_email)?%")
 _UNSUBSCRIBE = re.compile(r"%(?:mailing_list_|tag_)?unsubscribe_(?:url|email)%")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """Whom a request writes to; `variables` by address, None where all get one mail."""
+    """Recipients of a request; `variables` by address, None where all get one mail."""
 
     to: list[str]
     cc: list[str]
@@ -37,10 +37,10 @@ class Recipients:
 
 
 def recipients_of(form: Form) -> Recipients:
-    """Read whom a request writes to.
+    """Return the recipients of a request.
 
     Raises:
-        InvalidField: one of them is no address, or there are too many or none.
+        InvalidField: an address is invalid, or there are too many recipients or none.
     """
     found = {name: boxes_of(form, name) for name in ("to", "cc", "bcc")}
     if not found["to"]:
@@ -48,9 +48,9 @@ def recipients_of(form: Form) -> Recipients:
     if sum(map(len, found.values())) > MAX_RECIPIENTS:
         raise InvalidField("to", f"at most {MAX_RECIPIENTS} recipients")
     variables = _variables(form.one("recipient-variables"))
-    if variables is not None:  # each gets one copy, however often he stands there
+    if variables is not None:  # one copy for each address, however often it is listed
         if (copies := len(found["cc"]) + len(found["bcc"])) >= MAX_OF_MAIL:
-            # Each of a thousand mails would go to all of them.
+            # Each of a thousand mails would be sent to all of them.
             why = f"with recipient-variables at most {MAX_OF_MAIL - 1} in cc and bcc, got {copies}"
             raise InvalidField("cc" if found["cc"] else "bcc", why)
         by_address: dict[str, str] = {}
@@ -61,7 +61,7 @@ def recipients_of(form: Form) -> Recipients:
 
 
 def boxes_of(form: Form, name: str) -> list[str]:
-    """Return the mailboxes of a field, which may stand several times and hold lists.
+    """Return the mailboxes of a field, which may be repeated and hold lists.
 
     Raises:
         InvalidField: one has no address.
@@ -76,7 +76,7 @@ def boxes_of(form: Form, name: str) -> list[str]:
 
 
 def check_box(name: str, box: str) -> None:
-    """Refuse a mailbox without an address.
+    """Raise InvalidField for a mailbox without an address.
 
     Raises:
         InvalidField: naming the field.
@@ -88,7 +88,7 @@ def check_box(name: str, box: str) -> None:
 
 
 def sender_of(form: Form) -> str:
-    """Return the mailbox mail is from.
+    """Return the From mailbox.
 
     Raises:
         InvalidField: there is none, or several.
@@ -98,7 +98,7 @@ def sender_of(form: Form) -> str:
         raise InvalidField("from", MISSING)
     boxes = [box for text in given for box in split_mailboxes(text)]
     if len(boxes) > 1:
-        # A name with a comma that is not in quotes: Mailgun takes it.
+        # Mailgun accepts an unquoted name with a comma.
         boxes = [mailbox(_quoted(given[0]))] if len(given) == 1 else boxes
     if len(boxes) != 1:
         raise InvalidField("from", NO_ADDRESS)
@@ -126,13 +126,13 @@ def _variables(text: str | None) -> Mapping[str, Mapping[str, Any]] | None:
 
 
 class Putting:
-    """Puts a recipient's variables in the place of their tags; what has none stays as it is."""
+    """Inserts a recipient's variables at their tags; unknown tags are left unchanged."""
 
     def __init__(self, address: str, values: Mapping[str, Any], budget: Budget) -> None:
         self._address, self._values, self._budget = address, values, budget
 
     def into(self, text: str, field: str) -> str:
-        """Return a text with the values put in.
+        """Return a text with the values inserted.
 
         Raises:
             InvalidField: it would be too large.
@@ -152,7 +152,7 @@ class Putting:
         return _TAG.sub(value, text)
 
     def into_all(self, given: Any, field: str) -> Any:
-        """Return a JSON value with the values put into all its texts."""
+        """Return a JSON value with the values inserted into all its texts."""
         match given:
             case str():
                 return self.into(given, field)
@@ -164,10 +164,10 @@ class Putting:
 
 
 def with_links(text: str | None, field: str) -> str | None:
-    """Return a body with the tag of the unsubscribe link as our mail has it.
+    """Return a body with Mailgun's unsubscribe tag replaced by our placeholder.
 
     Raises:
-        InvalidField: it has a tag of a link there is none of here.
+        InvalidField: it has a tag of an unsupported link.
     """
 
     def link(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What requests of Mailgun's API name of a project."""
+"""SQL for Mailgun's API."""
 
 from typing import NamedTuple
 from uuid import UUID
@@ -7,12 +7,12 @@ from mailqueue.db.fetch import Conn, maybe
 
 
 class Grounds(NamedTuple):
-    """What mail of a project may be from (None: anything), and the account that catches it."""
+    """The From patterns a project may use (None: any), and its trap account."""
 
     allowed_from: list[str] | None
     trap: str | None
 
 
 async def grounds_of(conn: Conn, project_id: UUID) -> Grounds | None:
-    """Return what a project's mail stands on."""
+    """Return the From patterns and the trap account of a project."""
     return await maybe(conn, "domain_grounds", {"project_id": project_id}, Grounds)

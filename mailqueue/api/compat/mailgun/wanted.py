@@ -1,4 +1,4 @@
-"""Decides which mails a request to Mailgun's API means: one, or one for each recipient. Pure."""
+"""Build the mails of a Mailgun request: one, or one for each recipient. Pure."""
 
 import base64
 import mimetypes
@@ -45,7 +45,7 @@ _NUMBERED = re.compile(r"v?(\d{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """What a request says, before it says it to anybody."""
+    """Parsed content, recipients and options of a request."""
 
     sender: str
     recipients: Recipients
@@ -61,11 +61,11 @@ class Meant:
 
 
 def meant_by(form: Form, options: Options) -> Meant:
-    """Read a request.
+    """Parse a request.
 
     Raises:
-        InvalidField: for the first that is wrong, or means what we cannot do.
-        NoBody: it says nothing.
+        InvalidField: the first field that is invalid or not supported.
+        NoBody: it has no content.
     """
     form.check_names(FIELDS)
     sender, recipients = sender_of(form), recipients_of(form)
@@ -93,7 +93,7 @@ def meant_by(form: Form, options: Options) -> Meant:
         subject=form.one("subject"),
         html=html,
         text=text,
-        # Looked for once: there may be a thousand mails of many megabytes.
+        # Searched once: there may be a thousand mails of many megabytes.
         tagged=frozenset(
             name for name, said in (("html", html), ("text", text)) if TAG in (said or "")
         ),
@@ -106,10 +106,11 @@ def meant_by(form: Form, options: Options) -> Meant:
 
 
 def wanted_of(meant: Meant, key: str | None) -> list[Wanted]:
-    """Return the mails in the order of their recipients; `key` makes each happen once.
+    """Return the mails in the order of their recipients; `key` is the base of their idempotency
+    keys.
 
     Raises:
-        OneRefused: with all values put in there would be too much of them.
+        OneRefused: with all values inserted the mails would be too large.
     """
     whom = meant.recipients
     if whom.variables is None:

@@ -1,4 +1,4 @@
-"""Postmark's API: what its clients ask for, over the acceptance that POST /v1/send has."""
+"""Postmark's API: sending."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -112,7 +112,7 @@ async def _told(call: Call, message: AnyMessage, sent: Sent) -> Response:
 async def _suppressed(
     call: Call, messages: Sequence[AnyMessage | InvalidField], judged: Sequence[Result]
 ) -> dict[Any, list[str]]:
-    """Return the addresses of each mail that are not written to, where it has several."""
+    """Return the suppressed addresses of each mail with several recipients."""
     ids = [
         one.id
         for message, one in zip(messages, judged, strict=True)
@@ -133,7 +133,7 @@ async def _suppressed(
 def outcome(
     message: AnyMessage | InvalidField, judged: Result, gone: dict[Any, list[str]]
 ) -> dict[str, Any]:
-    """Return what became of one message. Pure."""
+    """Return the result of one message. Pure."""
     if isinstance(message, InvalidField) or isinstance(judged, InvalidField):
         fault = judged if isinstance(judged, InvalidField) else message
         assert isinstance(fault, InvalidField), "what was refused has no mail"
@@ -150,7 +150,7 @@ def outcome(
 
 
 def token_of(request: Request) -> str:
-    """Return the API key of `X-Postmark-Server-Token`.
+    """Return the API key in `X-Postmark-Server-Token`.
 
     Raises:
         Unauthorized: there is none.
@@ -162,12 +162,12 @@ def token_of(request: Request) -> str:
 
 
 def is_postmarks(request: Request) -> bool:
-    """Know a request by its token."""
+    """Return whether a request is one of Postmark's clients: it has their token header."""
     return TOKEN in head_of(request)
 
 
 async def tried_without_key(request: Request) -> Response | None:
-    """Answer who only wants to know whether his messages are right."""
+    """Return the response to a request with the test token, which validates messages only."""
     if head_of(request).get(TOKEN, b"").strip().upper() != TEST_TOKEN:
         return None
     return await tried(request)

@@ -1,4 +1,4 @@
-"""Decides how Postmark's API words what is wrong: HTTP status, ErrorCode, Message."""
+"""Error responses of Postmark's API: HTTP status, ErrorCode, Message."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -39,7 +39,7 @@ _NOT_VALID = (
     "The Server Token you provided in the X-Postmark-Server-Token request header was invalid. "
     "Please verify that you are using a valid token."
 )
-# What the rules of mail call a field that has another name here.
+# Fields whose SQL name differs from their name here.
 _FIELD = {
     "from_email": "From",
     "from_name": "From",
@@ -64,7 +64,7 @@ _FORBIDDEN_FILE = ("is not allowed in this project", "declared as", "is not a co
 
 
 class ErrorCode(IntEnum):
-    """Their numbers, which are no statuses of HTTP though they look like them."""
+    """Postmark's error codes; they are not HTTP statuses, although some look like them."""
 
     OK = 0
     BAD_TOKEN = 10
@@ -88,15 +88,15 @@ class ErrorCode(IntEnum):
 
 
 class MissingToken(Unauthorized):
-    """No token was given."""
+    """The request has no token."""
 
 
 class NotJson(InputError):
-    """The headers say that this is no JSON, or none is wanted."""
+    """The headers exclude JSON: Content-Type or Accept."""
 
 
 class TooManyMessages(InputError):
-    """A batch has more than it may."""
+    """A batch has too many messages."""
 
 
 class NoFormat(InvalidField):
@@ -104,7 +104,7 @@ class NoFormat(InvalidField):
 
 
 def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
-    """Answer a fault."""
+    """Return the response to an error."""
     status, code, message = worded(exc)
     headers: dict[str, str] = {}
     if isinstance(exc, HTTPException):
@@ -117,12 +117,12 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
 
 
 def error_of(code: ErrorCode, message: str) -> dict[str, Any]:
-    """Return the body of an error, or of one message of a batch. Pure."""
+    """Return the body of an error, or the result of one message of a batch. Pure."""
     return {"ErrorCode": int(code), "Message": message}
 
 
 def worded(exc: Fault) -> tuple[HTTPStatus, ErrorCode, str]:
-    """Return status, code and message of a fault. Pure."""
+    """Return status, code and message of an error. Pure."""
     match exc:
         case HTTPException():
             return _http_worded(exc)
@@ -170,7 +170,7 @@ def _http_worded(exc: HTTPException) -> tuple[HTTPStatus, ErrorCode, str]:
 
 
 def field_worded(exc: InvalidField) -> tuple[ErrorCode, str]:
-    """Return code and message of a field that is refused. Pure."""
+    """Return code and message for an invalid field. Pure."""
     field = _FIELD.get(exc.field, exc.field)
     match exc:
         case NoFormat():
@@ -198,7 +198,7 @@ def field_worded(exc: InvalidField) -> tuple[ErrorCode, str]:
 
 
 def invalid_document(exc: ValidationError) -> InvalidField:
-    """Return the first thing that is wrong with a message. Pure."""
+    """Return the first error of a message. Pure."""
     first = exc.errors(include_input=False, include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"] if "[" not in str(part))[:200]
     match first["type"]:
@@ -222,6 +222,6 @@ def inactive(addresses: Sequence[str]) -> str:
 
 
 def partly_inactive(addresses: Sequence[str]) -> str:
-    """Return the answer for a message of which some recipients are inactive. Pure."""
+    """Return the message for a mail with some inactive recipients. Pure."""
     found = ", ".join(address.lower() for address in addresses)
     return f"Message OK, but will not deliver to these inactive addresses: {found}. {INACTIVE}"

@@ -1,4 +1,4 @@
-"""Postmark's API for messages that were handed in, and for the server they were handed to."""
+"""Postmark's API: accepted messages, and the server."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -34,7 +34,7 @@ _STREAM_BY_CATEGORY = {"transactional": "outbound", "marketing": "broadcast"}
 
 
 async def details(call: Call) -> Response:
-    """Show a message and what became of it."""
+    """Return a message and its events."""
     email_id = call.id("message_id")
     async with call.connection() as conn:
         email = await look_up(conn, call.caller, email_id)
@@ -72,7 +72,7 @@ async def details(call: Call) -> Response:
 
 
 async def dump(call: Call) -> Response:
-    """Show the message itself, but for signatures."""
+    """Return the raw message, without DKIM signatures."""
     return json_answer({"Body": await _source(call)})
 
 
@@ -83,7 +83,7 @@ async def _source(call: Call) -> str:
     try:
         letter = await build_preview(call.connection, library, shown)
     except (ValueError, Conflict, Unavailable):
-        return ""  # it says nothing any more, or not now
+        return ""  # deleted, or not available now
     return letter.message.decode("utf-8", "replace")
 
 
@@ -104,7 +104,7 @@ def _event(email: Email, event: Event) -> dict[str, Any]:
 
 
 async def server(call: Call) -> Response:
-    """Show what a token stands for: a project, as the server it is to its clients."""
+    """Return the project of a token, in the form of Postmark's server."""
     return json_answer(
         {
             "ID": 1,

@@ -1,4 +1,4 @@
-"""What clients of Postmark's API send, and the mail it means. Values only."""
+"""Request bodies of Postmark's API, and their conversion to mails. Values only."""
 
 import json
 import re
@@ -23,15 +23,15 @@ MAX_BODY_BYTES = 5 * 1024 * 1024
 MAX_TAG_CHARACTERS = 128
 MAX_METADATA = 10
 METADATA = "postmark_metadata"
-"""Where in a mail's custom_data its metadata stands."""
+"""Key of an email's custom_data that holds its metadata."""
 STREAMS = {"outbound": None, "broadcast": "marketing"}
-"""Their streams that are always there, as our categories; another is one by its name."""
+"""Postmark's standard streams and our categories for them; other streams are categories by name."""
 _STREAM = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _DOMAIN_FAULTS = (Reason.BAD_DOMAIN, Reason.NO_DOT, Reason.IP_LITERAL)
 
 
 class NotAnAddress(InvalidField):
-    """A field has a text that is no address; worded as Postmark does, which clients read."""
+    """A field is not an address; the text is Postmark's, because clients parse it."""
 
     def __init__(self, field: str, address: str, reason: Reason) -> None:
         if reason in _DOMAIN_FAULTS and field != "From":
@@ -43,7 +43,7 @@ class NotAnAddress(InvalidField):
 
 
 class NoStream(InvalidField):
-    """The message stream is none that mail is sent by."""
+    """The message stream does not exist or does not send."""
 
 
 class _Given(StrictlyGiven):
@@ -58,14 +58,14 @@ class _Given(StrictlyGiven):
 
 
 class Header(_Given):
-    """One more header."""
+    """A header field."""
 
     name: Text
     value: Text
 
 
 class File(_Given):
-    """A file, in base64; one with a ContentID is shown by the HTML."""
+    """A file in base64; the HTML shows one with a ContentID."""
 
     name: Text
     content: str
@@ -73,12 +73,12 @@ class File(_Given):
     content_id: Text | None = Field(default=None, alias="ContentID")
 
     def attached(self) -> AttachedFile:
-        """Return it as POST /v1/send takes a file."""
+        """Return the file in the form of POST /v1/send."""
         shown = self.content_id
         return AttachedFile.model_construct(
             filename=self.name,
             content=self.content,
-            # Parameters such as a charset are the reader's business: octets go as they are.
+            # Parameters such as a charset are left out: the bytes are sent unchanged.
             content_type=self.content_type.partition(";")[0].strip(),
             content_id=None if not shown else shown.strip("<>").removeprefix("cid:"),
         )
@@ -86,7 +86,7 @@ class File(_Given):
 
 @with_option_fields(Api.POSTMARK)
 class _Message(_Given):
-    """What every message may say."""
+    """Fields of every message."""
 
     sender: Text = Field(alias="From")
     to: Text = ""
@@ -155,10 +155,10 @@ class Message(_Message):
     text_body: Text = ""
 
     def wanted(self) -> SendRequest:
-        """Return the mail it means.
+        """Return the mail to accept.
 
         Raises:
-            InvalidField: it says what we cannot do.
+            InvalidField: an option is not supported.
         """
         if not self.html_body and not self.text_body:
             why = "Provide either email TextBody or HtmlBody or both."
@@ -185,10 +185,10 @@ class TemplatedMessage(_Message):
     inline_css: bool | None = None
 
     def wanted(self) -> TemplateRequest:
-        """Return the mail it means.
+        """Return the mail to accept.
 
         Raises:
-            InvalidField: it says what we cannot do.
+            InvalidField: an option is not supported.
         """
         if (self.template_id is None) == (self.template_alias is None):
             why = "Provide either 'TemplateId' or 'TemplateAlias'."
@@ -205,10 +205,10 @@ class TemplatedMessage(_Message):
 
 
 def category_of(stream: str) -> str | None:
-    """Return the category that mail of a stream has here. Pure.
+    """Return our category for mail of a stream. Pure.
 
     Raises:
-        NoStream: it is none, or none that sends.
+        NoStream: there is no such stream, or it does not send.
     """
     if stream in STREAMS:
         return STREAMS[stream]

@@ -1,4 +1,4 @@
-"""Reads what clients of Postmark's API send: one message, or a batch of them."""
+"""Parse the bodies of Postmark's API: one message, or a batch."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -26,10 +26,10 @@ _NOT_JSON = (
 
 
 def check_headers(request: Request) -> None:
-    """Refuse what says of itself that it is no JSON, or wants another answer.
+    """Raise NotJson if the headers exclude JSON.
 
     Raises:
-        NotJson: it is none.
+        NotJson: Content-Type or Accept name another type.
     """
     head = head_of(request)
     kind = head.get(b"content-type", b"").partition(b";")[0].strip().lower()
@@ -44,7 +44,7 @@ def listed(model: type[AnyMessage], document: Any) -> list[Any]:
     """Return the messages of a batch.
 
     Raises:
-        NoFormat: it is none.
+        NoFormat: it is not a list of messages.
         TooManyMessages: it has more than 500.
     """
     if model is TemplatedMessage:
@@ -60,10 +60,10 @@ def listed(model: type[AnyMessage], document: Any) -> list[Any]:
 
 
 def message_of(model: type[AnyMessage], document: Any, values: int) -> AnyMessage:
-    """Return one message of a body of so many values.
+    """Return one message of a body with `values` JSON values.
 
     Raises:
-        InvalidField: it is none.
+        InvalidField: the message is invalid.
     """
     try:
         return validated(model, document, values)
@@ -74,7 +74,7 @@ def message_of(model: type[AnyMessage], document: Any, values: int) -> AnyMessag
 def messages_of(
     model: type[AnyMessage], documents: Sequence[Any], values: int
 ) -> list[AnyMessage | InvalidField]:
-    """Return messages, each refused by itself."""
+    """Return messages, or the error of each invalid one."""
     found: list[AnyMessage | InvalidField] = []
     for document in documents:
         try:
@@ -85,5 +85,5 @@ def messages_of(
 
 
 def sent_at() -> str:
-    """Return the instant of now as they write it."""
+    """Return the current time in Postmark's format."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,6 +1,6 @@
-"""Postmark's test token: messages are looked at by their form, and nothing is accepted.
+"""Postmark's test token: messages are validated by their form, and not accepted.
 
-It is nobody's key. So no database is asked for it, and little is read.
+It belongs to no project, so no database is used, and bodies are limited more strictly.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from mailqueue.core.jsonsize import values_in
 TEST_TOKEN = b"POSTMARK_API_TEST"
 TRIED_BYTES = 1024 * 1024
 MAX_TRIED = 20_000
-"""Values of a body."""
+"""Most JSON values of a body."""
 _ONE: Mapping[str, type[AnyMessage]] = {"/email": Message, "/email/withTemplate": TemplatedMessage}
 _MANY: Mapping[str, type[AnyMessage]] = {
     "/email/batch": Message,
@@ -38,11 +38,11 @@ _MANY: Mapping[str, type[AnyMessage]] = {
 
 
 async def tried(request: Request) -> Response:
-    """Return whether messages are right.
+    """Return the response that says whether messages are valid.
 
     Raises:
-        Unauthorized: this is not about sending.
-        InvalidField: a message is not right.
+        Unauthorized: the endpoint does not send mail.
+        InvalidField: a message is invalid.
     """
     path = request.scope["path"].rstrip("/")
     if path not in _ONE and path not in _MANY:

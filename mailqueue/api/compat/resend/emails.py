@@ -1,4 +1,4 @@
-"""Resend's API for mail that was handed in: show it, list it, put it off, cancel it."""
+"""Resend's API: show, list, reschedule and cancel accepted mail."""
 
 from datetime import UTC, datetime
 from uuid import UUID
@@ -30,7 +30,7 @@ MAX_LISTED = 100
 class Change(StrictlyGiven):
     """The body of PATCH /emails/{id}."""
 
-    id: Text | None = None  # Python's client repeats it
+    id: Text | None = None  # Resend's Python client repeats it
     scheduled_at: Text
 
 
@@ -48,7 +48,7 @@ async def show(call: Call) -> Response:
 
 
 async def index(call: Call) -> Response:
-    """List mail, the newest first."""
+    """List mail, newest first."""
     query = asked(Query, call.request)
     assert isinstance(query, Query)
     if query.after is not None and query.before is not None:
@@ -65,7 +65,7 @@ async def index(call: Call) -> Response:
 
 
 async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
-    """Return the ids of a page, and one more where there is."""
+    """Return the ids of a page, and one more if there is another page."""
     limit = query.limit + 1
     if query.before is not None:
         return await compat_store.list_newer_ids(
@@ -81,7 +81,7 @@ async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
 
 
 async def change(call: Call) -> Response:
-    """Return a mail that was not tried yet another instant."""
+    """Reschedule a mail that was not attempted yet."""
     email_id = call.id("email_id")
     document = await document_of(call, most=SMALL_BYTES)
     try:
@@ -103,7 +103,7 @@ async def change(call: Call) -> Response:
 
 
 async def cancel(call: Call) -> Response:
-    """Cancel a mail that was not sent yet."""
+    """Cancel a mail that has not been sent yet."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
         done = await emails_store.act(

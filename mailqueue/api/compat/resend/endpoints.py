@@ -1,4 +1,4 @@
-"""Resend's API: what its clients ask for, over the acceptance that POST /v1/send has."""
+"""Resend's API: sending."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
 
 BODY_BYTES = 60 * 1024 * 1024
-"""Of a mail with attachments of 40 MB in base64."""
+"""Largest body in bytes: a mail with attachments of 40 MB in base64."""
 MAX_IN_BATCH = 100
 MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
@@ -63,7 +63,7 @@ async def send(call: Call) -> Response:
 
 
 async def send_batch(call: Call) -> Response:
-    """Accept up to 100 mails: all or none, or those that can be, as `x-batch-validation` says."""
+    """Accept up to 100 mails: all or none, or the valid ones, as `x-batch-validation` says."""
     document = await document_of(call, most=BODY_BYTES, prepared=octets_as_text)
     is_strict = _is_strict(call)
     key = _idempotency_key(call)

@@ -1,4 +1,4 @@
-"""Decides how Resend's API words what is wrong: status, name, message."""
+"""Error responses of Resend's API: status, name, message."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -29,7 +29,7 @@ from mailqueue.core.errors import (
 from mailqueue.core.mail_options import Api
 from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, Standing
 
-# What the rules of mail call a field that has another name here.
+# Fields whose SQL name differs from their name here.
 _FIELD = {
     "from_email": "from",
     "from_name": "from",
@@ -51,19 +51,19 @@ _BOX = (
 
 
 class MissingKey(Unauthorized):
-    """No API key was given."""
+    """The request has no API key."""
 
 
 class InvalidKey(InputError):
-    """The idempotency key is none."""
+    """The idempotency key is invalid."""
 
 
 class Finished(InputError):
-    """The email is in a state in which this cannot be done."""
+    """The state of the email does not allow the operation."""
 
 
 def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
-    """Answer a fault."""
+    """Return the response to an error."""
     status, name, message = worded(exc)
     headers: dict[str, str] = {}
     if isinstance(exc, HTTPException):
@@ -77,7 +77,7 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
 
 
 def worded(exc: Fault) -> tuple[HTTPStatus, str, str]:
-    """Return status, name and message of a fault. Pure."""
+    """Return status, name and message of an error. Pure."""
     match exc:
         case HTTPException():
             status = HTTPStatus(exc.status_code)
@@ -120,7 +120,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str, str]:
 
 
 def field_worded(exc: InvalidField) -> tuple[HTTPStatus, str, str]:
-    """Return status, name and message of a field that is refused. Pure."""
+    """Return status, name and message for an invalid field. Pure."""
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     field = _FIELD.get(exc.field, exc.field)
     if isinstance(exc, Missing):
@@ -138,7 +138,7 @@ def field_worded(exc: InvalidField) -> tuple[HTTPStatus, str, str]:
 
 
 def invalid_document(exc: ValidationError) -> InvalidField:
-    """Return the first thing that is wrong with a body. Pure."""
+    """Return the first error of a body. Pure."""
     found = exc.errors(include_input=False, include_url=False, include_context=False)
     same = [one for one in found if _place(one)[:1] == _place(found[0])[:1]]
     first = next((one for one in same if not one["type"].endswith("_type")), found[0])
@@ -151,12 +151,12 @@ def invalid_document(exc: ValidationError) -> InvalidField:
 
 
 def _place(wrong: Mapping[str, Any]) -> list[str]:
-    # A union tells of each of its branches, and names them.
+    # A union reports the errors of each of its branches, with the branch's name.
     return [str(part) for part in wrong["loc"] if "[" not in str(part) and str(part) != "str"]
 
 
 def rates(standing: Standing) -> Headers:
-    """Tell how a key stands, in the headers that Resend's API has for it. Pure."""
+    """Return Resend's rate limit headers. Pure."""
     return [
         (b"ratelimit-limit", b"%d" % standing.limit),
         (b"ratelimit-remaining", b"%d" % standing.left),

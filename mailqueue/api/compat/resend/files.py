@@ -1,4 +1,4 @@
-"""Resend's API for the files of mail that was handed in."""
+"""Resend's API: attachments of accepted mail."""
 
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +17,7 @@ _PATH = "/emails/{email_id}/attachments"
 
 
 async def index(call: Call) -> Response:
-    """List the files of a mail; there are 50 at most, so one page has them all."""
+    """Return the files of a mail; there are at most 50, so one page has them all."""
     data = [shown for shown, _ in await _all(call)]
     return json_answer({"object": "list", "has_more": False, "data": data})
 
@@ -29,7 +29,7 @@ async def show(call: Call) -> Response:
 
 
 async def download(call: Call) -> Response:
-    """Return one file itself, to who has the key."""
+    """Return the content of one file; requires the key."""
     shown, place = await _one(call)
     project_id, email_id = call.caller.project_id, call.id("email_id")
     letter = await find_email(call.connection, project_id=project_id, email_id=email_id)
@@ -40,7 +40,7 @@ async def download(call: Call) -> Response:
     name = quote(shown["filename"])
     return Response(
         loaded.files[place].octets,
-        media_type="application/octet-stream",  # whatever it is, no browser is to show it here
+        media_type="application/octet-stream",  # never shown by a browser, whatever its type
         headers={
             "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
             "Cache-Control": "no-store",
@@ -50,7 +50,7 @@ async def download(call: Call) -> Response:
 
 
 async def _all(call: Call) -> list[tuple[dict[str, Any], int]]:
-    """Return the files of a mail, each with its place among them."""
+    """Return the files of a mail, each with its position."""
     email_id = call.id("email_id")
     said = await said_of(call, email_id)
     base = f"{str(call.request.base_url).rstrip('/')}/emails/{email_id}/attachments"

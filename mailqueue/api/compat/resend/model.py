@@ -1,4 +1,4 @@
-"""What clients of Resend's API send, and the mail it means. Values only."""
+"""Request bodies of Resend's API, and their conversion to mails. Values only."""
 
 import base64
 import binascii
@@ -26,7 +26,7 @@ MAX_FILES = 50
 MAX_WORDS = 20
 MAX_WORD_CHARACTERS = 128
 TAGS = "resend_tags"
-"""Where in a mail's custom_data its tags stand."""
+"""Key of an email's custom_data that holds its tags."""
 _TAG = re.compile(r"[A-Za-z0-9_-]*")
 
 
@@ -44,28 +44,30 @@ Boxes = Text | Annotated[list[Text], Field(max_length=MAX_ADDRESSES)]
 
 
 class Missing(InvalidField):
-    """A field is missing that is needed."""
+    """A required field is missing."""
 
     def __init__(self, field: str) -> None:
         super().__init__(field, f"Missing `{field}` field.")
 
 
 class Tag(StrictlyGiven):
-    """A name and what it is for this mail."""
+    """A tag: a name and its value for this mail."""
 
     name: Annotated[TagText, Field(min_length=1)]
     value: TagText = ""
 
 
 class Octets(StrictlyGiven):
-    """A Buffer of Node as it writes itself in JSON."""
+    """A Node Buffer as it is serialized to JSON."""
 
     type: Literal["Buffer"]
     data: list[int] | str
 
 
 class File(StrictlyGiven):
-    """A file: base64, or its octets as numbers, which is how Python's and Node's buffers come."""
+    """A file in base64, or as a list of byte values, the JSON form of Python's and Node's
+    buffers.
+    """
 
     content: str | list[int] | Octets | None = None
     filename: Text | None = None
@@ -75,10 +77,10 @@ class File(StrictlyGiven):
     inline_content_id: Text | None = None
 
     def attached(self) -> dict[str, str]:
-        """Return it as POST /v1/send takes a file.
+        """Return the file in the form of POST /v1/send.
 
         Raises:
-            InvalidField: it has no content or no name, or would have to be fetched.
+            InvalidField: it has no content or no name, or is given by URL.
         """
         if self.path is not None:
             why = "`path` is not supported: nothing is fetched from elsewhere, send the content"
@@ -91,7 +93,7 @@ class File(StrictlyGiven):
         taken = {
             "filename": self.filename,
             "content": _base64(self.content),
-            # Parameters such as a charset are the reader's business: octets go as they are.
+            # Parameters such as a charset are left out: the bytes are sent unchanged.
             "content_type": (kind or "application/octet-stream").partition(";")[0].strip(),
         }
         shown = self.content_id or self.inline_content_id
@@ -145,10 +147,10 @@ class ResendEmail(StrictlyGiven):
         return given
 
     def wanted(self, now: datetime) -> SendRequest | TemplateRequest:
-        """Return the mail it means.
+        """Return the mail to accept.
 
         Raises:
-            InvalidField: it says what we cannot do.
+            InvalidField: an option is not supported.
         """
         if self.template is not None:
             return self._from_template(self.template, now)
@@ -201,7 +203,7 @@ class ResendEmail(StrictlyGiven):
 
 
 def word_of(tag: Tag) -> str:
-    """Return the word such mail is found by: `name:value`, or what of it is short enough. Pure."""
+    """Return the tag stored for the mail: `name:value`, shortened to the maximum length. Pure."""
     for word in (f"{tag.name}:{tag.value}" if tag.value else tag.name, tag.name):
         if len(word) <= MAX_WORD_CHARACTERS:
             return word

@@ -1,6 +1,6 @@
-"""Reads files that stand in JSON as lists of numbers, as Python's and Node's buffers come.
+"""Convert files given as JSON lists of byte values, the form of Python's and Node's buffers.
 
-A file of 10 MB is ten million values in JSON. As base64 it is one. Pure.
+A file of 10 MB is ten million JSON values, or one in base64. Pure.
 """
 
 import base64
@@ -9,16 +9,16 @@ import re
 import orjson
 
 MANY_BYTES = 1_000
-"""Of a list that is worth it."""
+"""Shortest list that is converted, in bytes."""
 _SLICE = 256 * 1024
-# A quote before it that is escaped would be within a text.
+# An escaped quote before it would be inside a string.
 _LIST = re.compile(
     rb'(?<!\\)("(?:content|data)"[ \t\r\n]*:[ \t\r\n]*)\[([0-9, \t\r\n]{%d,})\]' % MANY_BYTES
 )
 
 
 def octets_as_text(body: bytes) -> bytes:
-    """Return the JSON of a request with long lists of octets as base64; others stay as they are."""
+    """Return the JSON of a request with long lists of byte values as base64."""
     return _LIST.sub(_coded, body)
 
 
@@ -30,6 +30,6 @@ def _coded(found: re.Match[bytes]) -> bytes:
             end = len(numbers) if end < 0 else end
             octets += bytes(orjson.loads(b"[%b]" % numbers[at:end]))
             at = end + 1
-    except ValueError:  # no numbers, or no octets: the model says so
+    except ValueError:  # not a list of byte values: the model reports it
         return found[0]
     return b'%b"%b"' % (found[1], base64.b64encode(octets))

@@ -1,4 +1,4 @@
-"""How mail looks in Resend's API: what it says, whom it goes to, and the last that was heard."""
+"""Mail in the form of Resend's API: content, recipients, last event."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from mailqueue.api.compat.store import NamedEmail, OneRecipient
 from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http.context import Call
 
-# The last event of a mail, in their words; what is missing says nothing of a mail.
+# Resend's name for each type of event; types that are missing do not change the last event.
 EVENTS = {
     "delivered": "delivered",
     "hard_bounce": "bounced",
@@ -34,7 +34,7 @@ _STATES = {
 
 
 def last_event(status: str, event: str | None, *, run_at: datetime | None, now: datetime) -> str:
-    """Return a mail's state in one word of theirs. Pure."""
+    """Return the last event of a mail, in Resend's words. Pure."""
     heard = EVENTS.get(event or "")
     if status in ("sent", "failed") and heard is not None:
         return heard
@@ -46,7 +46,7 @@ def last_event(status: str, event: str | None, *, run_at: datetime | None, now: 
 def listed(
     emails: Sequence[NamedEmail], recipients: Iterable[OneRecipient], now: datetime
 ) -> list[dict[str, Any]]:
-    """Return mails as a list shows them. Pure."""
+    """Return mails in the form of a list. Pure."""
     by_email: dict[UUID, list[OneRecipient]] = {}
     for one in recipients:
         by_email.setdefault(one.email_id, []).append(one)
@@ -76,7 +76,7 @@ def addressed(boxes: Iterable[tuple[str, str | None, str]]) -> dict[str, list[st
 
 
 def stamp(at: datetime) -> str:
-    """Return an instant as they write it. Pure."""
+    """Return a time in Resend's format. Pure."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
@@ -86,10 +86,10 @@ def _scheduled(status: str, run_at: datetime | None, now: datetime) -> str | Non
 
 
 async def whole(call: Call, email_id: UUID) -> dict[str, Any]:
-    """Return one mail with what it says.
+    """Return one mail with its content.
 
     Raises:
-        NotFound: the project has none.
+        NotFound: the project has no such mail.
     """
     async with call.connection() as conn:
         email = await look_up(conn, call.caller, email_id)

@@ -1,7 +1,8 @@
-"""Decides which instant `scheduled_at` of Resend's API names. Pure.
+"""Parse `scheduled_at` of Resend's API. Pure.
 
-An instant of ISO 8601, in UTC where it names no offset, or a while from now in English: `in 1 min`,
-`in 2 hours`. Other phrases that Resend reads are refused: a wrong guess would send at a wrong time.
+A time in ISO 8601, in UTC without an offset, or a duration from now in English: `in 1 min`, `in 2
+hours`. Other phrases that Resend accepts are refused, because a wrong guess would send at a wrong
+time.
 """
 
 import re
@@ -17,10 +18,10 @@ _SECONDS |= {"h": 3600, "hr": 3600, "hour": 3600, "d": 86_400, "day": 86_400, "w
 
 
 def instant_of(text: str, now: datetime) -> datetime:
-    """Return the instant a text names.
+    """Return the time that a text names.
 
     Raises:
-        InvalidField: it names none that is understood, or one further than 30 days away.
+        InvalidField: the format is unknown, or the time is more than 30 days ahead.
     """
     at = _after_a_while(text.strip(), now) or _iso(text.strip())
     if at is None:

@@ -1,6 +1,6 @@
-"""Decides what of a request to SendGrid's API is refused before any mail is made of it. Pure.
+"""Validate requests of SendGrid's API before mails are built. Pure.
 
-Everything that is wrong is told at once. What we cannot do is refused by its name.
+All errors are reported together. Unsupported options are refused by name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -52,7 +52,7 @@ TRACKED = {
     "click_tracking": "track_clicks",
     "subscription_tracking": "unsubscribe",
 }
-"""What a setting is called as an option of mail."""
+"""Options of mail by the name of SendGrid's tracking settings."""
 _TYPES = ("text/plain", "text/html")
 _MAIL_SETTINGS = {
     "bcc": "name the recipient in a personalization",
@@ -66,14 +66,14 @@ _MAIL_SETTINGS = {
 
 
 def check(mail: SendGridMail, now: datetime) -> None:
-    """Refuse what is wrong with a request whose fields have the right types.
+    """Raise SendGridRefused if fields of the right types have invalid values.
 
     Raises:
-        SendGridRefused: for everything that is wrong.
+        SendGridRefused: with all errors.
     """
     found = (_words(mail), _senders(mail), _recipients(mail), _own(mail, now), _rest(mail))
     rest = (_files(mail), _settings(mail))
-    wrongs = list(islice(chain(*found, *rest), MAX_ERRORS))  # no more are told
+    wrongs = list(islice(chain(*found, *rest), MAX_ERRORS))  # at most so many in a response
     if wrongs:
         raise SendGridRefused(wrongs)
 
@@ -157,7 +157,7 @@ def _own(mail: SendGridMail, now: datetime) -> Iterator[Wrong]:
     if len(mail.headers) > MAX_HEADERS or len(mail.custom_args) > MAX_OWN_BYTES:
         field = "headers" if len(mail.headers) > MAX_HEADERS else "custom_args"
         yield Wrong(f"There are too many {field}.", field)
-        return  # each personalization has them all
+        return  # every personalization includes them
     for n, each in enumerate(mail.personalizations):
         path = f"personalizations.{n}"
         yield from _instant(f"{path}.send_at", each.send_at, now)

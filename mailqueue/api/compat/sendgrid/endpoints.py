@@ -1,4 +1,4 @@
-"""SendGrid's API: POST /v3/mail/send, over the acceptance that POST /v1/send has."""
+"""SendGrid's API: POST /v3/mail/send."""
 
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -38,7 +38,7 @@ MAX_KEY_CHARACTERS = 200
 
 
 async def send(call: Call) -> Response:
-    """Accept a mail for each personalization, all or none; in the sandbox only look at them."""
+    """Accept a mail for each personalization, all or none; in sandbox mode only validate them."""
     _refuse_subuser(call.request)
     check_type(call.request)
     document = await document_of(call, most=BODY_BYTES)
@@ -72,7 +72,9 @@ def _mail(document: Any, values: int) -> SendGridMail:
 
 
 def _empty(status: HTTPStatus, sent: Sent | None = None) -> Response:
-    """Answer nothing; X-Message-Id is the id of the mail, of several that of the first."""
+    """Return an empty response; X-Message-Id is the id of the mail, of several that of the
+    first.
+    """
     headers = {} if sent is None else {"X-Message-Id": str(sent.id)}
     return json_bytes_answer(b"", status=status, headers=headers, content_type="text/plain")
 
@@ -104,7 +106,9 @@ def key_of(request: Request) -> str:
 
 
 def is_sendgrids(request: Request) -> bool:
-    """Know a request by its path of version 3 and its kind of key. Pure."""
+    """Return whether a request is one of SendGrid's clients: path of version 3 and form of the key.
+    Pure.
+    """
     is_bearer = head_of(request).get(b"authorization", b"")[:7].lower() == b"bearer "
     return is_bearer and request.scope["path"].startswith("/v3/")
 

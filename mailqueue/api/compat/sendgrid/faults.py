@@ -1,4 +1,4 @@
-"""Decides how SendGrid's API words what is wrong: status, and errors with message and field.
+"""Error responses of SendGrid's API: status, and errors with message and field.
 
 Follows https://www.twilio.com/docs/sendgrid/api-reference/mail-send/errors (read 2026-11).
 """
@@ -62,9 +62,9 @@ NOT_OURS = (
     "The from address does not match a verified Sender Identity. Mail cannot be sent until this "
     "error is resolved."
 )
-# What a personalization may say, or the request for all of them.
+# Fields that a personalization or the whole request may have.
 _SHARED = ("subject", "headers", "custom_args", "send_at")
-# What the rules of mail call a field, within a personalization and outside of any.
+# Fields by their SQL name, within a personalization and outside.
 _OWN_FIELD = {
     "to": "to",
     "cc": "cc",
@@ -87,7 +87,7 @@ _FIELD = {
     **names_in(Api.SENDGRID),
 }
 _EMPTY = "missing|too_short|string_too_short"
-# By field and what pydantic says of it; the first that fits.
+# By field and pydantic's error type; the first match is used.
 _WORDS = (
     (r"from(\.email)?", "missing", NO_FROM),
     (r"personalizations", "missing|too_short", NO_PERSONALIZATION),
@@ -111,14 +111,14 @@ _WORDS = (
 
 
 class Wrong(NamedTuple):
-    """One thing that is wrong; `field` is a path, None where it is none in particular."""
+    """One error; `field` is a path, None where no field is at fault."""
 
     message: str
     field: str | None = None
 
 
 class SendGridRefused(InputError):
-    """The request is refused, for all these reasons."""
+    """The request is refused, with all its errors."""
 
     def __init__(self, wrongs: Sequence[Wrong]) -> None:
         self.wrongs = tuple(wrongs[:MAX_ERRORS])
@@ -126,7 +126,7 @@ class SendGridRefused(InputError):
 
 
 def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
-    """Answer a fault."""
+    """Return the response to an error."""
     status, wrongs = worded(exc)
     headers: dict[str, str] = {}
     if isinstance(exc, HTTPException):
@@ -140,7 +140,7 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
 
 
 def worded(exc: Fault) -> tuple[HTTPStatus, Sequence[Wrong]]:
-    """Return status and errors of a fault. Pure."""
+    """Return status and errors for an exception. Pure."""
     match exc:
         case SendGridRefused():
             return HTTPStatus.BAD_REQUEST, exc.wrongs
@@ -186,7 +186,9 @@ def _of_mail(exc: OneRefused) -> tuple[HTTPStatus, Sequence[Wrong]]:
 
 
 def located(mail: SendGridMail, exc: OneRefused) -> OneRefused | SendGridRefused:
-    """Name the field of the whole request where the personalization said nothing of its own."""
+    """Return the error with the path of the whole request, where the personalization has no such
+    field.
+    """
     name = _OWN_FIELD.get(exc.fault.field.partition(".")[0])
     if name not in _SHARED or getattr(mail.personalizations[exc.index], name):
         return exc
@@ -194,13 +196,13 @@ def located(mail: SendGridMail, exc: OneRefused) -> OneRefused | SendGridRefused
 
 
 def invalid_document(exc: ValidationError) -> SendGridRefused:
-    """Return all that is wrong with a body. Pure."""
+    """Return all errors of a body. Pure."""
     found = exc.errors(include_input=False, include_url=False, include_context=True)
     return SendGridRefused([_wrong(each) for each in found])
 
 
 def _wrong(each: Mapping[str, Any]) -> Wrong:
-    # A union names its branches too, and so does the key of a dictionary.
+    # A union includes the branch's name, and a dictionary its key.
     parts = [str(part) for part in each["loc"] if "[" not in str(part)]
     field, kind = ".".join(parts)[:300], each["type"]
     context: dict[str, Any] = each.get("ctx", {})
@@ -218,7 +220,7 @@ def _wrong(each: Mapping[str, Any]) -> Wrong:
 
 
 def _help(wrong: Wrong) -> str | None:
-    """Return the place of SendGrid's documentation that speaks of a field."""
+    """Return the URL of SendGrid's documentation for a field."""
     if wrong.field is None:
         return None
     if wrong.field == "personalizations":
@@ -230,7 +232,7 @@ def _help(wrong: Wrong) -> str | None:
 
 
 def rates(standing: Standing) -> Headers:
-    """Tell how a key stands, in the headers SendGrid's API has for it."""
+    """Return SendGrid's rate limit headers."""
     return [
         (b"x-ratelimit-reset", b"%d" % (time.time() + standing.full_seconds)),
         (b"x-ratelimit-limit", b"%d" % standing.limit),

@@ -1,4 +1,4 @@
-"""What clients of SendGrid's API send, as it stands in their requests. Values only."""
+"""Request bodies of SendGrid's API. Values only."""
 
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ class Box(StrictlyGiven):
 
 
 class Personalization(StrictlyGiven):
-    """One mail: whom it goes to, and what is said to them alone."""
+    """One mail: its recipients and their own values."""
 
     to: Annotated[list[Box], Field(min_length=1)]
     cc: list[Box] = Field(default_factory=list)
@@ -38,14 +38,14 @@ class Personalization(StrictlyGiven):
 
 
 class Content(StrictlyGiven):
-    """What the mail says in one type."""
+    """Content of the mail in one type."""
 
     type: NonEmpty
     value: NonEmpty
 
 
 class File(StrictlyGiven):
-    """A file, its content in base64; one that is inline is shown by its `content_id`."""
+    """A file in base64; an inline one is shown by its `content_id`."""
 
     content: NonEmpty
     filename: NonEmpty
@@ -56,7 +56,7 @@ class File(StrictlyGiven):
 
 
 class Asm(StrictlyGiven):
-    """The group of unsubscribes that counts."""
+    """The unsubscribe group."""
 
     group_id: Whole
     groups_to_display: list[Whole] = Field(default_factory=list)
@@ -66,7 +66,7 @@ Setting = dict[str, Any]
 
 
 class MailSettings(StrictlyGiven):
-    """Settings of mail, each with `enable`."""
+    """Mail settings, each with `enable`."""
 
     bcc: Setting | None = None
     bypass_bounce_management: Setting | None = None
@@ -79,7 +79,7 @@ class MailSettings(StrictlyGiven):
 
 
 class TrackingSettings(StrictlyGiven):
-    """Settings of tracking, each with `enable`."""
+    """Tracking settings, each with `enable`."""
 
     click_tracking: Setting | None = None
     open_tracking: Setting | None = None
@@ -112,7 +112,7 @@ class SendGridMail(StrictlyGiven):
 
     @property
     def is_sandboxed(self) -> bool:
-        """Return whether it is only to be looked at."""
+        """Return whether the mail is only validated."""
         return is_on(self.mail_settings.sandbox_mode)
 
 

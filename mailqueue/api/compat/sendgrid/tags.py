@@ -1,7 +1,7 @@
-"""Puts the values of each personalization in the place of its tags. Pure.
+"""Replace substitution tags by the values of each personalization. Pure.
 
-What is said to all is cut at the tags once; a mail only joins the pieces. A value may hold tags of
-sections, and a section tags of values.
+Shared text is split at its tags once; each mail only joins the pieces. Values may contain section
+tags, and sections value tags.
 """
 
 import re
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from mailqueue.api.compat.batch import Budget
 
 MAX_WORK = 64 * 1024 * 1024
-"""Characters that are looked at for tags, times their number over four, in one request."""
+"""Most work in one request: characters searched for tags, times the number of tags, over four."""
 _TOO_MUCH = "content"
 
 
 @dataclass(slots=True)
 class Tags:
-    """The sections of a request, and what was cut for it so far."""
+    """The sections of a request, and the texts split so far."""
 
     sections: Mapping[str, str]
     budget: Budget
@@ -26,10 +26,10 @@ class Tags:
     _patterns: dict[frozenset[str], re.Pattern[str]] = field(default_factory=dict)
 
     def values(self, own: Mapping[str, str | None]) -> dict[str, str]:
-        """Return what stands in the place of each tag in one mail.
+        """Return the value of each tag in one mail.
 
         Raises:
-            InvalidField: there would be too much of it.
+            InvalidField: the values would be too large.
         """
         given = {tag: value or "" for tag, value in own.items()}
         if not self.sections:
@@ -38,10 +38,10 @@ class Tags:
         return filled | {tag: self.put_in(value, filled) for tag, value in given.items()}
 
     def put_in(self, text: str, values: Mapping[str, str]) -> str:
-        """Return a text with the values in place.
+        """Return a text with the tags replaced.
 
         Raises:
-            InvalidField: there would be too much of it.
+            InvalidField: it would be too large.
         """
         if not values:
             return text
@@ -62,7 +62,7 @@ class Tags:
 
     def _pattern(self, keys: frozenset[str]) -> re.Pattern[str]:
         if keys not in self._patterns:
-            # The longest first: a tag may begin as another does.
+            # The longest first: one tag may be the prefix of another.
             either = "|".join(map(re.escape, sorted(keys, key=len, reverse=True)))
             self._patterns[keys] = re.compile(f"({either})")
         return self._patterns[keys]

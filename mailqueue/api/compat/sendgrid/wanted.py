@@ -1,4 +1,4 @@
-"""Decides which mails a request to SendGrid's API means: one for each personalization. Pure."""
+"""Build the mails of a SendGrid request: one for each personalization. Pure."""
 
 import mimetypes
 from collections.abc import Mapping
@@ -24,16 +24,17 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import Api
 
 MAX_CHARACTERS = 64 * 1024 * 1024
-"""Of all mails of a request whose words have values put in."""
+"""Most characters of all mails of a request, with values inserted."""
 CUSTOM_ARGS = "custom_args"
-"""Where in a mail's custom_data its custom_args stand."""
+"""Key of an email's custom_data that holds its custom_args."""
 
 
 def wanted_of(mail: SendGridMail, key: str | None) -> list[Wanted]:
-    """Return the mails in the order of their personalizations; `key` makes each happen once.
+    """Return the mails in the order of their personalizations; `key` is the base of their
+    idempotency keys.
 
     Raises:
-        OneRefused: with all values put in there would be too much of them.
+        OneRefused: with all values inserted the mails would be too large.
     """
     tags = Tags(mail.sections, Budget(MAX_CHARACTERS))
     html, text = (_content(mail, kind) for kind in ("text/html", "text/plain"))
@@ -127,7 +128,7 @@ def _box(box: Box) -> str:
 def _attached(file: File, html: str | None) -> AttachedFile:
     kind = file.type or mimetypes.guess_type(file.filename)[0] or "application/octet-stream"
     shown = None
-    # As SendGrid has it, content_id says something of inline files only.
+    # SendGrid uses content_id for inline files only.
     if file.disposition == "inline" or (
         file.content_id and f"cid:{file.content_id}" in (html or "")
     ):

@@ -1,1 +1,1 @@
-"""The OpenAPI document and the page that shows it to people."""
+"""The OpenAPI document and the reference page."""

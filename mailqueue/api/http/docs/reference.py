@@ -106,7 +106,7 @@ def _operation(document: Json, method: str, path: str, about: Json, origin: str)
         answer_status=status,
         answer_about=_resolved(answer.get("schema", {}), schemas).get("description", ""),
         answer=[
-            replace(field, is_needed=False)  # nothing is, of what is given
+            replace(field, is_needed=False)  # all fields of a change are optional
             for field in _fields(answer.get("schema", {}), schemas)
         ],
         refusals=[status for status in about["responses"] if status.startswith(("4", "5"))],
@@ -150,7 +150,7 @@ def _inside(schema: Json, schemas: Json, *, before: str, depth: int) -> Iterator
         for field in _fields(form, schemas, before=f"{name}.", depth=depth):
             if (field.name, field.about) not in seen:
                 seen.add((field.name, field.about))
-                # What one form needs another may not even have.
+                # A field that one form requires another may not have.
                 yield replace(field, is_needed=field.is_needed and len(forms) == 1)
 
 
