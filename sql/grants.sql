@@ -1,9 +1,9 @@
--- Who may do what: every right is given here, on top of none.
+-- The rights of every role. Each run starts from no rights.
 --
--- Re-applied after functions and views, in their transaction. A role this server lacks is passed over.
--- Views read with their owner's rights; functions named in them need EXECUTE for the reader all the same.
+-- Re-applied after functions and views, in their transaction. A role that this server lacks is skipped. Views read with
+-- their owner's rights; functions named in them need EXECUTE for the reader all the same.
 
--- What is made later starts with no rights for everybody too.
+-- Objects that are created later have no rights for PUBLIC.
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON FUNCTIONS FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON SEQUENCES FROM PUBLIC;
@@ -14,7 +14,7 @@ DECLARE
     v_role text;
     r record;
 BEGIN
-    -- Start from nothing, so that a right taken out of this file is taken away.
+    -- Start from no rights, so that a right removed from this file is revoked.
     FOR v_role IN
         SELECT 'PUBLIC'
         UNION ALL
@@ -30,7 +30,7 @@ BEGIN
 
     FOR r IN
         SELECT g.role, g.rights FROM (VALUES
-            -- A program that hands mail in. It reads nothing back but the id.
+            -- A producer. It can read back nothing but the id.
             ('producer', 'USAGE ON SCHEMA mailqueue'),
             ('producer', 'EXECUTE ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb)'),
             ('producer', 'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb)'),
@@ -74,8 +74,8 @@ BEGIN
                             mailqueue.workers, mailqueue.template_versions, mailqueue.template_texts,
                             mailqueue.schema_migrations, mailqueue.schema_objects'),
             ('worker', 'SELECT (id, tags) ON mailqueue.email_queue'),
-            -- Tokens and links of tracked mail: a project's first one makes its key. UPDATE is for the lock that keeps
-            -- a data key active.
+            -- Tokens and links of tracked mail: the first one of a project creates its key. UPDATE is for the lock that
+            -- keeps a data key active.
             ('worker', 'SELECT, INSERT ON mailqueue.tracking_keys, mailqueue.tracked_links'),
             ('worker', 'UPDATE (used_on) ON mailqueue.tracked_links'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.note_tracking_gaps(uuid[], text[], bigint[]),
@@ -113,7 +113,7 @@ BEGIN
                          mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz,
                          timestamptz, uuid, integer), mailqueue.letter_of(uuid, uuid),
                          mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text)'),
-            -- in lists that a project's rows are looked through for
+            -- in lists filtered by project
             ('api', 'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text),
                          mailqueue.domain_key(text), mailqueue.address_beyond_ascii(text, boolean),
                          mailqueue.domain_beyond_ascii(text)'),
@@ -181,8 +181,7 @@ BEGIN
                          mailqueue.count_mentions(uuid, text, text, bigint, bigint),
                          mailqueue.shared_contents(uuid, text, bigint[], bigint, bigint),
                          mailqueue.mail_of_person(uuid, text[], uuid, integer), mailqueue.has_archives(uuid)'),
-            -- Sender accounts, signing keys and the keys of both: sealed, and opened with the master key of the process
-            -- only.
+            -- Sender accounts, signing keys and their keys: sealed, and opened with the master key of the process only.
             ('api', 'SELECT (id, project_id, name, provider, email, display_name, smtp_host, smtp_port,
                          smtp_username, smtp_tls, is_private_ok, priority, daily_limit, rate_per_second, burst,
                          batch_size, send_delay_ms, max_connections, time_zone, warm_up, status, status_reason,
@@ -210,7 +209,7 @@ BEGIN
                          mailqueue.keep_project_lock(uuid), mailqueue.forget_expired_grants(),
                          mailqueue.sealed_password(integer)'),
 
-            -- Its administrators, over all projects. The API asks who they are before it asks any of this.
+            -- Administrators, over all projects. The API authenticates them before it calls these.
             ('api', 'EXECUTE ON FUNCTION mailqueue.add_project(text, text, jsonb),
                          mailqueue.change_project(text, jsonb, text), mailqueue.suspend_project(text, text, text),
                          mailqueue.activate_project(text, text), mailqueue.delete_project(text, text),
@@ -248,13 +247,13 @@ BEGIN
                          mailqueue.put_template_part(uuid, text, text, text, text),
                          mailqueue.remove_template_part(uuid, text, text)'),
 
-            -- What takes opens, clicks and providers' reports.
+            -- Opens, clicks and requests of providers.
             ('tracking', 'USAGE ON SCHEMA mailqueue'),
             ('tracking', 'EXECUTE ON FUNCTION mailqueue.uuidv7()'),  -- the default of id
             ('tracking', 'INSERT ON mailqueue.email_events'),
             ('tracking', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb)'),
 
-            -- A person who looks and changes nothing.
+            -- A person who reads and changes nothing.
             ('dba', 'USAGE ON SCHEMA mailqueue'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text),
                          mailqueue.domain_key(text), mailqueue.address_beyond_ascii(text, boolean),

@@ -1,20 +1,20 @@
--- What administrators see and do over all projects.
+-- Administration over all projects.
 
 -- name: add_administrator :value
--- Add an administrator, known by a token; only the hash of the token is stored.
+-- Add an administrator, who authenticates by a token; only the hash of the token is stored.
 SELECT mailqueue.add_administrator(%(name)s::text, %(hash)s::bytea, %(hint)s::text, %(expires_at)s::timestamptz,
                                    %(by)s::text);
 
 -- name: revoke_administrator :value
--- Put an administrator's token out of force, at once.
+-- Revoke an administrator's token immediately.
 SELECT mailqueue.revoke_administrator(%(name)s::text, %(by)s::text);
 
 -- name: find_administrator :maybe
--- The name of the administrator whose token, in force, has that hash.
+-- Name of the administrator with a valid token of that hash.
 SELECT mailqueue.find_administrator(%(hash)s::bytea);
 
 -- name: list_administrators :many
--- Everybody who may or might administer the installation by a token, newest first.
+-- All administrators with a token, valid or not, newest first.
 SELECT a.id, a.name, a.hint, a.created_by, a.created_at, a.expires_at, a.revoked_at, a.last_used_at
 FROM mailqueue.administrators AS a
 ORDER BY a.created_at DESC, a.id DESC;
@@ -25,16 +25,16 @@ SELECT s.name, s.value, s.kind, s.meaning, s.changed_at
 FROM mailqueue.settings_of_installation() AS s;
 
 -- name: change_setting :value
--- Change a setting or flag; false when it was so already.
+-- Change a setting or flag; false if it had that value.
 SELECT mailqueue.change_setting(%(name)s::text, %(value)s::text, %(by)s::text);
 
 -- name: revoke_keys :many
--- Put keys out of force over all projects: those of a project, with a prefix, with a hash; all where nothing is given.
+-- Revoke keys of all projects: of a project, with a prefix, with a hash; all without a filter.
 SELECT r.project, r.name, r.hint
 FROM mailqueue.revoke_keys(%(project)s::text, %(prefix)s::text, %(hash)s::bytea, %(reason)s::text, %(by)s::text) AS r;
 
 -- name: search_events :many
--- What happened to mail over all projects: events and attempts, each newest first and so many at most.
+-- Events and attempts of all projects, each newest first, with a limit for each.
 SELECT e.source, e.event_id, e.attempt_id, e.occurred_at, e.type, e.project, e.email_id, e.recipient, e.sender, e.detail
 FROM mailqueue.search_events(%(project_id)s::uuid, %(type)s::text, %(recipient)s::text, %(since)s::timestamptz,
                              %(until)s::timestamptz,
@@ -47,12 +47,12 @@ SELECT q.project, q.priority, q.route, q.pending, q.due, q.assigned, q.held, q.o
 FROM mailqueue.queue_board() AS q;
 
 -- name: count_outcome_board :many
--- All mail by what it is now: counted while it is little, else as statistics know.
+-- Number of mails in each status: counted up to count_exactly, otherwise estimated from statistics.
 SELECT s.status, s.emails, s.is_estimate
 FROM mailqueue.outcome_board() AS s;
 
 -- name: list_flow_board :many
--- How attempts ended in the last minute, five minutes and hour.
+-- Outcomes of attempts in the last minute, five minutes and hour.
 SELECT f.minutes, f.sent, f.deferred, f.bounced, f.failed, f.sent_per_second
 FROM mailqueue.flow_board() AS f;
 
@@ -66,14 +66,14 @@ WHERE w.ended_at IS NULL
 ORDER BY w.id DESC;
 
 -- name: list_provider_board :many
--- Every sender account: those with something to do first.
+-- All sender accounts; those that need attention first.
 SELECT b.project, b.sender, b.provider, b.status, b.status_reason, b.circuit, b.circuit_since, b.next_probe_at,
        b.recent_failures, b.recent_sent, b.failures, b.last_errors, b.last_failed_at, b.recommendation, b.daily_sent,
        b.daily_limit, b.headroom, b.blocked_reason, b.blocked_until
 FROM mailqueue.provider_board() AS b;
 
 -- name: list_health_board :many
--- What each check of the installation found.
+-- Result of each check of the installation.
 SELECT h.name, h.state, h.found, h.fix
 FROM mailqueue.health_board() AS h;
 

@@ -1,4 +1,4 @@
--- DKIM keys of projects and what DNS said of their domains.
+-- DKIM keys of projects, and DNS checks of their domains.
 
 -- name: find_signing_project :maybe
 -- The project of that name, and whether it sends signed mail only.
@@ -7,14 +7,14 @@ FROM mailqueue.projects
 WHERE name = %(project)s;
 
 -- name: set_dkim_required :run
--- Have a project send signed mail only, or any.
+-- Require signatures for mail of a project, or not.
 UPDATE mailqueue.projects
 SET is_dkim_required = %(is_required)s
 WHERE id = %(project_id)s
   AND is_dkim_required <> %(is_required)s;
 
 -- name: add_dkim_key :run
--- Keep a new key, pending until its record is in DNS.
+-- Store a new key, pending until its record is in DNS.
 INSERT INTO mailqueue.dkim_keys (id, project_id, domain, selector, algorithm, public_key, private_key)
 VALUES (%(id)s, %(project_id)s, %(domain)s, %(selector)s, %(algorithm)s, %(public_key)s, %(private_key)s);
 
@@ -29,7 +29,7 @@ WHERE (%(project)s::text IS NULL OR p.name = %(project)s)
 ORDER BY p.name, k.domain, k.created_at, k.algorithm DESC, k.selector;
 
 -- name: list_keys_in_force :many
--- The keys a project signs with, still sealed; RSA first, which every receiver knows.
+-- The active keys of a project, sealed; RSA first, which every receiver supports.
 SELECT id, domain, selector, algorithm, private_key
 FROM mailqueue.dkim_keys
 WHERE project_id = %(project_id)s
@@ -43,7 +43,7 @@ FROM mailqueue.projects
 WHERE id = %(project_id)s;
 
 -- name: retire_dkim_keys :run
--- Have what signs for a domain by this algorithm sign no more; the record stays for a while.
+-- Retire the active keys of a domain and algorithm; their DNS record is still needed for a while.
 UPDATE mailqueue.dkim_keys
 SET status = 'retired',
     retired_at = clock_timestamp(),
@@ -54,7 +54,7 @@ WHERE project_id = %(project_id)s
   AND status = 'active';
 
 -- name: activate_dkim_key :run
--- Sign with a pending key from now on.
+-- Activate a pending key.
 UPDATE mailqueue.dkim_keys
 SET status = 'active',
     active_at = clock_timestamp()
@@ -62,13 +62,13 @@ WHERE id = %(id)s
   AND status = 'pending';
 
 -- name: note_keys_seen :run
--- Remember that the records of these keys were in DNS as they should be.
+-- Record that these keys were found in DNS.
 UPDATE mailqueue.dkim_keys
 SET seen_at = clock_timestamp()
 WHERE id = ANY (%(ids)s::uuid[]);
 
 -- name: revoke_dkim_key :run
--- Destroy a private key; the row stays, so that its selector is never used again.
+-- Delete a private key; the row stays, so that its selector is never used again.
 UPDATE mailqueue.dkim_keys
 SET status = 'revoked',
     private_key = NULL,
@@ -77,11 +77,11 @@ WHERE id = %(id)s
   AND status <> 'revoked';
 
 -- name: note_dkim_change :run
--- Write down who changed what about a project's keys.
+-- Write an audit row for a change of a project's keys.
 INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
 VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);
 
 -- name: record_domain_check :run
--- Keep what DNS said of a domain.
+-- Store the result of a DNS check of a domain.
 INSERT INTO mailqueue.domain_checks (project_id, domain, is_good, findings)
 VALUES (%(project_id)s, %(domain)s, %(is_good)s, %(findings)s);

@@ -9,7 +9,7 @@ SELECT to_regclass('mailqueue.leases') IS NOT NULL;
 SELECT pg_backend_pid();
 
 -- name: take_lease :value
--- Take a lease for the session of a server process; false where another holds it. Waits for nobody while it is held.
+-- Take a lease for the session of a server process; false if another holds it. Does not wait for a holder.
 WITH taken AS (
     INSERT INTO mailqueue.leases AS l (name, token, holder, pid, backend_started, lease_until)
     SELECT %(name)s, %(token)s, %(holder)s, %(pid)s,
@@ -32,7 +32,7 @@ WITH taken AS (
 SELECT EXISTS (SELECT FROM taken);
 
 -- name: renew_lease :value
--- Hold a lease for so long from now on; false where it is another's.
+-- Extend a lease; false if it was lost.
 WITH renewed AS (
     UPDATE mailqueue.leases AS l
     SET renewed_at = clock_timestamp(), lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
@@ -42,16 +42,16 @@ WITH renewed AS (
 SELECT EXISTS (SELECT FROM renewed);
 
 -- name: use_lease :maybe
--- Keep others from taking a lease until this transaction ends; no row where it is not held any more.
+-- Keep others from taking a lease until this transaction ends; no row if it was lost.
 SELECT set_config('mailqueue.lease', l.token::text, true)
 FROM mailqueue.leases AS l
 WHERE l.name = %(name)s AND l.token = %(token)s AND l.lease_until > clock_timestamp()
 FOR KEY SHARE;
 
 -- name: release_lease :run
--- Give a lease back.
+-- Release a lease.
 DELETE FROM mailqueue.leases AS l WHERE l.name = %(name)s AND l.token = %(token)s;
 
 -- name: find_lease_holder :maybe
--- Who holds a lease, and since when.
+-- The holder of a lease, and since when.
 SELECT l.holder, l.taken_at FROM mailqueue.leases AS l WHERE l.name = %(name)s;

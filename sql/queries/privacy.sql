@@ -1,18 +1,18 @@
--- Persons: all that is stored about one, and having it forgotten.
+-- What is stored about a person, and erasing it.
 
 -- name: begin_erasure :value
--- Note that a person is to be erased, or find where that is under way.
+-- Record that a person is to be erased, or find the erasure in progress.
 SELECT mailqueue.begin_erasure(%(project_id)s, %(spellings)s::text[], %(suppress)s, %(by)s);
 
 -- name: find_erasure :maybe
--- How far an erasure is.
+-- Progress of an erasure.
 SELECT e.id, e.project_id, encode(e.address_hash, 'hex') AS address_hash, coalesce(e.spellings, '{}') AS spellings,
        e.stage, e.place, e.found, e.requested_at, e.finished_at
 FROM mailqueue.erasures AS e
 WHERE e.id = %(id)s;
 
 -- name: find_last_erasure :maybe
--- The last erasure of somebody in a project.
+-- The last erasure of a person in a project.
 SELECT e.id, e.project_id, encode(e.address_hash, 'hex') AS address_hash, coalesce(e.spellings, '{}') AS spellings,
        e.stage, e.place, e.found, e.requested_at, e.finished_at
 FROM mailqueue.erasures AS e
@@ -21,19 +21,19 @@ ORDER BY e.id DESC
 LIMIT 1;
 
 -- name: list_unfinished_erasures :many
--- Erasures that are not at their end.
+-- Erasures that are not complete.
 SELECT e.id FROM mailqueue.erasures AS e WHERE e.stage <> 'done' ORDER BY e.id;
 
 -- name: lease_erasure :value
--- Take or renew the lease of an erasure; false while another holds it.
+-- Take or renew the lease of an erasure; false while another process holds it.
 SELECT mailqueue.lease_erasure(%(id)s, %(token)s, %(holder)s, %(seconds)s);
 
 -- name: release_erasure :run
--- Give the lease of an erasure back.
+-- Release the lease of an erasure.
 SELECT mailqueue.release_erasure(%(id)s, %(token)s);
 
 -- name: erase_mail :one
--- Make some mails anonymous; how many were changed, and how many a worker holds.
+-- Anonymise some mails; the number changed, and the number that workers hold.
 SELECT m.changed, m.waiting FROM mailqueue.erase_mail(%(id)s, %(most)s) AS m;
 
 -- name: list_privacy_tables :many
@@ -41,7 +41,7 @@ SELECT m.changed, m.waiting FROM mailqueue.erase_mail(%(id)s, %(most)s) AS m;
 SELECT t.name, t.parent, t.action, t.pages, t.step FROM mailqueue.privacy_tables() AS t;
 
 -- name: erase_mentions :value
--- Have some pages of a table name a person no more; how many rows did.
+-- Remove mentions of a person from some pages of a table; the number of rows changed.
 SELECT mailqueue.erase_mentions(%(id)s, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s);
 
 -- name: read_mentions :many
@@ -54,28 +54,28 @@ SELECT coalesce(p, '00000000-0000-0000-0000-000000000000')
 FROM mailqueue.projects_naming(%(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS p;
 
 -- name: count_mentions :value
--- How many rows of some pages of a table name a person.
+-- Number of rows of some pages of a table that name a person.
 SELECT mailqueue.count_mentions(%(project_id)s, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s);
 
 -- name: find_shared_contents :many
--- Which of these contents somebody else was sent too, by mails on some pages.
+-- Those of these contents that other persons received as well, by mails on some pages.
 SELECT c
 FROM mailqueue.shared_contents(%(project_id)s, %(table)s, %(contents)s::bigint[], %(from_page)s, %(until_page)s) AS c;
 
 -- name: erase_contents :many
--- Blank what only one person was sent; where files lie that nobody has any more.
+-- Delete content that only one person received; locations of files without other users.
 SELECT l FROM mailqueue.erase_contents(%(id)s, %(contents)s::bigint[]) AS l;
 
 -- name: erase_attachments :many
--- Delete files that no mail has any more; where they lie outside.
+-- Delete files that no mail uses; their locations outside the database.
 SELECT l FROM mailqueue.erase_attachments(%(id)s, %(attachments)s::uuid[]) AS l;
 
 -- name: move_erasure :run
--- Note how far an erasure is.
+-- Record the progress of an erasure.
 SELECT mailqueue.move_erasure(%(id)s, %(stage)s, %(place)s::jsonb, %(table)s, %(rows)s, %(by)s);
 
 -- name: find_address_of_hash :maybe
--- The address of a hash among all that a project knows.
+-- The address of a hash among all addresses of a project.
 SELECT mailqueue.find_address(%(project_id)s, decode(%(address_hash)s, 'hex'));
 
 -- name: has_archives :value
@@ -83,11 +83,11 @@ SELECT mailqueue.find_address(%(project_id)s, decode(%(address_hash)s, 'hex'));
 SELECT mailqueue.has_archives(%(project_id)s);
 
 -- name: read_mail_of_person :many
--- Mails to a person behind one, as JSON.
+-- Mails to a person after one, as JSON.
 SELECT m::text FROM mailqueue.mail_of_person(%(project_id)s, %(spellings)s::text[], %(after)s, %(most)s) AS m;
 
 -- name: list_known_of_person :many
--- What holds and held for a hash, where the address stands no more.
+-- Current and past suppressions of a hash whose address is erased.
 SELECT x.name, x.doc::text
 FROM (SELECT 'suppressions' AS name, to_jsonb(s) AS doc FROM mailqueue.suppressions AS s
       WHERE s.project_id = %(project_id)s AND s.address IS NULL AND s.address_hash = ANY (%(hashes)s::bytea[])
@@ -96,7 +96,7 @@ FROM (SELECT 'suppressions' AS name, to_jsonb(s) AS doc FROM mailqueue.suppressi
       WHERE h.project_id = %(project_id)s AND h.address IS NULL AND h.address_hash = ANY (%(hashes)s::bytea[])) AS x;
 
 -- name: list_projects_of_all :many
--- Projects that may know a person, deleted ones too.
+-- Projects that may have records of a person, deleted ones too.
 SELECT p.id, p.name FROM mailqueue.projects AS p
 WHERE %(project)s::text IS NULL OR p.name = %(project)s
 ORDER BY p.name;

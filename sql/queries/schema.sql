@@ -1,5 +1,5 @@
 -- name: schema_exists :value
--- Say whether a migration was ever run in this database.
+-- Whether this database was ever migrated.
 SELECT to_regclass('mailqueue.schema_migrations') IS NOT NULL;
 
 -- name: list_applied_migrations :many
@@ -9,7 +9,7 @@ FROM mailqueue.schema_migrations
 ORDER BY version;
 
 -- name: record_migration :run
--- Write down that a file was applied, in the transaction that applied it.
+-- Record that a file was applied, in the transaction that applied it.
 INSERT INTO mailqueue.schema_migrations (version, name, sha256)
 VALUES (%(version)s, %(name)s, %(sha256)s);
 
@@ -20,7 +20,7 @@ FROM mailqueue.schema_objects
 ORDER BY path;
 
 -- name: replace_applied_objects :run
--- Make the record of applied files exactly these.
+-- Replace the record of applied files.
 WITH applied AS (
     SELECT a.path, a.sha256
     FROM unnest(%(paths)s::text[], %(hashes)s::text[]) AS a (path, sha256)
@@ -40,7 +40,7 @@ FROM pg_catalog.pg_roles
 WHERE rolname = ANY (%(names)s);
 
 -- name: show_my_powers :one
--- What the connected user may do towards roles and this database.
+-- Rights of the connected user on roles and this database.
 SELECT
     current_user::text AS name,
     current_database()::text AS database,
@@ -51,13 +51,13 @@ FROM pg_catalog.pg_roles AS r
 WHERE r.rolname = current_user;
 
 -- name: is_member_of :value
--- Say whether the connected user has all rights of a role and may act as it.
+-- Whether the connected user has all rights of a role and may act as it.
 SELECT pg_has_role(current_user, %(role)s, 'USAGE') AND pg_has_role(current_user, %(role)s, %(act)s);
 
 -- name: may_create_schema :value
--- Say whether a role may create schemas in this database.
+-- Whether a role may create schemas in this database.
 SELECT has_database_privilege(%(role)s, current_database(), 'CREATE');
 
 -- name: database_exists :value
--- Say whether the cluster has a database of that name.
+-- Whether the cluster has a database of that name.
 SELECT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = %(name)s);

@@ -1,34 +1,34 @@
--- Addresses that projects do not write to.
+-- Suppressed addresses.
 
 -- name: find_suppression_project :maybe
 -- The id of the project of that name.
 SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
 
 -- name: copy_suppression_lines :run
--- Takes lines of a list in, by COPY; take_suppression_lines() makes suppressions of them in the same transaction.
+-- COPY lines of a list; take_suppression_lines() makes suppressions of them in the same transaction.
 COPY mailqueue.suppression_lines (import_id, line, address, category, reason, detail, expires_at) FROM STDIN;
 
 -- name: take_suppression_lines :many
--- How many of the lines copied under an id were added, renewed and there already.
+-- The number of lines copied with an id that were added, renewed and already there.
 SELECT t.outcome, count(*)::integer AS lines
 FROM mailqueue.take_suppression_lines(%(project_id)s, %(import_id)s, %(by)s) AS t
 GROUP BY t.outcome;
 
 -- name: take_suppressions :many
--- The same, line by line.
+-- The same, for each line.
 SELECT t.line, t.outcome
 FROM mailqueue.take_suppression_lines(%(project_id)s, %(import_id)s, %(by)s) AS t
 ORDER BY t.line;
 
 -- name: list_suppressions :many
--- Those in force behind one, the newest first.
+-- Suppressions in force after one, newest first.
 SELECT s.id, s.address, encode(s.address_hash, 'hex') AS address_hash, s.category, s.reason, s.detail, s.created_at,
        nullif(s.expires_at, 'infinity') AS expires_at, s.email_id, s.source
 FROM mailqueue.list_suppressions(%(project_id)s, %(before)s, %(limit)s, %(reason)s, %(category)s, %(having)s) AS s
 ORDER BY s.id DESC;
 
 -- name: find_suppressions :many
--- Those in force of an address, however it is spelled; of all mail first.
+-- Suppressions in force of an address in any spelling; those of all mail first.
 SELECT s.id, s.address, encode(s.address_hash, 'hex') AS address_hash, s.category, s.reason, s.detail, s.created_at,
        nullif(s.expires_at, 'infinity') AS expires_at, s.email_id, s.source
 FROM mailqueue.suppressions AS s
@@ -39,7 +39,7 @@ WHERE s.project_id = %(project_id)s
 ORDER BY s.category, s.id;
 
 -- name: find_suppressed_spellings :many
--- The addresses of that hash that are suppressed, '' where one is known by its hash only; none: nobody has it.
+-- The suppressed addresses of that hash, '' for one that is stored by hash only; none: it is not suppressed.
 SELECT DISTINCT coalesce(s.address, '')
 FROM mailqueue.suppressions AS s
 WHERE s.project_id = %(project_id)s
@@ -47,7 +47,7 @@ WHERE s.project_id = %(project_id)s
   AND s.expires_at > now();
 
 -- name: list_past_suppressions :many
--- What once held for addresses or a hash, the latest first.
+-- Past suppressions of addresses or a hash, latest first.
 SELECT h.address, encode(h.address_hash, 'hex') AS address_hash, h.category, h.reason, h.detail, h.created_at,
        nullif(h.expires_at, 'infinity') AS expires_at, h.email_id, h.source, h.ended_at, h.ended_by, h.ended_why
 FROM mailqueue.suppression_history AS h
@@ -68,7 +68,7 @@ ORDER BY ended_at DESC
 LIMIT 1000;
 
 -- name: list_suppressions_by_hash :many
--- Those in force of a hash, whether the address is known or not.
+-- Suppressions in force of a hash, with the address or without.
 SELECT s.id, s.address, encode(s.address_hash, 'hex') AS address_hash, s.category, s.reason, s.detail, s.created_at,
        nullif(s.expires_at, 'infinity') AS expires_at, s.email_id, s.source
 FROM mailqueue.suppressions AS s
@@ -78,28 +78,28 @@ WHERE s.project_id = %(project_id)s
 ORDER BY s.category, s.id;
 
 -- name: find_stopping_categories :value
--- Categories of suppressions that stop mail of a category.
+-- Categories of suppressions that apply to mail of a category.
 SELECT mailqueue.stopping_categories(%(project_id)s, %(category)s);
 
 -- name: hash_addresses :many
--- The hashes by which a project knows addresses, suppressed or not, in their order; '' once its key is gone.
+-- Hashes of addresses in a project, suppressed or not, in order; '' once its key is deleted.
 SELECT coalesce(encode(mailqueue.address_hash(%(project_id)s, a.address), 'hex'), '')
 FROM unnest(%(addresses)s::text[]) WITH ORDINALITY AS a(address, n)
 ORDER BY a.n;
 
 -- name: remove_suppressions :value
--- End those of an address or a hash, in a category or at all; how many there were. Refuses with 22023 naming the field.
+-- Remove suppressions of an address or a hash, in a category or all; the number removed. Raises 22023 naming the field.
 SELECT mailqueue.remove_suppressions(%(project_id)s,
     ARRAY(SELECT lower(a) FROM unnest(%(addresses)s::text[]) AS t(a)), decode(%(address_hash)s, 'hex'), %(category)s,
     %(why)s, %(by)s);
 
 -- name: find_reader :maybe
--- The recipient of a mail and what its pages need; none once the mail has left the database.
+-- Recipient of a mail and the data of its pages; none once the mail was archived.
 SELECT r.project_id, r.project, r.brand_color, r.address, r.category, r.campaign_id, r.language
 FROM mailqueue.reader_of(%(email_id)s, %(recipient)s) AS r;
 
 -- name: list_subscriptions :many
--- What holds for somebody in every category of the project, in marketing, in one more, and in all together (*).
+-- Subscription state of a person in every category of the project, in marketing, in one more, and in all together (*).
 SELECT c.slug, c.name, c.description, c.translations, c.is_required, c.is_ours, coalesce(w.reason, '') AS reason,
        w.until
 FROM (SELECT o.slug, o.name, o.description, o.translations, o.is_required, true AS is_ours, o.place
@@ -119,31 +119,31 @@ LEFT JOIN LATERAL (
 ORDER BY c.place, c.name, c.slug;
 
 -- name: find_stop_of_all :maybe
--- Why no mail at all goes to somebody, where the reason is none of theirs.
+-- Why a person receives no mail at all, for a reason other than a choice.
 SELECT s.reason FROM mailqueue.suppressions AS s
 WHERE s.project_id = %(project_id)s AND s.category = '' AND s.expires_at > now()
   AND s.address_hash = mailqueue.address_hash(%(project_id)s, %(address)s)
 LIMIT 1;
 
 -- name: change_subscriptions :many
--- Record what somebody wants of categories; returns what changed.
+-- Record a person's choices for categories; returns what changed.
 SELECT c.category, c.state
 FROM mailqueue.change_subscriptions(%(project_id)s, %(spellings)s::text[], %(choices)s::jsonb, %(source)s, %(email_id)s,
     %(campaign_id)s,
     %(user_agent)s, %(by)s) AS c;
 
 -- name: list_categories :many
--- The categories of a project as they are shown, or the one of that slug.
+-- The categories of a project as shown, or the one of that slug.
 SELECT c.slug, c.name, c.description, c.translations, c.is_required, c.place, c.created_at, c.updated_at
 FROM mailqueue.subscription_categories AS c
 WHERE c.project_id = %(project_id)s AND c.removed_at IS NULL AND (%(slug)s::text IS NULL OR c.slug = %(slug)s)
 ORDER BY c.place, c.name, c.slug;
 
 -- name: put_category :maybe
--- Add or change a category; none where it must be new and is not. Refuses with 22023 naming the field.
+-- Add or change a category; none if it must be new and exists. Raises 22023 naming the field.
 SELECT c.slug, c.name, c.description, c.translations, c.is_required, c.place, c.created_at, c.updated_at
 FROM mailqueue.put_category(%(project_id)s, %(slug)s, %(given)s::jsonb, %(must_be_new)s, %(by)s) AS c;
 
 -- name: remove_category :value
--- Show a category no more; false where there is none.
+-- Hide a category; false if there is none.
 SELECT mailqueue.remove_category(%(project_id)s, %(slug)s, %(by)s);

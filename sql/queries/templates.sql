@@ -1,31 +1,31 @@
--- Templates, their versions and what those say.
+-- Templates, their versions and content.
 
 -- name: find_template_project :maybe
 -- The id of a project by its name.
 SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
 
 -- name: add_template :value
--- Make a template; its id. A slug that is taken raises 23505.
+-- Create a template; its id. A slug that exists raises 23505.
 SELECT mailqueue.add_template(%(project_id)s, %(template)s::jsonb, %(by)s);
 
 -- name: change_template :value
--- Change what is said about a template; false where there is none.
+-- Change fields of a template; false if there is none.
 SELECT mailqueue.change_template(%(id)s, %(changes)s::jsonb, %(by)s);
 
 -- name: remove_template :value
--- Delete a template with its versions; false where there is none.
+-- Delete a template with its versions; false if there is none.
 SELECT mailqueue.remove_template(%(id)s, %(by)s);
 
 -- name: add_template_version :maybe
--- Make a draft, the next version of a template; no row's id where there is no template.
+-- Create a draft, the next version of a template; NULL if there is no template.
 SELECT mailqueue.add_template_version(%(template_id)s, %(version)s::jsonb, %(by)s);
 
 -- name: publish_template :value
--- Have mail say what this version says from now on; false where there is none.
+-- Publish a version; false if there is none.
 SELECT mailqueue.publish_template(%(version_id)s, %(sent)s::jsonb, %(by)s);
 
 -- name: archive_template :value
--- Put a version away; false where there is none.
+-- Archive a version; false if there is none.
 SELECT mailqueue.archive_template(%(version_id)s, %(by)s);
 
 -- name: find_template :maybe
@@ -43,7 +43,7 @@ ORDER BY t.project_id NULLS LAST
 LIMIT 1;
 
 -- name: list_templates :many
--- A page of a project's templates and those of the platform that it has none instead of, by slug.
+-- A page of a project's templates, and those of the platform whose slug the project does not use, by slug.
 SELECT t.id, t.project_id, t.slug, t.name, t.description, t.category, t.language, t.created_by, t.created_at,
        t.updated_at, p.version AS published,
        (SELECT max(v.version) FROM mailqueue.template_versions AS v WHERE v.template_id = t.id) AS newest
@@ -89,14 +89,14 @@ WHERE v.template_id = %(template_id)s
            ELSE v.status = 'published' END;
 
 -- name: list_template_texts :many
--- What a version says in each of its languages.
+-- The content of a version in each language.
 SELECT x.language, x.subject, x.html_body, x.text_body, x.sent_html, x.parts, x.needs
 FROM mailqueue.template_texts AS x
 WHERE x.version_id = %(version_id)s
 ORDER BY x.language;
 
 -- name: read_version_sources :many
--- What these versions say in these languages, as it is sent.
+-- The content of these versions in these languages, as sent.
 SELECT x.version_id, x.language, x.subject, coalesce(x.sent_html, x.html_body) AS html, x.text_body AS text, x.parts,
        v.variables_schema AS schema
 FROM unnest(%(versions)s::uuid[], %(languages)s::text[]) AS w(version_id, language)
@@ -104,11 +104,11 @@ JOIN mailqueue.template_texts AS x ON x.version_id = w.version_id AND x.language
 JOIN mailqueue.template_versions AS v ON v.id = x.version_id;
 
 -- name: put_template_part :value
--- Make or replace a layout or partial; its id.
+-- Create or replace a layout or partial; its id.
 SELECT mailqueue.put_template_part(%(project_id)s, %(name)s, %(kind)s, %(source)s, %(by)s);
 
 -- name: remove_template_part :value
--- Delete a layout or partial; false where there is none.
+-- Delete a layout or partial; false if there is none.
 SELECT mailqueue.remove_template_part(%(project_id)s, %(name)s, %(by)s);
 
 -- name: list_template_parts :many

@@ -1,7 +1,7 @@
--- Mail the built-in trap has caught.
+-- Mail caught by the built-in trap.
 
 -- name: add_trap_messages :run
--- Keep a batch of messages, in the order given; recipients of one message come joined by line feeds.
+-- Store a batch of messages, in the given order; recipients of one message are joined by line feeds.
 INSERT INTO mailqueue.trap_messages (
     mail_from, rcpt_to, subject, from_header, to_header, preview, size_bytes, raw)
 SELECT m.mail_from, string_to_array(m.rcpt_to, E'\n'), m.subject, m.from_header, m.to_header,
@@ -12,7 +12,7 @@ FROM unnest(%(mail_from)s::text[], %(rcpt_to)s::text[], %(subject)s::text[], %(f
 ORDER BY m.n;
 
 -- name: list_trap_messages :many
--- Messages newest first: those that fit the pattern, below one id and above another.
+-- Messages newest first: those that match the pattern, below one id and above another.
 SELECT t.id, t.received_at, t.mail_from, t.rcpt_to, t.subject, t.from_header, t.to_header, t.preview,
        t.size_bytes
 FROM mailqueue.trap_messages AS t
@@ -25,7 +25,7 @@ ORDER BY t.id DESC
 LIMIT %(limit)s;
 
 -- name: read_trap_messages :many
--- Whole messages newest first: those that fit the pattern, below one id.
+-- Whole messages newest first: those that match the pattern, below one id.
 SELECT t.id, t.received_at, t.mail_from, t.rcpt_to, t.subject, t.from_header, t.to_header, t.preview,
        t.size_bytes, t.raw
 FROM mailqueue.trap_messages AS t
@@ -44,7 +44,7 @@ FROM mailqueue.trap_messages AS t
 WHERE t.id = %(id)s;
 
 -- name: count_trap_messages :value
--- How many messages fit the pattern.
+-- Number of messages that match the pattern.
 SELECT count(*)
 FROM mailqueue.trap_messages AS t
 WHERE %(pattern)s::text IS NULL OR t.subject ILIKE %(pattern)s OR t.from_header ILIKE %(pattern)s
@@ -52,10 +52,10 @@ WHERE %(pattern)s::text IS NULL OR t.subject ILIKE %(pattern)s OR t.from_header 
    OR array_to_string(t.rcpt_to, ' ') ILIKE %(pattern)s;
 
 -- name: clear_trap_messages :run
--- Forget every message.
+-- Delete all messages.
 DELETE FROM mailqueue.trap_messages;
 
 -- name: find_trap_neighbours :one
--- The messages right before and right behind one, by age; NULL where there is none.
+-- The messages right before and after one, by age; NULL if there is none.
 SELECT (SELECT max(t.id) FROM mailqueue.trap_messages AS t WHERE t.id < %(id)s) AS older,
        (SELECT min(t.id) FROM mailqueue.trap_messages AS t WHERE t.id > %(id)s) AS newer;

@@ -1,7 +1,7 @@
 -- Data keys of projects, what is sealed with them, and grants to use them.
 
 -- name: find_data_key :maybe
--- The named data key of a project, unless it was destroyed.
+-- The named data key of a project, unless it was deleted.
 SELECT id, project_id, master_key_id, wrapped, wrapped_by
 FROM mailqueue.data_keys
 WHERE id = %(data_key_id)s
@@ -9,7 +9,7 @@ WHERE id = %(data_key_id)s
   AND wrapped IS NOT NULL;
 
 -- name: find_active_data_key :maybe
--- The data key a project seals with. A shared lock keeps it active until the caller has committed.
+-- The active data key of a project. A shared lock keeps it active until the caller commits.
 SELECT id, project_id, master_key_id, wrapped, wrapped_by
 FROM mailqueue.data_keys
 WHERE project_id = %(project_id)s
@@ -17,13 +17,13 @@ WHERE project_id = %(project_id)s
 FOR SHARE;
 
 -- name: add_data_key :run
--- Make a project's active data key; changes nothing if another caller was first.
+-- Create a project's active data key; changes nothing if a concurrent caller was first.
 INSERT INTO mailqueue.data_keys (id, project_id, master_key_id, wrapped, made_under)
 VALUES (%(id)s, %(project_id)s, %(master_key_id)s, %(wrapped)s, %(master_key_id)s)
 ON CONFLICT (project_id) WHERE state = 'active' DO NOTHING;
 
 -- name: list_master_key_ids :many
--- The master keys without which something cannot be unwrapped.
+-- The master keys that are needed to unwrap data keys.
 SELECT master_key_id
 FROM mailqueue.data_keys
 WHERE wrapped IS NOT NULL
@@ -35,7 +35,7 @@ WHERE expires_at > clock_timestamp()
 ORDER BY master_key_id;
 
 -- name: list_data_keys :many
--- Every data key of a project that was not destroyed, held until the caller commits.
+-- Every data key of a project that was not deleted, locked until the caller commits.
 SELECT id, project_id, master_key_id, wrapped, wrapped_by
 FROM mailqueue.data_keys
 WHERE project_id = %(project_id)s
@@ -44,7 +44,7 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: list_keys_to_rewrap :many
--- Some data keys that the platform wraps by another master key than this one.
+-- Some data keys that the platform wraps by another master key.
 SELECT id, project_id, master_key_id, wrapped, wrapped_by
 FROM mailqueue.data_keys
 WHERE wrapped IS NOT NULL
@@ -54,7 +54,7 @@ ORDER BY id
 LIMIT 100;
 
 -- name: rewrap_data_key :run
--- Wrap a data key by another key, unless somebody did so meanwhile.
+-- Wrap a data key by another key, unless it was changed meanwhile.
 UPDATE mailqueue.data_keys
 SET master_key_id = %(master_key_id)s,
     wrapped = %(wrapped)s,
@@ -63,14 +63,14 @@ WHERE id = %(id)s
   AND wrapped = %(old)s;
 
 -- name: find_key_grant :maybe
--- The grant to use a data key, while it lasts.
+-- The grant to use a data key, unless it expired.
 SELECT data_key_id, project_id, master_key_id, wrapped, expires_at
 FROM mailqueue.key_grants
 WHERE data_key_id = %(data_key_id)s
   AND expires_at > clock_timestamp();
 
 -- name: list_grants_to_rewrap :many
--- Some grants that last and are wrapped by another master key than this one.
+-- Some valid grants that are wrapped by another master key.
 SELECT data_key_id, project_id, master_key_id, wrapped, expires_at
 FROM mailqueue.key_grants
 WHERE expires_at > clock_timestamp()
@@ -87,7 +87,7 @@ WHERE data_key_id = %(data_key_id)s
   AND wrapped = %(old)s;
 
 -- name: add_key_grant :run
--- Let a data key be used until an instant; an earlier grant is replaced.
+-- Grant the use of a data key until a point in time; replaces an earlier grant.
 INSERT INTO mailqueue.key_grants (data_key_id, project_id, master_key_id, wrapped, expires_at, granted_by)
 VALUES (%(data_key_id)s, %(project_id)s, %(master_key_id)s, %(wrapped)s, %(expires_at)s, %(by)s)
 ON CONFLICT (data_key_id) DO UPDATE
@@ -98,20 +98,20 @@ SET master_key_id = excluded.master_key_id,
     granted_by = excluded.granted_by;
 
 -- name: delete_key_grants :run
--- Let a project's data keys be used no more.
+-- Revoke the grants of a project's data keys.
 DELETE FROM mailqueue.key_grants
 WHERE project_id = %(project_id)s;
 
 -- name: forget_expired_grants :value
--- Delete the grants that are over; returns how many.
+-- Delete expired grants; returns their number.
 SELECT mailqueue.forget_expired_grants();
 
 -- name: instant_after :value
--- The instant that long from now by the database's clock.
+-- A point in time that long from now, by the database's clock.
 SELECT clock_timestamp() + %(wait)s::interval;
 
 -- name: keep_project_lock :run
--- Have a project's mail wait from when on its secrets cannot be opened.
+-- Set the time from which a project's mail waits because its secrets cannot be opened.
 SELECT mailqueue.keep_project_lock(%(project_id)s);
 
 -- name: find_vault_project :maybe
@@ -121,7 +121,7 @@ FROM mailqueue.projects
 WHERE name = %(project)s;
 
 -- name: list_projects_to_renew :many
--- Projects whose active data key was made under another master key than this one, or all that have one.
+-- Projects whose active data key was made with another master key, or all that have one.
 SELECT k.project_id
 FROM mailqueue.data_keys AS k
 JOIN mailqueue.projects AS p ON p.id = k.project_id
@@ -132,14 +132,14 @@ WHERE k.state = 'active'
 ORDER BY k.project_id;
 
 -- name: retire_active_data_key :run
--- Seal nothing more with the active data key of a project; waits for those that are sealing with it.
+-- Retire the active data key of a project; waits for transactions that are sealing with it.
 UPDATE mailqueue.data_keys
 SET state = 'decrypt_only'
 WHERE project_id = %(project_id)s
   AND state = 'active';
 
 -- name: list_keys_to_clear :many
--- Data keys with which nothing more is sealed, and something may still be; not those a project alone can open.
+-- Retired data keys that secrets may still be sealed with; not those that only a project can open.
 SELECT id, project_id, master_key_id, wrapped, wrapped_by
 FROM mailqueue.data_keys
 WHERE state = 'decrypt_only'
@@ -148,7 +148,7 @@ WHERE state = 'decrypt_only'
 ORDER BY id;
 
 -- name: note_key_cleared :run
--- Nothing is sealed with this data key any more.
+-- Record that nothing is sealed with this data key any more.
 UPDATE mailqueue.data_keys
 SET state = 'retired',
     retired_at = clock_timestamp()
@@ -166,7 +166,7 @@ ORDER BY id
 LIMIT 100;
 
 -- name: replace_sealed_smtp_password :run
--- Put the same password sealed anew in its place, unless it was changed meanwhile.
+-- Replace a sealed password, unless it was changed meanwhile.
 UPDATE mailqueue.sender_accounts
 SET smtp_password = %(sealed)s
 WHERE id = %(row_id)s::integer
@@ -183,7 +183,7 @@ ORDER BY id
 LIMIT 100;
 
 -- name: replace_sealed_dkim_key :run
--- Put the same DKIM key sealed anew in its place, unless it was revoked meanwhile.
+-- Replace a sealed DKIM key, unless it was revoked meanwhile.
 UPDATE mailqueue.dkim_keys
 SET private_key = %(sealed)s
 WHERE id = %(row_id)s::uuid
@@ -200,7 +200,7 @@ ORDER BY id
 LIMIT 100;
 
 -- name: replace_sealed_inline_server :run
--- Put the same server sealed anew in its place, unless its mail was finished meanwhile.
+-- Replace a sealed server, unless its mail was finished meanwhile.
 UPDATE mailqueue.inline_servers
 SET sealed = %(sealed)s
 WHERE id = %(row_id)s::uuid
@@ -217,14 +217,14 @@ ORDER BY id
 LIMIT 100;
 
 -- name: replace_sealed_tracking_key :run
--- Put the same key of tokens sealed anew in its place, unless it was replaced meanwhile.
+-- Replace a sealed token key, unless it was replaced meanwhile.
 UPDATE mailqueue.tracking_keys
 SET sealed = %(sealed)s
 WHERE id = %(row_id)s::bigint
   AND sealed = %(old)s;
 
 -- name: list_project_vaults :many
--- How the secrets of projects are kept, for those that have any.
+-- How the secrets of projects are sealed, for those that have any.
 SELECT p.name AS project, k.wrapped_by, k.master_key_id, count(*)::integer AS data_keys,
        count(*) FILTER (WHERE k.state = 'decrypt_only')::integer AS to_clear,
        bool_or(k.wrapped_by = 'own' AND g.data_key_id IS NULL) AS is_locked, min(g.expires_at) AS unlocked_until
@@ -237,7 +237,7 @@ GROUP BY p.name, k.wrapped_by, k.master_key_id
 ORDER BY p.name, k.wrapped_by, k.master_key_id;
 
 -- name: note_vault_change :run
--- Write down who changed what about a project's keys, or all.
+-- Write an audit row for a change of a project's keys, or all.
 INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
 VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);
 
@@ -252,14 +252,14 @@ ORDER BY id
 LIMIT 100;
 
 -- name: replace_sealed_webhook_secret :run
--- Put the same one sealed anew in its place, unless it was replaced meanwhile.
+-- Replace a sealed secret, unless it was replaced meanwhile.
 UPDATE mailqueue.webhooks
 SET sealed_secret = %(sealed)s
 WHERE id = %(row_id)s::uuid
   AND sealed_secret = %(old)s;
 
 -- name: list_sealed_previous_webhook_secrets :many
--- Some secrets that webhooks had before that are sealed with a data key.
+-- Some previous secrets of webhooks that are sealed with a data key.
 SELECT id::text AS row_id, sealed_secret_previous AS sealed
 FROM mailqueue.webhooks
 WHERE project_id = %(project_id)s
@@ -269,7 +269,7 @@ ORDER BY id
 LIMIT 100;
 
 -- name: replace_sealed_previous_webhook_secret :run
--- Put the same one sealed anew in its place, unless it was replaced meanwhile.
+-- Replace a sealed secret, unless it was replaced meanwhile.
 UPDATE mailqueue.webhooks
 SET sealed_secret_previous = %(sealed)s
 WHERE id = %(row_id)s::uuid

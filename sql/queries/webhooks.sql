@@ -5,16 +5,16 @@
 SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s AND p.deleted_at IS NULL;
 
 -- name: count_webhooks :value
--- How many webhooks a project has; others that add one wait until this transaction ends.
+-- Number of webhooks of a project; concurrent inserts wait until this transaction ends.
 SELECT mailqueue.count_webhooks(%(project_id)s);
 
 -- name: add_webhook :run
--- Add one.
+-- Add a webhook.
 INSERT INTO mailqueue.webhooks (id, project_id, url, description, event_types, sealed_secret)
 VALUES (%(id)s, %(project_id)s, %(url)s, %(description)s, %(event_types)s, %(sealed)s);
 
 -- name: list_webhooks :many
--- Webhooks behind one, in the order they were made; of one project, or of all.
+-- Webhooks after one, in order of creation; of one project, or of all.
 SELECT w.id, w.project_id, s.project, w.url, w.description, w.event_types, w.is_enabled, w.disabled_at,
        w.disabled_reason, s.circuit, w.failures, w.failing_since, w.blocked_until,
        CASE WHEN w.previous_until > clock_timestamp() THEN w.previous_until END AS previous_until, w.created_at,
@@ -29,19 +29,19 @@ ORDER BY w.id
 LIMIT %(limit)s;
 
 -- name: change_webhook :value
--- Change where events go and which; false where the project has no such webhook.
+-- Change URL and event types of a webhook; false if the project has no such webhook.
 SELECT mailqueue.change_webhook(%(project_id)s, %(id)s, %(url)s, %(description)s, %(event_types)s, %(by)s);
 
 -- name: switch_webhook :value
--- Enable or disable; false where the project has no such webhook.
+-- Enable or disable a webhook; false if the project has no such webhook.
 SELECT mailqueue.switch_webhook(%(project_id)s, %(id)s, %(is_enabled)s, %(by)s);
 
 -- name: remove_webhook :value
--- Take one away with its log; false where the project has no such webhook.
+-- Remove a webhook with its log; false if the project has no such webhook.
 SELECT mailqueue.remove_webhook(%(project_id)s, %(id)s, %(by)s);
 
 -- name: lock_webhook_keys :maybe
--- What signs for one webhook, for whoever changes it.
+-- The secrets of one webhook, locked for a change.
 SELECT w.id, w.project_id, w.revision, w.url, w.is_enabled, w.sealed_secret, w.sealed_secret_previous,
        extract(epoch FROM w.previous_until - clock_timestamp())::float8 AS previous_seconds
 FROM mailqueue.webhooks AS w
@@ -49,14 +49,14 @@ WHERE w.project_id = %(project_id)s AND w.id = %(id)s AND w.removed_at IS NULL
 FOR NO KEY UPDATE;
 
 -- name: read_webhook_keys :many
--- Where webhooks lead and what signs for them.
+-- URLs and secrets of webhooks.
 SELECT w.id, w.project_id, w.revision, w.url, w.is_enabled, w.sealed_secret, w.sealed_secret_previous,
        extract(epoch FROM w.previous_until - clock_timestamp())::float8 AS previous_seconds
 FROM mailqueue.webhooks AS w
 WHERE w.id = ANY (%(ids)s) AND w.removed_at IS NULL;
 
 -- name: replace_webhook_secret :run
--- Put a new secret in place; the one before signs beside it for so long (no time: no more).
+-- Replace the secret; the previous one signs as well for that long (NULL: no longer).
 UPDATE mailqueue.webhooks
 SET sealed_secret = %(sealed)s,
     sealed_secret_previous = %(previous)s,
@@ -66,12 +66,12 @@ SET sealed_secret = %(sealed)s,
 WHERE id = %(id)s;
 
 -- name: audit_webhook :run
--- Write in the audit what was done with a webhook.
+-- Write an audit row for a webhook.
 INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
 VALUES (%(project_id)s, session_user || ' (' || left(%(by)s, 200) || ')', %(action)s, %(subject)s, %(detail)s);
 
 -- name: list_webhook_deliveries :many
--- The log of a webhook behind one of its rows, the newest first.
+-- Deliveries of a webhook after one, newest first.
 SELECT d.id, d.webhook_id, d.event_id, d.type, d.status, d.attempts, d.max_attempts, d.run_at, d.last_code,
        d.last_error, e.email_id, d.is_test, d.created_at, d.finished_at
 FROM mailqueue.webhook_deliveries AS d
@@ -95,32 +95,32 @@ LIMIT %(limit)s;
 SELECT e.payload FROM mailqueue.webhook_events AS e WHERE e.project_id = %(project_id)s AND e.id = %(id)s;
 
 -- name: list_webhook_attempts :many
--- Every call that was made for a delivery, the first of them first.
+-- Every call of a delivery, in order.
 SELECT a.attempt, a.tried_at, a.status_code, a.error, a.took_ms, a.request_headers, a.response
 FROM mailqueue.webhook_attempts AS a
 WHERE a.project_id = %(project_id)s AND a.delivery_id = %(delivery_id)s
 ORDER BY a.tried_at;
 
 -- name: retry_webhook_deliveries :value
--- Deliver again what ended; returns how many.
+-- Deliver again what is finished; returns the number of deliveries.
 SELECT mailqueue.retry_webhook_deliveries(%(project_id)s, %(webhook_id)s, %(ids)s::uuid[], %(statuses)s::text[],
     %(types)s::text[],
     %(since)s::timestamptz, %(until)s::timestamptz, %(most)s, %(by)s);
 
 -- name: log_webhook_test :maybe
--- Write a test down; the id of its delivery.
+-- Log a test; the id of its delivery.
 SELECT mailqueue.log_webhook_test(%(project_id)s, %(webhook_id)s, %(event_id)s, %(type)s, %(payload)s::json, %(at)s,
     %(code)s, %(error)s,
     %(took_ms)s, %(headers)s, %(response)s);
 
 -- name: claim_webhook_deliveries :many
--- Take due deliveries, fairly among projects and endpoints.
+-- Claim due deliveries, fairly among projects and endpoints.
 SELECT c.id, c.claim_no, c.webhook_id, c.project_id, c.event_id, c.type, c.attempt, c.is_probe, c.revision, c.payload
 FROM mailqueue.claim_webhook_deliveries(%(by)s, %(limit)s, %(lease)s, %(first)s, %(webhooks)s::uuid[],
                                         %(room)s::integer[]) AS c;
 
 -- name: settle_webhook_deliveries :many
--- Record what became of claims; returns endpoints to leave alone and deliveries whose claim had moved on.
+-- Settle claims; returns endpoints whose circuit is open and deliveries whose claim was lost.
 SELECT s.webhook_id, s.delivery_id
 FROM mailqueue.settle_webhook_deliveries(%(ids)s::uuid[], %(claims)s::bigint[], %(endings)s::text[],
     %(codes)s::integer[], %(errors)s::text[],
@@ -128,5 +128,5 @@ FROM mailqueue.settle_webhook_deliveries(%(ids)s::uuid[], %(claims)s::bigint[], 
     %(responses)s::text[]) AS s;
 
 -- name: tidy_webhooks :value
--- Give back what lost workers held and clear away what is gone; returns how many rows.
+-- Return deliveries of lost workers and delete what belongs to removed endpoints; returns the number of rows.
 SELECT mailqueue.tidy_webhooks(%(most)s);

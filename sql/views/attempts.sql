@@ -1,4 +1,4 @@
--- What was tried and what changed, for those who may not read the tables behind it.
+-- Attempts and changes, for roles that cannot read the tables behind them.
 
 DROP VIEW IF EXISTS mailqueue.attempts CASCADE;
 CREATE VIEW mailqueue.attempts AS
@@ -8,8 +8,8 @@ SELECT l.email_id, l.attempt, l.sent_at, p.name AS project, a.name AS sender, l.
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   LEFT JOIN mailqueue.sender_accounts AS a ON a.id = l.sender_account_id;
 COMMENT ON VIEW mailqueue.attempts IS
-    'Each attempt to hand a mail over: when, by which account, and what the server said. Ask by email_id, or by '
-    'sent_at for a short time.';
+    'Attempts to send mail: when, by which account, and the reply of the server. Filter by email_id, or by sent_at '
+    'for a short time.';
 
 DROP VIEW IF EXISTS mailqueue.audit CASCADE;
 CREATE VIEW mailqueue.audit AS
@@ -18,4 +18,4 @@ SELECT e.id, e.occurred_at, p.name AS project, e.actor, e.action, e.subject, e.d
   LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id
  WHERE ((SELECT mailqueue.sees_all()) OR e.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.audit IS
-    'Who changed what, to which project (NULL: the whole installation). Newest last by id.';
+    'Changes: who, what, in which project (NULL: the whole installation). Newest last by id.';

@@ -1,11 +1,11 @@
--- Every mail, finished or not, in one place. Who acts for one project and mode sees theirs (isolation.sql).
+-- Every mail, finished or not. A transaction that acts for one project and mode sees only theirs (isolation.sql).
 -- Markers stand for the rows of MAIL_OPTIONS that are not named here.
 
 DROP VIEW IF EXISTS mailqueue.emails CASCADE;
 CREATE VIEW mailqueue.emails AS
 SELECT q.id, p.name AS project, q.project_id, q.status, q.last_error AS reason, q.priority, q.category,
        q.recipient_email, q.recipient_name, c.subject, q.campaign_id, q.tags, q.custom_data,
-       q.created_at, CASE WHEN q.run_at < '9000-01-01' THEN q.run_at  -- beyond: it has a server of its own
+       q.created_at, CASE WHEN q.run_at < '9000-01-01' THEN q.run_at  -- beyond: it has a custom SMTP server
                           ELSE (SELECT x.look_at FROM mailqueue.inline_servers AS x
                                  WHERE x.email_id = q.id) END AS run_at,
        NULL::timestamptz AS finished_at, q.expires_at,
@@ -60,7 +60,7 @@ SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, q.ca
  WHERE r.position > 0 AND ((SELECT mailqueue.sees_all()) OR r.project_id = (SELECT mailqueue.tenant()))
    AND coalesce((SELECT mailqueue.mode()), q.is_test) = q.is_test
 UNION ALL
--- Not by view emails: a join is not carried into a UNION, and all mail would be read for one address.
+-- Not by view emails: a join is not pushed into a UNION, and all mail would be read for one address.
 SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, h.campaign_id, h.created_at, r.settled_at,
     s.name, h.attempts
   FROM mailqueue.email_recipients AS r
@@ -71,7 +71,7 @@ SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, h.ca
  WHERE r.position > 0 AND ((SELECT mailqueue.sees_all()) OR r.project_id = (SELECT mailqueue.tenant()))
    AND coalesce((SELECT mailqueue.mode()), h.is_test) = h.is_test
 ) AS x
-  -- By the mail and its recipient: one look into the index of its events.
+  -- By the mail and its recipient: one look-up in the index of its events.
   LEFT JOIN LATERAL (
       SELECT CASE WHEN bool_or(v.type = 'delivered') THEN 'delivered'
                   WHEN bool_or(v.type = 'deferred') THEN 'deferred' END AS delivery,
@@ -87,5 +87,4 @@ SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, h.ca
         FROM mailqueue.email_events AS v WHERE v.email_id = x.email_id AND lower(v.recipient_email) = x.address) AS d
        ON true;
 COMMENT ON VIEW mailqueue.recipient_history IS
-    'What became of every mail to an address, also after it left. Ask with address = ''ann@example.com'', in lower '
-    'case.';
+    'All mail to an address with its events. Filter by address = ''ann@example.com'', in lower case.';

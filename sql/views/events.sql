@@ -1,6 +1,7 @@
--- What became of mail after it left.
+-- Events of mail after it was sent.
 
--- By the highest rank of what was told, so that a late or repeated event never takes anything back. Ask by email_id.
+-- By the highest rank of the reported states, so that a late or repeated event never takes anything back. Filter by
+-- email_id.
 DROP VIEW IF EXISTS mailqueue.deliveries CASCADE;
 CREATE VIEW mailqueue.deliveries AS
 SELECT v.project_id, v.email_id, lower(v.recipient_email) AS address,
@@ -26,9 +27,9 @@ SELECT v.project_id, v.email_id, lower(v.recipient_email) AS address,
  WHERE ((SELECT mailqueue.sees_all()) OR v.project_id = (SELECT mailqueue.tenant()))
  GROUP BY v.project_id, v.email_id, lower(v.recipient_email);
 COMMENT ON VIEW mailqueue.deliveries IS
-    'What became of a mail and recipient after it left: delivery (sent, deferred, delivered: the furthest it came), '
-    'and beside it what is never taken back: bounced, complaint, unsubscribed. Opens and clicks of people, not of '
-    'machines. Ask by email_id.';
+    'Events of a mail and recipient after it was sent: delivery (sent, deferred, delivered: the furthest state), and '
+    'states that are never taken back: bounced, complaint, unsubscribed. Opens and clicks by people, not by software.'
+    ' Filter by email_id.';
 
 DROP VIEW IF EXISTS mailqueue.open_events CASCADE;
 CREATE VIEW mailqueue.open_events AS
@@ -42,8 +43,8 @@ SELECT v.id, p.name AS project, v.email_id, m.campaign_id, v.recipient_email, v.
        ON true
  WHERE v.type = 'opened' AND ((SELECT mailqueue.sees_all()) OR v.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.open_events IS
-    'Each time a mail was opened, with the network (never the whole address) and the program; is_machine: by a proxy '
-    'or scanner, not by a person. Ask by email_id, or by opened_at for a short time.';
+    'Opens of mail, with the network (never the whole address) and the program; is_machine: by a proxy or scanner, '
+    'not by a person. Filter by email_id, or by opened_at for a short time.';
 
 DROP VIEW IF EXISTS mailqueue.click_events CASCADE;
 CREATE VIEW mailqueue.click_events AS
@@ -57,8 +58,8 @@ SELECT v.id, p.name AS project, v.email_id, m.campaign_id, v.recipient_email, v.
        ON true
  WHERE v.type = 'clicked' AND ((SELECT mailqueue.sees_all()) OR v.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.click_events IS
-    'Each time a link of a mail was followed, with the network (never the whole address) and the program; is_machine: '
-    'by a scanner, not by a person. Ask by email_id, or by clicked_at for a short time.';
+    'Clicks on links of mail, with the network (never the whole address) and the program; is_machine: by a scanner, '
+    'not by a person. Filter by email_id, or by clicked_at for a short time.';
 
 DROP VIEW IF EXISTS mailqueue.sender_rates CASCADE;
 CREATE VIEW mailqueue.sender_rates AS
@@ -72,5 +73,5 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.status,
                                          r.sent, r.hard_bounces, r.complaints, r.bounce_rate, r.complaint_rate) AS j
  WHERE ((SELECT mailqueue.sees_all()) OR a.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.sender_rates IS
-    'What each sender account sent within the last days, how much of it bounced for good or was complained about (in '
-    'percent), and the thresholds that warn and pause; about_us: bounces that blame our standing.';
+    'Mail that each sender account sent within the last days, its hard bounces and complaints in percent, and the '
+    'thresholds that warn and pause; about_us: bounces that concern our reputation.';

@@ -1,4 +1,4 @@
--- Is everything well? One row a check.
+-- Checks of the installation, one row each.
 
 DROP VIEW IF EXISTS mailqueue.health CASCADE;
 CREATE VIEW mailqueue.health AS
@@ -11,5 +11,5 @@ SELECT h.name, h.state, h.found, h.fix
         UNION ALL SELECT * FROM mailqueue.health_of_tracking()
         UNION ALL SELECT * FROM mailqueue.health_of_server()) AS h;
 COMMENT ON VIEW mailqueue.health IS
-    'One row a check: its name, its state (ok, warning, alarm), what was found, and the fix where one is needed. Takes '
+    'Checks, one row each: name, state (ok, warning, alarm), result, and the fix if one is needed. Takes '
     'milliseconds, however much mail there is. Thresholds: system_settings.';

@@ -1,4 +1,4 @@
--- What stands still and what flows: blocked lanes, pauses, the last hour's attempts.
+-- Blocked lanes, pauses, and attempts of the last hour.
 
 DROP VIEW IF EXISTS mailqueue.paused CASCADE;
 CREATE VIEW mailqueue.paused AS
@@ -15,7 +15,7 @@ SELECT p.name, z.kind, z.value, z.reason, nullif(z.until, 'infinity'), z.actor, 
   FROM mailqueue.pauses AS z JOIN mailqueue.projects AS p ON p.id = z.project_id WHERE z.until > clock_timestamp();
 COMMENT ON VIEW mailqueue.paused IS
     'Projects, sender accounts, campaigns and recipient domains that are paused now, with the reason and the end '
-    '(NULL: until somebody resumes it).';
+    '(NULL: until resumed).';
 
 DROP VIEW IF EXISTS mailqueue.queue_blocked CASCADE;
 CREATE VIEW mailqueue.queue_blocked AS
@@ -68,8 +68,8 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                ORDER BY q.run_at LIMIT 100000) AS o) AS d
  WHERE d.due > 0;
 COMMENT ON VIEW mailqueue.queue_blocked IS
-    'Lanes with due mail that may not go: why in words, until when (NULL: until somebody acts), how much (counted up '
-    'to 100,000 a lane) and since when.';
+    'Lanes with due mail that are blocked: why, until when (NULL: until an operator acts), the number of mails (counted '
+    'up to 100,000 a lane) and since when.';
 
 DROP VIEW IF EXISTS mailqueue.throughput CASCADE;
 CREATE VIEW mailqueue.throughput AS
@@ -88,5 +88,5 @@ SELECT t.minute, p.name AS project, a.name AS sender, t.sent, t.deferred, t.boun
   JOIN mailqueue.projects AS p ON p.id = t.project_id
   LEFT JOIN mailqueue.sender_accounts AS a ON a.id = t.sender_account_id;
 COMMENT ON VIEW mailqueue.throughput IS
-    'Attempts of the last hour, this minute included, by minute, project and sender account: how each ended, and the '
-    'median and 95th percentile of the server''s answers in milliseconds.';
+    'Attempts of the last hour, the current minute included, by minute, project and sender account: number by '
+    'outcome, and median and 95th percentile of the server''s response time in milliseconds.';

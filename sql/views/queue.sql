@@ -1,4 +1,4 @@
--- The queue from outside: how deep, how old, why it stands.
+-- The state of the queue: depth, age, and what blocks it.
 
 DROP VIEW IF EXISTS mailqueue.queue_depth CASCADE;
 CREATE VIEW mailqueue.queue_depth AS
@@ -22,9 +22,9 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
   LEFT JOIN LATERAL mailqueue.headroom_now(0) AS b ON true
  WHERE ((SELECT mailqueue.sees_all()) OR l.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.queue_depth IS
-    'Unfinished mail of each lane, and what holds it up; kept_apart names the paused campaign or domain, the domain '
-    'with a rate, or the account that refused it for now, whose mail it keeps. Counts every queued row: with millions '
-    'of them it takes a second.';
+    'Unfinished mail of each lane, and what blocks it; kept_apart names the paused campaign or domain, the domain '
+    'with a rate, or the account that refused it temporarily. Counts every queued row: with millions of them it takes'
+    ' a second.';
 
 DROP VIEW IF EXISTS mailqueue.sender_headroom CASCADE;
 CREATE VIEW mailqueue.sender_headroom AS
@@ -47,8 +47,8 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
                        LIMIT 1) AS n
  WHERE ((SELECT mailqueue.sees_all()) OR a.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.sender_headroom IS
-    'What each sender account sent today and may still send; daily_limit is the one of today, in warm-up that of its '
-    'stage. Days are the account''s own; the counters roll over by themselves.';
+    'Mail that each sender account sent today and may still send; daily_limit is that of today, in warm-up that of '
+    'its stage. Days are in the account''s time zone; counters roll over by themselves.';
 
 DROP VIEW IF EXISTS mailqueue.rates CASCADE;
 CREATE VIEW mailqueue.rates AS
@@ -58,8 +58,8 @@ SELECT coalesce(m.domain, 'all mail') AS holds_for, m.rate_per_second, m.burst, 
   CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
  WHERE m.project_id IS NULL AND m.rate_per_second IS NOT NULL;
 COMMENT ON VIEW mailqueue.rates IS
-    'Rates that hold for all projects together: of the whole installation (all mail) and of recipient domains; '
-    'used_up_until is NULL where there is room.';
+    'Rates across all projects: of the installation (all mail) and of recipient domains; used_up_until is NULL while '
+    'there is headroom.';
 
 DROP VIEW IF EXISTS mailqueue.sender_account_days CASCADE;
 CREATE VIEW mailqueue.sender_account_days AS
@@ -71,7 +71,7 @@ SELECT a.id AS sender_account_id, a.name AS sender, d.day, d.sent, d.reserved, d
       UNION ALL
       (SELECT c.day, c.sent, c.reserved, c.bounces, c.errors FROM mailqueue.limit_counters AS c
         WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1)) AS d;
-COMMENT ON VIEW mailqueue.sender_account_days IS 'What each sender account sent on each day, today included.';
+COMMENT ON VIEW mailqueue.sender_account_days IS 'Mail that each sender account sent on each day, today included.';
 
 DROP VIEW IF EXISTS mailqueue.worker_status CASCADE;
 CREATE VIEW mailqueue.worker_status AS
@@ -84,7 +84,7 @@ SELECT w.id, w.kind, w.host, w.pid, w.version,
        (SELECT count(*) FROM mailqueue.waiters AS x WHERE x.worker_id = w.id) > 0 AS is_parked,
        coalesce(w.stopped_at, w.lost_at) AS ended_at
   FROM mailqueue.workers AS w;
-COMMENT ON VIEW mailqueue.worker_status IS 'Worker processes, what they hold and whether they are alive.';
+COMMENT ON VIEW mailqueue.worker_status IS 'Worker processes, the mail they hold and whether they are alive.';
 
 DROP VIEW IF EXISTS mailqueue.held CASCADE;
 CREATE VIEW mailqueue.held AS
@@ -97,4 +97,5 @@ SELECT e.id, e.project, e.recipient_email, e.subject, e.last_error AS reason, e.
             THEN 'mailqueue resolve, once you know whether it was sent; what comes back about it decides by itself'
             ELSE 'mailqueue email release, or mailqueue email cancel' END AS fix
   FROM mailqueue.emails AS e WHERE e.status = 'held';
-COMMENT ON VIEW mailqueue.held IS 'Mail that waits for a person''s decision: since when, why, and what there is to do.';
+COMMENT ON VIEW mailqueue.held IS
+    'Mail that waits for a person''s decision: since when, why, and the available actions.';

@@ -1,4 +1,4 @@
--- How long everything is kept, and what the archive holds.
+-- Retention of all kinds of records, and the files of the archive.
 
 DROP VIEW IF EXISTS mailqueue.retention CASCADE;
 CREATE VIEW mailqueue.retention AS
@@ -13,7 +13,7 @@ SELECT p.id AS project_id, p.name AS project, coalesce(o.kind, d.kind) AS kind,
   LEFT JOIN mailqueue.retention_rules AS o ON o.project_id = p.id AND o.kind = d.kind
  WHERE ((SELECT mailqueue.sees_all()) OR p.id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.retention IS
-    'For each project and kind of record: days in its table, age at which its files become cold, age at which they are '
+    'Each project and kind of record: days in its table, age at which its files become cold, age at which they are '
     'deleted (NULL: never), and whether the project has a rule of its own.';
 
 DROP VIEW IF EXISTS mailqueue.archive_files CASCADE;
@@ -23,5 +23,4 @@ SELECT a.id, p.name AS project, a.kind, a.month, a.part, a.state, a.tier, a.reco
   FROM mailqueue.archives AS a
   LEFT JOIN mailqueue.projects AS p ON p.id = a.project_id;
 COMMENT ON VIEW mailqueue.archive_files IS
-    'A file of the archive: which project''s records of which month, where it lies, when it was last read back. In '
-    'bytes.';
+    'Archive files: project, month, location, and when the file was last verified. Sizes in bytes.';

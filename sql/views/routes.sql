@@ -8,5 +8,5 @@ SELECT p.name AS project, r.id AS rule_id, r.position, r.category, r.tag, r.doma
   FROM mailqueue.routing_rules AS r JOIN mailqueue.projects AS p ON p.id = r.project_id
  WHERE ((SELECT mailqueue.sees_all()) OR r.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.routes IS
-    'Routing rules: mail that names no sender account takes these accounts, in order, by the first rule of its project '
-    'that fits.';
+    'Routing rules: mail that names no sender account uses these accounts, in order, by the first rule of its project'
+    ' that matches.';

@@ -1,4 +1,4 @@
--- How sender accounts fare: the circuit, what failed and what to do.
+-- State of sender accounts: the circuit, failures and the fix.
 
 DROP VIEW IF EXISTS mailqueue.sender_health CASCADE;
 CREATE VIEW mailqueue.sender_health AS
@@ -44,5 +44,5 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
                WHERE x.sender_account_id = a.id) AS last_failed_at) AS f
  WHERE ((SELECT mailqueue.sees_all()) OR a.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.sender_health IS
-    'The circuit of each sender account (closed, open, half_open) and since when; recent_ counts are those that may '
-    'open it, of five minutes; failures counts the last hour by class; last_errors has the newest first.';
+    'The circuit of each sender account (closed, open, half_open) and since when; recent_ columns count the last five'
+    ' minutes, which may open it; failures counts the last hour by class; last_errors has the newest first.';

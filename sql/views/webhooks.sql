@@ -1,4 +1,4 @@
--- How each webhook does.
+-- State of each webhook.
 
 DROP VIEW IF EXISTS mailqueue.webhook_status CASCADE;
 CREATE VIEW mailqueue.webhook_status AS
@@ -16,5 +16,5 @@ SELECT w.id, p.name AS project, w.url, w.event_types, w.is_enabled, w.disabled_r
                               ORDER BY o.run_at, o.id LIMIT 10000) AS d) AS n
  WHERE w.removed_at IS NULL AND ((SELECT mailqueue.sees_all()) OR w.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.webhook_status IS
-    'Webhooks: whether they are told, how their circuit stands (closed: all is well; open: left alone; half_open: one '
-    'delivery finds out; resting: it asked for a pause), and how many deliveries wait (10,000: or more).';
+    'Webhooks: whether they are enabled, their circuit (closed: working; open: not called; half_open: one delivery '
+    'probes it; resting: the endpoint asked for a pause), and the number of waiting deliveries (10,000: or more).';

@@ -1,4 +1,4 @@
--- Why a mail has not gone out, in words, and whether the books add up.
+-- Why a mail was not sent, as text, and whether the books balance.
 
 CREATE OR REPLACE FUNCTION mailqueue.why(email_id uuid) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -10,7 +10,7 @@ DECLARE
     r record;
     l record;
     s record;
-    v_kept text := '';                                       -- of mail that one account may have accepted
+    v_kept text := '';                                       -- in doubt: one account may have accepted it
 BEGIN
     SELECT * INTO h FROM mailqueue.email_history AS e WHERE e.id = why.email_id ORDER BY e.finished_at DESC LIMIT 1;
     IF FOUND THEN
@@ -90,7 +90,7 @@ BEGIN
             (SELECT ': ' || p.status_reason FROM mailqueue.projects AS p
               WHERE p.id = q.project_id AND p.status = r.why));
     END IF;
-    -- Every candidate must stand in the way; the first to open again is named.
+    -- Every candidate must be blocked; the first to be available again is named.
     IF NOT EXISTS (SELECT FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x WHERE x.why IS NULL) THEN
         SELECT x.*, a.name,
                CASE WHEN a.status = x.why THEN ': ' || a.status_reason WHEN x.why IN ('unreachable', 'limited') THEN (
@@ -118,7 +118,7 @@ BEGIN
            FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
                   AND (o.run_at, o.id) < (q.run_at, q.id) LIMIT 100000) AS ahead));
 END $$;
-COMMENT ON FUNCTION mailqueue.why(uuid) IS 'The first reason a mail has not been sent, in words; or what became of it.';
+COMMENT ON FUNCTION mailqueue.why(uuid) IS 'The first reason why a mail was not sent, as text; or its outcome.';
 
 CREATE OR REPLACE FUNCTION mailqueue.shown(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE
@@ -126,7 +126,7 @@ AS $$
     SELECT CASE WHEN p_at = 'infinity' THEN 'somebody changes it'
                 ELSE to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') END
 $$;
-COMMENT ON FUNCTION mailqueue.shown(timestamptz) IS 'An instant as people read it.';
+COMMENT ON FUNCTION mailqueue.shown(timestamptz) IS 'A timestamp as text.';
 
 CREATE OR REPLACE FUNCTION mailqueue.limit_words(p_why text, p_limit integer) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -146,10 +146,9 @@ AS $$
                   'mailqueue sender health'
         WHEN 'half_open' THEN 'its circuit is half open, and one mail tries whether it works again' END
 $$;
-COMMENT ON FUNCTION mailqueue.limit_words(text, integer) IS 'A limit''s reason as people read it.';
+COMMENT ON FUNCTION mailqueue.limit_words(text, integer) IS 'The reason of a limit as text.';
 
--- accepted must equal what is finished, queued and held, for each project and day; difference is 0 or something was
--- lost.
+-- accepted must equal finished plus queued plus held, for each project and day; a difference other than 0 is lost mail.
 DROP VIEW IF EXISTS mailqueue.books CASCADE;
 CREATE VIEW mailqueue.books AS
 WITH accepted AS (
@@ -189,5 +188,5 @@ SELECT p.name AS project, coalesce(a.day, f.day) AS day, coalesce(a.emails, 0) A
   FULL JOIN found AS f ON f.project_id = a.project_id AND f.day = a.day
   JOIN mailqueue.projects AS p ON p.id = coalesce(a.project_id, f.project_id);
 COMMENT ON VIEW mailqueue.books IS
-    'Per project and day of acceptance (UTC): accepted mail against what became of it; archived is how much of that is '
-    'no longer in email_history. A difference other than 0 means that rows are missing or too many.';
+    'Accepted mail by project and day of acceptance (UTC), compared with its outcomes; archived is the part that is '
+    'no longer in email_history. A difference other than 0 means missing or surplus rows.';

@@ -2,9 +2,6 @@
 --
 -- DELETE from the queue is allowed with a warning; mailqueue verify finds the rows missing. TRUNCATE is refused. The
 -- same statements inside functions are the product's own. SET mailqueue.by_hand = on allows everything.
---
--- Rows of the queue may be taken out, with a warning; verify finds them missing. TRUNCATE is refused. The same
--- statements inside functions are the product's own. SET mailqueue.by_hand = on allows all of it.
 
 CREATE OR REPLACE FUNCTION mailqueue.is_by_hand(p_context text) RETURNS boolean
 LANGUAGE sql STABLE

@@ -4,9 +4,6 @@
 --
 -- Runs for every mail: conditions are inline, functions that word an error are called only to raise it, and no setting
 -- is changed. These measures halved the cost of a mail.
---
--- Each mail passes here: conditions stand inline and the functions that word a refusal are called only for one, and it
--- changes no setting. Those two together halved what a mail costs.
 CREATE OR REPLACE FUNCTION mailqueue.prepare_email(q mailqueue.email_queue) RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
 AS $$

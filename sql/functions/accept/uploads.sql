@@ -2,8 +2,6 @@
 --
 -- The caller decides where a file is stored, and workers read it from there: producers have no right to call these
 -- functions.
---
--- Whoever calls these decides where a file lies, and workers read it from there: no right to them for producers.
 
 -- Returns nothing if the project does not have the file yet: the caller then writes it, reads it back and calls again
 -- with its location. p_head: the first bytes. p_octets: all bytes, of a file that is stored as a row.

@@ -4,10 +4,6 @@
 -- Nearly all addresses are ASCII: address_key(), address_sent() and domain_key() are inlined into statements and call
 -- no function for these. For other addresses the result equals UTS 46 wherever Python accepts the domain;
 -- wire_address() and wire_domain() decide what is accepted, and refuse look-alike characters.
---
--- Nearly all addresses are ASCII: address_key(), address_sent() and domain_key() are put into the statements that name
--- them and call nothing for such. The functions behind them answer as UTS 46 does wherever Python accepts the domain;
--- what may be accepted is asked of wire_address() and wire_domain(), which refuse what stands for something else.
 
 -- RFC 3492, section 6.3.
 CREATE OR REPLACE FUNCTION mailqueue.punycode(p_label text) RETURNS text

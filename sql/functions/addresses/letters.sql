@@ -2,9 +2,6 @@
 --
 -- lower() depends on the locale and version of each database, and covers only ASCII in locale C. Tests compare these
 -- tables with those of Python.
---
--- lower() goes by the locale and the version of each database, and knows nothing of other letters where that is C.
--- Tests compare all of this with the tables that Python goes by.
 
 CREATE OR REPLACE FUNCTION mailqueue.lower_letters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

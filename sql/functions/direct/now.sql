@@ -1,9 +1,9 @@
 -- Mail that is sent while its caller waits, by a server that the caller names and that is not stored.
 --
--- Its record is that of any mail. It is accepted, claimed and marked in one commit, before the first byte: whoever dies
--- afterwards leaves a mail that a rescue holds as of unknown fate, and that no account of the project ever claimed.
+-- Its records are those of any mail. It is accepted, claimed and marked in one commit before the first byte is sent: if
+-- the process dies later, rescue holds the mail as in doubt, and no account of the project ever claims it.
 
--- A limit, a pause or a missing signature raises 53400; DETAIL: seconds after which it may be over.
+-- A limit, a pause or a missing signature raises 53400; DETAIL: seconds until it may be over.
 CREATE OR REPLACE FUNCTION mailqueue.mark_inline(q mailqueue.email_queue, p_host text, p_pid integer, p_version text,
     OUT worker_id integer, OUT claim_no bigint)
 LANGUAGE plpgsql
@@ -20,7 +20,7 @@ BEGIN
     ELSIF (SELECT z.kind IS NOT NULL FROM mailqueue.pause_of(q.id) AS z) THEN
         RAISE EXCEPTION 'paused' USING ERRCODE = '53400';
     END IF;
-    -- The limits of the project and of the whole installation; those of accounts are none of this mail's.
+    -- The limits of the project and of the installation; those of accounts do not apply to this mail.
     SELECT array_agg(k.id ORDER BY k.id) INTO v_limits FROM (
         SELECT m.id FROM mailqueue.limits AS m
          WHERE m.id = 0 AND m.rate_per_second IS NOT NULL OR m.project_id = q.project_id AND m.sender_account_id IS NULL
@@ -47,9 +47,9 @@ BEGIN
      WHERE e.id = q.id;
 END $$;
 COMMENT ON FUNCTION mailqueue.mark_inline(mailqueue.email_queue, text, integer, text) IS
-    'Reserve, claim and mark one mail in one commit, for whoever sends it by a server of its own.';
+    'Reserve, claim and mark one mail in one commit, for a caller that sends it by a custom SMTP server.';
 
--- It gave no files, and not what is put in, in versions before.
+-- Earlier versions return fewer columns.
 DROP FUNCTION IF EXISTS mailqueue.begin_inline(text, jsonb, text, integer, text);
 
 CREATE OR REPLACE FUNCTION mailqueue.begin_inline(p_project text, p_message jsonb, p_host text, p_pid integer,
@@ -86,7 +86,7 @@ BEGIN
                               p_message ->> 'text',
                               p_message - '{recipient,subject,html,text}'::text[] || '{"delivery": "hold"}');
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id AND e.created_at = now() AND e.status = 'pending';
-    IF q.id IS NULL THEN  -- nobody is left to write to, or it was accepted before
+    IF q.id IS NULL THEN  -- all recipients are suppressed, or it was accepted before
         RETURN QUERY
             SELECT v_id, coalesce(h.state, 'duplicate'), h.reason, NULL::integer, NULL::bigint, NULL::smallint,
                    NULL, NULL, NULL, NULL::bigint, NULL::date, NULL, NULL, NULL, NULL, NULL, NULL, NULL::jsonb,
@@ -104,15 +104,15 @@ BEGIN
           FROM mailqueue.email_contents AS c WHERE c.id = q.content_id AND c.created_on = q.content_on;
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS
-    'Accept one mail, claim and mark it for the caller, who sends it at once by a server of his own. Bad input raises '
-    '22023, a limit 53400.';
+    'Accept one mail, claim and mark it for the caller, who sends it at once by a custom SMTP server. Invalid input '
+    'raises 22023, a limit 53400.';
 
--- It knew no second attempt in a version before.
+-- An earlier version has no p_wait.
 DROP FUNCTION IF EXISTS mailqueue.settle_inline(integer, uuid, bigint, text, text, integer, text, text, text, text,
                                                 text, integer, boolean, text[], text[], text[], text[], boolean[]);
 
--- p_addresses and what follows it: recipients of a message that has several. Returns false where a rescue had held the
--- mail.
+-- p_addresses and later parameters: recipients of a message that has several. Returns false if rescue held the mail
+-- meanwhile.
 CREATE OR REPLACE FUNCTION mailqueue.settle_inline(p_worker integer, p_id uuid, p_claim bigint, p_outcome text,
     p_reason text, p_wait interval, p_spent integer, p_left integer, p_log text, p_message_id text, p_code text,
     p_enhanced text, p_reply text, p_ms integer, p_hard boolean,
@@ -122,7 +122,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_count integer := cardinality(p_addresses);
-    -- else nobody could try it again
+    -- otherwise it could not be tried again
     v_is_kept boolean := EXISTS (SELECT FROM mailqueue.inline_servers AS s WHERE s.email_id = p_id);
     v_lost uuid[];
 BEGIN
@@ -146,4 +146,5 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text, text,
     text, text, text, integer, boolean, text[], text[], text[], text[],
-    boolean[]) IS 'Record what became of a mail that was sent by a server of its own.';
+    boolean[]) IS
+    'Record the outcome of a mail that was sent by a custom SMTP server.';

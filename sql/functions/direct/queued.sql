@@ -1,7 +1,6 @@
--- Queued mail with a server of its own: the server is kept sealed beside it, and workers send it by that one alone.
+-- Queued mail with a custom SMTP server: the server is stored sealed, and workers send the mail only by it.
 --
--- Its run_at is out of reach, so that no claim for an account of the project ever takes it; look_at says when it is
--- due.
+-- Its run_at is in the far future, so that no claim for an account of the project takes it; look_at is when it is due.
 
 CREATE OR REPLACE FUNCTION mailqueue.queue_inline(p_project text, p_message jsonb, p_id uuid, p_sealed bytea)
 RETURNS TABLE (id uuid, state text, reason text)
@@ -31,7 +30,7 @@ BEGIN
                               p_message ->> 'text',
                               p_message - '{recipient,subject,html,text}'::text[] || '{"delivery": "hold"}');
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id AND e.created_at = now() AND e.status = 'pending';
-    IF q.id IS NULL THEN  -- nobody is left to write to, or it was accepted before
+    IF q.id IS NULL THEN  -- all recipients are suppressed, or it was accepted before
         RETURN QUERY SELECT v_id, coalesce(h.state, 'duplicate'), h.reason FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT e.status AS state, e.reason FROM mailqueue.email_history AS e
              WHERE e.id = v_id AND e.created_at = now() AND e.status = 'suppressed') AS h ON true;
@@ -43,8 +42,8 @@ BEGIN
     RETURN QUERY SELECT v_id, 'queued'::text, NULL::text;
 END $$;
 COMMENT ON FUNCTION mailqueue.queue_inline(text, jsonb, uuid, bytea) IS
-    'Accept one mail that a worker sends later by a server of its own, which is kept sealed until then. Bad input '
-    'raises 22023.';
+    'Accept one mail that a worker sends later by a custom SMTP server, which is stored sealed until then. Invalid '
+    'input raises 22023.';
 
 CREATE OR REPLACE FUNCTION mailqueue.sweep_inline_servers() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
@@ -62,8 +61,7 @@ BEGIN
             array_fill('it expired before it could be sent by its own server'::text, ARRAY[cardinality(v_ids)]), NULL,
             NULL);
     END IF;
-    -- Mail that a person holds keeps its server until that expires; released later than that it takes the project's
-    -- accounts.
+    -- Held mail keeps its server until that expires; released later, it uses the project's accounts.
     WITH gone AS (
         DELETE FROM mailqueue.inline_servers AS s
          WHERE s.id IN (SELECT o.id FROM mailqueue.inline_servers AS o
@@ -80,9 +78,9 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_inline_servers() IS
-    'Forget servers whose mail is finished, held or expired; returns how many.';
+    'Delete servers whose mail is finished, held or expired; returns their number.';
 
--- The columns of claim_emails(), the worker row that stands for this one mail, and its server.
+-- The columns of claim_emails(), the worker row for this one mail, and its server.
 CREATE OR REPLACE FUNCTION mailqueue.claim_inline(p_host text, p_pid integer, p_version text, p_limit integer)
 RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
                attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
@@ -135,10 +133,11 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.claim_inline(text, integer, text, integer) IS
-    'Take some due mail that has a server of its own, claimed and marked in one commit; what may not go now is looked '
-    'at later.';
+    'Claim and mark due mail with a custom SMTP server in one commit; mail that may not be sent now is checked again '
+    'later.';
 
--- After settling, in the same transaction: back out of reach where it is tried again, else the server is forgotten.
+-- After settling, in the same transaction: returns mail that is tried again to the far future, and otherwise deletes
+-- the server.
 CREATE OR REPLACE FUNCTION mailqueue.keep_inline_server(p_email uuid) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -155,4 +154,4 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_inline_server(uuid) IS
-    'Keep a mail that is tried again from claims for accounts, or forget the server of one that is not.';
+    'Keep mail that is tried again from claims for accounts; delete the server of other mail.';

@@ -4,12 +4,7 @@
 -- the lock of its row, and only ever escalates.
 --
 -- Addresses are processed in order, each with all its rows, so that transactions cannot deadlock.
---
--- Whatever order events come in, and however often, the same stands here in the end: what is written is read from all
--- events of an address, under the lock of its row, and only ever rises.
 
--- Addresses one after the other by their spelling, each with all its rows: so nobody ever waits for one who waits for
--- him.
 CREATE OR REPLACE FUNCTION mailqueue.follow_events(p_events mailqueue.email_events[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -2,10 +2,6 @@
 --
 -- Only bounces for addresses that do not exist count, and each mail once. Bounces about our reputation are counted
 -- separately: they suppress no address and pause no account.
---
--- Only bounces that say an address does not exist count, and each mail once. What is about our standing is counted
--- beside
--- it: it suppresses nobody and stops no account.
 
 -- Sent within the window: whole days of the account's time zone, as its limit counts them; rejections during sending
 -- are not included.

@@ -1,9 +1,6 @@
 -- Events of sent mail: matched with their mail and stored once, with their consequences, in one transaction.
 --
 -- Locks are taken in one order everywhere: keys of events, mail in doubt by id, then addresses.
---
--- Locks are taken in one order by everybody: keys of events, mail of unknown fate by id, then addresses by their
--- spelling.
 
 -- An earlier version has no modes.
 DROP FUNCTION IF EXISTS mailqueue.match_events(jsonb);

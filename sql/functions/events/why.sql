@@ -54,7 +54,7 @@ $$;
 COMMENT ON FUNCTION mailqueue.came_back(uuid) IS
     'Events of a mail after it was sent, by recipient, as text; NULL if there are none.';
 
--- p_reason NULL: any reason; empty if the address is not suppressed.
+-- p_reason NULL: any reason, and NULL if the address is not suppressed.
 CREATE OR REPLACE FUNCTION mailqueue.suppression_words(p_project uuid, p_address text, p_reason text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -2,9 +2,6 @@
 --
 -- Mail to such a domain is kept in lanes of its own, one for each lane it comes from, which are blocked as a whole
 -- while the rate is used up. Accepting ignores rates: the first claim that meets such mail moves it, once.
---
--- Mail to such a domain stands in lanes of its own, one for each lane it comes from, which wait as a whole while the
--- rate is used up. Accepting knows nothing of this: the first claim that meets such mail moves it, once.
 
 CREATE OR REPLACE FUNCTION mailqueue.domain_rates_limits() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER

@@ -3,9 +3,6 @@
 -- Pauses of projects and accounts block their lanes. Mail of a paused campaign or domain moves to a lane of its own
 -- that is blocked until the pause ends: it costs nothing meanwhile, and returns when gather_lanes() finds the block
 -- over.
---
--- Projects and accounts block their lanes. Mail of a paused campaign or domain moves to a lane of its own that is
--- blocked until the pause is over: it costs nothing meanwhile, and comes back when gather_lanes() finds the block over.
 
 -- Returns the number of the operation; for campaigns and domains continue_operation() moves mail that is queued
 -- already. Other mail, and mail accepted later, moves right before it is sent: see mark_emails().

@@ -3,10 +3,6 @@
 --
 -- The books remain: that a mail was sent, when, by which account, and with what result. The recipient becomes one
 -- placeholder address that represents all erased persons. A keyed hash keeps the address suppressed (suppressions).
---
--- What stays is the books: that a mail was sent, when, by which account, and how that went. Who it went to becomes one
--- address that stands for everybody who was erased. What holds for the address from now on is kept by a keyed hash
--- (suppressions).
 
 CREATE OR REPLACE FUNCTION mailqueue.begin_erasure(p_project uuid, p_spellings text[], p_suppress boolean, p_by text)
 RETURNS uuid

@@ -5,11 +5,6 @@
 -- the account or its server, and when two mails that have nothing in common are refused alike. After the wait one mail
 -- at a time is claimed for it, see headroom(): its outcome closes the circuit or opens it for longer. Failures that
 -- concern a recipient do not count.
---
--- It opens when its server cannot be reached, when its provider names a limit, when too many mails fail for reasons
--- that are the account's own or its server's, and when two mails that have nothing in common are refused alike. When
--- the wait is over one mail at a time is claimed for it, see headroom(): what becomes of that mail closes the circuit
--- or opens it for longer. What concerns a recipient counts for neither.
 
 -- Returns the wait, NULL if the circuit is open already: one failure for each wait, however many workers report it.
 CREATE OR REPLACE FUNCTION mailqueue.open_circuit(p_account integer, p_reason text, p_first interval, p_most interval)

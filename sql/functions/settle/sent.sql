@@ -2,9 +2,6 @@
 --
 -- The same as settle_emails() and retire_emails() for such mail, in one statement without the parts for other outcomes:
 -- 22 us a mail instead of 33, in groups of 24.
---
--- The same as settle_emails() and retire_emails() do for such mail, in one statement without what the other outcomes
--- need: 33 us a mail became 22, in groups of 24.
 
 -- Returns the ids whose claim was lost; nothing was written for those.
 CREATE OR REPLACE FUNCTION mailqueue.settle_sent(p_ids uuid[], p_claims bigint[], p_spent integer[],

@@ -2,9 +2,6 @@
 --
 -- Hash joins are allowed here, unlike in claims: the input is joined with itself several times, and nested loops over
 -- 200 rows cost 100 us a mail. Tables are still accessed by index only.
---
--- Hash joins are allowed here, unlike in claims: the input meets itself several times, and nested loops over 200 rows
--- cost 100 us a mail. Tables are still reached by index only.
 
 -- Outcomes: sent, failed, suppressed, expired, cancelled leave the queue; defer (no attempt counted) returns after
 -- p_waits; retry (counted) returns by its retry schedule, and not before p_waits: logged as bounced, it is a soft

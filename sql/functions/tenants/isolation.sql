@@ -4,10 +4,6 @@
 -- In every transaction the API sets the project it acts for (mailqueue.project: an id, or * for administrators) and the
 -- mode of the key (mailqueue.mode: test or live). Policies by project are in grants.sql, those by mode below; views and
 -- functions with their owner's rights use these functions.
---
--- The API says in every transaction whom it acts for (mailqueue.project: an id, or * for administrators), and with it
--- the mode of the key (mailqueue.mode: test or live). Policies by project are in grants.sql, those by
--- mode below; views and functions that run with the owner's rights ask here.
 
 CREATE OR REPLACE FUNCTION mailqueue.tenant() RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -79,10 +75,6 @@ COMMENT ON FUNCTION mailqueue.check_tenant(uuid) IS
 -- Not on email_queue: services COPY into it, which policies do not allow. The API reads it through views and functions
 -- only, which call tenant() themselves. Rows without a project belong to the platform: all may read its templates, and
 -- nothing else of it.
---
--- Not on email_queue: services COPY into it, which no policy allows. The API reads it by views and functions only,
--- which ask for themselves. What belongs to nobody is the platform's own: everybody may read its templates, and nothing
--- else of it.
 DO $$
 DECLARE
     t record;

@@ -14,7 +14,7 @@ BEGIN
      WHERE k.project_id = p_project AND k.wrapped_by = 'own' AND k.wrapped IS NOT NULL;
     UPDATE mailqueue.limits AS m SET locked_from = v_from
      WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
-    -- An account rests if a worker could not open its password when the grant ended.
+    -- Close the circuits of accounts whose password a worker could not open after the grant ended.
     UPDATE mailqueue.limits AS m SET failures = 0, blocked_reason = NULL, blocked_until = NULL
      WHERE m.project_id = p_project AND m.sender_account_id IS NOT NULL AND m.blocked_reason = 'unreachable';
     PERFORM mailqueue.wake_lanes(p_project);

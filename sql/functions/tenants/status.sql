@@ -2,9 +2,6 @@
 --
 -- A deleted project is suspended, accepts no mail and has no keys. Its mail stays and waits until the project is
 -- restored.
---
--- A deleted project is a suspended one that takes no mail and has no keys. Its mail stays where it is and waits;
--- whoever brings the project back lets it go on.
 
 CREATE OR REPLACE FUNCTION mailqueue.suspend_project(p_name text, p_reason text, p_actor text DEFAULT session_user)
 RETURNS boolean

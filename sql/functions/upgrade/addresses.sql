@@ -2,9 +2,6 @@
 --
 -- Mail that a worker holds keeps its spelling, by which that worker settles it: mark_emails() compares canonical forms
 -- anyway.
---
--- Mail that a worker holds keeps its spelling, by which that worker reports it: mark_emails() compares it by its form
--- all the same.
 
 CREATE OR REPLACE FUNCTION mailqueue.unify_stops() RETURNS void
 LANGUAGE plpgsql

@@ -1,22 +1,22 @@
--- Which deliveries a worker of webhooks takes next: each project its share, each endpoint what it can take.
+-- Claims of the webhook worker: a share for each project, and for each endpoint what it can take.
 --
--- An endpoint that is down costs one look: it is blocked as a whole, and then one delivery finds out for all of them.
+-- An endpoint that is down costs one look-up: it is blocked as a whole, and then one delivery probes it.
 
--- After the first attempt and each of the next; the last one ends it.
+-- Waits after the first attempt and the next ones; after the last there is none.
 CREATE OR REPLACE FUNCTION mailqueue.webhook_wait(p_attempt integer) RETURNS interval
 LANGUAGE sql IMMUTABLE
 AS $$ SELECT (ARRAY['1 min', '5 min', '30 min', '2 h', '12 h', '24 h']::interval[])[greatest(1, p_attempt)] $$;
 COMMENT ON FUNCTION mailqueue.webhook_wait(integer) IS
-    'How long after a failed attempt the next one is due; NULL: there is none.';
+    'Wait after a failed attempt; NULL: there is no further attempt.';
 
--- So long a circuit stays open after it opened that many times in a row.
+-- How long a circuit stays open after it opened that many times in a row.
 CREATE OR REPLACE FUNCTION mailqueue.webhook_rest(p_openings integer) RETURNS interval
 LANGUAGE sql IMMUTABLE
 AS $$ SELECT least(interval '30 s' * power(2, least(p_openings, 10) - 1), interval '10 min') $$;
 COMMENT ON FUNCTION mailqueue.webhook_rest(integer) IS
-    'How long an endpoint that keeps failing is left alone before one delivery tries again.';
+    'How long the circuit of a failing endpoint stays open before one delivery probes it.';
 
--- Endpoints with due deliveries that may be called now. Those with pending rows are found one index step each,
+-- Endpoints with due deliveries that may be called now. Endpoints with pending rows are found by one index step each,
 -- however many rows they have.
 CREATE OR REPLACE FUNCTION mailqueue.ready_webhooks(p_now timestamptz)
 RETURNS TABLE (id uuid, project_id uuid, is_probe boolean)
@@ -38,7 +38,7 @@ AS $$
                     WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.run_at <= p_now)
 $$;
 COMMENT ON FUNCTION mailqueue.ready_webhooks(timestamptz) IS
-    'Webhooks that have deliveries due and may be called at an instant.';
+    'Webhooks that have due deliveries and may be called at a point in time.';
 
 -- p_room: how many more deliveries of each of p_webhooks the worker takes; of others it takes p_first.
 CREATE OR REPLACE FUNCTION mailqueue.claim_webhook_deliveries(p_by text, p_limit integer, p_lease interval,
@@ -72,7 +72,7 @@ BEGIN
           FROM shared AS s ORDER BY s.turn, random() LIMIT p_limit
     LOOP
         IF w.is_probe THEN
-            -- One probe, whoever sends it. Should its worker die, another may be sent soon.
+            -- One probe, whichever worker sends it. If that worker dies, another may be sent soon.
             UPDATE mailqueue.webhooks AS x SET probing_until = v_now + p_lease
              WHERE x.id = (SELECT o.id FROM mailqueue.webhooks AS o
                             WHERE o.id = w.id AND coalesce(o.probing_until <= v_now, true)
@@ -94,9 +94,9 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.claim_webhook_deliveries(text, integer, interval, integer, uuid[], integer[]) IS
-    'Take due deliveries for a worker until its lease is over, fairly among projects and endpoints.';
+    'Claim due deliveries for a worker until its lease ends, fairly among projects and endpoints.';
 
--- What nobody else sees to: leases that ran out, what waits for endpoints that are gone, the log of removed ones.
+-- Cleaning up: expired leases, deliveries to disabled or removed endpoints, the log of removed ones.
 CREATE OR REPLACE FUNCTION mailqueue.tidy_webhooks(p_most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -108,7 +108,7 @@ DECLARE
     v_freed integer;
     w record;
 BEGIN
-    -- Perhaps it was sent: it is sent again, under the same webhook-id. A crash of ours takes no attempt from it.
+    -- It may have been sent: it is sent again with the same webhook-id. A crash of the worker uses no attempt.
     WITH lost AS MATERIALIZED (
         SELECT d.id FROM mailqueue.webhook_deliveries AS d WHERE d.status = 'assigned' AND d.lease_until < v_now
          ORDER BY d.lease_until LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED
@@ -149,10 +149,10 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.tidy_webhooks(integer) IS
-    'Give back deliveries of lost workers, cancel what waits for endpoints that are gone, delete what removed ones '
-    'left; returns how many rows.';
+    'Return deliveries of lost workers, cancel deliveries to removed endpoints, delete the log of removed ones; '
+    'returns the number of rows.';
 
--- Old ones are deleted from the front, in batches: ids grow with time. Those a worker has now stay.
+-- Old deliveries are deleted in batches, oldest first: ids grow with time. Claimed ones are kept.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_webhooks(p_after uuid, p_most integer, OUT last uuid, OUT swept integer)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -175,11 +175,10 @@ BEGIN
     SELECT (SELECT r.id FROM read AS r ORDER BY r.id DESC LIMIT 1), (SELECT count(*) FROM gone) INTO last, swept;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_webhooks(uuid, integer) IS
-    'Delete deliveries behind an id that are kept no longer, with their attempts; returns the last id that was looked '
-    'at '
-    '(NULL: that was all) and how many went.';
+    'Delete deliveries after an id whose retention is over, with their attempts; returns the last id examined (NULL: '
+    'there are no more) and the number deleted.';
 
--- A day later than their deliveries: a row of the log never lacks what it speaks of.
+-- A day later than their deliveries, so that no delivery refers to a missing event.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_webhook_events(p_most integer) RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -197,4 +196,4 @@ AS $$
     SELECT count(*)::integer FROM gone
 $$;
 COMMENT ON FUNCTION mailqueue.sweep_webhook_events(integer) IS
-    'Delete a batch of events whose deliveries are kept no longer; returns how many.';
+    'Delete a batch of events whose deliveries are deleted; returns their number.';

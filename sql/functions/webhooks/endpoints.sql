@@ -1,6 +1,6 @@
--- What the API and the command line do with webhooks and their log.
+-- Actions of the API and the command line on webhooks and their log.
 
--- Deliveries that ended, again from the start; those named by p_ids, or all that fit.
+-- Restarts finished deliveries: those in p_ids, or all that match.
 CREATE OR REPLACE FUNCTION mailqueue.retry_webhook_deliveries(p_project uuid, p_webhook uuid, p_ids uuid[],
     p_statuses text[], p_types text[], p_since timestamptz, p_until timestamptz, p_most integer, p_by text)
 RETURNS integer
@@ -34,7 +34,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.retry_webhook_deliveries(uuid, uuid, uuid[], text[], text[], timestamptz, timestamptz,
                                                        integer, text) IS
-    'Deliver again what ended, the oldest first; returns how many deliveries, at most p_most.';
+    'Deliver again what is finished, oldest first; returns the number of deliveries, at most p_most.';
 
 CREATE OR REPLACE FUNCTION mailqueue.switch_webhook(p_project uuid, p_webhook uuid, p_is_enabled boolean, p_by text)
 RETURNS boolean
@@ -51,7 +51,7 @@ BEGIN
         PERFORM mailqueue.disable_webhook(p_webhook, 'operator', p_by);
         RETURN true;
     END IF;
-    -- Whatever was known of its answers is old news.
+    -- Its previous failures no longer count.
     UPDATE mailqueue.webhooks AS w
        SET is_enabled = true, disabled_at = NULL, disabled_reason = NULL, failures = 0, failing_since = NULL,
            circuit_opened_at = NULL, openings = 0, blocked_until = NULL, probing_until = NULL,
@@ -63,9 +63,9 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.switch_webhook(uuid, uuid, boolean, text) IS
-    'Enable or disable a webhook; false where the project has none of that id.';
+    'Enable or disable a webhook; false if the project has none with that id.';
 
--- p_change: url, description, event_types. What a new address answers has nothing to do with what the old one did.
+-- p_change: url, description, event_types. A new URL starts without the failures of the old one.
 CREATE OR REPLACE FUNCTION mailqueue.change_webhook(p_project uuid, p_webhook uuid, p_url text, p_description text,
     p_event_types text[], p_by text)
 RETURNS boolean
@@ -98,7 +98,7 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.change_webhook(uuid, uuid, text, text, text[], text) IS
-    'Change where events go and which; false where the project has no webhook of that id.';
+    'Change URL and event types of a webhook; false if the project has none with that id.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_webhook(p_project uuid, p_webhook uuid, p_by text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -120,9 +120,9 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_webhook(uuid, uuid, text) IS
-    'Tell a webhook nothing more, for good; its log goes with it. False where the project has none of that id.';
+    'Remove a webhook with its log; it receives nothing more. False if the project has none with that id.';
 
--- A test is called by whoever asked for it, and is in the log like everything else.
+-- A test is delivered by the process that requested it, and logged like any delivery.
 CREATE OR REPLACE FUNCTION mailqueue.log_webhook_test(p_project uuid, p_webhook uuid, p_event uuid, p_type text,
     p_payload json, p_at timestamptz, p_code integer, p_error text, p_ms integer, p_headers jsonb, p_response text)
 RETURNS uuid
@@ -151,7 +151,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.log_webhook_test(uuid, uuid, uuid, text, json, timestamptz, integer, text, integer, jsonb,
                                                text) IS
-    'Write down a test of a webhook; returns the id of its delivery, NULL where the webhook is gone.';
+    'Log a test of a webhook; returns the id of its delivery, NULL if the webhook was removed.';
 
 CREATE OR REPLACE FUNCTION mailqueue.count_webhooks(p_project uuid) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -163,4 +163,4 @@ BEGIN
     RETURN (SELECT count(*) FROM mailqueue.webhooks AS w WHERE w.project_id = p_project AND w.removed_at IS NULL);
 END $$;
 COMMENT ON FUNCTION mailqueue.count_webhooks(uuid) IS
-    'How many webhooks a project has; others that add one wait until this transaction ends.';
+    'Number of webhooks of a project; concurrent inserts wait until this transaction ends.';

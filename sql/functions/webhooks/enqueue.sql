@@ -1,20 +1,18 @@
--- Events for webhooks: queued in the transaction of the event; where no webhook wants them, one cheap look-up a
--- statement.
+-- Events for webhooks, queued in the transaction of the event; if no webhook subscribes to them, one cheap look-up for
+-- each statement.
 --
--- Everything that happens to a mail is either a row of email_events, or (sent) one of email_history, or (put off) one
--- of send_logs; that a mail was queued is said by who accepts it, because a trigger there would cost each mail more
--- than its own row.
+-- Every change of a mail is a row of email_events, or (sent) of email_history, or (deferred) of send_logs; the
+-- accepting functions queue email.queued themselves, because a trigger would cost each mail more than its own row.
 
 DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], json[]);
 DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, uuid, json, json);
 DROP FUNCTION IF EXISTS mailqueue.webhook_mail(uuid);
--- Nor which events are of test mail.
+-- Earlier versions have no flag for test mail.
 DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[]);
 DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text,
     text[], text, text, text, text, text, text, jsonb);
 
--- The body: docs/webhooks.md has its schema. Without a query in it, so that it becomes part of the statement that calls
--- it.
+-- The body; docs/webhooks.md has its schema. Without a query in it, so that it is inlined into the calling statement.
 CREATE OR REPLACE FUNCTION mailqueue.webhook_payload(p_type text, p_at timestamptz, p_id uuid, p_project_id uuid,
     p_project text, p_email uuid, p_recipient text, p_recipients integer, p_category text, p_campaign text,
     p_tags text[], p_sender text, p_message_id text, p_provider_id text,
@@ -37,7 +35,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text,
     text[], text, text, text, text, text, text, jsonb,
-    boolean) IS 'The body of a webhook: {"type", "timestamp", "data"}, version 1.';
+    boolean) IS
+    'Body of a webhook: {"type", "timestamp", "data"}, version 1.';
 
 CREATE OR REPLACE FUNCTION mailqueue.webhook_wanted(p_project uuid, p_type text) RETURNS boolean
 LANGUAGE sql STABLE
@@ -47,9 +46,9 @@ AS $$
                       AND (w.event_types = '{}' OR p_type = ANY (w.event_types)))
 $$;
 COMMENT ON FUNCTION mailqueue.webhook_wanted(uuid, text) IS
-    'Whether some webhook of the project wants to hear of events of a type.';
+    'Whether a webhook of the project subscribes to a type of event.';
 
--- One event to every webhook that wants it. Callers have looked whether there is one.
+-- Each event for every webhook that subscribes to it. Callers have checked that there is one.
 CREATE OR REPLACE FUNCTION mailqueue.tell_webhooks(p_ids uuid[], p_projects uuid[], p_types text[], p_emails uuid[],
     p_times timestamptz[], p_payloads json[], p_tests boolean[]) RETURNS void
 LANGUAGE plpgsql
@@ -68,9 +67,9 @@ BEGIN
            AND (w.event_types = '{}' OR m.type = ANY (w.event_types));
 END $$;
 COMMENT ON FUNCTION mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], boolean[]) IS
-    'Write events and a delivery of each for every webhook that wants it.';
+    'Queue events, with a delivery for every webhook that subscribes to them.';
 
--- What comes back from the archive was told when it happened.
+-- Restored records were sent to webhooks when they happened.
 CREATE OR REPLACE FUNCTION mailqueue.is_untold() RETURNS boolean
 LANGUAGE sql STABLE
 AS $$ SELECT coalesce(current_setting('mailqueue.untold', true), '') = 'on' $$;
@@ -118,7 +117,7 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_events_told() IS
-    'AFTER INSERT on email_events, once a statement: queue events for webhooks.';
+    'AFTER INSERT on email_events, for each statement: queue events for webhooks.';
 
 CREATE OR REPLACE TRIGGER email_events_told AFTER INSERT ON mailqueue.email_events
     REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_events_told();
@@ -154,12 +153,12 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_history_told() IS
-    'AFTER INSERT on email_history, once a statement: queue events of sent mail for webhooks.';
+    'AFTER INSERT on email_history, for each statement: queue events of sent mail for webhooks.';
 
 CREATE OR REPLACE TRIGGER email_history_told AFTER INSERT ON mailqueue.email_history
     REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_history_told();
 
--- Before the row itself is there, or behind it: nothing of it is looked up.
+-- Called before the row is inserted, so the row itself cannot be queried.
 CREATE OR REPLACE FUNCTION mailqueue.tell_queued_row(q mailqueue.email_queue) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -175,7 +174,7 @@ BEGIN
         ARRAY[q.is_test]);
 END $$;
 COMMENT ON FUNCTION mailqueue.tell_queued_row(mailqueue.email_queue) IS
-    'Tell webhooks of one mail that is about to be queued.';
+    'Queue email.queued of one mail that is about to be inserted.';
 
 CREATE OR REPLACE FUNCTION mailqueue.tell_queued(p_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
@@ -200,9 +199,9 @@ BEGIN
         PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.tell_queued(uuid[]) IS 'Tell webhooks of mails that were just queued.';
+COMMENT ON FUNCTION mailqueue.tell_queued(uuid[]) IS 'Queue email.queued of mails that were just inserted.';
 
--- A server said not now, and the mail will be tried again. Others of its attempts are told by what comes of them.
+-- A temporary refusal of a mail that will be tried again. Other attempts have an event by their outcome.
 CREATE OR REPLACE FUNCTION mailqueue.send_logs_told() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -1,4 +1,4 @@
--- Health of webhooks: whether events reach their endpoints in time.
+-- Checks of webhooks: whether events are delivered in time.
 
 INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('webhook_late_warning', '5 min', 'interval',
@@ -10,7 +10,8 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
--- Workers of webhooks and of what comes back register nowhere. Their sessions have a name, which everybody sees.
+-- Workers of webhooks and inbound events do not register. They are found by the name of their session, which all users
+-- see.
 CREATE OR REPLACE FUNCTION mailqueue.is_connected(p_application text) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -18,7 +19,7 @@ AS $$
     SELECT EXISTS (SELECT FROM pg_stat_activity AS a
                     WHERE a.datname = current_database() AND starts_with(a.application_name, p_application))
 $$;
-COMMENT ON FUNCTION mailqueue.is_connected(text) IS 'Whether a session of programs with such a name is there.';
+COMMENT ON FUNCTION mailqueue.is_connected(text) IS 'Whether a session with that application name exists.';
 
 CREATE OR REPLACE FUNCTION mailqueue.health_of_webhooks() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -73,4 +74,4 @@ BEGIN
                        'quick enough' END;
 END $$;
 COMMENT ON FUNCTION mailqueue.health_of_webhooks() IS
-    'Rows of view health: webhooks that were disabled or keep failing, and events that are late.';
+    'Rows of view health: webhooks that were disabled or keep failing, and late events.';

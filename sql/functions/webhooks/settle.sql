@@ -1,8 +1,8 @@
--- What became of claimed deliveries, many at a time, and what that says of their endpoints. It commits together.
+-- Settling claimed deliveries, many at a time, with the effect on their endpoints, in one transaction.
 
--- Outcomes: delivered; failed (an attempt: another follows as webhook_wait() says, not before p_waits); gone (410);
--- refused (it cannot be delivered at all); defer (not tried: no attempt is counted, due again after p_waits).
--- Returns the webhooks that must be left alone now, and rows with no webhook for each claim that had moved on.
+-- Outcomes: delivered; failed (an attempt: the next follows after webhook_wait(), not before p_waits); gone (410);
+-- refused (cannot be delivered at all); defer (not tried: no attempt is counted, due again after p_waits). Returns the
+-- webhooks whose circuit is open now, and rows without a webhook for each claim that was lost.
 CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_deliveries(p_ids uuid[], p_claims bigint[], p_outcomes text[],
     p_codes integer[], p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[],
     p_headers jsonb[], p_responses text[])
@@ -53,8 +53,7 @@ BEGIN
     SELECT array_agg(e.id), array_agg(e.webhook_id) INTO v_done, v_hooks FROM ended AS e;
 
     RETURN QUERY SELECT NULL::uuid, i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_done, '{}'));
-    -- Endpoints that answer well, and did before, are not written to. In the order of their ids: settlers never
-    -- deadlock.
+    -- Endpoints that succeed, and did before, are not updated. In id order, so that settlers cannot deadlock.
     FOR w IN
         SELECT h.webhook_id AS id, max(i.n) FILTER (WHERE i.outcome = 'delivered') AS delivered_last,
                count(*) FILTER (WHERE i.outcome IN ('failed', 'gone')) AS failed,
@@ -76,7 +75,7 @@ BEGIN
         IF w.failed > 0 THEN
             x.failures := least(x.failures + w.failed, 1000000);
             x.failing_since := coalesce(x.failing_since, v_now);
-            -- News of calls that were under way when it opened say nothing new.
+            -- Results of calls that were in flight when it opened do not count.
             IF x.failures >= 5 AND coalesce(x.blocked_until <= v_now, true) THEN
                 x.circuit_opened_at := coalesce(x.circuit_opened_at, v_now);
                 x.openings := least(x.openings + 1, 1000);
@@ -84,7 +83,7 @@ BEGIN
             END IF;
         END IF;
         x.probing_until := NULL;
-        IF w.rest IS NOT NULL THEN  -- it asked for a pause, at most an hour of which all its deliveries keep
+        IF w.rest IS NOT NULL THEN  -- the endpoint asked for a pause, of at most an hour for all its deliveries
             x.blocked_until := greatest(x.blocked_until, v_now + least(w.rest, interval '1 h'));
         END IF;
         IF x.is_enabled AND (w.is_gone OR x.failing_since < v_now - mailqueue.system_interval('webhook_give_up')) THEN
@@ -101,9 +100,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[], interval[],
                                                         boolean[], timestamptz[], integer[], jsonb[], text[]) IS
-    'Record what became of claimed deliveries and what it says of their endpoints; returns endpoints to leave alone, '
-    'and '
-    'deliveries whose claim had moved on.';
+    'Record outcomes of claimed deliveries and their effect on endpoints; returns endpoints whose circuit is open, '
+    'and deliveries whose claim was lost.';
 
 CREATE OR REPLACE FUNCTION mailqueue.disable_webhook(p_id uuid, p_reason text, p_by text) RETURNS boolean
 LANGUAGE plpgsql
@@ -123,4 +121,4 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.disable_webhook(uuid, text, text) IS
-    'Tell a webhook nothing more; false when it was disabled already.';
+    'Disable a webhook; false if it was disabled already.';

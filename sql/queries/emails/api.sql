@@ -1,14 +1,14 @@
--- What the HTTP API accepts and shows.
+-- Statements of the HTTP API about mail.
 
 -- name: find_suppressions_at_accept :many
--- Why mails were suppressed when they were accepted, in their order; NULL where one was queued.
+-- Why mails were suppressed when they were accepted, in order; NULL for a queued one.
 SELECT mailqueue.suppressed_at_accept(e.id)
 FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS e(id, place)
 ORDER BY e.place;
 
 -- name: find_project_email :maybe
--- One mail of a project, finished or not, with the reason why it is where it is. Its lists are empty here: each is read
--- by a statement of its own.
+-- One mail of a project, finished or not, with the reason for its state. Its lists are empty here: each is read by a
+-- statement of its own.
 SELECT e.id, e.status, mailqueue.why(e.id) AS why, e.reason,
        (ARRAY['critical', 'high', 'normal', 'low'])[e.priority + 1] AS priority, e.category,
        e.from_email, e.from_name, e.reply_to, e.recipient_email, e.recipient_name, e.subject, e.campaign_id, e.tags,
@@ -30,7 +30,7 @@ WHERE r.email_id = %(id)s
 ORDER BY r.position;
 
 -- name: list_email_attempts :many
--- Every attempt to hand a mail over, oldest first.
+-- Every attempt to send a mail, oldest first.
 SELECT l.attempt, l.sent_at, l.status, l.recipient_email, a.name AS sender, l.error_code AS code,
        l.enhanced_code, l.reply, l.response_ms
 FROM mailqueue.send_logs AS l
@@ -39,7 +39,7 @@ WHERE l.email_id = %(id)s
 ORDER BY l.sent_at, l.id;
 
 -- name: list_email_events :many
--- What else happened to a mail, oldest first, behind one of them.
+-- Other events of a mail, oldest first, after one of them.
 SELECT v.id, v.occurred_at, v.type, v.recipient_email, v.source, v.code, v.detail, v.data
 FROM mailqueue.email_events AS v
 WHERE v.email_id = %(id)s
@@ -48,13 +48,13 @@ ORDER BY v.occurred_at, v.id
 LIMIT %(limit)s::integer;
 
 -- name: find_refusal :maybe
--- Why no mail is accepted now; NULL while it is.
+-- Why mail is not accepted at present; NULL while it is accepted.
 SELECT mailqueue.refusal_now();
 
 -- name: act_for :value
--- Until the transaction ends, have the rights of role mailqueue_api, where the login may take it, and
--- see what belongs to one project, or to all for '*', and what is of the key's mode: test, live, or both for NULL. The
--- audit says who it was. What is read only writes nothing. False for a key out of force.
+-- Until the transaction ends, take the rights of role mailqueue_api, if the login may, and see only rows of one
+-- project, or of all for '*', and of the key's mode: test, live, or both for NULL. The audit names the given actor.
+-- Writes nothing in read-only requests. False for a key that was revoked.
 SELECT %(key)s::uuid IS NULL OR cardinality(mailqueue.keys_in_force(ARRAY[%(key)s::uuid])) = 1
 FROM (SELECT set_config('mailqueue.project', %(project)s, true), set_config('mailqueue.actor', %(by)s, true),
              set_config('mailqueue.mode', coalesce(%(mode)s::text, ''), true),
@@ -65,8 +65,8 @@ FROM (SELECT set_config('mailqueue.project', %(project)s, true), set_config('mai
                                      THEN 'mailqueue_api' ELSE current_setting('role') END, true)) AS s;
 
 -- name: may_act_as_api :value
--- Whether row-level security would hold an API that logs in as we did: not where it has the owner's rights and cannot
--- take the API's role instead. A login with neither sees nothing anyway.
+-- Whether row-level security applies to an API with this login: not if it has the owner's rights and cannot take the
+-- role of the API. A login with neither sees nothing anyway.
 SELECT coalesce(NOT pg_has_role(session_user, 'mailqueue_owner', 'MEMBER')
                 OR pg_has_role(session_user, to_regrole('mailqueue_api')::oid,
                                CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER'

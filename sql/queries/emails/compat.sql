@@ -1,21 +1,21 @@
--- What send APIs of other shapes show.
+-- Statements that only the compatible APIs use.
 
 -- name: keep_batch :run
--- Remember mails of one request as a batch under the id of the first.
+-- Store mails of one request as a batch with the id of the first.
 SELECT mailqueue.keep_batch(%(project_id)s, %(ids)s::uuid[], %(subject)s, %(by)s);
 
 -- name: reschedule_email :maybe
--- Give mail that was not tried yet another instant; no row where the project has no such mail.
+-- Change when a mail without an attempt is sent; no row if the project has no such mail.
 SELECT r.outcome, r.state
 FROM mailqueue.reschedule_email(%(project_id)s, %(id)s, %(at)s, %(by)s) AS r;
 
 -- name: list_newer_ids :many
--- Ids of the mails that came next after one, the oldest first.
+-- Ids of the next newer mails after one, oldest first.
 SELECT n.id
 FROM mailqueue.newer_emails(%(project_id)s, %(after)s, %(limit)s) AS n;
 
 -- name: list_named_emails :many
--- Mails of a project by their ids, the newest first, each with the last that was heard of it.
+-- Mails of a project by their ids, newest first, each with its last event.
 SELECT e.id, e.status, e.from_email, e.from_name, e.reply_to, e.recipient_email, e.recipient_name, e.subject,
        e.created_at, e.run_at,
        (SELECT v.type FROM mailqueue.email_events AS v WHERE v.email_id = e.id

@@ -1,13 +1,13 @@
--- Bounce mail: whose mail came back, and for which domains it is taken.
+-- Bounce mail: the mail it belongs to, and the domains it is accepted for.
 
 -- name: find_bounced_mail :maybe
--- The mail that came back, by its id or else by its Message-ID, with all its recipients in order; of several with one
--- Message-ID that to one of the recipients given.
+-- The bounced mail, by its id or else by its Message-ID, with all its recipients in order; of several with one
+-- Message-ID, the mail to one of the given recipients.
 SELECT m.id, m.project_id, m.recipients
 FROM mailqueue.bounced_mail(%(email_id)s::uuid, %(message_id)s::text, %(project_id)s::uuid,
                             %(recipients)s::text[]) AS m;
 
 -- name: list_bounce_domains :many
--- The domains to which bounces of some project come back.
+-- Domains of the return paths of all projects.
 SELECT d.domain
 FROM mailqueue.bounce_domains() AS d(domain);

@@ -1,14 +1,13 @@
--- What came back about mail that left.
+-- Events of sent mail.
 
 -- name: record_events :many
--- Record what happened to mails with all that follows from it; returns for each of them, in their order, what became of
--- it.
+-- Record events with all consequences; returns the result of each, in order.
 SELECT r.n, r.result
 FROM mailqueue.record_events(%(events)s::jsonb) AS r
 ORDER BY r.n;
 
 -- name: list_events :many
--- Events, the latest recorded first, behind one of them; of one mail, type or project where that is asked for.
+-- Events, the latest recorded first, after one of them; filtered by mail, type or project.
 SELECT v.id, v.occurred_at, p.name AS project, v.email_id, v.type, v.recipient_email, a.name AS sender, v.source,
        v.code, v.detail, v.suppresses, v.data
 FROM mailqueue.email_events AS v
@@ -29,12 +28,12 @@ FROM mailqueue.projects
 WHERE name = %(project)s;
 
 -- name: list_recipient_events :many
--- Everything that happened to mail of a project to one address, the newest first, behind one of them.
+-- All events of a project's mail to one address, newest first, after one of them.
 SELECT r.id, r.occurred_at, r.type, r.email_id, r.subject, r.campaign_id, r.source, r.code, r.detail, r.data
 FROM mailqueue.recipient_events(%(project_id)s, %(address)s, %(before)s, %(before_id)s, %(limit)s) AS r;
 
 -- name: list_notices :many
--- What administrators of projects should know of, the newest first.
+-- Notices for administrators of projects, newest first.
 SELECT n.id, n.noticed_at, p.name AS project, n.kind, a.name AS sender, n.email_id, n.told, n.seen_at, n.seen_by
 FROM mailqueue.notices AS n
 JOIN mailqueue.projects AS p ON p.id = n.project_id
@@ -45,11 +44,11 @@ ORDER BY n.id DESC
 LIMIT %(limit)s;
 
 -- name: see_notices :value
--- Somebody has looked at the notices of a project, or of all; returns how many were new.
+-- Mark the notices of a project, or of all, as seen; returns the number of new ones.
 SELECT mailqueue.see_notices(%(project_id)s::uuid, %(by)s);
 
 -- name: list_sender_rates :many
--- What accounts sent within the window of rates, and what came back of it.
+-- Mail that accounts sent within the window of rates, with bounces and complaints.
 SELECT r.project, r.sender, r.status, r.since, r.sent, r.hard_bounces, r.soft_bounces, r.about_us, r.complaints,
        r.bounce_rate::float8 AS bounce_rate, r.complaint_rate::float8 AS complaint_rate,
        r.bounce_warn::float8 AS bounce_warn, r.bounce_pause::float8 AS bounce_pause,
@@ -60,7 +59,7 @@ WHERE (%(project)s::text IS NULL OR r.project = %(project)s)
 ORDER BY r.project, r.sender;
 
 -- name: set_sender_thresholds :run
--- From when on the rates of an account warn and pause it.
+-- Set the rates above which an account is warned and paused.
 UPDATE mailqueue.sender_accounts
 SET bounce_warn = %(bounce_warn)s,
     bounce_pause = %(bounce_pause)s,
@@ -70,6 +69,6 @@ SET bounce_warn = %(bounce_warn)s,
 WHERE id = %(id)s;
 
 -- name: note_sender_thresholds :run
--- Write down who changed the thresholds of an account.
+-- Write an audit row for a change of an account's thresholds.
 INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
 VALUES (%(project_id)s, %(by)s, 'sender.thresholds_changed', %(subject)s, %(detail)s);

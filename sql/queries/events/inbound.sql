@@ -1,7 +1,7 @@
--- What providers tell, from the URL it comes to until it is recorded.
+-- Requests of providers, from their URL until they are recorded.
 
 -- name: find_inbound_endpoint :maybe
--- The endpoint that a URL leads to.
+-- The endpoint of a URL.
 SELECT e.id, e.project_id, e.sender_account_id, e.sealed
 FROM mailqueue.find_inbound_endpoint(%(provider)s, %(token_hash)s) AS e;
 
@@ -13,42 +13,42 @@ WHERE e.sender_account_id = %(account)s
 ORDER BY e.provider;
 
 -- name: put_inbound_endpoint :run
--- Put an endpoint in the place of the one its account has for that provider.
+-- Insert or replace the endpoint of an account and provider.
 INSERT INTO mailqueue.inbound_endpoints (id, project_id, sender_account_id, provider, token_hash, sealed)
 VALUES (%(id)s, %(project_id)s, %(account)s, %(provider)s, %(token_hash)s, %(sealed)s)
 ON CONFLICT ON CONSTRAINT inbound_endpoints_account_key
 DO UPDATE SET token_hash = excluded.token_hash, sealed = excluded.sealed, updated_at = now();
 
 -- name: remove_inbound_endpoint :run
--- Delete an endpoint: what its provider tells from now on is refused.
+-- Delete an endpoint: later requests of its provider are rejected.
 DELETE FROM mailqueue.inbound_endpoints
 WHERE sender_account_id = %(account)s
   AND provider = %(provider)s;
 
 -- name: note_inbound_change :run
--- Write down who changed an endpoint.
+-- Write an audit row for a change of an endpoint.
 INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
 VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);
 
 -- name: keep_inbound :value
--- Keep requests for a worker to read; returns how many of them are new.
+-- Queue requests for a worker; returns the number of new ones.
 SELECT mailqueue.keep_inbound(%(projects)s::uuid[], %(accounts)s::integer[], %(providers)s::text[], %(keys)s::text[],
                               %(headers)s::jsonb[],
                               %(queries)s::jsonb[], %(bodies)s::bytea[], %(confirms)s::text[]);
 
 -- name: claim_inbound :many
--- Take what is due, or was taken by a worker that is gone.
+-- Claim due requests, and those whose lease has expired.
 SELECT c.id, c.claim_no, c.project_id, c.sender_account_id, c.provider, c.headers, c.query, c.body, c.confirm_url,
        c.age, c.is_over, c.attempts, c.waiting, c.outcome
 FROM mailqueue.claim_inbound(%(limit)s, %(lease)s) AS c;
 
 -- name: hold_inbound :many
--- Lock what was claimed until the transaction ends; returns what is still held by its claim.
+-- Lock claimed requests until the transaction ends; returns those whose claim is still valid.
 SELECT h.id
 FROM mailqueue.hold_inbound(%(ids)s::uuid[], %(claims)s::bigint[]) AS h(id);
 
 -- name: settle_inbound :many
--- Write what became of claimed requests; returns those whose claim had moved on.
+-- Settle claimed requests; returns those whose claim was lost.
 SELECT unnest(mailqueue.settle_inbound(%(ids)s::uuid[], %(claims)s::bigint[], %(states)s::text[], %(waits)s::interval[],
                                        %(waiting)s::jsonb[],
                                        %(outcomes)s::jsonb[], %(errors)s::text[]));
@@ -68,13 +68,13 @@ ORDER BY e.id DESC
 LIMIT %(limit)s;
 
 -- name: find_inbound_body :maybe
--- What a request said, as it came.
+-- The body of a request, unchanged.
 SELECT e.body
 FROM mailqueue.inbound_events AS e
 WHERE e.id = %(id)s;
 
 -- name: retry_inbound :value
--- Have requests be read once more that failed or were of no mail; returns how many.
+-- Process failed or unmatched requests again; returns their number.
 SELECT mailqueue.retry_inbound(NULL, %(ids)s::uuid[], %(by)s);
 
 -- name: list_sealed_inbound_endpoints :many
@@ -88,7 +88,7 @@ ORDER BY id
 LIMIT 100;
 
 -- name: replace_sealed_inbound_endpoint :run
--- Put the same endpoint sealed anew in its place, unless it was changed meanwhile.
+-- Replace a sealed endpoint, unless it was changed meanwhile.
 UPDATE mailqueue.inbound_endpoints
 SET sealed = %(sealed)s
 WHERE id = %(row_id)s::uuid

@@ -1,26 +1,26 @@
--- Mail handed in for many, and mail looked at as a server would get it.
+-- Batches, and mail shown as sent.
 
 -- name: enqueue_shared :many
--- Accept one content for many recipients; a row for each, in order. Bad content raises 22023.
+-- Accept one content for many recipients; a row for each, in order. Invalid content raises 22023.
 SELECT s.index AS place, s.id, s.status, s.reason, s.batch_id
 FROM mailqueue.enqueue_shared(%(project)s, %(contents)s::jsonb, %(options)s::jsonb, %(recipients)s::jsonb, %(strict)s,
                               %(by)s) AS s;
 
 -- name: find_batch :maybe
--- A batch of a project, with how many of its mails are in each state by now.
+-- A batch of a project, with the number of its mails in each state.
 SELECT b.id, b.created_at, b.created_by, b.subject, b.recipients, b.rejected, b.counts
 FROM mailqueue.batch_of(%(project_id)s, %(id)s) AS b;
 
 -- name: sweep_batches :value
--- Forget batches whose mails leave for the archive; returns how many.
+-- Delete batches whose mails are old enough for the archive; returns their number.
 SELECT mailqueue.sweep_batches();
 
 -- name: try_email :value
--- What would become of a mail; nothing stays. Bad input raises 22023.
+-- Dry run of accepting a mail; nothing is stored. Invalid input raises 22023.
 SELECT mailqueue.try_email(%(project)s, %(message)s::jsonb);
 
 -- name: letter_of :maybe
--- A mail of a project with what composing it takes.
+-- A mail of a project with everything its message is built from.
 SELECT mailqueue.letter_of(%(project_id)s, %(id)s);
 
 -- name: list_project_emails :many
@@ -33,7 +33,7 @@ FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(from)s, %(to)s
                            %(before)s, %(limit)s) AS e;
 
 -- name: find_sender_name :maybe
--- The name of a project's sender account that has this id or name; a name counts first.
+-- The name of a project's sender account with this id or name; a name takes precedence.
 SELECT a.name
 FROM mailqueue.sender_accounts AS a
 WHERE a.project_id = %(project_id)s
@@ -42,7 +42,6 @@ ORDER BY a.name = %(given)s DESC
 LIMIT 1;
 
 -- name: act_on_email :maybe
--- Cancel, release or resend a mail of a project; no row where there is none, outcome NULL where its state does not
--- allow it.
+-- Cancel, release or resend a mail of a project; no row if there is none, outcome NULL if its state does not allow it.
 SELECT a.outcome, a.email_id, a.state
 FROM mailqueue.act_on_email(%(project_id)s, %(id)s, %(action)s, %(reason)s, %(by)s) AS a;

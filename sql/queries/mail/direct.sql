@@ -1,15 +1,15 @@
--- Mail that is sent while its caller waits, by a server the caller names.
+-- Mail with a custom SMTP server, sent while the caller waits or later.
 
 -- name: begin_inline :one
--- Accept, claim and mark one mail in one commit; state is sending, suppressed or duplicate. Bad input raises 22023, a
--- limit 53400.
+-- Accept, claim and mark one mail in one commit; state is sending, suppressed or duplicate. Invalid input raises 22023,
+-- a limit 53400.
 SELECT b.id, b.state, b.reason, b.worker_id, b.claim_no, b.recipients, b.category, b.recipient_email, b.recipient_name,
        b.content_id, b.content_on, b.subject, b.html_body, b.text_body, b.from_email, b.from_name, b.reply_to,
        b.headers, b.files, b.dressing AS tracking_options, b.project_id
 FROM mailqueue.begin_inline(%(project)s, %(message)s::jsonb, %(host)s, %(pid)s, %(version)s) AS b;
 
 -- name: settle_inline :value
--- Record what became of it; false where a rescue had held it meanwhile.
+-- Record the outcome; false if rescue held the mail meanwhile.
 SELECT mailqueue.settle_inline(%(worker)s, %(id)s, %(claim)s, %(outcome)s, %(reason)s, %(wait)s, %(spent)s, %(left)s,
     %(log)s, %(message_id)s, %(code)s,
     %(enhanced)s, %(reply)s, %(ms)s, %(hard)s, %(addresses)s::text[], %(statuses)s::text[], %(reasons)s::text[],
@@ -17,17 +17,17 @@ SELECT mailqueue.settle_inline(%(worker)s, %(id)s, %(claim)s, %(outcome)s, %(rea
     %(hards)s::boolean[]);
 
 -- name: queue_inline :one
--- Accept one mail that is sent later by a server of its own; state is queued, suppressed or duplicate. Bad input raises
--- 22023.
+-- Accept one mail that is sent later by a custom SMTP server; state is queued, suppressed or duplicate. Invalid input
+-- raises 22023.
 SELECT i.id, i.state, i.reason
 FROM mailqueue.queue_inline(%(project)s, %(message)s::jsonb, %(id)s, %(sealed)s) AS i;
 
 -- name: claim_inline :many
--- Take some due mail that has a server of its own, each claimed and marked.
+-- Claim and mark due mail with a custom SMTP server.
 SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
        recipient_email, recipient_name, custom_data, content_id, content_on, worker_id, server_id, sealed
 FROM mailqueue.claim_inline(%(host)s, %(pid)s, %(version)s, %(limit)s);
 
 -- name: sweep_inline_servers :value
--- Forget servers whose mail is finished, held or expired; returns how many.
+-- Delete servers whose mail is finished, held or expired; returns their number.
 SELECT mailqueue.sweep_inline_servers();

@@ -1,4 +1,4 @@
--- When a project's mail is tried again.
+-- Retry schedules of projects.
 
 -- name: find_ladders_project :maybe
 -- The id of the project of that name.
@@ -7,7 +7,7 @@ FROM mailqueue.projects
 WHERE name = %(project)s;
 
 -- name: set_ladder :run
--- Put a ladder in force for one category of a project, '' for every category without one of its own.
+-- Set the retry schedule of a category of a project, '' for every category without one of its own.
 INSERT INTO mailqueue.retry_ladders (project_id, category, steps, max_attempts, soft_wait, soft_retries)
 VALUES (%(project_id)s, %(category)s, %(steps)s::interval[], %(max_attempts)s, %(soft_wait)s, %(soft_retries)s)
 ON CONFLICT (project_id, category) DO UPDATE
@@ -15,13 +15,14 @@ SET steps = excluded.steps, max_attempts = excluded.max_attempts, soft_wait = ex
     soft_retries = excluded.soft_retries;
 
 -- name: drop_ladder :run
--- Have a category follow the ladder of the project again, and the project the usual one.
+-- Remove the retry schedule of a category, so that the project's applies, or of the project, so that the default
+-- applies.
 DELETE FROM mailqueue.retry_ladders
 WHERE project_id = %(project_id)s
   AND category = %(category)s;
 
 -- name: list_ladders :many
--- The ladders of a project, that of all categories first.
+-- The retry schedules of a project, that of all categories first.
 SELECT category, steps, max_attempts, soft_wait, soft_retries
 FROM mailqueue.retry_ladders
 WHERE project_id = %(project_id)s

@@ -1,31 +1,31 @@
--- Claiming, marking and settling email, and reading what a claimed mail says.
+-- Claiming, marking and settling email, and reading the content of claimed mail.
 
 -- name: gather_lanes :one
--- Wake lanes that got mail or whose block is over; the wait in seconds until the next block ends. Its commit need not
--- be on disk; that is said here, as what a function sets is over before the commit.
+-- Wake lanes that got mail or whose block ended; the wait in seconds until the next block ends. The commit need not be
+-- on disk; set here, because a setting of a function ends before the commit.
 SELECT g.woken, extract(epoch FROM g.next_wake)::double precision AS next_wake
 FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s
 CROSS JOIN mailqueue.gather_lanes() AS g;
 
 -- name: are_lanes_ready :value
--- Whether a claim that got nothing only passed over what others hold.
+-- Whether a claim that returned nothing only skipped locked lanes.
 SELECT mailqueue.are_lanes_ready(%(avoid)s);
 
 -- name: claim_emails :many
--- Take up to a batch of due mail for one worker, limits reserved. Rows others are claiming are skipped, not waited for;
--- accounts whose servers hang here are avoided.
+-- Claim up to a batch of due mail for one worker, with limits reserved. Rows locked by other claims are skipped;
+-- accounts whose servers do not respond to this worker are avoided.
 SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
        recipient_email, recipient_name, custom_data, content_id, content_on
 FROM mailqueue.claim_emails(%(worker)s, %(limit)s, %(lease)s, %(avoid)s);
 
 -- name: find_claims :many
--- What this worker holds by claims after the last whose answer it got.
+-- Mail that this worker holds by claims after the last one it received.
 SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
        recipient_email, recipient_name, custom_data, content_id, content_on
 FROM mailqueue.find_claims(%(worker)s, %(after)s);
 
 -- name: read_contents :many
--- What these mails say.
+-- Content of these mails.
 SELECT c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files,
        c.template_version_id, c.template_language, coalesce(c.tracking_options, c.dressing) AS tracking_options,
        c.header_recipients
@@ -33,13 +33,13 @@ FROM mailqueue.email_contents AS c
 WHERE c.id = ANY (%(ids)s::bigint[]) AND c.created_on = ANY (%(days)s);
 
 -- name: read_attachments :many
--- The bytes of these files, or where they lie and what they have to be.
+-- The bytes of these files, or their locations with size and hash.
 SELECT a.id, a.octets, a.location, a.sha256, a.bytes
 FROM mailqueue.attachments AS a
 WHERE a.id = ANY (%(ids)s) AND a.created_on = ANY (%(days)s);
 
 -- name: read_tags :many
--- The tags of those of these mails that have any.
+-- Tags of these mails, for those that have any.
 SELECT q.id, q.tags
 FROM mailqueue.email_queue AS q
 WHERE q.id = ANY (%(ids)s) AND cardinality(q.tags) > 0;
@@ -52,9 +52,9 @@ WHERE r.email_id = ANY (%(ids)s::uuid[])
 ORDER BY r.email_id, r.position;
 
 -- name: write_down :many
--- In one commit: what is about to be handed over, with the last look at each, and what became of other mail.
--- Marked mail that may go as it is comes back only as one row, known; without it the worker was declared lost.
--- Outcomes whose claim had moved on come back as moved_on.
+-- In one commit: marks mail that is about to be sent, with the last check of each, and settles outcomes of other mail.
+-- If all marked mail may be sent, it is one row, known; without that row the worker was declared lost. Outcomes whose
+-- claim was lost are returned as moved_on.
 WITH marked AS MATERIALIZED (
     SELECT m.id, m.verdict, m.reason, m.stopped
     FROM mailqueue.mark_emails(%(worker)s, %(new_ids)s::uuid[], %(new_claims)s::bigint[], %(open_ids)s::uuid[],
@@ -71,33 +71,32 @@ FROM unnest(mailqueue.settle_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(out
     %(hard)s::boolean[])) AS s(id);
 
 -- name: settle_recipients :run
--- Record what became of single recipients, in the transaction that settles their messages.
+-- Settle single recipients, in the transaction that settles their messages.
 SELECT mailqueue.settle_recipients(%(ids)s::uuid[], %(claims)s::bigint[], %(addresses)s::text[], %(statuses)s::text[],
     %(reasons)s::text[], %(codes)s::text[], %(hard)s::boolean[]);
 
 -- name: ensure_partitions :value
--- Make the partitions of the coming months; says how many were missing.
+-- Create the partitions of the coming months; the number that was missing.
 SELECT mailqueue.ensure_partitions(%(months)s);
 
 -- name: rest_sender :run
--- Let an account rest after a failed connection; its lanes wait.
+-- Open the circuit of an account after a failed connection.
 SELECT mailqueue.rest_sender(%(account)s, %(reason)s);
 
 -- name: rest_sender_for :run
--- Let an account rest for as long as its provider asked, or longer each time where it named no time; its lanes wait,
--- whichever process was told.
+-- Open the circuit of an account for as long as its provider asked, or for longer each time without a time; for all
+-- processes.
 SELECT mailqueue.rest_sender_for(%(account)s, %(reason)s, %(wait)s::interval, %(is_quota)s::boolean);
 
 -- name: report_failures :run
--- Note mails that failed for reasons of the account's or its server's, or for reasons nobody knows; too many open its
--- circuit.
+-- Record failures that are or may be due to the account or its server; too many open its circuit.
 SELECT mailqueue.report_failures(%(account)s, %(kinds)s::text[], %(domains)s::text[], %(details)s::text[],
     %(emails)s::uuid[], %(refusals)s::text[]);
 
 -- name: sender_answered :run
--- The account's server accepts connections again.
+-- Close the circuit of an account whose server accepts connections again.
 SELECT mailqueue.sender_answered(%(account)s);
 
 -- name: suspend_sender :run
--- Stop an account whose own server refuses us.
+-- Suspend an account whose own server refuses it.
 SELECT mailqueue.suspend_sender(%(account)s, %(reason)s);

@@ -1,5 +1,5 @@
--- Mail that programs hand in by SMTP.
+-- Mail submitted by SMTP.
 
 -- name: message_bytes_of :maybe
--- How large a message may be in this project, files and all.
+-- Maximum size of a message of this project in bytes, attachments included.
 SELECT mailqueue.message_bytes_of(%(project_id)s);

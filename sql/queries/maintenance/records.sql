@@ -1,14 +1,14 @@
--- Records that leave their tables by project and month, and come back. One kind is one table; opens and clicks
--- are a kind of their own in email_events. Records travel as JSON, a column each, mails with their recipients.
+-- Records that leave their tables by project and month, and return. A kind is a table; opens and clicks are a kind of
+-- their own in email_events. Records are passed as JSON, a field for each column, mails with their recipients.
 
 -- name: list_shortest_stays :many
--- For each kind, the fewest days that records of any project stay hot: younger months need no look.
+-- For each kind, the fewest days that records of any project stay hot: younger months need no check.
 SELECT r.kind, min(r.hot_days) AS days
 FROM mailqueue.retention AS r
 GROUP BY r.kind;
 
 -- name: find_elsewhere :many
--- Places of those records that the database still has, apart from where they were: requeued mail, bodies in use again.
+-- Indexes of those records that the database still has in another place: requeued mail, content in use again.
 SELECT i.n
 FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS i(id, n)
 WHERE CASE %(kind)s::text
@@ -19,7 +19,7 @@ WHERE CASE %(kind)s::text
 ORDER BY i.n;
 
 -- name: find_due_email_history :many
--- Projects with mails of that month, all older than the days they stay hot.
+-- Projects with mails of that month, all older than their hot days.
 SELECT r.project_id, r.keep_days IS NOT NULL AND r.keep_days = r.hot_days AS is_deleted
 FROM mailqueue.retention AS r
 WHERE r.kind = %(kind)s
@@ -39,7 +39,7 @@ WHERE h.project_id = %(project_id)s AND h.finished_at >= %(since)s::timestamptz
   AND h.finished_at < %(until)s::timestamptz;
 
 -- name: remove_email_history :many
--- Delete these mails with their recipients and count them as archived; returns the places of those that were there.
+-- Delete these mails with their recipients and count them as archived; returns the indexes of those that were there.
 WITH input AS MATERIALIZED (
     SELECT i.id::uuid AS id, i.at::timestamptz AS at, i.n
     FROM unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -59,13 +59,13 @@ WITH input AS MATERIALIZED (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_email_history :value
--- Bring mails and their recipients back and count them as archived no longer; returns how many were not there.
+-- Insert mails and their recipients again and subtract them from the archived ones; returns the number inserted.
 WITH input AS MATERIALIZED (
     SELECT i.doc FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
 ), back AS (
     INSERT INTO mailqueue.email_history
     SELECT h.* FROM input AS i
-    -- What left before mail had a mode was test mail where its lane is.
+    -- Mail that was archived before modes existed is test mail if its lane is.
     CROSS JOIN LATERAL (SELECT jsonb_build_object('is_test', EXISTS (
                             SELECT FROM mailqueue.lanes AS l WHERE l.id = (i.doc ->> 'lane_id')::integer
                                AND starts_with(coalesce(l.home_route, l.route), '(test)'))) AS mode) AS w
@@ -86,7 +86,7 @@ WITH input AS MATERIALIZED (
 SELECT count(*) FROM back;
 
 -- name: find_due_send_logs :many
--- Projects with attempts of that month, all older than the days they stay hot.
+-- Projects with attempts of that month, all older than their hot days.
 SELECT r.project_id, r.keep_days IS NOT NULL AND r.keep_days = r.hot_days AS is_deleted
 FROM mailqueue.retention AS r
 WHERE r.kind = %(kind)s
@@ -102,7 +102,7 @@ FROM mailqueue.send_logs AS l
 WHERE l.project_id = %(project_id)s AND l.sent_at >= %(since)s::timestamptz AND l.sent_at < %(until)s::timestamptz;
 
 -- name: remove_send_logs :many
--- Delete these attempts; returns the places of those that were there.
+-- Delete these attempts; returns the indexes of those that were there.
 WITH gone AS (
     DELETE FROM mailqueue.send_logs AS l
     USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -113,7 +113,7 @@ WITH gone AS (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_send_logs :value
--- Bring attempts back; returns how many were not there.
+-- Insert attempts again; returns the number inserted.
 WITH back AS (
     INSERT INTO mailqueue.send_logs OVERRIDING SYSTEM VALUE
     SELECT l.* FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
@@ -124,7 +124,7 @@ WITH back AS (
 SELECT count(*) FROM back;
 
 -- name: find_due_email_events :many
--- Projects with events of a kind of that month, all older than the days they stay hot.
+-- Projects with events of a kind of that month, all older than their hot days.
 SELECT r.project_id, r.keep_days IS NOT NULL AND r.keep_days = r.hot_days AS is_deleted
 FROM mailqueue.retention AS r
 WHERE r.kind = %(kind)s
@@ -143,7 +143,7 @@ WHERE v.project_id = %(project_id)s AND v.occurred_at >= %(since)s::timestamptz
   AND (v.type IN ('opened', 'clicked')) = (%(kind)s = 'opens_clicks');
 
 -- name: remove_email_events :many
--- Delete these events; returns the places of those that were there.
+-- Delete these events; returns the indexes of those that were there.
 WITH gone AS (
     DELETE FROM mailqueue.email_events AS v
     USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -154,7 +154,7 @@ WITH gone AS (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_email_events :value
--- Bring events back; returns how many were not there.
+-- Insert events again; returns the number inserted.
 WITH back AS (
     INSERT INTO mailqueue.email_events
     SELECT v.* FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
@@ -167,7 +167,7 @@ WITH back AS (
 SELECT count(*) FROM back;
 
 -- name: find_due_email_contents :many
--- Projects with contents of that month that no mail uses which is queued, or was finished within the hot days.
+-- Projects with contents of that month that no mail uses that is queued or was finished within the hot days.
 SELECT r.project_id, bool_or(r.keep_days IS NOT NULL AND r.keep_days = r.hot_days) AS is_deleted
 FROM mailqueue.retention AS r
 JOIN mailqueue.email_contents AS c ON c.project_id = r.project_id
@@ -183,7 +183,7 @@ GROUP BY r.project_id
 ORDER BY r.project_id;
 
 -- name: read_email_contents :many
--- The contents of a project of that time that no mail uses which is queued, or was finished within the hot days.
+-- Contents of a project of that time that no mail uses that is queued or was finished within the hot days.
 SELECT to_jsonb(c)::text
 FROM mailqueue.email_contents AS c
 JOIN mailqueue.retention AS r ON r.project_id = c.project_id AND r.kind = %(kind)s
@@ -196,7 +196,7 @@ WHERE c.project_id = %(project_id)s
                     AND h.finished_at > now() - make_interval(days => r.hot_days));
 
 -- name: lock_email_contents :run
--- Wait for whoever is queueing mail again that uses these contents.
+-- Wait for transactions that are queueing mail again with these contents.
 SELECT FROM mailqueue.email_contents AS c
 WHERE (c.id, c.created_on) IN (SELECT i.id::bigint, i.at::date
                                FROM unnest(%(ids)s::text[], %(times)s::text[]) AS i(id, at))
@@ -204,7 +204,7 @@ ORDER BY c.id
 FOR UPDATE;
 
 -- name: remove_email_contents :many
--- Delete these contents where no queued mail uses them, locked before; returns the places of those that went.
+-- Delete these contents if no queued mail uses them, locked before; returns the indexes of those deleted.
 WITH gone AS (
     DELETE FROM mailqueue.email_contents AS c
     USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -217,7 +217,7 @@ WITH gone AS (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_email_contents :value
--- Bring contents back; returns how many were not there.
+-- Insert contents again; returns the number inserted.
 WITH back AS (
     INSERT INTO mailqueue.email_contents
     SELECT c.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)
@@ -228,7 +228,7 @@ WITH back AS (
 SELECT count(*) FROM back;
 
 -- name: find_due_attachments :many
--- Projects with files of that month that no content uses any more.
+-- Projects with files of that month that no content uses.
 SELECT r.project_id, bool_or(r.keep_days IS NOT NULL AND r.keep_days = r.hot_days) AS is_deleted
 FROM mailqueue.retention AS r
 JOIN mailqueue.attachments AS a ON a.project_id = r.project_id
@@ -243,7 +243,7 @@ GROUP BY r.project_id
 ORDER BY r.project_id;
 
 -- name: read_leaving_attachments :many
--- The files of a project of that time that no content uses any more, their bytes in hexadecimal.
+-- The files of a project of that time that no content uses, their bytes in hexadecimal.
 SELECT to_jsonb(a)::text
 FROM mailqueue.attachments AS a
 WHERE a.project_id = %(project_id)s
@@ -254,7 +254,7 @@ WHERE a.project_id = %(project_id)s
                   WHERE c.files @> jsonb_build_array(jsonb_build_object('id', a.id)));
 
 -- name: remove_attachments :many
--- Delete these files; returns the places of those that were there.
+-- Delete these files; returns the indexes of those that were there.
 WITH gone AS (
     DELETE FROM mailqueue.attachments AS a
     USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -266,7 +266,7 @@ WITH gone AS (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_attachments :value
--- Bring files back; returns how many were not there.
+-- Insert files again; returns the number inserted.
 WITH back AS (
     INSERT INTO mailqueue.attachments
     SELECT a.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)

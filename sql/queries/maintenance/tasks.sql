@@ -1,13 +1,13 @@
--- What keeps the database well for years, besides the archive.
+-- Maintenance besides the archive: partitions, old rows, statistics.
 
 -- name: settle_session :run
--- Take the time it needs, but queue behind nobody's lock for long.
+-- Set up a maintenance session: no statement timeout, a short lock timeout, no search path, UTC.
 SELECT set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
        set_config('lock_timeout', '2s', false), set_config('search_path', '', false),
        set_config('TimeZone', 'UTC', false);
 
 -- name: list_partitions :many
--- Tables by month, oldest first: those attached, those on their way out, and those already detached.
+-- Tables by month, oldest first: attached, being detached, and detached.
 SELECT p.relname::text AS parent, c.relname::text AS name, to_date(right(c.relname, 7), 'YYYY_MM') AS month,
        CASE WHEN i.inhrelid IS NULL THEN 'detached' WHEN i.inhdetachpending THEN 'detaching'
             ELSE 'attached' END AS state
@@ -24,31 +24,31 @@ ORDER BY month, array_position('{email_history,send_logs,email_events,email_cont
 SELECT mailqueue.is_table_empty(%(name)s);
 
 -- name: today :value
--- Which day it is, in UTC.
+-- The current day, in UTC.
 SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date;
 
 -- name: detach_partition :run
--- Take a month out of its table; inserts and reads of other months go on.
+-- Detach a month from its table; inserts and reads of other months continue.
 ALTER TABLE {parent} DETACH PARTITION {partition} CONCURRENTLY;
 
 -- name: finish_detaching :run
--- End what an interrupted run began.
+-- Complete an interrupted detach.
 ALTER TABLE {parent} DETACH PARTITION {partition} FINALIZE;
 
 -- name: drop_detached :run
--- Drop a table that is no part of another any more.
+-- Drop a table that was detached.
 DROP TABLE {partition};
 
 -- name: make_partitions_of :value
--- Make the partitions of a day's month, or take back those that were being retired; returns how many were made.
+-- Create the partitions of a day's month, or attach those that were being detached; returns the number.
 SELECT mailqueue.make_partitions_of(%(month)s);
 
 -- name: ensure_months_ahead :value
--- Make the partitions of the coming months; returns how many were missing.
+-- Create the partitions of the coming months; returns the number that was missing.
 SELECT mailqueue.ensure_partitions(%(months)s);
 
 -- name: count_months_ahead :value
--- For how many days from today every table by month has a partition.
+-- Number of days from today for which every monthly table has a partition.
 SELECT min(e.until) - (clock_timestamp() AT TIME ZONE 'UTC')::date
 FROM (SELECT (max(to_date(right(c.relname, 7), 'YYYY_MM')) + interval '1 month')::date AS until
       FROM pg_catalog.pg_class AS p
@@ -58,15 +58,15 @@ FROM (SELECT (max(to_date(right(c.relname, 7), 'YYYY_MM')) + interval '1 month')
       GROUP BY p.oid) AS e;
 
 -- name: gather_signals :value
--- Count accepted mail and wake lanes, as workers do; returns how many signals there were.
+-- Count accepted mail and wake lanes, like workers do; returns the number of signals.
 SELECT g.woken FROM mailqueue.gather_lanes() AS g;
 
 -- name: roll_days_over :value
--- Move the counts of days that are over out of the way; returns of how many limits.
+-- Move counters of past days to limit_days; returns the number of limits.
 SELECT mailqueue.roll_days_over();
 
 -- name: sweep_balanced_days :value
--- Forget the books of days of which nothing is left and that add up; returns how many days.
+-- Delete the books of days that balance and of which no mail is left; returns the number of days.
 WITH old AS (
     SELECT a.project_id, a.day
     FROM mailqueue.accepted_days AS a
@@ -86,7 +86,7 @@ WITH old AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_limit_days :value
--- Forget the counts of long past days, apart from those a warm-up still counts; returns how many.
+-- Delete counters of old days, except those of a warm-up; returns their number.
 WITH forgotten AS (
     DELETE FROM mailqueue.limit_days AS d
     USING mailqueue.retention_rules AS r
@@ -98,7 +98,7 @@ WITH forgotten AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_workers :value
--- Forget worker processes that ended long ago and hold nothing; returns how many.
+-- Delete worker processes that ended long ago and hold nothing; returns their number.
 WITH forgotten AS (
     DELETE FROM mailqueue.workers AS w
     USING mailqueue.retention_rules AS r
@@ -111,7 +111,7 @@ WITH forgotten AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_waiters :value
--- Take parked workers that are no more off the list: each keeps every commit ringing. Returns how many.
+-- Delete wake-up requests of workers that are gone: each causes a NOTIFY at every commit. Returns their number.
 WITH forgotten AS (
     DELETE FROM mailqueue.waiters AS x
     WHERE NOT EXISTS (SELECT FROM mailqueue.workers AS w
@@ -122,11 +122,11 @@ WITH forgotten AS (
 SELECT count(*) FROM forgotten;
 
 -- name: count_pages :value
--- How many pages a table has.
+-- Number of pages of a table.
 SELECT (pg_relation_size(%(name)s::text::regclass) / current_setting('block_size')::bigint)::bigint;
 
 -- name: sweep_idempotency_keys :value
--- Forget old keys in a range of the table's pages; returns how many.
+-- Delete old idempotency keys in a range of the table's pages; returns their number.
 WITH forgotten AS (
     DELETE FROM mailqueue.idempotency_keys AS k
     USING mailqueue.retention AS r
@@ -140,7 +140,7 @@ WITH forgotten AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_trap_messages :value
--- Forget a batch of the oldest mails in the trap; returns how many.
+-- Delete a batch of the oldest mails in the trap; returns their number.
 WITH old AS (
     SELECT t.id
     FROM (SELECT o.id, o.received_at FROM mailqueue.trap_messages AS o ORDER BY o.id LIMIT 500) AS t
@@ -152,7 +152,7 @@ WITH old AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_event_keys :value
--- Forget a batch of events by what their sources call them; returns how many. Mail they speak of is long gone.
+-- Delete a batch of old event keys; returns their number. Their mail was deleted long ago.
 WITH forgotten AS (
     DELETE FROM mailqueue.event_keys AS k
     WHERE k.ctid = ANY (ARRAY(
@@ -167,23 +167,23 @@ WITH forgotten AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_retained :value
--- Delete a batch of rows of a kind that are kept no longer; returns how many.
+-- Delete a batch of rows of a kind whose retention is over; returns their number.
 SELECT mailqueue.sweep_retained(%(kind)s, 5000);
 
 -- name: sweep_webhooks :one
--- Forget deliveries to webhooks behind an id that are kept no longer; the last id looked at, and how many went.
+-- Delete webhook deliveries after an id whose retention is over; the last id examined, and the number deleted.
 SELECT s.last, s.swept FROM mailqueue.sweep_webhooks(%(after)s, 5000) AS s;
 
 -- name: sweep_webhook_events :value
--- Delete a batch of old webhook events; returns how many.
+-- Delete a batch of old webhook events; returns their number.
 SELECT mailqueue.sweep_webhook_events(5000);
 
 -- name: end_warm_ups :many
--- Let accounts at the end of their warm-up have their own limit alone; returns them.
+-- End the warm-up of accounts that finished its last stage; returns them.
 SELECT w.project, w.sender AS name FROM mailqueue.end_warm_ups(%(by)s) AS w;
 
 -- name: list_warm_ups :many
--- Accounts in warm-up today: their stage, its limit, what they sent and what came back.
+-- Accounts in warm-up today: their stage, its limit, mail sent, bounces and complaints.
 SELECT h.project, h.sender, h.warm_up_stage AS stage, h.warm_up_stages AS stages, h.daily_limit, h.daily_sent,
        h.daily_bounces
 FROM mailqueue.sender_headroom AS h
@@ -195,7 +195,7 @@ ORDER BY h.project, h.sender;
 SELECT k.project, k.name FROM mailqueue.expire_api_keys(%(by)s) AS k;
 
 -- name: list_expiring_keys :many
--- Keys in use that expire within so many days.
+-- Valid keys that expire within that many days.
 SELECT p.name AS project, k.name, k.expires_at
 FROM mailqueue.api_keys AS k
 JOIN mailqueue.projects AS p ON p.id = k.project_id
@@ -205,7 +205,7 @@ WHERE k.revoked_at IS NULL
 ORDER BY k.expires_at;
 
 -- name: list_changed_tables :many
--- Tables whose statistics are behind. Nobody but us analyzes those that are partitioned.
+-- Tables with outdated statistics. Autovacuum does not analyze partitioned tables.
 SELECT c.relname::text
 FROM pg_catalog.pg_class AS c
 LEFT JOIN pg_catalog.pg_stat_user_tables AS s ON s.relid = c.oid
@@ -227,11 +227,11 @@ WHERE c.relnamespace = 'mailqueue'::regnamespace
 ORDER BY c.relname;
 
 -- name: analyze_table :run
--- Bring a table's statistics up to date.
+-- Update a table's statistics.
 ANALYZE {table};
 
 -- name: list_vacuum_needs :many
--- Tables with many dead rows, or whose oldest transaction number is far back.
+-- Tables with many dead rows, or whose oldest transaction id is far back.
 SELECT c.relname::text AS name, coalesce(s.n_live_tup, 0) AS live, coalesce(s.n_dead_tup, 0) AS dead,
        age(c.relfrozenxid)::bigint AS age, s.last_autovacuum
 FROM pg_catalog.pg_class AS c
@@ -242,11 +242,11 @@ WHERE c.relnamespace = 'mailqueue'::regnamespace
 ORDER BY s.n_dead_tup DESC NULLS LAST, c.relname;
 
 -- name: act_as_oneself :run
--- Be the user who logged in, until the transaction ends.
+-- Act as the session user until the transaction ends.
 SET LOCAL ROLE NONE;
 
 -- name: list_horizon_holders :many
--- Who has kept dead rows from being removed for so long, in words.
+-- Sessions and slots that have held back the removal of dead rows for that long, as text.
 SELECT h.words
 FROM (
     SELECT format('process %%s (%%s of %%s) has had a transaction open since %%s: end it, or SELECT '

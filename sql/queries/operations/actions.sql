@@ -1,17 +1,17 @@
--- An operator's hand: on single mails, on all that match a filter, after doubt and after a restore.
+-- Operator actions: on single mails, on all that match a filter, on mail in doubt and after a restore.
 
 -- name: cancel_email :many
--- Cancel unfinished mails: pending and held at once, assigned as soon as the worker looks.
+-- Cancel unfinished mails: pending and held at once, assigned by their worker before sending.
 SELECT c.id, c.result
 FROM mailqueue.cancel_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS c;
 
 -- name: hold_email :many
--- Keep pending mails until a person releases them.
+-- Hold pending mails until they are released.
 SELECT h.id, h.result
 FROM mailqueue.hold_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS h;
 
 -- name: release_email :many
--- Put held mails back into their lanes.
+-- Return held mails to their lanes.
 SELECT r.id, r.result
 FROM mailqueue.release_emails(%(project_id)s, %(ids)s::uuid[]) AS r;
 
@@ -31,7 +31,7 @@ SELECT r.id, r.result
 FROM mailqueue.reprioritise_emails(%(project_id)s, %(ids)s::uuid[], %(priority)s::smallint) AS r;
 
 -- name: resolve_email :many
--- Decide about mails held because nobody knows whether they were sent.
+-- Resolve mails in doubt.
 SELECT r.id, r.result
 FROM mailqueue.resolve_emails(%(project_id)s, %(ids)s::uuid[], %(was_sent)s, %(note)s, %(by)s) AS r;
 
@@ -42,19 +42,19 @@ FROM mailqueue.emails AS e
 WHERE e.id = ANY (%(ids)s::uuid[]);
 
 -- name: record_operation :value
--- Write one row of the audit.
+-- Write one audit row.
 SELECT mailqueue.record_operation(%(project_id)s, %(action)s, %(subject)s, %(detail)s::jsonb, %(by)s);
 
 -- name: count_matching :value
--- How many mails an operation would be done to.
+-- Number of mails that an operation would change.
 SELECT mailqueue.count_matching(%(verb)s, %(filter)s::jsonb, %(argument)s::jsonb);
 
 -- name: begin_operation :value
--- Write down that an operation on all matching mail begins; its number.
+-- Record the start of an operation on all matching mail; its number.
 SELECT mailqueue.begin_operation(%(verb)s, %(filter)s::jsonb, %(argument)s::jsonb, %(by)s);
 
 -- name: continue_operation :one
--- Do an operation to its next batch of mails.
+-- Apply an operation to its next batch of mails.
 SELECT c.done, c.next_after
 FROM mailqueue.continue_operation(%(operation)s, %(after)s::uuid, %(most)s) AS c;
 
@@ -64,17 +64,17 @@ SELECT r.held, r.operation, r.next_after
 FROM mailqueue.hold_restored(%(since)s, %(is_trial)s, %(most)s, %(operation)s::bigint, %(after)s::uuid, %(by)s) AS r;
 
 -- name: pause_sending :value
--- Let mail wait; the number of the operation that moves what is queued.
+-- Pause mail; the number of the operation that moves queued mail.
 SELECT mailqueue.pause_sending(%(kind)s, %(project)s, %(name)s,
                                coalesce(%(until)s::timestamptz, clock_timestamp() + %(wait)s::interval), %(reason)s,
                                %(by)s);
 
 -- name: resume_sending :value
--- End a pause; false when there was none.
+-- End a pause; false if there was none.
 SELECT mailqueue.resume_sending(%(kind)s, %(project)s, %(name)s, %(by)s);
 
 -- name: list_pauses :many
--- What is paused now.
+-- Pauses in force.
 SELECT p.project, p.kind, p.name, p.reason, p.until, p.actor, p.since
 FROM mailqueue.paused AS p
 WHERE %(project)s::text IS NULL OR p.project = %(project)s

@@ -1,7 +1,7 @@
--- Measuring on a real database: a project of its own, and no trace of it afterwards.
+-- Benchmarks on a real database: a project of its own, deleted afterwards.
 
 -- name: find_bench_obstacles :one
--- Mail of others that waits or is on its way, and workers that would take part in a measurement.
+-- Other mail that waits or is in flight, and workers that would take part in a measurement.
 SELECT (SELECT count(*) FROM (SELECT FROM mailqueue.email_queue AS q
          WHERE q.status IN ('pending', 'assigned') LIMIT 1000) AS waiting) AS emails,
        (SELECT count(*) FROM mailqueue.workers AS w
@@ -9,26 +9,26 @@ SELECT (SELECT count(*) FROM (SELECT FROM mailqueue.email_queue AS q
            AND w.beat_at > clock_timestamp() - interval '30 seconds') AS workers;
 
 -- name: start_bench :value
--- Make the project; its lanes come by themselves.
+-- Create the project; triggers create its lanes.
 INSERT INTO mailqueue.projects (name) VALUES (%(name)s) RETURNING id;
 
 -- name: add_bench_sender :value
--- Give the project a sender account that leads to our own sink, not sending yet.
+-- Add a sender account that leads to the benchmark's own server, paused.
 INSERT INTO mailqueue.sender_accounts
     (project_id, name, email, smtp_host, smtp_port, smtp_tls, is_private_ok, status)
 VALUES (%(project)s, 'bench', 'bench@example.com', '127.0.0.1', %(port)s, 'none', true, 'paused')
 RETURNING id;
 
 -- name: resume_bench_sender :run
--- Let it send.
+-- Activate it.
 UPDATE mailqueue.sender_accounts SET status = 'active' WHERE id = %(account)s;
 
 -- name: ping :value
--- Nothing: what is left is the way to the server and back.
+-- Nothing: measures the round trip.
 SELECT 1;
 
 -- name: look_at_bench :one
--- How many mails of the project were sent, and how long the whole took, in seconds.
+-- Number of mails of the project that were sent, and the total duration in seconds.
 SELECT count(*) AS sent,
        coalesce(extract(epoch FROM max(h.finished_at)), 0)::double precision AS ended_at
 FROM mailqueue.email_history AS h
@@ -39,11 +39,11 @@ WHERE h.campaign_id = %(name)s AND h.status = 'sent';
 SELECT extract(epoch FROM clock_timestamp())::double precision;
 
 -- name: allow_by_hand :value
--- Let this transaction do what is refused to people who type it.
+-- Allow statements in this transaction that guards refuse outside of functions.
 SELECT set_config('mailqueue.by_hand', 'on', true);
 
 -- name: erase_bench :run
--- Take out every row of the project, wherever it is.
+-- Delete every row of the project in all tables.
 WITH done AS (
     DELETE FROM mailqueue.email_history AS h
      WHERE h.campaign_id = %(name)s AND h.project_id = %(project)s RETURNING h.id, h.content_id, h.content_on

@@ -1,4 +1,4 @@
--- What an operator asks: what waits, what became of one mail, is the set-up sound, do the books add up.
+-- Overview for operators: lanes, accounts, workers, one mail, the books.
 
 -- name: list_lane_depths :many
 -- Lanes that have unfinished mail or sent some within five minutes, most urgent first, with their rate and what blocks
@@ -34,7 +34,7 @@ LEFT JOIN mailqueue.pauses AS z ON z.project_id = l.project_id AND z.kind = l.pa
 ORDER BY l.priority, p.name, l.route;
 
 -- name: list_senders_today :many
--- Every sender account with what it sent today and may still send.
+-- All sender accounts with the mail they sent today and may still send.
 SELECT h.project, h.sender, h.provider, h.status, h.status_reason, h.daily_sent, h.daily_reserved, h.daily_limit,
        h.headroom, h.daily_bounces, h.daily_errors, h.blocked_reason, h.blocked_until
 FROM mailqueue.sender_headroom AS h
@@ -49,7 +49,7 @@ WHERE w.ended_at IS NULL
 ORDER BY w.id;
 
 -- name: count_emails_by_status :many
--- All mail, finished or not, by what it is now: counted while it is little, else as statistics know.
+-- Number of mails, finished or not, in each status: counted up to count_exactly, otherwise estimated from statistics.
 SELECT c.status, c.emails, c.is_estimate
 FROM mailqueue.emails_by_status() AS c;
 
@@ -64,11 +64,11 @@ ORDER BY e.finished_at DESC NULLS LAST
 LIMIT 1;
 
 -- name: explain_email :value
--- The first reason a mail has not been sent, in words; or what became of it.
+-- The first reason why a mail was not sent, as text; or its outcome.
 SELECT mailqueue.why(%(id)s);
 
 -- name: show_attempts :many
--- Every try to hand a mail over, in order.
+-- Every attempt to send a mail, in order.
 SELECT l.attempt, l.sent_at, l.status, s.name AS sender, l.worker_id, l.error_code, l.enhanced_code, l.reply,
        l.response_ms
 FROM mailqueue.send_logs AS l
@@ -77,7 +77,7 @@ WHERE l.email_id = %(id)s
 ORDER BY l.sent_at, l.id;
 
 -- name: show_events :many
--- What came back about a mail, oldest first: the first 200.
+-- The first 200 events of a mail, oldest first.
 SELECT v.occurred_at, v.type, v.recipient_email, v.source, v.code, coalesce(v.detail, v.data ->> 'url') AS detail,
        v.data -> 'is_machine' = 'true' AS is_machine
 FROM mailqueue.email_events AS v
@@ -93,14 +93,14 @@ WHERE r.email_id = %(id)s
 ORDER BY r.position;
 
 -- name: read_books :many
--- Accepted mail of each project and day against what became of it.
+-- Accepted mail of each project and day, compared with its outcomes.
 SELECT b.project, b.day, b.accepted::bigint, b.sent, b.failed, b.suppressed, b.expired, b.cancelled, b.queued, b.held,
        b.difference::bigint
 FROM mailqueue.books AS b
 ORDER BY b.day, b.project;
 
 -- name: describe_server :one
--- What the server is.
+-- Version of the server, encoding of the database and default isolation level.
 SELECT current_setting('server_version') AS version,
        current_setting('server_version_num')::integer AS version_num,
        pg_encoding_to_char(d.encoding)::text AS encoding,
@@ -109,7 +109,7 @@ FROM pg_catalog.pg_database AS d
 WHERE d.datname = current_database();
 
 -- name: list_known_roles :many
--- Which of these roles the server knows.
+-- Those of these roles that exist.
 SELECT r.rolname::text
 FROM pg_catalog.pg_roles AS r
 WHERE r.rolname = ANY (%(names)s);

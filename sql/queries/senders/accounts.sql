@@ -1,4 +1,4 @@
--- Sender accounts. Revision, limits and lanes follow them by triggers.
+-- Sender accounts. Triggers keep revision, limits and lanes up to date.
 
 -- name: find_senders_project :maybe
 -- The id of the project of that name.
@@ -11,7 +11,7 @@ WHERE name = %(project)s;
 SELECT nextval(pg_get_serial_sequence('mailqueue.sender_accounts', 'id'))::integer;
 
 -- name: add_sender :run
--- Make a sender account, active at once.
+-- Add a sender account, active at once.
 INSERT INTO mailqueue.sender_accounts (
     id, project_id, name, provider, email, display_name, smtp_host, smtp_port, smtp_username,
     smtp_password, smtp_tls, is_private_ok, priority, daily_limit, rate_per_second, burst,
@@ -59,14 +59,14 @@ WHERE (%(project)s::text IS NULL OR p.name = %(project)s)
 ORDER BY p.name, a.priority, a.id;
 
 -- name: lock_sender :maybe
--- Hold an account until the caller commits, so that two changes do not undo each other.
+-- Lock an account until the caller commits, to serialise changes.
 SELECT id
 FROM mailqueue.sender_accounts
 WHERE id = %(id)s
 FOR NO KEY UPDATE;
 
 -- name: set_sender_status :run
--- Let an account send, or keep it from sending, from the next claim on; until an instant or for a while.
+-- Set the status of an account, from the next claim on; until a point in time or for a duration.
 UPDATE mailqueue.sender_accounts
 SET status = %(status)s,
     status_reason = %(reason)s,
@@ -74,7 +74,7 @@ SET status = %(status)s,
 WHERE id = %(id)s;
 
 -- name: set_sender_limits :run
--- Put other limits in force from the next claim on.
+-- Set the limits of an account, from the next claim on.
 UPDATE mailqueue.sender_accounts
 SET daily_limit = %(daily_limit)s,
     rate_per_second = %(rate_per_second)s,
@@ -87,17 +87,17 @@ SET daily_limit = %(daily_limit)s,
 WHERE id = %(id)s;
 
 -- name: set_sender_fallback :run
--- Have an account used only while no account before it may send, or like any other.
+-- Use an account only while no account before it may send, or like any other.
 UPDATE mailqueue.sender_accounts
 SET is_fallback = %(is_fallback)s
 WHERE id = %(id)s;
 
 -- name: is_time_zone :value
--- Whether the database knows a time zone by this name.
+-- Whether the database knows a time zone of this name.
 SELECT EXISTS (SELECT FROM pg_catalog.pg_timezone_names WHERE name = %(time_zone)s);
 
 -- name: list_headroom :many
--- What the named accounts sent today and may still send.
+-- Mail that the named accounts sent today and may still send.
 SELECT sender_account_id, status, daily_sent::integer, daily_reserved::integer,
        daily_bounces::integer, daily_errors::integer, daily_limit AS limit_today, headroom::integer, warm_up_stage,
        last_reset_at, next_reset_at, blocked_reason, blocked_until
@@ -105,13 +105,13 @@ FROM mailqueue.sender_headroom
 WHERE sender_account_id = ANY (%(account_ids)s::integer[]);
 
 -- name: read_project_from :one
--- What a project says of all its mail.
+-- The From settings of a project.
 SELECT p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain
 FROM mailqueue.projects AS p
 WHERE p.id = %(project_id)s;
 
 -- name: keep_trap_accounts :run
--- Have every project know the trap that is running here; mail of projects without another account goes there.
+-- Add the trap account to every project, or update it; it is used by projects without another account.
 INSERT INTO mailqueue.sender_accounts AS a
     (project_id, name, provider, smtp_host, smtp_port, smtp_tls, email, display_name, is_private_ok, priority)
 SELECT p.id, 'trap', 'trap', %(host)s, %(port)s, 'none', 'no-reply@mailqueue.example', 'mailqueue', true, 32767
@@ -122,13 +122,13 @@ WHERE a.provider = 'trap'
   AND (a.smtp_host, a.smtp_port, a.status) IS DISTINCT FROM (excluded.smtp_host, excluded.smtp_port, 'active');
 
 -- name: pause_trap_accounts :run
--- The trap is off: what would go there waits and says so.
+-- Pause the trap accounts: their mail waits, with that reason.
 UPDATE mailqueue.sender_accounts AS a
 SET status = 'paused', status_reason = 'the trap is off'
 WHERE a.provider = 'trap' AND a.status = 'active';
 
 -- name: list_health :many
--- How the accounts of a project, or of all, fare; or one of them.
+-- State of the accounts of a project, or of all, or of one.
 SELECT h.project, h.sender, h.provider, h.status, h.status_reason, h.circuit, h.circuit_since, h.next_probe_at,
        h.openings, h.recent_failures, h.recent_domains, h.recent_sent, h.failures, h.last_errors, h.last_failed_at,
        h.recommendation
@@ -138,7 +138,7 @@ WHERE (%(project)s::text IS NULL OR h.project = %(project)s)
 ORDER BY h.project, h.sender_account_id;
 
 -- name: change_sender :run
--- Put what an account is in force, for the mail that is claimed from now on.
+-- Change an account, for mail that is claimed from now on.
 UPDATE mailqueue.sender_accounts
 SET email = %(email)s,
     display_name = %(display_name)s,
@@ -156,18 +156,18 @@ SET email = %(email)s,
 WHERE id = %(id)s;
 
 -- name: remove_sender :value
--- Delete an account; false when there is none. Refuses with 55006 while it is in use.
+-- Delete an account; false if there is none. Raises 55006 while it is in use.
 SELECT mailqueue.remove_sender(%(project_id)s, %(id)s, %(by)s);
 
 -- name: prefer_sender :value
--- Have an account be the first that is tried; false when there is none.
+-- Make an account the first that is tried; false if there is none.
 SELECT mailqueue.prefer_sender(%(project_id)s, %(id)s);
 
 -- name: route_to_sender :run
--- Have mail of these categories to these domains take an account. Refuses with 22023 naming the field.
+-- Use an account for mail of these categories to these domains. Raises 22023 naming the field.
 SELECT mailqueue.route_to_sender(%(project_id)s, %(id)s, %(categories)s::text[], %(domains)s::text[], %(by)s);
 
 -- name: note_sender_change :run
--- Write down who changed what about an account.
+-- Write an audit row for a change of an account.
 INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
 VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);

@@ -1,17 +1,17 @@
 -- The keys of the HTTP API.
 
 -- name: find_api_key :maybe
--- Who the key in force with that hash speaks for, and what it may. Its use is noted.
+-- Project and rights of the valid key with that hash. Updates its last use.
 SELECT f.id, f.project_id, f.project, f.is_test, f.trap_sender, f.name, f.scopes, f.requests_per_second,
        f.project_requests_per_second
 FROM mailqueue.find_api_key(%(key_hash)s, %(address)s::inet) AS f;
 
 -- name: sift_keys :many
--- Which of these keys are in force now.
+-- Those of these keys that are valid now.
 SELECT unnest(mailqueue.keys_in_force(%(ids)s::uuid[]));
 
 -- name: issue_api_key :value
--- Make a key; only its hash is kept.
+-- Create a key; only its hash is stored.
 SELECT mailqueue.issue_api_key(%(project_id)s::uuid, %(name)s::text, %(key_hash)s::bytea, %(hint)s::text,
                                %(is_test)s::boolean,
                                %(scopes)s::text[], %(expires_at)s::timestamptz, %(requests_per_second)s::integer);
@@ -25,7 +25,7 @@ WHERE k.project_id = %(project_id)s
   AND k.id = %(id)s;
 
 -- name: find_api_key_named :maybe
--- The key that has a name now, else the newest that had it.
+-- The valid key of that name, otherwise the newest that had it.
 SELECT k.id
 FROM mailqueue.api_keys AS k
 WHERE k.project_id = %(project_id)s
@@ -45,19 +45,19 @@ ORDER BY k.created_at DESC, k.id DESC
 LIMIT %(most)s;
 
 -- name: change_api_key :value
--- Change name or rate of a key in force; false where there is none.
+-- Change name or rate of a valid key; false if there is none.
 SELECT mailqueue.change_api_key(%(project_id)s::uuid, %(id)s::uuid, %(changes)s::jsonb);
 
 -- name: rotate_api_key :maybe
--- Put a new key in the place of one in force, which ends after the grace; NULL where there is none.
+-- Replace a valid key by a new one; the old one expires after the grace period. NULL if there is none.
 SELECT mailqueue.rotate_api_key(%(project_id)s::uuid, %(id)s::uuid, %(key_hash)s::bytea, %(hint)s::text,
                                 %(grace)s::interval,
                                 %(expires_at)s::timestamptz);
 
 -- name: revoke_api_key :value
--- Put a key out of force; false where there is none in force.
+-- Revoke a key; false if there is no valid one.
 SELECT mailqueue.revoke_api_key(%(project_id)s::uuid, %(id)s::uuid, %(reason)s::text);
 
 -- name: set_actor :run
--- Have the audit name somebody until the transaction ends.
+-- Set the actor that the audit names until the transaction ends.
 SELECT set_config('mailqueue.actor', %(by)s, true);

@@ -7,11 +7,11 @@ FROM mailqueue.projects
 WHERE name = %(project)s;
 
 -- name: add_project :value
--- Make a project, with its lanes and limit; settings as change_project takes them.
+-- Create a project with its lanes and limit; settings as for change_project().
 SELECT mailqueue.add_project(%(name)s::text, %(by)s::text, %(settings)s::jsonb);
 
 -- name: read_project :maybe
--- The project of that name, or of that id; deleted ones too.
+-- The project of that name or id; deleted ones too.
 SELECT p.id, p.name, p.display_name, p.description,
        CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
        p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to,
@@ -25,7 +25,7 @@ WHERE p.name = %(name)s::text
    OR p.id = %(id)s::uuid;
 
 -- name: list_projects :many
--- Projects by name, a page behind the name given; text is looked for in what people call them by.
+-- Projects by name, a page after the given name; text is searched in names, description and From address.
 SELECT p.id, p.name, p.display_name, p.description,
        CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
        p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to,
@@ -45,15 +45,15 @@ ORDER BY p.name
 LIMIT %(most)s::integer;
 
 -- name: change_project :run
--- Change settings of a project; null takes one back.
+-- Change settings of a project; null resets one.
 SELECT mailqueue.change_project(%(name)s::text, %(changes)s::jsonb, %(by)s::text);
 
 -- name: suspend_project :value
--- Let nothing of a project be sent until it is activated.
+-- Stop all sending of a project until it is activated.
 SELECT mailqueue.suspend_project(%(name)s::text, %(reason)s::text, %(by)s::text);
 
 -- name: activate_project :value
--- Let a suspended, paused or deleted project send again.
+-- Resume a suspended, paused or deleted project.
 SELECT mailqueue.activate_project(%(name)s::text, %(by)s::text);
 
 -- name: delete_project :value
@@ -61,18 +61,18 @@ SELECT mailqueue.activate_project(%(name)s::text, %(by)s::text);
 SELECT mailqueue.delete_project(%(name)s::text, %(by)s::text);
 
 -- name: read_project_today :one
--- What a project sent today, may still send, and has in the queue.
+-- Mail that a project sent today, may still send, and has in the queue.
 SELECT t.day, t.daily_limit, t.sent, t.reserved, t.headroom, t.rate_per_second::float8 AS rate_per_second, t.bounces,
        t.errors, t.blocked_reason, t.blocked_until, t.next_day_at, t.pending, t.assigned, t.held
 FROM mailqueue.project_today(%(id)s::uuid) AS t;
 
 -- name: list_project_days :many
--- What became of a project's mail on each of the last days, oldest first.
+-- Mail of a project on each of the last days, oldest first.
 SELECT d.day, d.accepted, d.sent, d.failed, d.suppressed, d.expired, d.cancelled, d.delivered, d.hard_bounces,
        d.soft_bounces, d.complaints, d.opened, d.clicked, d.unsubscribed
 FROM mailqueue.project_days(%(id)s::uuid, %(days)s::integer) AS d;
 
 -- name: list_audit :many
--- Changes of one project, or of all and of the installation, newest first, a page before the number given.
+-- Audit rows of one project, or of all and the installation, newest first, a page before the given number.
 SELECT a.id, a.occurred_at, a.project, a.actor, a.action, a.subject, a.detail
 FROM mailqueue.audit_page(%(project_id)s::uuid, %(action)s::text, %(before)s::bigint, %(most)s::integer) AS a;

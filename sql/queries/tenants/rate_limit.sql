@@ -1,18 +1,18 @@
--- What the API keeps of requests: how many may come, and what was answered under a key.
+-- Requests to the API: token buckets, and stored answers of idempotency keys.
 
 -- name: lease_requests :one
--- Take up to so many requests out of a bucket; 0 where there is none.
+-- Take up to that many requests from a token bucket; 0 if there are none.
 SELECT l.granted, l.tokens
 FROM mailqueue.lease_requests(%(bucket)s, %(capacity)s, %(per_second)s, %(wanted)s, %(returned)s) AS l;
 
 -- name: sweep_request_buckets :run
--- Forget buckets that have long been full again.
+-- Delete buckets that have long been full again.
 DELETE FROM mailqueue.request_buckets AS b
 WHERE b.filled_at < clock_timestamp() - interval '1 day';
 
 -- name: claim_answer :maybe
--- Take a key for a request: no row where somebody has it and its 24 hours are not over. Whoever takes it
--- at the same moment waits until the first is through.
+-- Take an idempotency key for a request: no row if it is taken and its 24 hours are not over. A concurrent request
+-- waits until the first one ends.
 INSERT INTO mailqueue.idempotent_answers AS a (project_id, key, fingerprint)
 VALUES (%(project_id)s, %(key)s, %(fingerprint)s)
 ON CONFLICT (project_id, key) DO UPDATE
@@ -22,31 +22,31 @@ ON CONFLICT (project_id, key) DO UPDATE
 RETURNING a.key;
 
 -- name: read_answer :maybe
--- What was answered under a key.
+-- The answer stored for an idempotency key.
 SELECT a.fingerprint, a.status, a.content_type, a.body, clock_timestamp() - a.created_at AS age
 FROM mailqueue.idempotent_answers AS a
 WHERE a.project_id = %(project_id)s
   AND a.key = %(key)s;
 
 -- name: keep_answer :run
--- Keep what is answered under a key.
+-- Store the answer of an idempotency key.
 UPDATE mailqueue.idempotent_answers AS a
 SET status = %(status)s, content_type = %(content_type)s, body = %(body)s
 WHERE a.project_id = %(project_id)s
   AND a.key = %(key)s;
 
 -- name: give_back_answer :run
--- Leave a key to others: nothing was done under it.
+-- Release an idempotency key: the request changed nothing.
 DELETE FROM mailqueue.idempotent_answers AS a
 WHERE a.project_id = %(project_id)s
   AND a.key = %(key)s
   AND a.status IS NULL;
 
 -- name: wait_for_locks :run
--- Bound how long statements wait for locks, until the transaction ends or it is said anew.
+-- Set the lock timeout until the transaction ends or it is set again.
 SELECT set_config('lock_timeout', %(wait)s, true);
 
 -- name: sweep_answers :run
--- Forget answers whose 24 hours are over.
+-- Delete answers whose 24 hours are over.
 DELETE FROM mailqueue.idempotent_answers AS a
 WHERE a.created_at < clock_timestamp() - interval '24 h';
