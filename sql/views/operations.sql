@@ -68,8 +68,8 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                ORDER BY q.run_at LIMIT 100000) AS o) AS d
  WHERE d.due > 0;
 COMMENT ON VIEW mailqueue.queue_blocked IS
-    'Lanes with due mail that are blocked: why, until when (NULL: until an operator acts), the number of mails (counted '
-    'up to 100,000 a lane) and since when.';
+    'Lanes with due mail that are blocked: why, until when (NULL: until an operator acts), the number of mails '
+    '(counted up to 100,000 a lane) and since when.';
 
 DROP VIEW IF EXISTS mailqueue.throughput CASCADE;
 CREATE VIEW mailqueue.throughput AS
