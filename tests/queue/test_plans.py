@@ -1,6 +1,9 @@
 """Flat: what a claim costs does not grow with what lies around it."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
+from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
@@ -16,6 +19,10 @@ PAGES_A_ROW = 25
 MARKS = 3_000
 PAGES_A_MARK = 12
 """Found newest first and written anew; by worker alone it is some hundred after so many marks."""
+SUPPRESSIONS = 20_000
+PAGES_A_LOOK_UP = 20
+"""Two indexes are descended a few times for an address; the list has some 480 pages."""
+MESSAGE = {"subject": "Hello", "text": "Hello"}
 
 
 async def fill(conn: Conn, count: int, *, due: str = "now() - interval '1 min'") -> None:
@@ -178,3 +185,70 @@ async def test_settling_reads_no_recipients_of_other_mail(database: DatabaseSett
         await settle(conn, [failed], Ending.FAILED)
 
         assert await pages(conn) - before < 4 * PAGES_A_ROW
+
+
+async def accept_by_insert(conn: Conn, address: str) -> None:
+    await make.queued_email(conn, recipient_email=address)
+
+
+async def accept_by_function(conn: Conn, address: str) -> None:
+    query = "SELECT mailqueue.enqueue(recipient => %s, subject => 'Hello', text => 'Hello')"
+    await conn.execute(query.encode(), (address,))
+
+
+async def accept_batch(conn: Conn, address: str) -> None:
+    await enqueue_batch(conn, [{"recipient": address, **MESSAGE}])
+
+
+async def accept_copies(conn: Conn, address: str) -> None:
+    await enqueue_batch(conn, [{"recipient": address, "cc": [f"cc.{address}"], **MESSAGE}])
+
+
+async def enqueue_batch(conn: Conn, messages: list[dict[str, object]]) -> None:
+    query = "SELECT count(*) FROM mailqueue.enqueue_batch('default', %s)"
+    await conn.execute(query.encode(), (Jsonb(messages),))
+
+
+async def suppress_many(conn: Conn) -> None:
+    """Fill the list of suppressions, of which PostgreSQL has no statistics then."""
+    await conn.execute(
+        "INSERT INTO mailqueue.suppressions (project_id, address, reason)"
+        " SELECT p.id, 'stopped' || n || '@example.com', 'manual'"
+        " FROM mailqueue.projects AS p, generate_series(1, %s) AS n WHERE p.name = 'default'",
+        (SUPPRESSIONS,),
+    )
+
+
+@pytest.mark.parametrize(
+    "accept", [accept_by_insert, accept_by_function, accept_batch, accept_copies]
+)
+async def test_accepting_with_a_plan_made_before_there_were_suppressions_reads_few(
+    database: DatabaseSettings, accept: Callable[[Conn, str], Awaitable[None]]
+) -> None:
+    async with opened(database, 1) as (conn,):
+        for n in range(8):  # more than a session needs to settle on a plan
+            await accept(conn, f"ann{n}@example.com")
+        await suppress_many(conn)
+        before = await pages(conn, "suppressions")
+
+        await accept(conn, "bob@example.com")
+
+        assert await pages(conn, "suppressions") - before < 2 * PAGES_A_LOOK_UP
+
+
+async def test_marking_with_a_plan_made_before_there_were_suppressions_reads_few(
+    database: DatabaseSettings,
+) -> None:
+    async with opened(database, 1) as (conn,):
+        await make.sender_account(conn)
+        worker = await make.worker(conn)
+        await accept_by_insert(conn, "ann@example.com")
+        taken = await claim(conn, worker)
+        for _ in range(8):
+            await mark(conn, worker, taken)
+        await suppress_many(conn)
+        before = await pages(conn, "suppressions")
+
+        await mark(conn, worker, taken)
+
+        assert await pages(conn, "suppressions") - before < PAGES_A_LOOK_UP

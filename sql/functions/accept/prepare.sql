@@ -204,10 +204,12 @@ BEGIN
     END IF;
     NEW := mailqueue.prepare_email(NEW);
     SELECT p.id, l.id, l.has_rules,
+           -- ORDER BY selects the index on addresses, see accept_rows().
            EXISTS (SELECT FROM mailqueue.suppressions AS s
-                    WHERE s.project_id = p.id AND s.address = mailqueue.address_key(NEW.recipient_email))
+                    WHERE s.project_id = p.id AND s.address = mailqueue.address_key(NEW.recipient_email)
+                    ORDER BY s.category OFFSET 0)
            -- suppressed by hash only
-           OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL),
+           OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL OFFSET 0),
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
            EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery, p.track_opens,
            p.track_clicks,

@@ -39,11 +39,13 @@ END $$;
 COMMENT ON FUNCTION mailqueue.suppress_new(uuid[]) IS
     'Finish new mail whose recipients are all suppressed; returns the number of mails.';
 
--- Once for each statement, for rows inserted with their content: a batch, resent or requeued mail.
+-- Once for each statement, for rows inserted with their content: a batch, resent or requeued mail. Without
+-- plan_cache_mode the look-up of a single id is planned at each call, which costs more than running it.
 CREATE OR REPLACE FUNCTION mailqueue.accept_rows(p_ids uuid[]) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     v_stopped uuid[];
@@ -54,15 +56,21 @@ BEGIN
       -- Requeued mail is older: it was counted when it was accepted.
       FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids) GROUP BY q.lane_id;
 
+    -- The plan may be made while there are no suppressions, and has to serve a million of them: OFFSET 0 rules out
+    -- reading all of them into a hash table, and ORDER BY any index without the address.
     SELECT array_agg(q.id) INTO v_stopped FROM mailqueue.email_queue AS q
      WHERE q.id = ANY (p_ids)
        AND (EXISTS (SELECT FROM mailqueue.suppressions AS s
-                     WHERE s.project_id = q.project_id AND s.address = mailqueue.address_key(q.recipient_email))
-            OR EXISTS (SELECT FROM mailqueue.email_recipients AS r, mailqueue.suppressions AS s
-                        WHERE q.recipients <> 1 AND r.email_id = q.id AND s.project_id = q.project_id
-                          AND s.address = mailqueue.address_key(r.address))
+                     WHERE s.project_id = q.project_id AND s.address = mailqueue.address_key(q.recipient_email)
+                     ORDER BY s.category OFFSET 0)
+            OR EXISTS (SELECT FROM mailqueue.email_recipients AS r
+                        WHERE q.recipients <> 1 AND r.email_id = q.id
+                          AND EXISTS (SELECT FROM mailqueue.suppressions AS s
+                                       WHERE s.project_id = q.project_id
+                                         AND s.address = mailqueue.address_key(r.address)
+                                       ORDER BY s.category OFFSET 0))
             OR EXISTS (SELECT FROM mailqueue.suppressions AS s
-                        WHERE s.project_id = q.project_id AND s.address IS NULL));
+                        WHERE s.project_id = q.project_id AND s.address IS NULL OFFSET 0));
     IF v_stopped IS NOT NULL THEN
         v_count := mailqueue.suppress_new(v_stopped);
     END IF;

@@ -69,9 +69,10 @@ BEGIN
           SELECT CASE WHEN n.pending > 0 THEN n.all_reason
                       WHEN EXISTS (SELECT FROM mailqueue.suppressions AS s
                                     WHERE s.project_id = q.project_id
-                                      AND s.address = mailqueue.address_key(q.recipient_email))
+                                      AND s.address = mailqueue.address_key(q.recipient_email)
+                                    ORDER BY s.category OFFSET 0)  -- see accept_rows()
                            OR EXISTS (SELECT FROM mailqueue.suppressions AS s
-                                       WHERE s.project_id = q.project_id AND s.address IS NULL)
+                                       WHERE s.project_id = q.project_id AND s.address IS NULL OFFSET 0)
                       THEN CASE WHEN NOT q.is_test
                                      THEN mailqueue.suppressed(q.project_id, q.recipient_email,
                                                                q.category) END END AS reason

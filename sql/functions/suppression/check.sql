@@ -20,15 +20,18 @@ CREATE OR REPLACE FUNCTION mailqueue.suppressed(p_project uuid, p_address text, 
 LANGUAGE sql STABLE
 AS $$
     SELECT s.reason
-      FROM (SELECT a.reason, a.category FROM mailqueue.suppressions AS a
-             WHERE a.project_id = p_project AND a.address = mailqueue.address_key(p_address) AND a.expires_at > now()
+      -- ORDER BY selects the indexes on addresses, also without statistics.
+      FROM ((SELECT a.reason, a.category FROM mailqueue.suppressions AS a
+              WHERE a.project_id = p_project AND a.address = mailqueue.address_key(p_address) AND a.expires_at > now()
+              ORDER BY a.category)
             UNION ALL
             -- Erased persons are suppressed by hash only; most projects have none, and compute no hash.
-            SELECT e.reason, e.category FROM mailqueue.suppressions AS e
-             WHERE e.project_id = p_project AND e.address IS NULL AND e.expires_at > now()
-               AND e.address_hash = (SELECT mailqueue.address_hash(p_project, p_address)
-                                      WHERE EXISTS (SELECT FROM mailqueue.suppressions AS n
-                                                     WHERE n.project_id = p_project AND n.address IS NULL))
+            (SELECT e.reason, e.category FROM mailqueue.suppressions AS e
+              WHERE e.project_id = p_project AND e.address IS NULL AND e.expires_at > now()
+                AND e.address_hash = (SELECT mailqueue.address_hash(p_project, p_address)
+                                       WHERE EXISTS (SELECT FROM mailqueue.suppressions AS n
+                                                      WHERE n.project_id = p_project AND n.address IS NULL))
+              ORDER BY e.category)
            ) AS s
      WHERE s.category = ANY (mailqueue.stopping_categories(p_project, p_category))
      ORDER BY s.category LIMIT 1
