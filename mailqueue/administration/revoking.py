@@ -26,15 +26,15 @@ async def revoke(
         InvalidField: no filter is given, or one cannot match any key.
     """
     if not reason.strip():
-        raise InvalidField("reason", "say why the keys are revoked")
+        raise InvalidField("reason", "must name a reason")
     is_narrow = any(each is not None for each in (project, prefix, key))
     if is_narrow == is_all:
-        raise InvalidField("all", "name a project, prefix or key, or else say all, and only one")
+        raise InvalidField("all", "must have one of project, prefix, key and all")
     if prefix is not None and not 1 <= len(prefix) <= keys_text.HINT_CHARACTERS:
-        why = f"must have 1 to {keys_text.HINT_CHARACTERS} characters; a whole key is given as key"
+        why = f"must have 1 to {keys_text.HINT_CHARACTERS} characters; pass a whole key as key"
         raise InvalidField("prefix", why)
     if key is not None and not keys_text.is_well_formed(key):
-        raise InvalidField("key", "is no whole key of ours")
+        raise InvalidField("key", "is not a whole key of this installation")
     return await store.revoke_keys(
         conn,
         project=project,

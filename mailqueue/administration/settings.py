@@ -50,6 +50,6 @@ async def retention_of(conn: Conn, project_id: UUID) -> list[ProjectRetention]:
 async def _change(conn: Conn, changes: Mapping[str, str], known: set[str], *, by: str) -> None:
     for name in changes:
         if name not in known:
-            raise InvalidField(name[:100], f"there is only {', '.join(sorted(known))}")
+            raise InvalidField(name[:100], f"must be one of {', '.join(sorted(known))}")
     for name in sorted(changes):  # in one order, so that concurrent changes cannot deadlock
         await store.change_setting(conn, name, to=changes[name], by=by)

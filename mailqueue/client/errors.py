@@ -42,7 +42,7 @@ class NoAnswer(ClientError):
     def __init__(self, why: str, *, attempts: int) -> None:
         self.attempts = attempts
         tries = "one attempt" if attempts == 1 else f"{attempts} attempts"
-        super().__init__(f"no answer after {tries}: {why}")
+        super().__init__(f"no response after {tries}: {why}")
 
 
 class BadAnswer(ClientError):
@@ -50,7 +50,7 @@ class BadAnswer(ClientError):
 
     def __init__(self, status: int, why: str) -> None:
         self.status = status
-        super().__init__(f"not an answer of the API ({status}): {why}")
+        super().__init__(f"not a response of the API ({status}): {why}")
 
 
 class ApiError(ClientError):

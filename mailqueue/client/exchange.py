@@ -36,7 +36,7 @@ class Way:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("the url of the API is needed, such as http://127.0.0.1:8025")
         if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("the url of the API has nothing but a host, a port and a path")
+            raise ValueError("the url of the API may have a host, a port and a path only")
         if not self.key or not self.key.reveal().isascii():
             raise ValueError("an API key is needed, such as mq_live_…")
 

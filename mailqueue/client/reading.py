@@ -36,7 +36,7 @@ def read(kind: Any, document: Any) -> Any:
         return None if document is None else read(only, document)
     if origin in (tuple, Sequence):
         if not isinstance(document, list):
-            raise TypeError(f"a list wanted, got {type(document).__name__}")
+            raise TypeError(f"expected a list, got {type(document).__name__}")
         return tuple(read(get_args(kind)[0], one) for one in document)
     if kind is UUID:
         return UUID(document)
@@ -45,7 +45,7 @@ def read(kind: Any, document: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(document, str):
         return kind(document) if document in {*kind} else document  # a newer server's word
     if isinstance(kind, type) and not isinstance(document, kind):
-        raise TypeError(f"{kind.__name__} wanted, got {type(document).__name__}")
+        raise TypeError(f"expected {kind.__name__}, got {type(document).__name__}")
     return document
 
 

@@ -28,7 +28,7 @@ class Retries:
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.first_wait < 0 or self.longest_wait < 0:
-            raise ValueError("attempts must be at least 1, and no wait negative")
+            raise ValueError("attempts must be at least 1, and waits at least 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def conversation(retries: Retries, *, is_repeatable: bool, chance: Callable[[], 
     while True:
         attempt += 1
         came = yield Try()
-        assert came is not None, "a Try has an outcome"
+        assert came is not None, "a Try must be answered with its result"
         if isinstance(came, Heard) and came.status < 300:
             return came
         error = _error(came, attempt)

@@ -76,7 +76,7 @@ async def put(
     """
     _check(change)
     if master is None:
-        raise ConfigError("secrets of webhooks are sealed: set MAILQUEUE_MASTER_KEY")
+        raise ConfigError("webhook secrets are stored encrypted: set MAILQUEUE_MASTER_KEY")
     async with conn.transaction():
         rows = {row.provider: row for row in await store.list_endpoints(conn, account)}
         row = rows.get(provider)
@@ -142,7 +142,7 @@ async def knowledge_of(
         SealBroken: the secrets cannot be opened.
     """
     if master is None:
-        raise ConfigError("secrets of webhooks are sealed: set MAILQUEUE_MASTER_KEY")
+        raise ConfigError("webhook secrets are stored encrypted: set MAILQUEUE_MASTER_KEY")
     place = _place(endpoint.project_id, endpoint.id)
     return _read(await vault.open_sealed(conn, master, place=place, sealed=endpoint.sealed))
 

@@ -40,9 +40,9 @@ LIMITS = ServerLimits(
 FRESH_SECONDS = 5.0
 """Refresh interval of the bounce domains, in seconds."""
 
-NOT_OURS = SmtpReply(550, "5.7.1", "no bounces come back to this domain")
-AWAY = SmtpReply(451, "4.3.0", "the message cannot be kept now, try again later")
-FULL = SmtpReply(452, "4.3.1", "there is no room for more now, try again later")
+NOT_OURS = SmtpReply(550, "5.7.1", "no bounces are received for this domain")
+AWAY = SmtpReply(451, "4.3.0", "the message cannot be stored now, try again later")
+FULL = SmtpReply(452, "4.3.1", "too many messages at once, try again later")
 
 log = get_logger(__name__)
 
@@ -104,7 +104,7 @@ class BounceHandler:
         except MailqueueError as exc:
             log.warning("bounces.not_kept", error=str(exc))
             return AWAY
-        return SmtpReply(250, "2.0.0", f"Ok: kept as {digest[:16]}")
+        return SmtpReply(250, "2.0.0", f"Ok: stored as {digest[:16]}")
 
 
 @dataclass(frozen=True, slots=True)

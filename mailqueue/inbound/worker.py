@@ -91,7 +91,7 @@ class InboundWorker:
             return await self._bounced(claim, request, self._tools.keyring)
         provider = self._tools.providers.get(claim.provider)
         if provider is None or claim.provider == BOUNCES:
-            return failing(claim, f"no adapter here reads the events of {claim.provider}")
+            return failing(claim, f"no adapter for the events of {claim.provider}")
         if claim.confirm_url is not None:
             refused = await self._confirmed(claim, claim.confirm_url)
             if refused is not None:

@@ -13,7 +13,7 @@ counted.
 async def run(desk: Desk) -> Report:
     """Gather signals and close past days; workers also do both."""
     counts = {"signals": await _gather(desk), "days": await tasks_store.roll_days_over(desk.conn)}
-    said = f"{counts['days']} counters set to a new day, {counts['signals']} signals gathered"
+    said = f"{counts['days']} counters moved to a new day, {counts['signals']} signals gathered"
     return Report(said, counts)
 
 

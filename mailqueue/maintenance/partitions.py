@@ -39,7 +39,7 @@ async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
     if stuck:
         needs.append(await _why_stuck(conn, stuck))
     counts = {"made": made, "retired": dropped}
-    return Report(f"{made} made, {dropped} retired", counts, tuple(needs))
+    return Report(f"{made} created, {dropped} dropped", counts, tuple(needs))
 
 
 async def finish_detaching(conn: Conn, *, patience: float = PATIENCE_SECONDS) -> list[str]:
@@ -92,7 +92,7 @@ async def _too_few(conn: Conn) -> list[str]:
     if days >= TOO_FEW_DAYS:
         return []
     return [
-        f"tables by month have partitions for {days} more days only: see why "
+        f"monthly tables have partitions for {days} more days only: find out why "
         "`SELECT mailqueue.ensure_partitions(3)` fails"
     ]
 
@@ -100,4 +100,4 @@ async def _too_few(conn: Conn) -> list[str]:
 async def _why_stuck(conn: Conn, names: list[str]) -> str:
     holders = await tasks_store.horizon_holders(conn, seconds=PATIENCE_SECONDS)
     holder = holders[0] if holders else "look for old transactions in pg_stat_activity"
-    return f"{', '.join(names)} cannot be retired while somebody may read it: {holder}"
+    return f"{', '.join(names)} cannot be dropped while a transaction may read it: {holder}"

@@ -54,7 +54,7 @@ async def run(desk: Desk) -> Report:
     ]
     said = f"deleted {', '.join(deleted) or 'nothing'}"
     if moved := counts[attachments.MOVED]:
-        said += f", brought {moved} attachments out of the database"
+        said += f", moved {moved} attachments out of the database"
     return Report(said, counts, tuple(needs))
 
 

@@ -36,10 +36,10 @@ def _advice(need: VacuumNeed) -> str:
     """Return the advice for a table. Pure."""
     if need.age > OLD_AGE:
         return (
-            f"{need.name}: its oldest transaction number is {need.age} back, and autovacuum does "
+            f"{need.name}: its oldest transaction ID is {need.age} back, and autovacuum does "
             f"not keep up: VACUUM (FREEZE) mailqueue.{need.name}"
         )
     return (
         f"{need.name} has {need.dead} dead rows beside {need.live} live ones: VACUUM (ANALYZE) "
-        f"mailqueue.{need.name}, and see whether autovacuum is on and not too slow"
+        f"mailqueue.{need.name}, and check that autovacuum is on and fast enough"
     )

@@ -35,14 +35,14 @@ _WORK: Mapping[Task, Callable[[Desk], Awaitable[Report]]] = MappingProxyType(
 )
 PURPOSE_BY_TASK: Mapping[Task, str] = MappingProxyType(
     {
-        Task.PARTITIONS: "make months ahead, retire months of which nothing is left",
-        Task.COUNTERS: "set counters to a new day, count accepted mail",
-        Task.WARM_UP: "end warm-ups that are finished, point at those that go badly",
-        Task.KEYS: "revoke API keys that expired, name those that soon will",
-        Task.RETENTION: "delete what is kept no longer and has no archive",
-        Task.ARCHIVE: "write old months to files, make files cold, delete files that are too old",
-        Task.ANALYZE: "bring the planner's statistics of changed tables up to date",
-        Task.VACUUM: "say what keeps dead rows and which tables need a hand",
+        Task.PARTITIONS: "create coming monthly partitions, drop empty old ones",
+        Task.COUNTERS: "move counters to a new day, count accepted email",
+        Task.WARM_UP: "end finished warm-ups, report those with many bounces",
+        Task.KEYS: "revoke expired API keys, report those that expire soon",
+        Task.RETENTION: "delete records past retention that are not archived",
+        Task.ARCHIVE: "archive old months, move old files to the cold store, delete expired files",
+        Task.ANALYZE: "update the planner's statistics of changed tables",
+        Task.VACUUM: "report what keeps dead rows, and tables that need a vacuum",
     }
 )
 
@@ -116,8 +116,8 @@ async def desk_of(
     """
     if not database.has_sessions:
         raise ConfigError(
-            "maintenance needs sessions of its own, which MAILQUEUE_POOLER=transaction does not "
-            "give: set MAILQUEUE_DIRECT_URL to PostgreSQL itself"
+            "maintenance needs whole sessions, which MAILQUEUE_POOLER=transaction does not "
+            "provide: set MAILQUEUE_DIRECT_URL to PostgreSQL's own address"
         )
     with reported(database):
         async with (

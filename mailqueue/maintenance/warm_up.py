@@ -17,9 +17,9 @@ async def run(desk: Desk) -> Report:
     ended = await tasks_store.end_warm_ups(desk.conn, by=desk.operator)
     ramps = await tasks_store.warm_ups(desk.conn)
     counts = {"warming_up": len(ramps), "ended": len(ended)}
-    names = "".join(f", {each.project}/{each.name} has come to its end" for each in ended)
+    names = "".join(f", {each.project}/{each.name} has finished" for each in ended)
     needs = tuple(_sentence(each) for each in ramps if goes_badly(each))
-    return Report(f"{len(ramps)} accounts warm up{names}", counts, needs)
+    return Report(f"{len(ramps)} accounts in warm-up{names}", counts, needs)
 
 
 def goes_badly(ramp: WarmUp) -> bool:
@@ -31,5 +31,5 @@ def _sentence(ramp: WarmUp) -> str:
     return (
         f"{ramp.daily_bounces} of {ramp.daily_sent} mails of {ramp.project}/{ramp.sender} bounced "
         f"today, in stage {ramp.stage} of its warm-up: pause it (mailqueue sender pause "
-        f"{ramp.sender} --project {ramp.project}) and look at the addresses"
+        f"{ramp.sender} --project {ramp.project}) and check the addresses"
     )

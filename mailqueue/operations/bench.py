@@ -62,8 +62,8 @@ async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Tria
     if not is_forced and (found.emails or found.workers):
         raise Conflict(
             f"{plural(found.emails, 'email')} queued and {plural(found.workers, 'worker')} "
-            "running: measuring would slow them down and measure them too. Stop them first, or "
-            "say --yes"
+            "running: a measurement would slow them down and include them. Stop them first, or "
+            "pass --yes"
         )
     name = f"bench-{token_hex(4)}"
     async with conn.transaction():
@@ -108,18 +108,18 @@ def words(accepting: Accepting, sending: Sending) -> list[str]:
     said: list[str] = []
     if sending.cpu_share >= ENOUGH_CPU:
         said.append(
-            f"Sending is bound by the worker's own CPU, {sending.cpu_us:.0f} us a mail: more "
+            f"Sending is limited by the worker's CPU, {sending.cpu_us:.0f} us per email: more "
             "processes (`mailqueue worker send --processes`) or hosts send more."
         )
     else:
         said.append(
             f"The worker waited {1 - sending.cpu_share:.0%} of the time for PostgreSQL and the "
-            "sink: more processes, or a higher --in-flight, fill the gaps."
+            "sink: more processes or a higher --in-flight send more."
         )
     if accepting.round_trip_ms > MUCH_WAITING:
         said.append(
-            f"PostgreSQL is {accepting.round_trip_ms:.2f} ms away: bring it nearer, or hand mail "
-            "in batches."
+            f"PostgreSQL is {accepting.round_trip_ms:.2f} ms away: run it closer, or send in "
+            "batches."
         )
     if commit_ms > 2:
         said.append(
@@ -127,7 +127,7 @@ def words(accepting: Accepting, sending: Sending) -> list[str]:
             "faster disk helps single mails; batches need it less."
         )
     else:
-        said.append(f"A commit takes {commit_ms:.1f} ms: the disk is not what bounds this.")
+        said.append(f"A commit takes {commit_ms:.1f} ms: the disk is not the limit.")
     return said
 
 

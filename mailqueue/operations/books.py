@@ -30,4 +30,4 @@ def _sentence(line: BookLine) -> str:
     where = f"of project {line.project} accepted on {line.day}"
     if line.difference > 0:
         return f"{emails} {where} are neither queued nor finished: rows were deleted"
-    return f"{emails} {where} are there that were never accepted: rows were added or moved"
+    return f"{emails} {where} exist but were never accepted: rows were added or moved"

@@ -9,7 +9,7 @@ from mailqueue.maintenance.model import Task
 from mailqueue.privacy import archives, store
 from mailqueue.privacy.model import Erasure, ErasureStage, Lend
 
-NEEDS_DESK = "files of the archive or attachments outside the database are left"
+NEEDS_DESK = "archive files or attachments outside the database remain"
 
 
 async def erase_files(lend: Lend, erasure: Erasure, *, desk: Desk | None, by: str) -> str | None:

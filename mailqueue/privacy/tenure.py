@@ -34,7 +34,7 @@ class ErasureLease:
             if self._is_kept:
                 await leases.insist(conn, self._lease)
             elif not await self._renew(conn):
-                raise LeaseLost(f"{self._lease.name} is another process's")
+                raise LeaseLost(f"{self._lease.name} is held by another process")
             yield conn
 
     @asynccontextmanager

@@ -101,20 +101,20 @@ def _plain(name: str, value: Any) -> Any:
         # Converted to JSON and back, so that the checks see what PostgreSQL receives.
         return json.loads(json.dumps(value, default=_written, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as exc:
-        raise InvalidField(name, f"there is no JSON for it: {exc}") from None
+        raise InvalidField(name, f"cannot be written as JSON: {exc}") from None
 
 
 def _file(given: object) -> dict[str, str]:
     if isinstance(given, Attachment | Kept):
         return given.written()
-    raise InvalidField("attachments", "each is an Attachment, or a Kept one")
+    raise InvalidField("attachments", "must be a list of Attachment and Kept")
 
 
 def _written(value: object) -> object:
     match value:
         case datetime():
             if value.tzinfo is None:
-                raise ValueError("an instant needs a time zone")
+                raise ValueError("must have a time zone")
             return value.isoformat()
         case date() | UUID():
             return str(value)

@@ -269,5 +269,5 @@ def _syntax(exc: TemplateSyntaxError, part: str) -> TemplateFault:
 
 def _worded(exc: Exception) -> str:
     if isinstance(exc, RecursionError):
-        return "it calls itself without end"
-    return f"an expression has no meaning for its values ({type(exc).__name__}: {exc})"
+        return "it includes or calls itself endlessly"
+    return f"an expression does not fit its values ({type(exc).__name__}: {exc})"

@@ -46,7 +46,7 @@ def format_date(value: str | float | datetime | date, pattern: str) -> str:
 
     def written(found: re.Match[str]) -> str:
         if found[2] not in _ALLOWED or not found[2]:
-            raise TemplateFault(f"{found[0]} is no directive of a date")
+            raise TemplateFault(f"{found[0]} is not a date directive")
         text = at.strftime(f"%{found[2]}")
         return text.lstrip("0 ") or "0" if found[1] else text
 

@@ -63,7 +63,7 @@ def _read(source: str, span: Span, part: str) -> str:
     if instead is not None:
         line = source.count("\n", 0, span.start) + 1
         written = " ".join(source[span.start : span.end].split())[:100]
-        raise TemplateFault(f"{written} is Go's: write {instead}", part=part, line=line)
+        raise TemplateFault(f"{written} is Go syntax: write {instead}", part=part, line=line)
     return source[span.start : span.end]
 
 

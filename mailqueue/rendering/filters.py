@@ -114,7 +114,7 @@ def _url_encode(value: Any) -> str:
 def _currency(value: Any, code: str = "USD") -> str:
     """Return an amount with its currency: 1234.5 with USD is $1,234.50."""
     if not isinstance(code, str) or not _CURRENCY.fullmatch(code):
-        raise TemplateFault("currency needs a code of three capitals, like EUR")
+        raise TemplateFault("currency needs a code of three capital letters, such as EUR")
     try:
         amount = Decimal(_text(value).strip())
     except InvalidOperation:
@@ -130,7 +130,7 @@ def _currency(value: Any, code: str = "USD") -> str:
 
 def _format_date(value: Any, pattern: str = "%Y-%m-%d") -> str:
     if not isinstance(value, str | int | float | datetime | date) or isinstance(value, bool):
-        raise TemplateFault(f"format_date needs an instant or a day, got {describe(value)}")
+        raise TemplateFault(f"format_date needs a time or a day, got {describe(value)}")
     return format_date(value, _text(pattern))
 
 
@@ -203,7 +203,7 @@ def _seen(meter: Meter, filter_: Filter) -> Filter:
         try:
             return filter_(value, *args, **named)
         except TypeError as exc:
-            raise TemplateFault(f"a filter was given what it does not take: {exc}") from None
+            raise TemplateFault(f"invalid argument of a filter: {exc}") from None
 
     return seen
 

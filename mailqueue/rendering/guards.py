@@ -73,7 +73,7 @@ def check(tree: nodes.Template, part: str) -> None:
         line = getattr(node, "lineno", None)
         if not isinstance(node, _ALLOWED):
             raise TemplateFault(
-                f"{type(node).__name__} has no place in a template", part=part, line=line
+                f"{type(node).__name__} is not allowed in a template", part=part, line=line
             )
         if depth > DEEPEST:
             raise TemplateFault(f"nested deeper than {DEEPEST} levels", part=part, line=line)

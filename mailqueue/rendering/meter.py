@@ -139,7 +139,7 @@ def printed(value: Any) -> str:
         case Undefined():
             return str(value)  # raises, with the name of the missing variable
         case _:
-            raise TemplateFault(f"{describe(value)} cannot be printed: print what is in it")
+            raise TemplateFault(f"{describe(value)} cannot be printed: print its items")
 
 
 def describe(value: object) -> str:
@@ -156,4 +156,4 @@ def describe(value: object) -> str:
         case bool() | int() | float():
             return "a number"
         case _:
-            return "a thing of the template itself"
+            return "an object of the template"

@@ -52,11 +52,11 @@ def _warnings(
     if len(said.subject) > LONG_SUBJECT:
         yield f"the subject has {len(said.subject)} characters: many inboxes show {LONG_SUBJECT}"
     if size > CLIPPED_BYTES:
-        yield f"it has {size} bytes: large providers cut a mail off after {CLIPPED_BYTES}"
+        yield f"it has {size} bytes: large providers cut an email off after {CLIPPED_BYTES}"
     if _SAFE.search(source.html or "") or any(map(_SAFE.search, source.parts.values())):
-        yield "a variable is written as HTML, unescaped: only for values nobody else decides"
+        yield "a variable is inserted as HTML, unescaped: use this for trusted values only"
     if category == MARKETING and not _UNSUBSCRIBE.search((said.html or "") + text):
-        yield "marketing mail needs a way to unsubscribe, and none is named"
+        yield "marketing email needs an unsubscribe link, and there is none"
     if said.html is None:
         return
     if not text.strip():
@@ -67,20 +67,20 @@ def _warnings(
 def _of_elements(document: Document) -> Iterator[str]:
     for picture in document.select("img"):
         if picture.attrs.get("alt") is None:
-            yield f"a picture has no alt text: {_short(picture, 'src')}"
+            yield f"an image has no alt text: {_short(picture, 'src')}"
         if _short(picture, "src").startswith("http://"):
-            yield f"a picture is fetched without https: {_short(picture, 'src')}"
+            yield f"an image is loaded without https: {_short(picture, 'src')}"
     for link in document.select("a[href]"):
         target = _short(link, "href")
         if target.lower().startswith("http://"):
-            yield f"a link goes without https: {target}"
+            yield f"a link has no https: {target}"
         elif target.lower().lstrip().startswith(("javascript:", "data:", "vbscript:")):
-            yield f"a link no mail program follows: {target}"
+            yield f"mail programs do not follow this link: {target}"
         elif not target or target == "#":
-            yield "a link goes nowhere"
+            yield "a link has no target"
     for name in ("script", "form", "iframe", "object", "embed"):
         if document.select(name):
-            yield f"mail programs take <{name}> out"
+            yield f"mail programs remove <{name}>"
 
 
 def _short(element: Element, name: str) -> str:

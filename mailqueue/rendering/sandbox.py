@@ -155,7 +155,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if isinstance(__obj, Undefined) or not __self.is_safe_callable(__obj):
             if isinstance(__obj, Undefined):
                 str(__obj)  # raises, with the name of the missing variable
-            raise SecurityError("this cannot be called")
+            raise SecurityError("this value cannot be called")
         return __context.call(__obj, *args, **named)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ARG002
@@ -173,7 +173,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if operator == "+" and isinstance(left, list) and isinstance(right, list):
             return meter.see(left + right)
         if not (_is_number(left) and _is_number(right)):
-            raise TemplateFault(f"{describe(left)} {operator} {describe(right)} has no meaning")
+            raise TemplateFault(f"{describe(left)} {operator} {describe(right)} is not possible")
         if operator == "**" and (abs(left) > 10**6 or abs(right) > 30):
             raise Exceeded("a number is too large")
         try:

@@ -36,7 +36,7 @@ class Schema:
                 pattern_options=_LINEAR,
             )
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as exc:
-            raise _fault(f"is no JSON Schema: {exc}") from None
+            raise _fault(f"is not a valid JSON Schema: {exc}") from None
 
     def check(self, variables: Mapping[str, Any]) -> None:
         """Validate variables.
@@ -65,9 +65,9 @@ def check_schema(document: object) -> None:
     if not isinstance(document, Mapping):
         raise _fault("must be an object")
     if document.get("type", "object") != "object":
-        raise _fault("describes an object: its type is object")
+        raise _fault("must describe an object: its type must be object")
     if document.get("$schema", _DIALECTS[0]).rstrip("#") not in _DIALECTS:
-        raise _fault(f"is read as {_DIALECTS[0]}")
+        raise _fault(f"must be {_DIALECTS[0]}")
     definitions = document.get("$defs", {})
     if not isinstance(definitions, Mapping):
         raise _fault("$defs must be an object")
@@ -85,7 +85,7 @@ def _walk(
         at, names, depth = stack.pop()
         left[0] -= 1
         if left[0] < 0:
-            raise _fault(f"may have {MAX_NODES} parts, those it refers to counted each time")
+            raise _fault(f"may have {MAX_NODES} nodes, with references counted each time")
         if depth > DEEPEST:
             raise _fault(f"may be nested {DEEPEST} levels deep")
         if isinstance(at, Mapping):

@@ -30,7 +30,9 @@ def inlined(html: str) -> str:
         TemplateFault: it extends a layout, so it is not a complete document.
     """
     if _COMPOSED.search(html):
-        raise TemplateFault("CSS is inlined only where no layout is extended", part="html")
+        raise TemplateFault(
+            "CSS cannot be inlined in a template that extends a layout", part="html"
+        )
     tags: list[str] = []
     words = _with_words(html, tags)
     inliner = css_inline.CSSInliner(
@@ -44,7 +46,7 @@ def inlined(html: str) -> str:
         made = _BODIES.sub("", made)  # the parser adds them around rows, outside of the rows' loops
     back = _KEPT.sub(lambda found: tags[int(found[1])], made)
     if sorted(back[tag.start : tag.end] for tag in _tags_of(back)) != sorted(tags):
-        why = "its CSS cannot be inlined: a tag stands where no text may"
+        why = "its CSS cannot be inlined: a tag is in a place where HTML allows no text"
         raise TemplateFault(why, part="html")
     return back
 

@@ -120,7 +120,7 @@ async def password_of(
     if account.smtp_password is None:
         return None
     if master is None:
-        raise _no_master_key(f"sender account {account.name} has a sealed password")
+        raise _no_master_key(f"sender account {account.name} has an encrypted password")
     place = Place(account.project_id, "sender_accounts", "smtp_password", account.id)
     opened = await vault.open_sealed(conn, master, place=place, sealed=account.smtp_password)
     return Secret(opened.decode())
@@ -169,7 +169,7 @@ async def _sealed(
     if not password:
         return None
     if master is None:
-        raise _no_master_key("a password is stored sealed only")
+        raise _no_master_key("passwords are stored encrypted")
     place = Place(project_id, "sender_accounts", "smtp_password", account_id)
     return await vault.seal(conn, master, place=place, plaintext=password.reveal().encode())
 

@@ -42,7 +42,9 @@ def with_settings(new: NewSender) -> NewSender:
     for name, value in given.items():
         if name not in needs.settings:
             known = ", ".join(sorted(needs.settings)) or "none"
-            raise InvalidField("setting", f"{new.provider} has no {name!r}; it knows: {known}")
+            raise InvalidField(
+                "setting", f"{new.provider} has no setting {name!r}; it has: {known}"
+            )
         if needs.settings[name] is int and str(value).isdecimal():
             given[name] = value = int(value)
         _check_value(name, value, needs.settings[name])
@@ -50,7 +52,7 @@ def with_settings(new: NewSender) -> NewSender:
         if not given.get(name):
             raise InvalidField("setting", f"{name} is needed for provider {new.provider}")
     if len(orjson.dumps(given)) > MAX_SETTINGS_OCTETS:
-        raise InvalidField("setting", f"all together at most {MAX_SETTINGS_OCTETS} octets")
+        raise InvalidField("setting", f"must be at most {MAX_SETTINGS_OCTETS} bytes in total")
     return replace(new, settings=given or None)
 
 
@@ -83,7 +85,7 @@ def _check_value(name: str, value: Any, kind: type) -> None:
     if isinstance(value, str) and not (value.isascii() and value.isprintable()):
         raise InvalidField("setting", f"{name} must be printable ASCII, got {value!r}")
     if name == "extra" and (decided := [one for one in value if one.lower() in _DECIDED]):
-        raise InvalidField("setting", f"extra may not have {decided[0]}: each mail decides it")
+        raise InvalidField("setting", f"extra may not have {decided[0]}: it is set for each email")
     if name == "auth" and value not in ("password", "xoauth2"):
         raise InvalidField("setting", f"auth must be password or xoauth2, got {value!r}")
     if name in ("region", "domain") and not _HOST_PART.fullmatch(str(value)):

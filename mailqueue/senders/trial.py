@@ -14,7 +14,9 @@ from mailqueue.ports.transport import Envelope, SendAttempt, Transport
 from mailqueue.senders.model import SenderAccount
 
 _SUBJECT = "Test mail from mailqueue"
-_TEXT = "This mail was sent to try the sender account {name}.\nIf you read it, the account works.\n"
+_TEXT = (
+    "This email was sent to test the sender account {name}.\nIf you read it, the account works.\n"
+)
 
 
 @dataclass(frozen=True, slots=True)

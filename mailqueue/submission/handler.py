@@ -113,7 +113,7 @@ class SubmissionHandler:
 def refusal(exc: InvalidField) -> SmtpReply:
     """Return for good what is wrong with a message. Pure."""
     code, enhanced = _CODES.get(exc.field, _OTHERS)
-    if (exc.field == "attachments" and "may have" in exc.why) or "octets, got" in exc.why:
+    if (exc.field == "attachments" and "may have" in exc.why) or "bytes, got" in exc.why:
         code, enhanced = 552, "5.3.4"
     elif exc.field == "message" and "loop" in exc.why:
         enhanced = "5.4.6"

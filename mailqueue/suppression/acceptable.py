@@ -111,7 +111,7 @@ def instant_of(text: str | None) -> datetime | None:
         instant = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidField(
-            "expires_at", f"must be an instant such as 2030-01-31T08:00:00Z, got {text[:100]!r}"
+            "expires_at", f"must be a time such as 2030-01-31T08:00:00Z, got {text[:100]!r}"
         ) from None
     if instant > datetime.now(UTC) + MAX_DURATION:
         raise InvalidField("expires_at", f"must be within ten years, got {text[:100]!r}")

@@ -97,7 +97,7 @@ async def diff(
     for version in (old, new):
         texts = {text.language: text for text in await texts_of(conn, version)}
         if tag not in texts:
-            why = f"version {version.version} says nothing in {tag[:35]}"
+            why = f"version {version.version} has no text in {tag[:35]}"
             raise InvalidField("language", why)
         both.append(texts[tag])
     before, after = both

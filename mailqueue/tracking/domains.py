@@ -52,10 +52,10 @@ async def look_up(
     elif not there:
         says = f"{host} has no address"
     elif set(here) <= set(there):
-        says = f"{found.domain} leads to the same place as {host}"
+        says = f"{found.domain} resolves to the same address as {host}"
         return _check(found, True, says, publish=publish, here=here, there=there)
     else:
-        says = f"{found.domain} leads elsewhere than {host}"
+        says = f"{found.domain} does not resolve to the address of {host}"
     return _check(found, False, says, publish=publish, here=here, there=there)
 
 

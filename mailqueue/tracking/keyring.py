@@ -106,8 +106,7 @@ class Keyring:
         master = self._read_master()  # each time: it may have been replaced meanwhile
         if master is None:
             raise ConfigError(
-                "links in mail are sealed with keys that need the master key: "
-                "set MAILQUEUE_MASTER_KEY"
+                "tokens of links are encrypted with the master key: set MAILQUEUE_MASTER_KEY"
             )
         return master
 

@@ -76,7 +76,7 @@ class Seals:
     def __init__(self, keys: Iterable[TrackingKey]) -> None:
         mine = tuple(keys)
         if len({key.project_id for key in mine}) != 1:
-            raise ValueError("seals are made of the keys of one project")
+            raise ValueError("the keys must belong to one project")
         self.project_id = mine[0].project_id
         self._by_id = {_head(key.id): _cipher(key) for key in mine}
         self._head = _head(mine[0].id)

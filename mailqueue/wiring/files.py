@@ -49,7 +49,7 @@ def _store_at(url: str, *, endpoint: str | None) -> Store:
             return FolderStore(Path(unquote(parts.path)))
         case "s3":
             return S3Store(url, endpoint=endpoint)
-    raise ConfigError(f"files are in file:///folder or s3://bucket/prefix, not in {url}")
+    raise ConfigError(f"a file store must be file:///folder or s3://bucket/prefix, got {url}")
 
 
 def attachment_storage(settings: AttachmentSettings) -> AttachmentStorage:

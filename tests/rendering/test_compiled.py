@@ -68,20 +68,20 @@ def test_what_is_written(source: str, variables: dict[str, Any], said: str) -> N
         ("a\n{% if 1 %}{{ name }}{% endif %}", "html, line 2: the variable name is missing"),
         ("{{ o.gone }}", "html: gone of an object is missing, in o.gone"),
         ("{% if o.gone == 1 %}{% endif %}", "html, line 1: gone of an object is missing"),
-        ("{{ o }}", "html: an object cannot be printed: print what is in it"),
-        ("{{ l | upper }}", "html, line 1: a list cannot be printed: print what is in it"),
+        ("{{ o }}", "html: an object cannot be printed: print its items"),
+        ("{{ l | upper }}", "html, line 1: a list cannot be printed: print its items"),
         ("{{ 'x' | format_date }}",
          "html, line 1: a date is written like 2030-05-01 or 2030-05-01T08:00:00Z"),
-        ("{{ 1 | format_date('%Q') }}", "html, line 1: %Q is no directive of a date"),
+        ("{{ 1 | format_date('%Q') }}", "html, line 1: %Q is not a date directive"),
         ("{{ 'x' | currency }}", "html, line 1: currency needs a number, got a text"),
         ("{{ 1 | currency('Euro') }}",
-         "html, line 1: currency needs a code of three capitals, like EUR"),
+         "html, line 1: currency needs a code of three capital letters, such as EUR"),
         ("{% for i in 5 %}{% endfor %}", "html, line 1: a number cannot be looped over"),
         ("{{ 1 / 0 }}", "html, line 1: /: division by zero"),
         ("{% include 'x' %}", "html, line 1: there is no layout or partial x"),
         ("{% include o %}", "html, line 1: include needs a name in quotes"),
         ("{% autoescape false %}{% endautoescape %}",
-         "html, line 1: ScopedEvalContextModifier has no place in a template"),
+         "html, line 1: ScopedEvalContextModifier is not allowed in a template"),
         ("{{ f(*l) }}", "html, line 1: arguments cannot be spread with *"),
     ],
 )  # fmt: skip
@@ -118,7 +118,7 @@ def test_other_forms_of_go_are_refused_with_what_to_write(source: str, instead: 
         Compiler().compiled(Source("s", f"first\n{source}"))
 
     assert caught.value.line == 2
-    assert caught.value.why == f"{source} is Go's: write {instead}"
+    assert caught.value.why == f"{source} is Go syntax: write {instead}"
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ def warnings(html: str, *, subject: str = "s", category: str = "transactional") 
 @pytest.mark.parametrize(
     ("html", "warned"),
     [
-        ('<img src="https://a.example/x">', "a picture has no alt text: https://a.example/x"),
+        ('<img src="https://a.example/x">', "an image has no alt text: https://a.example/x"),
         ('<img src="http://a.example/x" alt="">', "a picture is fetched without https"),
-        ('<a href="http://a.example/">x</a>', "a link goes without https: http://a.example/"),
-        ('<a href="javascript:x()">x</a>', "a link no mail program follows: javascript:x()"),
-        ('<a href="#">x</a>', "a link goes nowhere"),
-        ("x<script></script>", "mail programs take <script> out"),
+        ('<a href="http://a.example/">x</a>', "a link has no https: http://a.example/"),
+        ('<a href="javascript:x()">x</a>', "mail programs do not follow this link: javascript:x()"),
+        ('<a href="#">x</a>', "a link has no target"),
+        ("x<script></script>", "mail programs remove <script>"),
         ("{{ x | safe }}", "a variable is written as HTML, unescaped"),
         ("x" * CLIPPED_BYTES, "large providers cut a mail off"),
         ("<p></p>", "the text body is empty"),

@@ -50,9 +50,9 @@ def test_the_first_variable_that_does_not_fit_is_named(
     ("document", "why"),
     [
         ([], "must be an object"),
-        ({"type": "string"}, "describes an object: its type is object"),
+        ({"type": "string"}, "must describe an object: its type must be object"),
         ({"$schema": "http://json-schema.org/draft-04/schema#"}, "is read as"),
-        ({"properties": {"a": {"type": "texst"}}}, "is no JSON Schema"),
+        ({"properties": {"a": {"type": "texst"}}}, "is not a valid JSON Schema"),
         ({"properties": {"a": {"$ref": "https://example.com/s.json"}}},
          "$ref must name one of its own"),
         ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "$ref must name one of its own"),
@@ -61,10 +61,10 @@ def test_the_first_variable_that_does_not_fit_is_named(
         ({"$dynamicRef": "#a"}, "$dynamicRef is not supported"),
         ({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}, "#/$defs/a refers to itself"),
         ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}, "refers to itself"),
-        ({"properties": {"a": {"pattern": "(a"}}}, "is no JSON Schema"),
+        ({"properties": {"a": {"pattern": "(a"}}}, "is not a valid JSON Schema"),
         ({"properties": {f"p{n}": {} for n in range(2000)}}, "may have 1000 parts"),
         ({"properties": {"a": {"type": "string", "pattern": "(a{1,9999}){1,9999}"}}},
-         "is no JSON Schema"),
+         "is not a valid JSON Schema"),
     ],
 )  # fmt: skip
 def test_schemas_that_reach_out_or_grow_without_end_are_refused(document: Any, why: str) -> None:

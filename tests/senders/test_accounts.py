@@ -111,7 +111,7 @@ async def test_a_sealed_password_is_not_opened_for_another_account(conn: Conn) -
 async def test_opening_a_password_without_a_master_key_says_what_to_set(conn: Conn) -> None:
     account = await added(conn, WITH_PASSWORD)
 
-    with pytest.raises(ConfigError, match=r"relay has a sealed password.*MAILQUEUE_MASTER_KEY"):
+    with pytest.raises(ConfigError, match=r"relay has an encrypted password.*MAILQUEUE_MASTER_KEY"):
         await accounts.password_of(conn, account, master=None)
 
 

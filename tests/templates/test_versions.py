@@ -152,7 +152,9 @@ async def test_css_of_a_body_that_extends_a_layout_is_refused(conn: Conn) -> Non
     await writing.put_part(conn, project, **layout, by="test")  # type: ignore[arg-type]
     words = Words("s", "{% extends 'base' %}{% block b %}x{% endblock %}")
 
-    with pytest.raises(InvalidField, match="CSS is inlined only where no layout is extended"):
+    with pytest.raises(
+        InvalidField, match="CSS cannot be inlined in a template that extends a layout"
+    ):
         await published(conn, project, words=words, is_css_inlined=True)
 
 

@@ -93,7 +93,7 @@ class PostmarkEvents:
         """Return the event of a request."""
         said = loaded(request.body)
         if not isinstance(said, dict):
-            return [BadEvent("it is no JSON object")]
+            return [BadEvent("the body is not a JSON object")]
         record = text(said.get("RecordType"), 100)
         if record is None:
             return [BadEvent("it has no RecordType")]

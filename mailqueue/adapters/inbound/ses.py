@@ -66,7 +66,7 @@ class SesEvents:
         """Check topic, age and signature; a subscription is confirmed for known topics only."""
         said = loaded(request.body)
         if not isinstance(said, dict):
-            return Refused("it is no JSON object")
+            return Refused("the body is not a JSON object")
         refused = _form(request, said) or _claims(said, secrets, now)
         if refused is not None:
             return refused
@@ -86,7 +86,7 @@ class SesEvents:
         """Read what a notification tells of each recipient."""
         said = loaded(request.body)
         if not isinstance(said, dict):
-            return [BadEvent("it is no JSON object")]
+            return [BadEvent("the body is not a JSON object")]
         event_id = text(said.get("MessageId")) or digest_of(request.body)
         if said.get("Type") != NOTIFICATION:
             return [ProviderEvent(None, text(said.get("Type")) or "unknown", event_id)]

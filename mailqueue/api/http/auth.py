@@ -13,7 +13,7 @@ from mailqueue.tenants.model import Admin, Caller
 from mailqueue.tenants.rate_limit.limiter import Allowance, Standing
 
 KEY = "this key"
-PROJECT = "the keys of a project together"
+PROJECT = "all keys of this project together"
 NEEDS_LIVE = "a live key"
 OWN_ONLY = "a test key can only read and change test data"
 

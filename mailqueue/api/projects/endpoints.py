@@ -144,7 +144,7 @@ async def _keep(conn: Conn, project: Project, wanted: ProjectSettings, *, by: st
     known = {each.kind for each in await settings.retention_of(conn, project.id)}
     for kind, keep in sorted((wanted.retention or {}).items()):
         if kind not in known:
-            raise InvalidField("retention", f"there is only {', '.join(sorted(known))}")
+            raise InvalidField("retention", f"must be one of {', '.join(sorted(known))}")
         if keep is None:
             await manifest.reset(conn, kind, project=project.name, by=by)
             continue

@@ -89,15 +89,15 @@ def answer_in(root: BouncePart, *, is_daemon: bool) -> str:
     if _CHALLENGE.search(subject):
         return "a challenge (Subject)"
     if SUBJECT.search(subject):
-        return "an automatic answer (Subject)"
+        return "an automatic reply (Subject)"
     if is_daemon:
         return ""
     for name in _ANY_VALUE:
         if root.header(name).strip().lower() not in ("", "no", "false", "0"):
-            return f"an automatic answer ({name})"
+            return f"an automatic reply ({name})"
     for name, pattern in _VALUES:
         if pattern.search(root.header(name)):
-            return f"an automatic answer ({name})"
+            return f"an automatic reply ({name})"
     return ""
 
 

@@ -99,7 +99,7 @@ def _event(
 ) -> ProviderEvent:
     recipient = proof.recipient_of(told)
     if recipient is None and not proof.is_signed:
-        why = "the mail with its Message-ID did not go to whom it names"
+        why = "the mail with its Message-ID was not sent to the recipient it names"
         return _unproved(reading, told, why)
     what = _type(told)
     if what is None:

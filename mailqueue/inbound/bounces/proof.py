@@ -90,7 +90,7 @@ async def _by_return_path(
     if not is_in_time(claimed, now):
         return "its return path is too old"
     if project_id is not None and seals.project_id != project_id:
-        return "its return path is of another project"
+        return "its return path belongs to another project"
     mail = await store.find_by_id(conn, claimed.email_id, project_id=seals.project_id)
     if mail is None:
         return "the mail of its return path is no longer here"

@@ -33,7 +33,7 @@ from mailqueue.inbound.bounces.unstructured import (
 )
 from mailqueue.mime.reader import MimeLimits
 
-NOTHING = ParsedBounce(BounceKind.OTHER, why="nothing in it tells of a failure")
+NOTHING = ParsedBounce(BounceKind.OTHER, why="it reports no failure")
 
 
 def read_bounce(
@@ -50,7 +50,7 @@ def read_bounce(
         reading = replace(reading, told=_asked(raw, reading.told[0]))
     if reading.shape is BounceKind.TEXT and reading.why == NOTHING.why:  # no recipient found so far
         is_found = bool(reading.told[0].recipient)
-        why = "a bounce by a pattern of the library"
+        why = "a bounce recognized by the library"
         told, shape = (reading.told, BounceKind.TEXT) if is_found else ((), BounceKind.OTHER)
         reading = replace(reading, told=told, shape=shape, why=why if is_found else NOTHING.why)
     return replace(reading, is_complete=tree.is_complete)
@@ -78,11 +78,11 @@ def _read(root: BouncePart, *, is_null_sender: bool) -> ParsedBounce:
     if is_complaint_of_old(root):
         told = old_complaint_recipients(root, returned)
         return ParsedBounce(
-            BounceKind.COMPLAINT, told, returned, "Hotmail", "a complaint of a kind of its own"
+            BounceKind.COMPLAINT, told, returned, "Hotmail", "a complaint without a report"
         )
     text = text_of(root)
     if is_receipt(root) and not REJECTED.search(text):
-        return ParsedBounce(BounceKind.RECEIPT, (), returned, why="a receipt of somebody's program")
+        return ParsedBounce(BounceKind.RECEIPT, (), returned, why="a read receipt")
     marks = count_bounce_marks(root, text, is_null_sender=is_null_sender)
     status = status_part(root)
     is_pasted = status is not None and status.content_type not in STATUS_TYPES and not marks
@@ -104,7 +104,7 @@ def _read(root: BouncePart, *, is_null_sender: bool) -> ParsedBounce:
         )
     told = failed_recipients(root, text, returned) or _unnamed(text)
     return ParsedBounce(
-        BounceKind.TEXT, told, returned, root.header("From")[:200], "a bounce in words"
+        BounceKind.TEXT, told, returned, root.header("From")[:200], "a bounce in free text"
     )
 
 

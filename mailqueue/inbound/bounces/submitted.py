@@ -35,12 +35,12 @@ def message_of(request: InboundRequest) -> InboundRequest | BadEvent:
     try:
         said = orjson.loads(request.body)
     except orjson.JSONDecodeError:
-        return BadEvent("it is no JSON")
+        return BadEvent("the body is not valid JSON")
     if not isinstance(said, dict):
-        return BadEvent("it is no JSON object")
+        return BadEvent("the body is not a JSON object")
     raw = _raw(said)
     if raw is None:
-        return BadEvent("it has no raw, no raw_base64 and no headers")
+        return BadEvent("the body has none of the fields raw, raw_base64 and headers")
     envelope = dict(request.query)
     for name in (SENDER, RECIPIENT):
         found = said.get(name)

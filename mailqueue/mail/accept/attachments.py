@@ -59,7 +59,7 @@ async def keep(lend: Lend, shelf: AttachmentStorage, *, project_id: UUID, file: 
     async with lend() as conn:
         kept = await attachments_store.keep(conn, asked, location=location)
     if kept is None:
-        raise Unavailable("the file was not kept: hand it in again")
+        raise Unavailable("the file was not stored: upload it again")
     return kept
 
 

@@ -88,7 +88,7 @@ async def _message(
     try:
         letter = await build_preview(lend, library, shown, given)
     except (ValueError, MailqueueError) as exc:
-        return None, [f"it cannot be composed: {exc}"]
+        return None, [f"the message cannot be built: {exc}"]
     return letter.message, []
 
 
@@ -115,23 +115,23 @@ def _warnings(found: Mapping[str, Any], shown: StoredEmail, message: bytes | Non
             content is not None
             and content.template_version_id is None  # a template makes a text from its HTML
             and not content.text_body,
-            "there is no text for readers without HTML",
+            "there is no plain text for mail programs without HTML",
         ),
         (
             letter["category"] == "marketing"
             and message is not None
             and b"\r\nlist-unsubscribe:" not in message.partition(b"\r\n\r\n")[0].lower(),
-            "marketing without the header List-Unsubscribe is filed as spam by large providers",
+            "large providers treat marketing without the header List-Unsubscribe as spam",
         ),
         (len(to) > 1, f"{len(to)} recipients in To see each other's addresses"),
         (
             message is not None and len(message) > LARGE_BYTES,
             "the message has more than 10 MiB, which many servers refuse",
         ),
-        (not senders, "the project has no sender account: it would wait for one"),
+        (not senders, "the project has no sender account: the email would wait for one"),
         (
             bool(senders) and all(one["why"] for one in senders),
-            f"no sender account may send now: {senders[0]['why'] if senders else ''}",
+            f"no sender account can send now: {senders[0]['why'] if senders else ''}",
         ),
     )
     return [says for holds, says in cases if holds]

@@ -61,7 +61,9 @@ def split(email: NewEmail) -> list[NewEmail]:
     if (count := len(to) + len(cc) + len(bcc)) <= MAX_OF_MAIL:
         return [email]
     if count > MAX_RECIPIENTS:
-        raise InvalidField("to", f"one message may have {MAX_RECIPIENTS} recipients, got {count}")
+        raise InvalidField(
+            "to", f"a message may have at most {MAX_RECIPIENTS} recipients, got {count}"
+        )
     known: set[str] = set()
     everyone = Share(*(_unknown(some, known) for some in (to, cc, bcc)))
     said = {name: value for name, value in given.items() if name not in ("to", "cc", "bcc")}

@@ -39,7 +39,7 @@ def options_of(head: RawHead) -> dict[str, object]:
             continue
         option, read = _OPTIONS.get(name, (None, _text))
         if option is None:
-            raise InvalidField(field.name[:80], "there is no such field for mailqueue")
+            raise InvalidField(field.name[:80], "is not a field of mailqueue")
         if option in options:
             raise InvalidField(field.name, "stands twice")
         options[option] = read(field)

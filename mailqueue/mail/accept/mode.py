@@ -17,7 +17,9 @@ def with_test_mode(caller: Caller, options: Mapping[str, Any]) -> dict[str, Any]
     if not caller.is_test:
         return dict(options)
     if caller.trap_sender is None:
-        raise Conflict(f"project {caller.project} has no trap, and a test key sends nowhere else")
+        raise Conflict(
+            f"project {caller.project} has no trap, and a test key sends to the trap only"
+        )
     given = options.get("sender")
     if given not in (None, caller.trap_sender):
         raise InvalidField("sender", f"a test key sends to the trap only, got {given!r}")

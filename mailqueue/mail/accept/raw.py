@@ -143,19 +143,21 @@ def prepared(email: RawEmail) -> PreparedRaw:
     """
     raw = email.octets
     if len(raw) > MAX_OCTETS:
-        raise InvalidField("message", f"at most {MAX_OCTETS} octets, got {len(raw)}")
+        raise InvalidField("message", f"at most {MAX_OCTETS} bytes, got {len(raw)}")
     try:
         check_octets(raw)
         head = read_head(raw)
     except NotAMessage as exc:
         raise InvalidField("message", str(exc)) from None
     if len(head.named("received")) > MAX_HOPS:
-        raise InvalidField("message", f"it passed more than {MAX_HOPS} servers: a loop")
+        raise InvalidField("message", f"it has more than {MAX_HOPS} Received fields: a mail loop")
     author = _author(head)
     asked = message_headers.options_of(head)
     options = asked | dict(email.options)
     if asked.get("sender", options.get("sender")) != options.get("sender"):  # by a test key
-        why = f"{options['sender']} sends this mail and no other account, got {asked['sender']!r}"
+        why = (
+            f"{options['sender']} must be the sender account of this email, got {asked['sender']!r}"
+        )
         raise InvalidField("sender", why)
     if options.get("is_test"):  # it is sent to the trap, and names no account
         options.pop("sender", None)
@@ -204,7 +206,7 @@ def _own_key(email: RawEmail, head: RawHead) -> str:
 def _author(head: RawHead) -> Mailbox:
     found = head.named("from")
     if len(found) != 1:
-        why = "the field is needed once, with one address" if found else "the field is needed"
+        why = "the field is required once, with one address" if found else "the field is required"
         raise InvalidField("From", why)
     try:
         return read_author(found[0])
@@ -231,7 +233,7 @@ def _recipients(given: Sequence[str], head: RawHead) -> Share:
     if not addresses:
         raise InvalidField("to", "a recipient is needed")
     if len(addresses) > MAX_RECIPIENTS:
-        why = f"one message may have {MAX_RECIPIENTS} recipients, got {len(addresses)}"
+        why = f"a message may have at most {MAX_RECIPIENTS} recipients, got {len(addresses)}"
         raise InvalidField("to", why)
     to, cc = addresses_in(head.named("to")), addresses_in(head.named("cc"))
     parted = Share([], [], [])
@@ -260,7 +262,7 @@ def _is_removed(each: RawField) -> bool:
 def _files(raw: bytes) -> list[dict[str, object]]:
     shown = parse_message(raw, MimeLimits(message_bytes=len(raw), text_bytes=MAX_OCTETS))
     if not shown.is_complete:
-        raise InvalidField("message", "it has too many parts, or parts within parts")
+        raise InvalidField("message", "it has too many parts, or they are nested too deeply")
     return [
         {"type": one.content_type, "bytes": one.size_bytes, "head": one.head.hex()}
         for one in shown.attachments

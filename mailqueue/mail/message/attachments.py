@@ -140,7 +140,7 @@ def refs_of(mail: LoadedEmail) -> list[FileRef]:
     try:
         return [_ref(one) for one in mail.content.files]
     except (TypeError, KeyError, AttributeError, ValueError) as exc:
-        raise ValueError("what it says of its files cannot be read") from exc
+        raise ValueError("its list of files cannot be read") from exc
 
 
 def _checked(mail: LoadedEmail) -> LoadedEmail:

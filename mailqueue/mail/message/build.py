@@ -189,7 +189,7 @@ def _signature(message: bytes, domain: str, signers: Signers, now: datetime) -> 
         return signer.sign(message, int(now.timestamp()))
     if signers.is_required:
         raise NotSigned(
-            f"no DKIM key of {domain} is in force, and the project sends signed mail only"
+            f"no DKIM key of {domain} is active, and the project sends signed email only"
         )
     return b""
 

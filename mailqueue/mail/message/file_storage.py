@@ -19,7 +19,7 @@ READ_SECONDS = 30.0
 DRAFT_PREFIX = "attachment-"
 REST_SECONDS = 5.0
 """Time for which a store that failed is not read."""
-_RESTORE = "restore it from a backup and requeue the mail, or send it anew"
+_RESTORE = "restore it from a backup and requeue the email, or send it again"
 
 
 class FileDamaged(MailqueueError):
@@ -61,18 +61,18 @@ class AttachmentStorage:
         try:
             await _read(store, path, size=size, sha256=sha256)
         except (FileMissing, FileDamaged) as exc:
-            raise Unavailable(f"{exc}: it was written a moment ago") from exc
+            raise Unavailable(f"{exc}: it was just written") from exc
         return f"{store.url}/{path}"
 
     async def fetch(self, location: str, *, size: int, sha256: bytes) -> bytes | FileFault:
         """Return the bytes of a file, or a fault that says why it cannot be read."""
         found = self.place_of(location)
         if found is None:
-            says = f"{location} is in no place that MAILQUEUE_ATTACHMENT_STORE names here"
+            says = f"{location} is in no store of MAILQUEUE_ATTACHMENT_STORE"
             return FileFault(says, is_lasting=False)
         store, path = found
         if time.monotonic() < self._rests_until.get(store.url, 0.0):
-            return FileFault(f"{store.url} was away a moment ago", is_lasting=False)
+            return FileFault(f"{store.url} was unavailable a few seconds ago", is_lasting=False)
         try:
             async with asyncio.timeout(READ_SECONDS):
                 return await _read(store, path, size=size, sha256=sha256)
@@ -93,7 +93,7 @@ class AttachmentStorage:
         """Verify a file; return what is wrong with it, or None."""
         found = self.place_of(location)
         if found is None:
-            return "MAILQUEUE_ATTACHMENT_STORE names no place that has it"
+            return "no store of MAILQUEUE_ATTACHMENT_STORE has it"
         try:
             await _read(*found, size=size, sha256=sha256)
         except (FileMissing, FileDamaged, ConfigError) as exc:

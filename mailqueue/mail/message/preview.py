@@ -118,7 +118,7 @@ async def build_preview(
     """
     content = shown.email.content
     if content is None:
-        raise Conflict("what this email says was deleted, or is in the archive")
+        raise Conflict("the content of this email was deleted or archived")
     project_id = shown.email.claim.project_id
     mail = await fetched(lend, library.storage, shown.email, project_id=project_id, given=given)
     if (key := key_of(content)) is not None:

@@ -41,7 +41,7 @@ def rendered(
         raise ValueError("its template was deleted")
     custom: Any = mail.claim.custom_data
     if isinstance(custom, PartlyRead | list | str):
-        raise ValueError("its variables cannot be read: too deep, or a number beyond a double")
+        raise ValueError("its variables cannot be read: nested too deeply, or a number too large")
     variables = custom.get(VARIABLES) if isinstance(custom, dict) else None
     said = mail.template.render(variables if isinstance(variables, dict) else {})
     return Content(said.subject, said.html, said.text, headers, files)

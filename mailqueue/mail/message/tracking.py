@@ -146,7 +146,7 @@ def _untracked(
             log.exception("tracking.failed", email_id=str(mail.claim.id))
         return mail._replace(fault=_lasting(exc))
     if context.base is None and wish.names_links and urls.names_any(*said[:3]):
-        why = "it names a link to unsubscribe or preferences, and MAILQUEUE_PUBLIC_URL is not set"
+        why = "its unsubscribe or preferences link needs MAILQUEUE_PUBLIC_URL, which is not set"
         return mail._replace(fault=FileFault(why, is_lasting=False))
     return UntrackedMail(
         email_id=mail.claim.id,

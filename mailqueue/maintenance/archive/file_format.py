@@ -146,7 +146,7 @@ def _header(archive: Archive) -> bytes:
 async def _records(chunks: AsyncIterator[bytes], archive: Archive) -> AsyncIterator[Record]:
     lines = _lines(chunks, archive)
     if await anext(lines, None) != _header(archive):
-        raise ArchiveBroken(f"{archive.name} begins as another file does")
+        raise ArchiveBroken(f"{archive.name} has the header of another file")
     async for line in lines:
         yield Record(line)
 
@@ -162,7 +162,7 @@ async def _lines(chunks: AsyncIterator[bytes], archive: Archive) -> AsyncIterato
     except zlib.error as exc:
         raise ArchiveBroken(f"{archive.name} is damaged: {exc}") from exc
     if rest or not unpacker.eof or unpacker.unused_data:
-        raise ArchiveBroken(f"{archive.name} is damaged: it ends in the middle")
+        raise ArchiveBroken(f"{archive.name} is damaged: the file is truncated")
 
 
 class _Measured:

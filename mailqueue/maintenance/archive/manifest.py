@@ -75,7 +75,7 @@ async def chosen(
     by_id = {each.id: each for each in found}
     for archive_id in wanted.ids:
         if archive_id not in by_id:
-            raise NotFound("archive that could be used", archive_id)
+            raise NotFound("usable archive file", archive_id)
     return [by_id[archive_id] for archive_id in wanted.ids]
 
 

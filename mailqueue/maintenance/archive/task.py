@@ -51,7 +51,7 @@ class _Day:
                 await self._carry_on(await self._started(each, self._desk.stores.warm.url))
         if waiting:
             self._needs.append(
-                f"{waiting} months of records are old enough for the archive, which has no place: "
+                f"{waiting} months of records are old enough for the archive, which has no store: "
                 "set MAILQUEUE_ARCHIVE to a folder or to s3://bucket/prefix"
             )
 
@@ -79,7 +79,7 @@ class _Day:
         }
         said = f"{self._records} records into {self._files} files ({self._bytes} bytes)"
         if self._cooled:
-            said += f", {self._cooled} files made cold"
+            said += f", {self._cooled} files moved to the cold store"
         if self._purged:
             said += f", {self._purged} files purged"
         return Report(said, counts, tuple(self._needs))

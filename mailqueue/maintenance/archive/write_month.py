@@ -151,5 +151,5 @@ async def _drop_what_went_elsewhere(desk: Desk, archive: Archive) -> None:
 async def _again(desk: Desk, archive: Archive) -> Archive:
     found = await archives_store.find(desk.conn, archive.id)
     if found is None:
-        raise ArchiveBroken(f"{archive.name} was taken out of mailqueue.archives meanwhile")
+        raise ArchiveBroken(f"{archive.name} was deleted from mailqueue.archives meanwhile")
     return found

@@ -37,7 +37,7 @@ def locks_told() -> Iterator[None]:
         yield
     except _IN_THE_WAY as exc:
         raise Unavailable(
-            f"somebody keeps what is needed ({exc.diag.message_primary}): the next run goes on"
+            f"another session holds a lock ({exc.diag.message_primary}): the next run continues"
         ) from exc
 
 

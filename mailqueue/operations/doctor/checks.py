@@ -59,4 +59,4 @@ def _finding(row: HealthCheck) -> Finding:
 
 
 def _in_the_way(check: str, exc: MailqueueError) -> Finding:
-    return unsound(check, f"cannot be checked: {exc}", fix="see to that and check again")
+    return unsound(check, f"cannot be checked: {exc}", fix="fix this and check again")

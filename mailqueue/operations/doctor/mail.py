@@ -29,8 +29,8 @@ async def credentials(patient: Patient) -> Finding:
         return unsound(
             "credentials",
             f"stored passwords cannot be opened: {exc}",
-            fix="set MAILQUEUE_MASTER_KEY to the key they were sealed under, or set them anew "
-            "with `mailqueue sender`",
+            fix="set MAILQUEUE_MASTER_KEY to the key they were encrypted with, or set new "
+            "passwords with `mailqueue sender`",
         )
     return sound("credentials", f"{plural(len(sealed), 'stored password')} can be opened")
 
@@ -42,7 +42,7 @@ async def attachment_files(patient: Patient) -> Finding:
         return unsound(
             "attachment files",
             some(list(checked.faults), most=1),
-            fix="restore them from a backup; `mailqueue verify --files` names all",
+            fix="restore them from a backup; `mailqueue verify --files` lists all",
         )
     says = f"{plural(checked.files, 'file')} read" if checked.files else "all are in the database"
     return sound("attachment files", says)

@@ -19,7 +19,7 @@ async def server_version(patient: Patient) -> Finding:
     """Check that PostgreSQL has a supported version."""
     facts = await overview_store.server_facts(patient.conn)
     if OLDEST_MAJOR <= facts.version_num // 10_000 <= NEWEST_MAJOR:
-        return sound("server", f"PostgreSQL {facts.version} answers")
+        return sound("server", f"the server is PostgreSQL {facts.version}")
     return unsound(
         "server",
         f"PostgreSQL {facts.version} is not between {OLDEST_MAJOR} and {NEWEST_MAJOR}",
@@ -48,7 +48,7 @@ async def isolation(patient: Patient) -> Finding:
         return sound("isolation", "transactions are read committed by default")
     return unsound(
         "isolation",
-        f"default_transaction_isolation is {facts.isolation}, under which no mail can be claimed",
+        f"default_transaction_isolation is {facts.isolation}, with which no email can be claimed",
         fix="ALTER DATABASE … SET default_transaction_isolation = 'read committed'",
     )
 
@@ -68,7 +68,7 @@ async def schema(patient: Patient) -> Finding:
         "schema",
         f"the schema is at {found.version} of {found.newest_known}"
         if found.pending
-        else "functions, views or grants are not those of this mailqueue",
+        else "functions, views or grants differ from those of this version",
         fix="run `mailqueue migrate`",
     )
 
@@ -80,16 +80,16 @@ async def roles(patient: Patient) -> Finding:
     if not missing and not await overview_store.may_act_as_api(patient.conn):
         return unsound(
             "roles",
-            "this login may not take the role mailqueue_api: were the API to run with it, tenants "
-            "would be kept apart by its statements alone",
-            fix="let an administrator run GRANT mailqueue_api TO this login",
+            "this login may not take the role mailqueue_api: an API with this login would have no "
+            "row-level security between projects",
+            fix="as a superuser, run GRANT mailqueue_api TO this login",
         )
     if not missing:
-        return sound("roles", f"all {len(ROLES)} roles are there")
+        return sound("roles", f"all {len(ROLES)} roles exist")
     return unsound(
         "roles",
         f"the server has no role {some(missing, most=7)}",
-        fix="let an administrator run CREATE ROLE … NOLOGIN for each, then `mailqueue migrate`",
+        fix="as a superuser, run CREATE ROLE … NOLOGIN for each, then `mailqueue migrate`",
     )
 
 
@@ -101,8 +101,8 @@ async def data_folder(patient: Patient) -> Finding:
         return sound("data folder", f"{folder} can be written")
     return unsound(
         "data folder",
-        f"{folder} cannot be written: {existing} is closed to this user",
-        fix=f"give this user {existing}, or name another folder in MAILQUEUE_DATA",
+        f"{folder} cannot be written: {existing} is not writable for this user",
+        fix=f"make {existing} writable for this user, or set MAILQUEUE_DATA to another folder",
     )
 
 
@@ -114,4 +114,4 @@ def _nearest(folder: Path) -> Path:
                 return candidate
         except PermissionError:
             continue
-    raise ConfigError(f"MAILQUEUE_DATA {folder} lies nowhere")
+    raise ConfigError(f"MAILQUEUE_DATA {folder} has no existing parent folder")

@@ -62,7 +62,7 @@ async def add(
     except UniqueViolation as exc:
         if exc.diag.constraint_name != "sender_accounts_project_id_name_key":
             raise
-        raise Conflict(f"sender account {new.name} exists already in this project") from exc
+        raise Conflict(f"sender account {new.name} already exists in this project") from exc
 
 
 async def find(conn: Conn, project: str, *, name: str) -> SenderAccount | None:
@@ -120,7 +120,7 @@ async def set_status(
     try:
         await run(conn, "set_sender_status", params)
     except (InvalidParameterValue, DatetimeFieldOverflow) as exc:
-        raise InvalidField("until", "must be an instant within ten years") from exc
+        raise InvalidField("until", "must be within ten years from now") from exc
 
 
 async def set_limits(conn: Conn, account_id: int, *, limits: Limits) -> None:

@@ -34,7 +34,7 @@ def elements(start: str, text: TextIO) -> Iterator[tuple[int, object]]:
             raise InvalidField("file", f"the array has no end after element {number}")
         source.skip()
         if source.next():
-            raise InvalidField("file", "something follows the array")
+            raise InvalidField("file", "there is text after the array")
 
 
 class _Source:
@@ -65,7 +65,7 @@ class _Source:
                 element, end = self._decoder.raw_decode(self._buffer, self._at)
             except (json.JSONDecodeError, RecursionError):
                 if len(self._buffer) - self._at > MAX_ELEMENT_CHARACTERS or not self._fill():
-                    raise InvalidField("file", f"element {number} is no JSON") from None
+                    raise InvalidField("file", f"element {number} is not valid JSON") from None
                 continue
             if end - self._at > MAX_ELEMENT_CHARACTERS:
                 raise InvalidField("file", f"element {number} is too long")

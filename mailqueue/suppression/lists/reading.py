@@ -89,8 +89,8 @@ def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[Record]
             return
         except csv.Error as exc:
             if header is None:
-                raise InvalidField("file", f"the header is no CSV: {exc}") from None
-            yield number, f"this is no CSV: {exc}"
+                raise InvalidField("file", f"the header is not valid CSV: {exc}") from None
+            yield number, f"this is not valid CSV: {exc}"
             continue
         if header is None and row:
             header, is_data = _header(row)

@@ -49,7 +49,7 @@ async def add(
     checked = _checked(given)
     made = await store.put_category(conn, project_id, slug, given=checked, must_be_new=True, by=by)
     if made is None:
-        raise Conflict(f"there is a category {slug}")
+        raise Conflict(f"category {slug}")
     return made
 
 
@@ -89,20 +89,24 @@ def translations_of(given: object) -> dict[str, dict[str, str]]:
         InvalidField: the value is not {"de": {"name": …, "description": …}}.
     """
     if not isinstance(given, Mapping) or len(given) > MAX_LANGUAGES:
-        raise InvalidField("translations", f"an object of up to {MAX_LANGUAGES} languages")
+        raise InvalidField(
+            "translations", f"must be an object with up to {MAX_LANGUAGES} languages"
+        )
     return {str(tag): _words(tag, words) for tag, words in given.items()}
 
 
 def _words(tag: object, words: object) -> dict[str, str]:
     if not isinstance(tag, str) or not _LANGUAGE.fullmatch(tag):
-        raise InvalidField("translations", f"a language is de or pt-BR, got {str(tag)[:40]!r}")
+        raise InvalidField(
+            "translations", f"a language must be like de or pt-BR, got {str(tag)[:40]!r}"
+        )
     if not isinstance(words, Mapping) or not set(words) <= set(_MAX_CHARACTERS):
         raise InvalidField("translations", f"{tag}: name and description are needed")
     found = {}
     for field, most in _MAX_CHARACTERS.items():
         text = text_of("translations", words.get(field))
         if text is not None and len(text) > most:
-            raise InvalidField("translations", f"{tag}: {field} may have {most} characters")
+            raise InvalidField("translations", f"{tag}: {field} may have at most {most} characters")
         if text is not None:
             found[field] = text
     return found

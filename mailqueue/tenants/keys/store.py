@@ -150,4 +150,4 @@ def _refused(name: str) -> Iterator[None]:
     except UniqueViolation as exc:
         if exc.diag.constraint_name != "api_keys_project_id_name_key":
             raise
-        raise Conflict(f"key {name} exists already in this project") from exc
+        raise Conflict(f"key {name} already exists in this project") from exc

@@ -59,7 +59,9 @@ class RanOut(TooManyRequests):
     """The bucket is empty: `what` names it, `standing` is its state."""
 
     def __init__(self, what: str, standing: Standing, retry_after: timedelta) -> None:
-        super().__init__(f"{what} may make {standing.limit} in {WINDOW_SECONDS} s", retry_after)
+        super().__init__(
+            f"{what} may make {standing.limit} requests in {WINDOW_SECONDS} s", retry_after
+        )
         self.what = what
         self.standing = standing
 

@@ -154,7 +154,7 @@ async def test_too_many_are_told_when_to_come_again(shared_api: Calling) -> None
     assert refused.headers["retry-after"] == "1"
     assert refused.headers["ratelimit-policy"] == '"key";q=50;w=10'
     assert refused.headers["ratelimit"] == '"key";r=0;t=10'
-    assert "this key may make 50 in 10 s" in error_of(refused)["message"]
+    assert "this key may make 50 requests in 10 s" in error_of(refused)["message"]
 
 
 async def test_a_project_bounds_its_keys_together(shared_api: Calling) -> None:

@@ -37,8 +37,6 @@ async def test_one_that_cannot_be_read_fails_and_the_next_is_sent(
         shown = {name: await office.shown(email) for name, email in odd.items()}
         assert {one["status"] for one in shown.values()} == {"failed"}
         assert shown["headers"]["reason"] == "cannot compose: its headers cannot be read"
-        assert shown["files"]["reason"] == (
-            "cannot compose: what it says of its files cannot be read"
-        )
+        assert shown["files"]["reason"] == ("cannot compose: its list of files cannot be read")
         assert (await office.shown(forever))["status"] == "sent"
         assert await office.kept() == 0

@@ -73,7 +73,7 @@ def test_what_does_not_compile_is_refused_in_one_line(welcome: Cli) -> None:
 
     assert refused.exit_code == 1
     assert refused.stderr == (
-        "error: text_body: line 1: {{range .Items}} is Go's: write "
+        "error: text_body: line 1: {{range .Items}} is Go syntax: write "
         "{% for item in Items %} … {% endfor %}\n"
     )
 

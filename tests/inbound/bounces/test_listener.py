@@ -76,7 +76,7 @@ async def handed(
 async def test_it_is_kept_as_it_came_with_its_envelope(place: Place) -> None:
     async with place.client() as client:
         assert await handed(client, f"bounces+abc@{DOMAIN.upper()}") == ["250", "250", "354"]
-        assert (await client.answer()).startswith("250 2.0.0 Ok: kept as ")
+        assert (await client.answer()).startswith("250 2.0.0 Ok: stored as ")
 
         query = {"sender": "", "recipient": f"bounces+abc@{DOMAIN.upper()}"}
         assert await place.kept() == [(b"Subject: x\r\n\r\nhi\r\n", query)]

@@ -166,7 +166,9 @@ async def test_a_file_that_is_lost_fails_its_mail_and_says_what_to_do(
     assert isinstance(answer, FileFault)
     assert answer.is_lasting
     assert why in answer.reason
-    assert answer.reason.endswith("restore it from a backup and requeue the mail, or send it anew")
+    assert answer.reason.endswith(
+        "restore it from a backup and requeue the email, or send it again"
+    )
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -65,5 +65,5 @@ def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() 
     (settled,) = office.settled
     assert (settled.ending, settled.wait, settled.log) == (Ending.DEFER, UNSIGNED_WAIT, None)
     assert settled.reason == (
-        "no DKIM key of example.com is in force, and the project sends signed mail only"
+        "no DKIM key of example.com is active, and the project sends signed email only"
     )
