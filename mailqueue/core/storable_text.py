@@ -35,7 +35,7 @@ def _fault(value: object, level: int) -> str | None:
         case str() if not _is_unicode(value):
             return "it is not valid Unicode"
         case int() if not MIN_INTEGER <= value <= MAX_INTEGER:
-            return "a whole number has 64 bits at most"
+            return "a whole number must fit into 64 bits"
         case float() if not math.isfinite(value):
             return "a number must be finite"
     return None

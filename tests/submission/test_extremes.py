@@ -18,7 +18,7 @@ REFUSED = [
     (DATA, '{"a": ' + "[" * 5_000 + "]" * 5_000 + "}", f"{DATA}: at most 100 levels"),
     (DATA, '{"a": NaN}', "custom_data: a number must be finite"),
     (DATA, '{"a": 1e400}', "custom_data: a number must be finite"),
-    (DATA, '{"a": ' + "9" * 900 + "}", "custom_data: a whole number has 64 bits at most"),
+    (DATA, '{"a": ' + "9" * 900 + "}", "custom_data: a whole number must fit into 64 bits"),
     (DATA, json.dumps({"a": "\0"}), "custom_data: a NUL character is not allowed"),
     (DATA, json.dumps({"a": "\ud800"}), "custom_data: it is not valid Unicode"),
 ]

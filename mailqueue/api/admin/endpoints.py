@@ -213,8 +213,8 @@ ENDPOINTS = (
         revoke_keys,
         request=RevokeKeys,
         response=RevokedKeys,
-        description="Those that fit all that is named: a project, the first characters, or one "
-        "whole key that was found somewhere. `all` has to be said where nothing else is.",
+        description="Revokes the keys that match all given fields: a project, the first "
+        "characters, or one whole key. Without any of them `all` is required.",
         example={"project": "simplify-hiring", "reason": "A laptop was stolen"},
     ),
     _endpoint(
@@ -224,8 +224,8 @@ ENDPOINTS = (
         find_events,
         query=EventsQuery,
         response=Page[AdminEvent],
-        description="Events and attempts to hand mail over, newest first; of the last seven days "
-        "unless `since` says otherwise.",
+        description="Events and attempts to send, newest first; of the last seven days unless "
+        "`since` is given.",
     ),
     _endpoint(
         "GET",

@@ -83,9 +83,9 @@ ENDPOINTS = (
         response=ErasureState,
         once=Once.NEVER,
         tag=_TAG,
-        description="By the hash of the address, or the address itself. Unfinished mail to them is "
-        "cancelled; what suppresses them goes on by the hash. Files of the archive are written "
-        "anew in the background: until then the state is `running`.",
+        description="By the hash of the address, or the address itself. Unfinished emails to it "
+        "are cancelled; suppressions are kept by the hash. Archive files are "
+        "rewritten in the background: until then the state is `running`.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
@@ -106,8 +106,8 @@ ENDPOINTS = (
         export,
         response=ExportedPerson,
         tag=_TAG,
-        description="By the hash of the address, or the address itself. Files of the archive are "
-        "read by `mailqueue export-person` only; `archives` says whether there are any.",
+        description="By the hash of the address, or the address itself. Archive files are read "
+        "by `mailqueue export-person` only; `archives` tells whether there are any.",
         test_keys=ForTestKeys.REFUSED,
     ),
 )

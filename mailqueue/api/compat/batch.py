@@ -176,4 +176,4 @@ class Budget:
         """
         self.left -= characters
         if self.left < 0:
-            raise InvalidField(field, "its mails together are too large for one request")
+            raise InvalidField(field, "the emails of the request are too large together")

@@ -57,7 +57,7 @@ def _sender(shown: StoredEmail) -> str:
 
 async def _words(call: Call, shown: StoredEmail) -> tuple[str | None, str | None, str | None]:
     content = shown.email.content
-    assert content is not None, "a mail without content says nothing"
+    assert content is not None, "the email has no content"
     key = key_of(content)
     if key is None:
         return content.subject, content.html_body, content.text_body

@@ -121,7 +121,7 @@ class ShapeRouting(BaseRoute):
             self._runtime, request, path, who=caller, is_read_only=reads_only(endpoint, caller)
         )
         answer = await endpoint.handler(call)
-        assert isinstance(answer, Response), "a handler of a shape gives its answer as it is"
+        assert isinstance(answer, Response), "a handler of a compatible API returns a Response"
         return answer
 
 

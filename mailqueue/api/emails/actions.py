@@ -43,8 +43,8 @@ async def act(call: Call, *, action: str) -> Acted:
 _NEEDED = {
     "cancel": "only mail that is pending, held or being sent can be cancelled",
     "release": "only mail that is held can be released",
-    "resend": "only mail that was sent, or failed, expired or was cancelled can be resent, "
-    "while what it says is kept",
+    "resend": "only mail that was sent, failed, expired or was cancelled can be resent, "
+    "and only while its content is stored",
 }
 _WORDS = {"asked": "cancelling"}
 
@@ -69,13 +69,13 @@ ACTING_ENDPOINTS = (
     _endpoint(
         "cancel",
         "Cancel an email that was not sent yet.",
-        "`cancelling`: a worker has claimed it, and stops unless it was already handed over.",
+        "`cancelling`: a worker has claimed it, and stops unless it was already sent.",
     ),
-    _endpoint("release", "Release a held email.", "It goes back into its lane."),
+    _endpoint("release", "Release a held email.", "It returns to the queue."),
     _endpoint(
         "resend",
         "Resend an email.",
-        "`resent`: as a new email with the `id` of the answer. `requeued`: it had not been sent, "
-        "and is queued again under its own.",
+        "`resent`: sent again as a new email with the `id` of the response. `requeued`: it had "
+        "not been sent, and is queued again with the same id.",
     ),
 )

@@ -137,7 +137,7 @@ async def source(call: Call) -> Response:
     try:
         letter = await build_preview(call.connection, _library(call), shown)
     except ValueError as exc:
-        raise Conflict(f"this email cannot be composed: {exc}") from exc
+        raise Conflict(f"the message of this email cannot be built: {exc}") from exc
     return Response(
         letter.message,
         media_type="message/rfc822",
@@ -183,13 +183,13 @@ ENDPOINTS = (
         "GET",
         "/v1/emails/{email_id}/events",
         Scope.EMAIL_READ,
-        "List the events of an email after it was handed over.",
+        "List the events of an email after it was sent.",
         events,
         query=PageQuery,
         response=Page[Event],
         tag=_TAG,
-        description="Oldest first: what became of it, and what its provider, its recipients and "
-        "bounce mail told of it. Attempts to hand it over are with the email itself.",
+        description="Oldest first: changes of state, and reports of its provider, its recipients "
+        "and bounce mail. Attempts to send are part of the email.",
         test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
@@ -199,8 +199,8 @@ ENDPOINTS = (
         "Show the raw message.",
         source,
         tag=_TAG,
-        description="The raw message (message/rfc822) as it is composed for a server, without "
-        "DKIM signatures.",
+        description="The raw message (message/rfc822) as a server receives it, without DKIM "
+        "signatures.",
         test_keys=ForTestKeys.OWN,
     ),
     *ACTING_ENDPOINTS,

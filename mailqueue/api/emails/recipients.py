@@ -43,8 +43,8 @@ ENDPOINTS = (
         query=PageQuery,
         response=Page[RecipientEvent],
         tag="Emails",
-        description="The newest first: `accepted`, `sent`, and each event of every email to it, "
-        "each with the `email_id`. An address nothing was sent to has an empty list.",
+        description="Newest first: `accepted`, `sent`, and the events of every email to the "
+        "address, each with its `email_id`. The list is empty if there was no email.",
         test_keys=ForTestKeys.OWN,
     ),
 )

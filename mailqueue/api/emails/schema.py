@@ -20,7 +20,7 @@ def _storable(value: JsonValue, level: int = 0) -> JsonValue:
         case bool():
             pass
         case int() if abs(value) > LARGEST_INTEGER:
-            raise ValueError("a whole number has 64 bits at most")
+            raise ValueError("a whole number must fit into 64 bits")
         case float() if not math.isfinite(value):
             raise ValueError("a number must be finite")
         case list():

@@ -108,8 +108,8 @@ def _again(kept: _Kept, earlier: store.Earlier) -> Response:
         if earlier.age < STILL_RUNNING:
             raise Busy("a request with this Idempotency-Key is in progress; try again")
         raise Conflict(
-            "a request with this Idempotency-Key was started and never answered: see whether it "
-            "took effect, and use another key to ask anew"
+            "a request with this Idempotency-Key was started and never completed: check whether "
+            "it took effect, and use another key to repeat it"
         )
     return json_bytes_answer(
         earlier.body or b"",

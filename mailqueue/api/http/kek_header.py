@@ -49,7 +49,7 @@ def needed_key(request: Request, name: str = KEK) -> OwnKey:
     """
     found = own_key_of(request, name)
     if found is None:
-        raise InvalidField(name, "is needed: the project's own key")
+        raise InvalidField(name, "is required: the project's own key")
     return found
 
 

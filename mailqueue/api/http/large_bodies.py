@@ -79,7 +79,7 @@ class Bodies:
         """
         of_project = caller.project_requests_per_second
         for whose, rate, what in (
-            (caller.project_id, of_project, "the keys of a project together"),
+            (caller.project_id, of_project, "all keys of this project together"),
             (caller.id, caller.requests_per_second, "this key"),
         ):
             if rate is None:

@@ -34,7 +34,7 @@ ERROR: Json = {
         "message": {
             "type": "string",
             "description": "Error message.",
-            "examples": ["to.0: is no address"],
+            "examples": ["to.0: is not an address"],
         },
         "field": {"type": "string", "description": "Name of the first invalid field."},
         "violations": {

@@ -101,7 +101,7 @@ async def rewrap(call: Call) -> VaultStatus:
     if new is not None and new.id == own.id:
         raise InvalidField(NEW_KEK, f"is the key in {KEK}")
     if new is None and body.unlock_for_seconds is not None:
-        raise InvalidField("unlock_for_seconds", f"has no meaning without {NEW_KEK}")
+        raise InvalidField("unlock_for_seconds", f"is only allowed with {NEW_KEK}")
     project, lasts = call.caller.project, body.unlock_for_seconds
     async with call.connection() as conn, conn.transaction():
         with refused_as_header():
@@ -125,16 +125,13 @@ def _shown(found: list[ProjectVault]) -> VaultStatus:
     return VaultStatus("project", own.master_key_id, own.is_locked, own.unlocked_until)
 
 
-_DESCRIPTION = (
-    f"The key, 32 bytes in base64 or hexadecimal digits, is in the header {KEK}. It is used and "
-    "forgotten: whoever loses it loses the project's secrets."
-)
+_DESCRIPTION = ". It is used and not stored: if it is lost, so are the project's secrets."
 ENDPOINTS = (
     Endpoint(
         "GET",
         PATH,
         Scope.PROJECT_READ,
-        "Say who holds the key to the project's secrets.",
+        "Show who holds the key to the project's secrets.",
         show,
         response=VaultStatus,
         tag=_TAG,
@@ -144,7 +141,7 @@ ENDPOINTS = (
         "POST",
         PATH,
         Scope.PROJECT_WRITE,
-        "Keep the key to the project's secrets yourself.",
+        "Encrypt the project's secrets with a key of your own.",
         set_own,
         request=SetOwnKey,
         response=VaultStatus,
@@ -156,7 +153,7 @@ ENDPOINTS = (
         "POST",
         f"{PATH}/unlock",
         Scope.PROJECT_WRITE,
-        "Let the project's mail go out for a time; afterwards it waits.",
+        "Unlock the project for a time; afterwards its emails wait.",
         unlock,
         request=Unlock,
         response=VaultStatus,
@@ -170,7 +167,7 @@ ENDPOINTS = (
         "POST",
         f"{PATH}/lock",
         Scope.PROJECT_WRITE,
-        "End the project's time at once.",
+        "Lock the project at once.",
         lock,
         response=VaultStatus,
         tag=_TAG,
@@ -181,13 +178,13 @@ ENDPOINTS = (
         "POST",
         f"{PATH}/rewrap",
         Scope.PROJECT_WRITE,
-        "Give the data keys to another key of yours, or back to the platform.",
+        "Replace the project's own key, or return to the platform's.",
         rewrap,
         request=SetOwnKey,
         response=VaultStatus,
         tag=_TAG,
-        description=f"{_DESCRIPTION} With {NEW_KEK} the keys go to that one; without, to the "
-        "platform's.",
+        description=f"{_DESCRIPTION} With {NEW_KEK} that key replaces the current one; "
+        "without it, the platform's key does.",
         test_keys=ForTestKeys.REFUSED,
     ),
 )

@@ -179,8 +179,8 @@ ENDPOINTS = (
         request=NewProject,
         response=ProjectDetails,
         status=HTTPStatus.CREATED,
-        description="What is left out is as if it was null, but the two limits: those are what the "
-        "installation gives new projects.",
+        description="Omitted fields are null, except the two limits, which have the "
+        "installation's defaults.",
         example={
             "slug": "simplify-hiring",
             "name": "Simplify Hiring",
@@ -199,7 +199,7 @@ ENDPOINTS = (
         index,
         query=ProjectsQuery,
         response=Page[ProjectDetails],
-        description="By slug. `q` is looked for in slug, name, description and From; deleted "
+        description="By slug. `q` is searched in slug, name, description and From; deleted "
         "projects are listed with `status=deleted` only.",
     ),
     _endpoint("GET", "/{id}", "Show a project.", show, response=ProjectDetails),
@@ -210,18 +210,18 @@ ENDPOINTS = (
         change,
         request=ProjectSettings,
         response=ProjectDetails,
-        description="Settings not given stay as they are; null resets a setting.",
+        description="Omitted settings are unchanged; null resets a setting.",
         example={"daily_send_limit": 100_000, "postal_address": "1 High Street, Oxford"},
     ),
     _endpoint(
         "DELETE",
         "/{id}",
-        "Delete a project softly.",
+        "Delete a project; its records are kept.",
         delete,
         response=ProjectDetails,
-        description="It takes no mail and sends none; its keys are revoked. What is queued waits, "
-        "records stay as long as any, and the slug is not used again. Activating it brings it "
-        "back, without its keys.",
+        description="The project accepts and sends no email, and its keys are revoked. Queued "
+        "emails wait, records keep their retention, and the slug cannot be used "
+        "again. Activating restores the project without its keys.",
     ),
     _endpoint(
         "POST",

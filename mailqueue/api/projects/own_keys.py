@@ -196,9 +196,9 @@ ENDPOINTS = (
         status=HTTPStatus.CREATED,
         tag="API keys",
         hidden=("key",),
-        description="The key is returned only in this response. It may do no more than the "
-        "key that makes it. `rate_limit_per_sec` requests a second may come in bursts of ten times "
-        "as many.",
+        description="The key is returned only in this response. Its scopes are limited to those "
+        "of the key that creates it. Bursts of ten times `rate_limit_per_sec` "
+        "requests are allowed.",
         example={
             "name": "Production Send Key",
             "scopes": ["email:send", "analytics:read"],

@@ -54,8 +54,8 @@ ENDPOINTS = (
         response=Template,
         status=HTTPStatus.CREATED,
         superadmin=True,
-        description="With its published version, and the layouts and partials it was made with. "
-        "A key of one project cannot reach another: administrators can.",
+        description="Copies the published version with the layouts and partials it uses. Only "
+        "administrators can copy to another project.",
         example={"project_id": "shop", "slug": "welcome-email"},
     ),
 )

@@ -57,7 +57,7 @@ class _ProviderWebhook:
                 request.scope,
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "unavailable",
-                exc.told if isinstance(exc, Unavailable) else "not now; send it again",
+                exc.told if isinstance(exc, Unavailable) else "not available now; send it again",
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
         if answer is InboundAnswer.KEPT:

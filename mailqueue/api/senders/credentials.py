@@ -213,7 +213,7 @@ def shown(account: SenderAccount) -> dict[str, Any]:
 
 def _smtp(read: SmtpCredentials) -> NewSender:
     if read.grant is not None and read.password is not None:
-        raise InvalidField("credentials.grant", "takes the place of a password: give one of them")
+        raise InvalidField("credentials.grant", "cannot be given together with a password")
     settings: dict[str, Any] = {}
     password = None
     if read.grant is not None:

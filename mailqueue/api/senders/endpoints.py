@@ -183,7 +183,7 @@ ENDPOINTS = (
         "PUT",
         ONE,
         Scope.PROJECT_WRITE,
-        "Change a sender account; what is left out is kept.",
+        "Change a sender account; omitted fields are unchanged.",
         change,
         request=ConfigChange,
         response=Sender,

@@ -109,8 +109,8 @@ TRIAL_ENDPOINTS = (
         tag=_TAG,
         once=Once.APART,
         example={"to": "you@example.com"},
-        description="Connects and logs in; a mail is sent only where `to` names somebody. The "
-        "transcript holds what both sides said, without credentials.",
+        description="Connects and logs in; an email is sent only if `to` is given. The "
+        "transcript has the SMTP dialogue without credentials.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(

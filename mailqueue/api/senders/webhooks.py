@@ -172,8 +172,8 @@ RETURNS_ENDPOINTS = (
         request=WebhookSecrets,
         response=ProviderEndpoint,
         tag=_TAG,
-        description="Secrets are sealed and never shown again. The URL holds a token: keep it "
-        "from others, and `rotate` it if they have seen it.",
+        description="Secrets are encrypted and not shown again. The URL contains a token: keep "
+        "it secret, and `rotate` it if it leaked.",
         example={"provider": "mailgun", "signing": ["the webhook signing key"]},
         test_keys=ForTestKeys.REFUSED,
     ),

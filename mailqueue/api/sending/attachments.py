@@ -32,7 +32,7 @@ async def upload(call: Call) -> Uploaded:
     query: UploadQuery = call.query
     kind = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not kind:
-        why = "Content-Type says what the file is, as application/pdf"
+        why = "Content-Type must be the type of the file, such as application/pdf"
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
     async with spooled(call.request, most=MAX_BYTES) as file:
         octets = file.read()
@@ -66,9 +66,9 @@ ENDPOINTS = (
         status=HTTPStatus.CREATED,
         tag="Sending",
         once=Once.NEVER,
-        description="The body is the file itself, Content-Type what it is, at most 25 MiB. The "
-        "same file under the same name has the same id. It is kept as long as emails use it, and "
-        "after that as long as the project keeps attachments.",
+        description="The body is the file itself, at most 25 MiB, with its type as Content-Type. "
+        "The same file with the same name has the same id. It is stored while emails "
+        "use it, then for the project's retention of attachments.",
         test_keys=ForTestKeys.OWN,
     ),
 )

@@ -47,7 +47,7 @@ async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
         InvalidField: it would be refused.
     """
     if wanted.smtp_override is not None:
-        raise InvalidField("dry_run", "has no meaning together with smtp_override")
+        raise InvalidField("dry_run", "cannot be given together with smtp_override")
     email = sending_service.new_email(call.caller, wanted)
     caller = call.caller
     try:

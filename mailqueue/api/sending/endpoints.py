@@ -46,8 +46,8 @@ ENDPOINTS = (
         tag="Sending",
         once=Once.ITSELF,
         description=(
-            "202: it is queued, and committed. With `dry_run` or `smtp_override` the answer is "
-            "200, and says what would become of it, or what became of it."
+            "202: the email is committed to the queue. With `dry_run` the response is 200 with "
+            "the result it would have, with `smtp_override` 200 with its result."
         ),
         example={
             "to": ["ann@example.com"],

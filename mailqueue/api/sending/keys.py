@@ -17,5 +17,5 @@ def with_key(wanted: OneMail, idempotency_key: str | None) -> OneMail:
     if idempotency_key is None:
         return wanted
     if wanted.idempotency_key not in (None, idempotency_key):
-        raise InvalidField("idempotency_key", "the header Idempotency-Key says another")
+        raise InvalidField("idempotency_key", "the header Idempotency-Key has another value")
     return wanted.model_copy(update={"idempotency_key": idempotency_key})

@@ -105,7 +105,7 @@ def said_by(chosen: Chosen | None, wanted: TemplateRequest) -> SendRequest:
     Raises:
         InvalidField: it cannot be rendered with these variables.
     """
-    assert chosen is not None, "a mail from a template has one"
+    assert chosen is not None, "an email from a template has one"
     said = chosen.render(wanted.variables)
     given: dict[str, Any] = {
         name: getattr(wanted, name) for name in TemplateRequest.model_fields if name not in _NAMES

@@ -90,7 +90,9 @@ def _own(
     try:
         chosen.check(variables)
         if "variables" in own.setdefault("custom_data", {}):
-            raise InvalidField("custom_data", "variables stand there already: name it otherwise")
+            raise InvalidField(
+                "custom_data", "is taken by the template's variables: use another name"
+            )
     except InvalidField as exc:
         return {"refused": str(exc)}
     own["custom_data"] = own["custom_data"] | {"variables": variables}

@@ -138,8 +138,8 @@ ENDPOINTS = (
             "description": "What is new, about once a month.",
             "translations": {"de": {"name": "Neues vom Produkt"}},
         },
-        description="Mail that names it as its category can then be stopped or paused by its "
-        "recipients, alone or with all others.",
+        description="Recipients can then unsubscribe from emails of this category or pause them, "
+        "alone or with all others.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(

@@ -165,7 +165,8 @@ ENDPOINTS = (
         response=AddedSuppressions,
         tag=_TAG,
         example={"emails": ["ann@example.com", "bob@example.com"], "reason": "manual"},
-        description="Queued mail to them is not sent either. Up to 1,000; for more, import a list.",
+        description="Queued emails to them are not sent. Up to 1,000 addresses; for more, import "
+        "a list.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
@@ -199,7 +200,7 @@ ENDPOINTS = (
         show,
         response=KnownSuppression,
         tag=_TAG,
-        description="The address itself is taken too. What was taken off stays in the history.",
+        description="Accepts the address, too. Removed suppressions stay in the history.",
         test_keys=ForTestKeys.READ,
     ),
     Endpoint(
@@ -211,8 +212,8 @@ ENDPOINTS = (
         query=RemoveQuery,
         response=RemovedSuppression,
         tag=_TAG,
-        description="The list and check give the hash. The address itself is taken too, and then "
-        "stands in the logs of what is in between.",
+        description="The hash is in the list and the check. The address is accepted, too, but "
+        "may then appear in the logs of proxies.",
         test_keys=ForTestKeys.REFUSED,
     ),
 )

@@ -81,9 +81,10 @@ LIST_ENDPOINTS = (
         query=ImportQuery,
         response=ImportedSuppressions,
         tag=_TAG,
-        description="The body is CSV with a header that names a column email, or JSON: an array of "
-        "addresses or of objects, or an object a line. Bad lines are told with their number and do "
-        "not stop the others. It may have 64 MiB, 30 with an Idempotency-Key.",
+        description="The body is CSV with a header that names a column email, or JSON: an array "
+        "of addresses or of objects, or one object per line. Invalid lines are "
+        "reported with their number and do not stop the others. At most 64 MiB, 30 "
+        "with an Idempotency-Key.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(

@@ -59,7 +59,7 @@ PART_ENDPOINTS = (
         "GET",
         _PATH,
         Scope.TEMPLATE_READ,
-        "List layouts and partials by name, those of the platform among them.",
+        "List layouts and partials by name, including those of the platform.",
         index,
         response=Page[TemplatePart],
         tag=_TAG,
@@ -84,7 +84,8 @@ PART_ENDPOINTS = (
         request=PutPart,
         response=TemplatePart,
         tag=_TAG,
-        description="A version keeps those it was made with: make another to have it changed.",
+        description="Existing versions keep the one they were compiled with: create a new "
+        "version to use the change.",
         example={"kind": "partial", "source": "<p>Acme Corp, Main Street 1</p>"},
         test_keys=ForTestKeys.REFUSED,
     ),
@@ -96,7 +97,7 @@ PART_ENDPOINTS = (
         remove,
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
-        description="Versions that were made with it keep it.",
+        description="Existing versions that use it keep it.",
         test_keys=ForTestKeys.REFUSED,
     ),
 )

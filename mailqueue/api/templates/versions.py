@@ -31,7 +31,7 @@ async def create(call: Call) -> TemplateVersion:
     for tag, said in wanted.translations.items():
         language = tag.lower().replace("_", "-")
         if language == template.language or language in words:
-            raise InvalidField("translations", f"{language} is said twice")
+            raise InvalidField("translations", f"{language} is given twice")
         words[language] = Words(said.subject, said.html_body, said.text_body)
     new = NewVersion(words, wanted.variables_schema, wanted.inline_css, wanted.note)
     made = await versions.add(
@@ -100,8 +100,8 @@ VERSION_ENDPOINTS = (
         status=HTTPStatus.CREATED,
         tag=_TAG,
         once=Once.APART,
-        description="It is compiled before it is kept, with the layouts and partials it names. "
-        "What a version says never changes.",
+        description="The version is compiled with the layouts and partials it names before it is "
+        "stored. It never changes.",
         example={
             "subject": "Welcome to {{ CompanyName }}, {{ FirstName }}!",
             "html_body": "<html><body>Hi {{ FirstName }}, …</body></html>",
@@ -143,7 +143,7 @@ VERSION_ENDPOINTS = (
         "GET",
         _ONE,
         Scope.TEMPLATE_READ,
-        "Show a version with what it says, by id or number.",
+        "Show a version with its texts, by id or number.",
         show,
         response=TemplateContent,
         tag=_TAG,

@@ -176,7 +176,7 @@ LOG_ENDPOINTS = (
         tag=_TAG,
         once=Once.APART,
         example={"type": "email.delivered"},
-        description="It is signed like any other and stands in the log; it is not tried again.",
+        description="The event is signed and logged like any other; it is not retried.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
@@ -200,8 +200,8 @@ LOG_ENDPOINTS = (
         response=RetriedDeliveries,
         tag=_TAG,
         example={"since": "2026-11-20T08:00:00Z", "until": "2026-11-20T12:00:00Z"},
-        description="What failed or was cancelled, unless other states are named. At most 10,000 "
-        "at once: ask again until none is left.",
+        description="Failed and cancelled deliveries, unless `statuses` names others. At most "
+        "10,000 per request: repeat until none is left.",
         test_keys=ForTestKeys.OWN,
     ),
     Endpoint(

@@ -193,7 +193,7 @@ async def test_bytes_of_a_project_are_counted_for_all_its_keys(large: Bodies) ->
     keys = [caller(project_id=project, project_requests_per_second=1) for _ in range(3)]
 
     await expect(admitted(large, keys[0]), 40 * MIB)
-    with pytest.raises(TooManyRequests, match="the keys of a project together"):
+    with pytest.raises(TooManyRequests, match="all keys of this project together"):
         await expect(admitted(large, keys[1]), 40 * MIB)
 
 

@@ -176,7 +176,7 @@ async def test_a_project_bounds_its_keys_together(shared_api: Calling) -> None:
 
     assert [answer.status_code for answer in before] == [200, 200]
     assert answers[-1].status_code == 429
-    assert "the keys of a project together" in error_of(answers[-1])["message"]
+    assert "all keys of this project together" in error_of(answers[-1])["message"]
     assert answers[-1].headers["ratelimit-policy"] == '"project";q=50;w=10'
 
 

@@ -71,7 +71,7 @@ def client(site: Served) -> Iterator[Client]:
         ({"o:tag": [str(n) for n in range(11)]}, "'o:tag' parameter: at most 10"),
         ({"o:sending-ip-pool": "gone"}, "'o:sending-ip-pool' parameter: this project has no"),
         ({"h:To": "x@example.com"}, "'h:' parameter: To is set by mailqueue"),
-        ({"h:X": ["a", "b"]}, "'h:X' parameter: may stand once"),
+        ({"h:X": ["a", "b"]}, "'h:X' parameter: may be given once"),
         ({"v:x": "x" * 17_000}, "'o:' parameter: with h:, v: and t: may have 16384 bytes"),
         ({"text": None, "template": "gone"}, "'template' parameter: there is no template"),
         ({"template": "gone"}, "'text' parameter: cannot be given together with template"),

@@ -74,14 +74,14 @@ async def _options(call: Call, options: Options) -> Options:
     async with call.connection() as conn:
         found = await mailgun_store.grounds_of(conn, call.caller.project_id)
     if found is None or found.trap is None:
-        raise InvalidField("o:testmode", "this project has no trap, where such mail would go")
+        raise InvalidField("o:testmode", "this project has no trap, to which test mail is sent")
     return replace(options, fields=options.fields | {"smtp_config_id": found.trap})
 
 
 def _key(call: Call) -> str | None:
     key = call.idempotency_key
     if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
-        raise InvalidField("Idempotency-Key", f"has 1 to {MAX_KEY_CHARACTERS} characters")
+        raise InvalidField("Idempotency-Key", f"must be 1 to {MAX_KEY_CHARACTERS} characters")
     return key
 
 

@@ -55,7 +55,7 @@ class Form:
         """
         found = self.all(name)
         if len(found) > 1:
-            raise InvalidField(name, "may stand once")
+            raise InvalidField(name, "may be given once")
         return found[0] if found else None
 
     def below(self, prefix: str) -> dict[str, list[str]]:
@@ -75,7 +75,7 @@ class Form:
         names = frozenset(known)
         for name in (*(name for name, _ in self.fields), *(one.field for one in self.files)):
             if name not in names and not name.startswith(_OPTIONS):
-                raise InvalidField(name[:100], "is not supported, or there is none of this name")
+                raise InvalidField(name[:100], "is unknown or not supported")
 
 
 async def form_of(request: Request) -> Form:

@@ -31,11 +31,11 @@ async def accepted_message(call: Call, form: Form, options: Options, key: str | 
     """
     form.check_names(FIELDS)
     if options.headers or options.reply_to:
-        raise InvalidField("h:", "the message has its headers, which are sent as they are")
+        raise InvalidField("h:", "a finished message has its own headers")
     if form.below("t:") or form.one("recipient-variables"):
         raise InvalidField("t:", "a finished message has no template")
     if options.fields.get("track_opens") or options.fields.get("track_clicks"):
-        raise InvalidField("o:tracking", "a finished message is sent as it is")
+        raise InvalidField("o:tracking", "a finished message is sent unchanged")
     for name in ("from", "cc", "bcc"):
         boxes_of(form, name)
     recipients = boxes_of(form, "to") + boxes_of(form, "cc") + boxes_of(form, "bcc")
@@ -80,7 +80,7 @@ def _message(form: Form) -> bytes:
     if text := form.one("message"):
         files.append(text.encode())
     if len(files) != 1 or len(form.files) > 1:
-        raise InvalidField("message", "is needed once" if files else MISSING)
+        raise InvalidField("message", "is required exactly once" if files else MISSING)
     return files[0]
 
 

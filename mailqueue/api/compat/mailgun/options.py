@@ -23,12 +23,12 @@ _YES = frozenset({"yes", "true", "y", "1", "on"})
 _NO = frozenset({"no", "false", "n", "0", "off"})
 # Unsupported options whose default has the same effect here; any other value is refused.
 _NEVER = {
-    "require-tls": "TLS is a matter of the sender account",
-    "skip-verification": "certificates are a matter of the sender account",
-    "secondary-dkim-public": "keys are those of the domain",
-    "tracking-pixel-location-top": "the pixel stands at the end",
+    "require-tls": "TLS is a setting of the sender account",
+    "skip-verification": "certificate checks are a setting of the sender account",
+    "secondary-dkim-public": "the keys of the From domain are used",
+    "tracking-pixel-location-top": "the pixel is at the end of the body",
 }
-_ALWAYS = {"dkim": "mail is signed by the keys of its domain"}
+_ALWAYS = {"dkim": "mail is signed with the keys of its domain"}
 _OPTIONS = {one.compat[Api.MAILGUN]: one for one in mapped_options(Api.MAILGUN)}
 
 
@@ -88,7 +88,7 @@ def _option(name: str, values: list[str], now: datetime) -> dict[str, Any]:
                 why = _NEVER.get(name) or _ALWAYS[name]
                 raise InvalidField(path, f"is not supported: {why}")
             return {}
-    raise InvalidField(path[:100], "is not supported, or there is none of this name")
+    raise InvalidField(path[:100], "is unknown or not supported")
 
 
 def _is_tracked(values: list[str] | None) -> bool | None:
@@ -109,7 +109,7 @@ def _instant(path: str, text: str, now: datetime) -> datetime:
     parts = parsedate_tz(text)
     try:
         if parts is None or parts[9] is None:
-            raise ValueError("no date, or none with a zone")
+            raise ValueError("not a date with a zone")
         found = datetime.fromtimestamp(mktime_tz(parts), UTC)
     except (ValueError, OverflowError, OSError):
         why = f"a date as in RFC 2822 is needed, got {text[:100]!r}"
@@ -122,13 +122,13 @@ def _instant(path: str, text: str, now: datetime) -> datetime:
 def _is_yes(path: str, values: list[str]) -> bool:
     text = _only(path, values).strip().lower()
     if text not in _YES | _NO:
-        raise InvalidField(path, f"yes or no, got {text[:100]!r}")
+        raise InvalidField(path, f"must be yes or no, got {text[:100]!r}")
     return text in _YES
 
 
 def _only(path: str, values: list[str]) -> str:
     if len(values) > 1:
-        raise InvalidField(path[:100], "may stand once")
+        raise InvalidField(path[:100], "may be given once")
     return values[0]
 
 
@@ -139,7 +139,7 @@ def _headers(form: Form) -> dict[str, str]:
         own = name.lower()
         kept = own if own in ("reply-to", "x-mailgun-variables") else name
         if kept.lower() in (each.lower() for each in found):
-            raise InvalidField(f"h:{name[:100]}", "may stand once")
+            raise InvalidField(f"h:{name[:100]}", "may be given once")
         found[kept] = _only(f"h:{name}", values)
     return found
 

@@ -76,7 +76,7 @@ def meant_by(form: Form, options: Options) -> Meant:
     own = form.below("t:")
     for name in own:
         if name not in _TEMPLATE or template is None:
-            why = "is not supported, or there is none of this name"
+            why = "is unknown or not supported"
             raise InvalidField(
                 f"t:{name[:100]}", why if name not in _TEMPLATE else "without template"
             )

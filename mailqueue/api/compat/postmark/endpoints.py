@@ -136,7 +136,7 @@ def outcome(
     """Return the result of one message. Pure."""
     if isinstance(message, InvalidField) or isinstance(judged, InvalidField):
         fault = judged if isinstance(judged, InvalidField) else message
-        assert isinstance(fault, InvalidField), "what was refused has no mail"
+        assert isinstance(fault, InvalidField), "a refused message has no email"
         return error_of(*field_worded(fault))
     addresses = gone.get(judged.id, [])
     if judged.status == "suppressed":

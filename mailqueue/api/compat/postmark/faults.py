@@ -149,14 +149,14 @@ def worded(exc: Fault) -> tuple[HTTPStatus, ErrorCode, str]:
             why = f"Rate limit exceeded: {exc.limit}."
             return HTTPStatus.TOO_MANY_REQUESTS, ErrorCode.RATE_LIMIT, why
         case Busy():
-            why = "The same request is being answered."
+            why = "The same request is in progress."
             return HTTPStatus.TOO_MANY_REQUESTS, ErrorCode.RATE_LIMIT, why
         case InputError():
             return UNPROCESSABLE, ErrorCode.INVALID_EMAIL, str(exc)
         case Unavailable():
             return HTTPStatus.SERVICE_UNAVAILABLE, ErrorCode.MAINTENANCE, exc.told
         case _:
-            why = "Something is wrong here."
+            why = "Internal error; see the server's log."
             return HTTPStatus.INTERNAL_SERVER_ERROR, ErrorCode.INTERNAL, why
 
 
@@ -165,7 +165,7 @@ def _http_worded(exc: HTTPException) -> tuple[HTTPStatus, ErrorCode, str]:
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return status, ErrorCode.INTERNAL, exc.detail
     if status == HTTPStatus.NOT_FOUND:
-        return status, ErrorCode.NOT_FOUND, "There is no such path."
+        return status, ErrorCode.NOT_FOUND, "This path does not exist."
     return status, ErrorCode.INVALID_EMAIL, exc.detail
 
 
@@ -205,7 +205,7 @@ def invalid_document(exc: ValidationError) -> InvalidField:
         case "missing":
             return InvalidField(field, f"'{field}' is needed.")
         case "extra_forbidden":
-            return NoFormat(field, f"'{field}': there is no such field, or it is not supported.")
+            return NoFormat(field, f"'{field}': the field is unknown or not supported.")
         case "value_error":
             why = first["msg"].removeprefix("Value error, ")
             return InvalidField(field, f"'{field}': {why}.")

@@ -119,7 +119,7 @@ class _Message(_Given):
             why = f"Maximum of {MAX_RECIPIENTS} recipients allowed per email message."
             raise InvalidField("To", why)
         if len(self.tag) > MAX_TAG_CHARACTERS:
-            raise InvalidField("Tag", f"'Tag' may have {MAX_TAG_CHARACTERS} characters.")
+            raise InvalidField("Tag", f"'Tag' may have at most {MAX_TAG_CHARACTERS} characters.")
         answers = _boxes("ReplyTo", self.reply_to)
         senders = _boxes("From", self.sender)
         if len(senders) != 1:
@@ -167,7 +167,7 @@ class Message(_Message):
             raise InvalidField("TrackLinks", "'TrackLinks': links in text are not tracked.")
         for name, body in (("HtmlBody", self.html_body), ("TextBody", self.text_body)):
             if len(body.encode()) > MAX_BODY_BYTES:
-                raise InvalidField(name, f"'{name}' may have 5 MB.")
+                raise InvalidField(name, f"'{name}' may have at most 5 MB.")
         return SendRequest.model_construct(
             **self._shared(),
             subject=self.subject,
@@ -236,7 +236,7 @@ def _boxes(field: str, given: str) -> list[str]:
 def _by_name(headers: Sequence[Header]) -> dict[str, str]:
     found = {one.name: one.value for one in headers}
     if len({name.lower() for name in found}) < len(headers):
-        raise InvalidField("Headers", "a header that stands there twice is not supported")
+        raise InvalidField("Headers", "repeated headers are not supported")
     return found
 
 

@@ -49,7 +49,7 @@ def listed(model: type[AnyMessage], document: Any) -> list[Any]:
     """
     if model is TemplatedMessage:
         if not isinstance(document, dict) or set(document) != {"Messages"}:
-            raise NoFormat("Messages", "An object with 'Messages' is needed, and nothing else.")
+            raise NoFormat("Messages", "The body must be an object with 'Messages' only.")
         document = document["Messages"]
     if not isinstance(document, list):
         raise NoFormat("Messages", "A list of messages is needed.")

@@ -46,11 +46,13 @@ async def tried(request: Request) -> Response:
     """
     path = request.scope["path"].rstrip("/")
     if path not in _ONE and path not in _MANY:
-        raise Unauthorized("the test token sends only")
+        raise Unauthorized("the test token is valid for sending only")
     check_headers(request)
     body = await body_of(request, most=TRIED_BYTES)
     if (values := values_in(body, few=MAX_TRIED, most=MAX_TRIED)) > MAX_TRIED:
-        raise InvalidField("body", f"at most {MAX_TRIED} values are looked at without a key")
+        raise InvalidField(
+            "body", f"at most {MAX_TRIED} JSON values are allowed with the test token"
+        )
     document = parsed_json(body)
     if (model := _ONE.get(path)) is not None:
         message = message_of(model, document, values)

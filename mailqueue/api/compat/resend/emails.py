@@ -98,7 +98,7 @@ async def change(call: Call) -> Response:
     if done is None:
         raise NotFound("email", email_id)
     if done.outcome is None:
-        raise Finished(f"Only emails that wait can be updated, this one is {done.state}")
+        raise Finished(f"Only waiting emails can be updated, this one is {done.state}")
     return json_answer({"object": "email", "id": email_id})
 
 
@@ -143,7 +143,7 @@ EMAIL_ENDPOINTS = (
         "PATCH",
         "/emails/{email_id}",
         Scope.EMAIL_SEND,
-        "Put an email off.",
+        "Reschedule an email.",
         change,
         test_keys=ForTestKeys.OWN,
     ),

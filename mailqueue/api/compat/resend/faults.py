@@ -146,7 +146,7 @@ def invalid_document(exc: ValidationError) -> InvalidField:
     if first["type"] == "missing":
         return Missing(field)
     if first["type"] == "extra_forbidden":
-        return InvalidField(field, "there is no such field, or it is not supported")
+        return InvalidField(field, "the field is unknown or not supported")
     return InvalidField(field, first["msg"].removeprefix("Value error, "))
 
 

@@ -79,12 +79,19 @@ def _shown(one: dict[str, Any], base: str) -> dict[str, Any]:
 
 
 FILE_ENDPOINTS = (
-    Endpoint("GET", _PATH, Scope.EMAIL_READ, "List its files.", index, test_keys=ForTestKeys.OWN),
+    Endpoint(
+        "GET",
+        _PATH,
+        Scope.EMAIL_READ,
+        "List the attachments of an email.",
+        index,
+        test_keys=ForTestKeys.OWN,
+    ),
     Endpoint(
         "GET",
         f"{_PATH}/{{attachment_id}}",
         Scope.EMAIL_READ,
-        "Show a file.",
+        "Show an attachment.",
         show,
         test_keys=ForTestKeys.OWN,
     ),
@@ -92,7 +99,7 @@ FILE_ENDPOINTS = (
         "GET",
         f"{_PATH}/{{attachment_id}}/content",
         Scope.EMAIL_READ,
-        "Give a file.",
+        "Download an attachment.",
         download,
         test_keys=ForTestKeys.OWN,
     ),

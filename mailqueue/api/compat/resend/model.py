@@ -83,7 +83,7 @@ class File(StrictlyGiven):
             InvalidField: it has no content or no name, or is given by URL.
         """
         if self.path is not None:
-            why = "`path` is not supported: nothing is fetched from elsewhere, send the content"
+            why = "`path` is not supported: files are not fetched, send the content"
             raise InvalidField("attachments", why)
         if self.content is None:
             raise InvalidField("attachments", "Attachment must have either a `content` or `path`")
@@ -109,7 +109,7 @@ def _base64(content: str | list[int] | Octets) -> str:
             return content
         octets = bytes(content)
     except (ValueError, binascii.Error):
-        why = "The `content` of an attachment must be base64, or a list of octets"
+        why = "The `content` of an attachment must be base64, or a list of byte values"
         raise InvalidField("attachments", why) from None
     return base64.b64encode(octets).decode()
 

@@ -25,7 +25,7 @@ def instant_of(text: str, now: datetime) -> datetime:
     """
     at = _after_a_while(text.strip(), now) or _iso(text.strip())
     if at is None:
-        why = "an instant of ISO 8601 is needed, or `in 1 min`, `in 2 hours`, `in 3 days`"
+        why = "must be a time in ISO 8601, or `in 1 min`, `in 2 hours`, `in 3 days`"
         raise InvalidField(FIELD, f"{why}; got {text[:100]!r}")
     if at > now + FURTHEST:
         raise InvalidField(FIELD, "email can be scheduled up to 30 days in advance")

@@ -56,11 +56,11 @@ TRACKED = {
 _TYPES = ("text/plain", "text/html")
 _MAIL_SETTINGS = {
     "bcc": "name the recipient in a personalization",
-    "bypass_bounce_management": "suppressed addresses are never written to",
-    "bypass_list_management": "suppressed addresses are never written to",
-    "bypass_spam_management": "suppressed addresses are never written to",
-    "bypass_unsubscribe_management": "suppressed addresses are never written to",
-    "footer": "write it into the content",
+    "bypass_bounce_management": "mail is never sent to suppressed addresses",
+    "bypass_list_management": "mail is never sent to suppressed addresses",
+    "bypass_spam_management": "mail is never sent to suppressed addresses",
+    "bypass_unsubscribe_management": "mail is never sent to suppressed addresses",
+    "footer": "put it into the content",
     "spam_check": "mail is not checked for spam here",
 }
 
@@ -91,7 +91,7 @@ def _words(mail: SendGridMail) -> Iterator[Wrong]:
         yield Wrong(NO_CONTENT, "content")
     for n, each in enumerate(mail.personalizations):
         if each.dynamic_template_data:
-            why = "There is no template_id that this could be put into."
+            why = "dynamic_template_data needs a template_id."
             yield Wrong(why, f"personalizations.{n}.dynamic_template_data")
     kinds = [one.type.partition(";")[0].strip().lower() for one in mail.content]
     for n, kind in enumerate(kinds):
@@ -99,7 +99,7 @@ def _words(mail: SendGridMail) -> Iterator[Wrong]:
             why = f"Only text/plain and text/html are supported, got {kind[:100]}."
             yield Wrong(why, f"content.{n}.type")
         elif kind in kinds[:n]:
-            yield Wrong(f"{kind} may stand once.", f"content.{n}.type")
+            yield Wrong(f"{kind} may be given once.", f"content.{n}.type")
     if kinds[:2] == ["text/html", "text/plain"]:
         why = "If present, text/plain must be first, followed by text/html."
         yield Wrong(why, "content")
@@ -148,7 +148,7 @@ def _boxes(path: str, boxes: list[Box], *, is_list: bool = True) -> Iterator[Wro
         except InvalidAddress:
             yield Wrong(NO_ADDRESS, f"{at}.email")
         if box.name is not None and not box.name.isprintable():
-            yield Wrong("A name has no control characters.", f"{at}.name")
+            yield Wrong("A name may not contain control characters.", f"{at}.name")
 
 
 def _own(mail: SendGridMail, now: datetime) -> Iterator[Wrong]:
@@ -205,7 +205,7 @@ def _rest(mail: SendGridMail) -> Iterator[Wrong]:
             yield Wrong("The categories must be unique.", f"categories.{n}")
         seen.add(category)
     if mail.asm is not None and mail.asm.groups_to_display:
-        why = "Which categories people choose from is a setting of the project."
+        why = "The categories shown to recipients are a setting of the project."
         yield Wrong(why, "asm.groups_to_display")
     if mail.asm is not None and not 0 <= mail.asm.group_id < 2**31:
         yield Wrong("A group id is a positive number.", "asm.group_id")
@@ -226,7 +226,7 @@ def _settings(mail: SendGridMail) -> Iterator[Wrong]:
             yield Wrong(f"This setting is not supported: {why}.", f"mail_settings.{name}.enable")
     tracking = mail.tracking_settings
     if is_on(tracking.ganalytics):
-        why = "This setting is not supported: write the parameters into the links."
+        why = "This setting is not supported: add the parameters to the links."
         yield Wrong(why, "tracking_settings.ganalytics.enable")
     for name in ("open_tracking", "subscription_tracking"):
         setting: Setting | None = getattr(tracking, name)
@@ -236,12 +236,12 @@ def _settings(mail: SendGridMail) -> Iterator[Wrong]:
     clicks = tracking.click_tracking
     if clicks is not None and is_on(clicks) and clicks.get("enable_text"):
         path = "tracking_settings.click_tracking.enable_text"
-        yield Wrong("Links of the text are not tracked.", path)
+        yield Wrong("Links in plain text are not tracked.", path)
     subscription = tracking.subscription_tracking
     for part in ("text", "html"):
         if subscription is not None and is_on(subscription) and subscription.get(part):
             path = f"tracking_settings.subscription_tracking.{part}"
-            yield Wrong("The words of the link are not yours to choose here.", path)
+            yield Wrong("The text of the link cannot be set.", path)
     for group in ("mail_settings", "tracking_settings"):
         for name, given in getattr(mail, group):
             if given is not None and not isinstance(given.get("enable", False), bool | None):

@@ -81,7 +81,7 @@ def _empty(status: HTTPStatus, sent: Sent | None = None) -> Response:
 
 def _refuse_subuser(request: Request) -> None:
     if b"on-behalf-of" in head_of(request):
-        raise HTTPException(HTTPStatus.FORBIDDEN, "on-behalf-of: there are no subusers here")
+        raise HTTPException(HTTPStatus.FORBIDDEN, "on-behalf-of: subusers are not supported")
 
 
 def _idempotency_key(call: Call) -> str | None:
