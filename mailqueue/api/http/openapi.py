@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 import mailqueue
+from mailqueue.api.http.docs.examples import example_of
 from mailqueue.api.http.endpoint import Endpoint, Once
 
 Json = dict[str, Any]
@@ -93,8 +94,14 @@ IDEMPOTENCY_KEY: Json = {
 
 
 def openapi(endpoints: Sequence[Endpoint]) -> Json:
-    """Return the document."""
-    schemas, components = _schemas(endpoints)
+    """Return the document.
+
+    Raises:
+        ValueError: two different schemas have one name.
+    """
+    schemas, shared = _schemas(endpoints)
+    components: Json = {"Error": ERROR}
+    add_schemas(components, shared)
     paths: dict[str, Json] = {}
     for endpoint in endpoints:
         operation = _operation(endpoint, schemas, components)
@@ -111,7 +118,12 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
         "tags": [{"name": tag} for tag in dict.fromkeys(each.tag for each in endpoints)],
         "paths": paths,
         "components": {
-            "schemas": {"Error": ERROR, **components},
+            "schemas": components,
+            "examples": {
+                _name_of(answer): {"value": example_of(answer, components)}
+                for (_, _, way), answer in schemas.items()
+                if way == "out"
+            },
             "responses": {str(status): _error(why) for status, why in WHY_BY_STATUS.items()},
             "headers": _HEADERS,
             "securitySchemes": _SECURITY,
@@ -133,6 +145,22 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[Mapping[Any, Json], Json]:
         for ((number, way), _), schema in found.items()
     }
     return by_endpoint, shared.get("$defs", {})
+
+
+def add_schemas(components: Json, more: Mapping[str, Json]) -> None:
+    """Add schemas to those of the document, by name.
+
+    Raises:
+        ValueError: the document has another schema of that name.
+    """
+    for name, schema in more.items():
+        if components.setdefault(name, schema) != schema:
+            raise ValueError(f"two different schemas are named {name}: rename one of the classes")
+
+
+def _name_of(schema: Json) -> str:
+    name: str = schema["$ref"].rpartition("/")[2]
+    return name
 
 
 def _operation(endpoint: Endpoint, schemas: Mapping[Any, Json], components: Json) -> Json:
@@ -191,7 +219,7 @@ def _query_parameters(model: type[BaseModel] | None, components: Json) -> list[J
     if model is None:
         return []
     schema = model.model_json_schema(ref_template=REF)
-    components |= schema.get("$defs", {})
+    add_schemas(components, schema.get("$defs", {}))
     needed = schema.get("required", ())
     return [
         {
@@ -208,7 +236,9 @@ def _query_parameters(model: type[BaseModel] | None, components: Json) -> list[J
 def _responses(endpoint: Endpoint, answer: Json | None) -> Json:
     good: Json = {"description": endpoint.summary, "headers": _SENT_HEADERS}
     if answer is not None:
-        good["content"] = {"application/json": {"schema": answer}}
+        example = {"$ref": f"#/components/examples/{_name_of(answer)}"}
+        content = {"schema": answer, "examples": {"answer": example}}
+        good["content"] = {"application/json": content}
     statuses = {401, 429, 503}
     if endpoint.scope is not None or endpoint.superadmin:
         statuses.add(403)

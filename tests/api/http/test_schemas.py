@@ -1,0 +1,52 @@
+"""Schemas of the OpenAPI document: a name is of one schema, and an example answer fits it."""
+
+import json
+
+import jsonschema_rs
+import pytest
+from pydantic import BaseModel
+
+from mailqueue.api.http.endpoint import Endpoint
+from mailqueue.api.http.openapi import add_schemas, openapi, operation_id
+from mailqueue.api.table import ENDPOINTS
+
+DOCUMENT = openapi(ENDPOINTS)
+ANSWERING = [each for each in ENDPOINTS if each.response is not None]
+
+
+@pytest.mark.parametrize("endpoint", ANSWERING, ids=operation_id)
+def test_every_answer_in_json_has_an_example_that_fits_its_schema(endpoint: Endpoint) -> None:
+    operation = DOCUMENT["paths"][endpoint.path][endpoint.method.lower()]
+    content = operation["responses"][str(int(endpoint.status))]["content"]["application/json"]
+    name = content["examples"]["answer"]["$ref"].removeprefix("#/components/examples/")
+    example = DOCUMENT["components"]["examples"][name]["value"]
+    schema = content["schema"] | {"components": DOCUMENT["components"]}
+
+    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    validator.validate(json.loads(json.dumps(example)))
+    assert not validator.is_valid({"of": "another schema"})
+
+
+def test_two_schemas_of_one_name_are_refused() -> None:
+    class Query(BaseModel):
+        class Inner(BaseModel):
+            one: int
+
+        inner: Inner
+
+    class Same(BaseModel):
+        class Inner(BaseModel):
+            two: str
+
+        inner: Inner
+
+    async def nothing(_call: object) -> None: ...
+
+    def listed(path: str, query: type[BaseModel]) -> Endpoint:
+        return Endpoint("GET", path, None, "List.", nothing, query=query)
+
+    assert openapi([listed("/v1/a", Query), listed("/v1/b", Query)])
+    with pytest.raises(ValueError, match="two different schemas are named Inner"):
+        openapi([listed("/v1/a", Query), listed("/v1/b", Same)])
+    with pytest.raises(ValueError, match="two different schemas are named Error"):
+        add_schemas({"Error": {"type": "object"}}, {"Error": {"type": "string"}})
