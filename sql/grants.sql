@@ -56,7 +56,7 @@ BEGIN
                             mailqueue.sweep_inline_servers(), mailqueue.settle_inline(integer, uuid, bigint, text,
                             text, interval, integer, integer, text, text, text, text, text, integer, boolean, text[],
                             text[], text[], text[], boolean[])'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid, text[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.beat(integer, boolean)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.stop_worker(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.rest_sender(integer, text),
@@ -89,6 +89,9 @@ BEGIN
                             mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[],
                             text[])'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),
+            -- The marker stands for QUEUES in mailqueue/core/queues.py.
+            ('worker', 'EXECUTE ON FUNCTION [[QUEUE_FUNCTIONS]]'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.suspected_queues(text[]), mailqueue.queue_counts()'),
             ('worker', 'EXECUTE ON FUNCTION
                             mailqueue.claim_webhook_deliveries(text, integer, interval, integer, uuid[], integer[]),
                             mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[],

@@ -3,9 +3,15 @@
 import os
 import re
 
-from psycopg import DataError, Error
+from psycopg import DataError, Error, IntegrityError
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.errors import DiskFull, ReadOnlySqlTransaction
+from psycopg.errors import (
+    DiskFull,
+    ProgramLimitExceeded,
+    RaiseException,
+    ReadOnlySqlTransaction,
+    StatementTooComplex,
+)
 
 from mailqueue.core.errors import Away, ConfigError, MailqueueError, NoRoom, Unavailable
 from mailqueue.db.durable import NotReplicated
@@ -30,6 +36,10 @@ _AWAY = (
 )
 
 
+_OF_ROWS = (DataError, IntegrityError, ProgramLimitExceeded, RaiseException, StatementTooComplex)
+"""Errors of PostgreSQL about the values of a statement."""
+
+
 def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
     """Word what connecting failed with."""
     if isinstance(exc, DiskFull):
@@ -52,7 +62,7 @@ def concerns_rows(exc: Exception) -> bool:
 
     A server that is away, a right that is missing and the like concern all rows.
     """
-    return isinstance(exc, DataError) or not isinstance(exc, Error | MailqueueError)
+    return isinstance(exc, _OF_ROWS) or not isinstance(exc, Error | MailqueueError)
 
 
 def _sentence(text: str, where: str, settings: DatabaseSettings) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from psycopg import DataError, Error, InterfaceError, OperationalError
+from psycopg import Error, InterfaceError, OperationalError
 from psycopg.errors import (
     IdleInTransactionSessionTimeout,
     ReadOnlySqlTransaction,
@@ -12,6 +12,7 @@ from psycopg.errors import (
 )
 
 from mailqueue.core.errors import Unavailable
+from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import open_connection
 from mailqueue.settings.environment import DatabaseSettings
@@ -56,9 +57,9 @@ class Link:
         while True:
             try:
                 return await self.call(operation)
-            except DataError:
-                raise  # what we said is wrong, and stays so
             except Error as exc:
+                if concerns_rows(exc):
+                    raise  # the values are wrong, and stay so
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
                     raise asyncio.CancelledError from exc
@@ -77,6 +78,8 @@ class Link:
                 done = await operation(self._conn)
             except _AWAY as exc:
                 await self.close()
+                if concerns_rows(exc):
+                    raise
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
                     # Cancelled, the driver sees its statement to the end and tells of that alone.

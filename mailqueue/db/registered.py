@@ -7,6 +7,7 @@ from typing import Any
 
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 from mailqueue.core.providers import PROVIDERS
+from mailqueue.core.queues import MAX_CRASHES, QUEUES
 from mailqueue.core.retained import RETAINED, Leaves, Privacy
 
 ROWS_BY_MARKER: Mapping[str, list[Any]] = {
@@ -18,6 +19,20 @@ ROWS_BY_MARKER: Mapping[str, list[Any]] = {
             "sends_events": one.facts.sends_events,
         }
         for one in PROVIDERS
+    ],
+    "[[QUEUES]]": [
+        {
+            "name": one.name,
+            "table_name": one.table,
+            "done": one.done,
+            "key_column": one.key,
+            "columns": one.columns,
+            "first_wait": f"{one.backoff.first.total_seconds()} seconds",
+            "longest_wait": f"{one.backoff.longest.total_seconds()} seconds",
+            "on_unknown": one.on_unknown.value,
+            "max_crashes": MAX_CRASHES,
+        }
+        for one in QUEUES
     ],
     "[[RETAINED]]": [
         {
@@ -61,6 +76,15 @@ def _case(one: MailOption) -> str:
     return f"WHEN '{one.name}' THEN q.{column} := {VALUE_BY_TYPE[one.type]};"
 
 
+_QUEUE_FUNCTIONS = (
+    "claim_{}(integer, integer, interval, boolean, integer, text[], integer[])",
+    "hold_{}(uuid[], bigint[])",
+    "renew_{}(uuid[], bigint[], interval)",
+    "settle_{}(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[], jsonb[])",
+    "suspect_{}(uuid[], bigint[], boolean, text)",
+)
+"""Functions of each queue table that a worker runs."""
+
 _CASES = "\n            ".join(_case(one) for one in MAIL_OPTIONS if one.type in VALUE_BY_TYPE)
 _BOUNDS = "\n        ".join(
     f"IF q.{one.written_to} IS NOT NULL THEN"
@@ -70,6 +94,9 @@ _BOUNDS = "\n        ".join(
     if one.max_characters is not None
 )
 SQL_BY_MARKER: Mapping[str, str] = {
+    "[[QUEUE_FUNCTIONS]]": ", ".join(
+        f"mailqueue.{function.format(one.table)}" for one in QUEUES for function in _QUEUE_FUNCTIONS
+    ),
     "[[MAIL_OPTION_CASES]]": _CASES,
     "[[MAIL_OPTION_BOUNDS]]": _BOUNDS,
 }

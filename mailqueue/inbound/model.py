@@ -1,9 +1,8 @@
 """Values: endpoints of providers, and received requests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -55,33 +54,22 @@ class ClaimedRequest(NamedTuple):
     query: dict[str, str]
     body: bytes | None
     confirm_url: str | None
-    age: timedelta
-    is_over: bool
+    received_at: datetime
+    wait_until: datetime
+    assigned_at: datetime
     attempts: int
     waiting: list[int] | None
     outcome: dict[str, Any]
 
+    @property
+    def age(self) -> timedelta:
+        """Return how long ago the request was received, at its claim."""
+        return self.assigned_at - self.received_at
 
-class RequestState(StrEnum):
-    """State of a request after it was processed."""
-
-    PROCESSED = "processed"
-    UNMATCHED = "unmatched"  # its mail is still unknown after days
-    FAILED = "failed"
-    WAITING = "waiting"  # retried later without counting an attempt
-    AGAIN = "again"  # retried after an error
-
-
-class SettledRequest(NamedTuple):
-    """Result of processing a claimed request, to be stored."""
-
-    id: UUID
-    claim_no: int
-    state: RequestState
-    wait: timedelta | None = None
-    waiting: Sequence[int] | None = None
-    outcome: Json | None = None
-    error: str | None = None
+    @property
+    def is_over(self) -> bool:
+        """Return whether events without a mail are given up now."""
+        return self.wait_until <= self.assigned_at
 
 
 class RequestSummary(NamedTuple):

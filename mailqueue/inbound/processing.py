@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from mailqueue.core.outcome import Defer, Done, Outcome
 from mailqueue.events.model import ReportedEvent, Result, Suppress, Type
-from mailqueue.inbound.model import ClaimedRequest, RequestState, SettledRequest
+from mailqueue.inbound.model import ClaimedRequest
 from mailqueue.ports.inbound import BadEvent, ProviderEvent
 
 MIN_UNMATCHED_WAIT, MAX_UNMATCHED_WAIT = timedelta(seconds=2), timedelta(hours=1)
 """Bounds of the wait before events of unknown mail are retried: their age, within these."""
-FIRST_RETRY_WAIT, MAX_RETRY_WAIT = timedelta(seconds=30), timedelta(hours=1)
-"""Bounds of the wait after an error; it doubles with each attempt."""
 MAX_NAMED = 20
 """Unknown kinds of event, and unreadable events, that an outcome names."""
 _TYPES = frozenset(Type)
@@ -69,8 +68,8 @@ def pending_events(
     return PendingEvents(claim, events, unknown, bad)
 
 
-def settled(reading: PendingEvents, results: Sequence[Result]) -> SettledRequest:
-    """Return what to write about a request whose events were recorded with these results."""
+def outcome_of(reading: PendingEvents, results: Sequence[Result]) -> Outcome:
+    """Return the outcome of a request whose events were recorded with these results."""
     claim = reading.claim
     counts = Counter(claim.outcome.get("events", {}))
     counts.update(one.value for one in results if one is not Result.UNMATCHED)
@@ -85,32 +84,11 @@ def settled(reading: PendingEvents, results: Sequence[Result]) -> SettledRequest
         if named := sorted({*claim.outcome.get(name, ()), *cut}):
             outcome[name] = named[:MAX_NAMED]
     if not waiting:
-        return SettledRequest(
-            claim.id, claim.claim_no, RequestState.PROCESSED, waiting=(), outcome=outcome
-        )
+        return Done(values={"waiting": [], "outcome": outcome, "confirm_url": None})
     outcome["unmatched"] = len(waiting)
+    values = {"waiting": waiting, "outcome": outcome}
     why = f"there is no mail for {len(waiting)} of its events"
     if claim.is_over:
-        return SettledRequest(
-            claim.id,
-            claim.claim_no,
-            RequestState.UNMATCHED,
-            waiting=waiting,
-            outcome=outcome,
-            error=why,
-        )
-    return SettledRequest(
-        claim.id,
-        claim.claim_no,
-        RequestState.WAITING,
-        wait=min(max(claim.age, MIN_UNMATCHED_WAIT), MAX_UNMATCHED_WAIT),
-        waiting=waiting,
-        outcome=outcome,
-        error=why,
-    )
-
-
-def failing(claim: ClaimedRequest, why: str) -> SettledRequest:
-    """Return what to write about a request that met an error: retried, later each time."""
-    wait = min(FIRST_RETRY_WAIT * 2 ** min(max(claim.attempts - 1, 0), 10), MAX_RETRY_WAIT)
-    return SettledRequest(claim.id, claim.claim_no, RequestState.AGAIN, wait=wait, error=why)
+        return Done("unmatched", reason=why, values=values)
+    wait = min(max(claim.age, MIN_UNMATCHED_WAIT), MAX_UNMATCHED_WAIT)
+    return Defer(why, wait, values=values)

@@ -1,7 +1,7 @@
 """Webhook endpoints of sender accounts, and the requests of their providers, as rows."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
@@ -11,13 +11,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.inbound.model import (
-    ClaimedRequest,
-    InboundEndpoint,
-    NewRequest,
-    RequestSummary,
-    SettledRequest,
-)
+from mailqueue.inbound.model import InboundEndpoint, NewRequest, RequestSummary
 from mailqueue.senders.model import SenderAccount
 
 
@@ -93,41 +87,6 @@ async def keep(conn: Conn, group: Sequence[NewRequest]) -> int:
         "confirms": arrays.texts([storable(one.confirm_url) for one in group]),
     }
     return await value(conn, "keep_inbound", params, int)
-
-
-async def claim(conn: Conn, *, limit: int, lease: timedelta) -> list[ClaimedRequest]:
-    """Claim requests that are due, or whose lease has run out."""
-    return await many(conn, "claim_inbound", {"limit": limit, "lease": lease}, ClaimedRequest)
-
-
-async def hold(conn: Conn, claims: Sequence[ClaimedRequest]) -> set[UUID]:
-    """Lock claimed requests until the transaction ends; return the ids whose claim still holds."""
-    params = {
-        "ids": arrays.uuids([one.id for one in claims]),
-        "claims": arrays.integers([one.claim_no for one in claims]),
-    }
-    return set(await many(conn, "hold_inbound", params, UUID))
-
-
-async def settle(conn: Conn, group: Sequence[SettledRequest]) -> list[UUID]:
-    """Settle claimed requests; return the ids whose claim no longer held."""
-    params = {
-        "ids": arrays.uuids([one.id for one in group]),
-        "claims": arrays.integers([one.claim_no for one in group]),
-        "states": arrays.texts([one.state.value for one in group]),
-        "waits": arrays.intervals([one.wait for one in group]),
-        "waiting": arrays.texts(
-            [
-                None if one.waiting is None else orjson.dumps([*one.waiting]).decode()
-                for one in group
-            ]
-        ),
-        "outcomes": arrays.texts(
-            [None if one.outcome is None else orjson.dumps(one.outcome).decode() for one in group]
-        ),
-        "errors": arrays.texts([storable(one.error) for one in group]),
-    }
-    return await many(conn, "settle_inbound", params, UUID)
 
 
 async def list_received(

@@ -14,9 +14,9 @@ from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.embedded.server import embedded_server
 from mailqueue.inbound.listener import bounces_beside
-from mailqueue.inbound.worker import keeping_inbound
 from mailqueue.mail.send.partitions import keep_partitions
 from mailqueue.privacy.unfinished import keeping_erasures
+from mailqueue.process.groups import light_children, send_children
 from mailqueue.process.pool import WorkerPool
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
@@ -29,7 +29,6 @@ from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_o
 from mailqueue.vault.vault import check_master_key
 from mailqueue.webhooks.worker import keeping_webhooks
 from mailqueue.wiring.files import ArchiveStores
-from mailqueue.wiring.receiving import inbound_tools
 from mailqueue.wiring.serving import build_services
 from mailqueue.wiring.telling import webhook_tools
 
@@ -82,14 +81,14 @@ async def run_everything(
         api = await stack.enter_async_context(listening(app, api_socket))
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
         await stack.enter_async_context(keeping_webhooks(database, webhook_tools(settings)))
-        await stack.enter_async_context(keeping_inbound(database, lambda: inbound_tools(settings)))
         await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
         await stack.enter_async_context(
             keeping_erasures(
                 pool, database, lambda: ArchiveStores(settings.archive, settings.attachments)
             )
         )
-        fleet = asyncio.create_task(WorkerPool(settings, kind="send").run(stop), name="workers")
+        groups = [send_children(settings), light_children()]
+        workers = asyncio.create_task(WorkerPool(settings, groups).run(stop), name="workers")
         ready(
             Running(
                 api=api,
@@ -101,7 +100,7 @@ async def run_everything(
                 submission=local_url("smtp", smtp.host, smtp.port) if smtp else None,
             )
         )
-        await fleet  # ends when told to stop and all mail in flight is recorded
+        await workers  # ends when told to stop and all mail in flight is recorded
 
 
 def _check_trap(settings: Settings) -> None:

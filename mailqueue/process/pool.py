@@ -1,16 +1,22 @@
-"""Keeps a number of worker processes running, and rescues the mail of those that died."""
+"""Keeps worker processes running; reports the rows that a process was handling when it died."""
 
 import asyncio
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 from uuid import UUID, uuid4
 
+from mailqueue.core.queues import QUEUES
 from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space
 from mailqueue.queue import store
-from mailqueue.queue.heartbeat import LOST_AFTER
+from mailqueue.queue.heartbeat import HUNG_SECONDS, LOST_AFTER
+from mailqueue.queue.in_progress import Begun, InProgress
 from mailqueue.queue.rescue import rescuing
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import get_logger
@@ -18,16 +24,31 @@ from mailqueue.telemetry.log import get_logger
 MIN_RESTART_WAIT, MAX_RESTART_WAIT = 0.2, 10.0
 DRAIN_SECONDS = 45.0
 """Time for a child to drain before it is killed; its own drain ends sooner."""
+CHECK_SECONDS = 1.0
+"""Interval at which a child's event loop is looked at."""
+ALONE_SECONDS = 2.0
+"""Interval at which rows are looked for whose worker stopped before."""
+MAX_NAMED = 20
+"""Rows that a log line names."""
 
 log = get_logger(__name__)
 
 
-class WorkerPool:
-    """Worker processes of one kind, restarted when they die, until `stop` is set."""
+@dataclass(frozen=True, slots=True)
+class Children:
+    """Processes of one command line, `mailqueue worker ARGUMENTS`; `queues` have rows of theirs."""
 
-    def __init__(self, settings: Settings, *, kind: str) -> None:
+    arguments: Sequence[str]
+    count: int = 1
+    queues: Sequence[str] = ()
+
+
+class WorkerPool:
+    """Worker processes, restarted when they die, until `stop` is set."""
+
+    def __init__(self, settings: Settings, groups: Sequence[Children]) -> None:
         self._settings = settings
-        self._kind = kind
+        self._groups = groups
         self._link = Link(settings.database, "mailqueue/rescue")
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -37,66 +58,164 @@ class WorkerPool:
                 # Wait even with no processes: rescue runs for the workers of other hosts.
                 await asyncio.gather(
                     stop.wait(),
-                    *(self._keep_one(stop) for _ in range(self._settings.workers.processes)),
+                    *(
+                        self._keep_one(group, stop)
+                        for group in self._groups
+                        for _ in range(group.count)
+                    ),
+                    *(self._keep_alone(group, stop) for group in self._groups if group.queues),
                 )
         finally:
             await self._link.close()
 
-    async def _keep_one(self, stop: asyncio.Event) -> None:
+    async def _keep_one(self, group: Children, stop: asyncio.Event) -> None:
         wait = MIN_RESTART_WAIT
-        while not stop.is_set():
-            launch_id = uuid4()
-            child = await self._start(str(launch_id))
-            started_at = asyncio.get_running_loop().time()
-            code = await self._ended(child, stop)
-            if code == 0:
-                continue
-            log.error("worker.died", pid=child.pid, code=code)
-            await _unless_stopped(stop, self._rescue(launch_id))
-            lived = asyncio.get_running_loop().time() - started_at
-            # Back off only if the child failed by itself, not if it was killed.
-            was_well = code == -signal.SIGKILL or lived > MAX_RESTART_WAIT
-            wait = MIN_RESTART_WAIT if was_well else min(MAX_RESTART_WAIT, wait * 2)
-            await _unless_stopped(stop, asyncio.sleep(wait))
-
-    async def _rescue(self, launch_id: UUID) -> None:
-        """Rescue the mail of a dead child at once, before its heartbeat is missed."""
+        in_progress = InProgress()
         try:
-            await self._link.call(
-                lambda conn: store.rescue(conn, silence=LOST_AFTER, launch_id=launch_id)
+            while not stop.is_set():
+                started_at = asyncio.get_running_loop().time()
+                code = await self._run_child(group, stop, in_progress)
+                if code == 0:
+                    continue
+                lived = asyncio.get_running_loop().time() - started_at
+                # Back off only if the child failed by itself, not if it was killed.
+                was_well = code == -signal.SIGKILL or lived > MAX_RESTART_WAIT
+                wait = MIN_RESTART_WAIT if was_well else min(MAX_RESTART_WAIT, wait * 2)
+                await _unless_stopped(stop, asyncio.sleep(wait))
+        finally:
+            in_progress.close()
+
+    async def _keep_alone(self, group: Children, stop: asyncio.Event) -> None:
+        """Handle rows whose worker stopped before, in a process of its own, while there are any."""
+        in_progress = InProgress()
+        try:
+            while not stop.is_set():
+                await _unless_stopped(stop, asyncio.sleep(ALONE_SECONDS))
+                if stop.is_set() or not await self._has_suspects(group, stop):
+                    continue
+                await self._run_child(group, stop, in_progress, is_alone=True)
+        finally:
+            in_progress.close()
+
+    async def _has_suspects(self, group: Children, stop: asyncio.Event) -> bool:
+        found = list[str]()
+
+        async def look() -> None:
+            found.extend(await self._link.call(partial(store.suspected, queues=group.queues)))
+
+        await _unless_stopped(stop, look())
+        return bool(found)
+
+    async def _run_child(
+        self,
+        group: Children,
+        stop: asyncio.Event,
+        in_progress: InProgress,
+        *,
+        is_alone: bool = False,
+    ) -> int:
+        """Run one child to its end; return its exit code."""
+        in_progress.clear()
+        launch_id = uuid4()
+        child = await self._start(group, launch_id, in_progress, is_alone=is_alone)
+        ending = await self._ended(child, stop, in_progress)
+        if ending.code != 0:
+            rows = in_progress.rows()
+            log.error(
+                "worker.died",
+                pid=child.pid,
+                code=ending.code,
+                kind=" ".join(group.arguments),
+                rows=[f"{row.queue} {row.id}" for row in rows[:MAX_NAMED]],
             )
+            await _unless_stopped(stop, self._report(ending, rows, launch_id, is_alone=is_alone))
+        return ending.code
+
+    async def _report(
+        self, ending: "_Ending", rows: Sequence[Begun], launch_id: UUID, *, is_alone: bool
+    ) -> None:
+        """Count the death on the rows that were being handled; return the others."""
+        specs = {spec.name: spec for spec in QUEUES}
+        try:
+            by_queue = attrgetter("queue")
+            for queue, group in groupby(sorted(rows, key=by_queue), by_queue):
+                claims = [(row.id, row.claim_no) for row in group]
+                await self._link.call(
+                    partial(
+                        store.suspect,
+                        spec=specs[queue],
+                        rows=claims,
+                        is_alone=is_alone,
+                        reason=ending.words,
+                    )
+                )
+            await self._link.call(partial(store.rescue, silence=LOST_AFTER, launch_id=launch_id))
         except Exception:  # rescued later, when its heartbeat is missed
             log.exception("rescue.failed", launch_id=str(launch_id))
 
-    async def _start(self, launch_id: str) -> asyncio.subprocess.Process:
-        limits = self._settings.workers
+    async def _start(
+        self, group: Children, launch_id: UUID, in_progress: InProgress, *, is_alone: bool
+    ) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "mailqueue",
             "worker",
-            self._kind,
+            *group.arguments,
             f"--child={launch_id}",
+            f"--in-progress={in_progress.fd}",
+            *(["--alone"] if is_alone else []),
             f"--data={self._settings.data}",
-            f"--in-flight={limits.in_flight}",
-            f"--batch={limits.batch}",
             *([f"--public-url={url}"] if (url := self._settings.tracking.public_url) else []),
             stdin=asyncio.subprocess.PIPE,  # closes when this process dies
             stdout=sys.stderr,
+            pass_fds=(in_progress.fd,),
         )
 
-    async def _ended(self, child: asyncio.subprocess.Process, stop: asyncio.Event) -> int:
-        """Wait for the child to end; once `stop` is set, terminate it, then kill it."""
+    async def _ended(
+        self, child: asyncio.subprocess.Process, stop: asyncio.Event, in_progress: InProgress
+    ) -> "_Ending":
+        """Wait for the child to end; once `stop` is set, terminate it, then kill it.
+
+        A child whose event loop has not turned for HUNG_SECONDS is killed.
+        """
         ended = asyncio.create_task(child.wait())
         stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait((ended, stopping), return_when=asyncio.FIRST_COMPLETED)
+        why = None
+        while not ended.done() and not stopping.done():
+            await asyncio.wait(
+                (ended, stopping), timeout=CHECK_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            silence = in_progress.seconds_since_turn()
+            if not ended.done() and silence is not None and silence > HUNG_SECONDS:
+                why = f"its event loop did not turn for {silence:.0f} s"
+                rows = [f"{row.queue} {row.id}" for row in in_progress.rows()[:MAX_NAMED]]
+                log.error("worker.hung", pid=child.pid, seconds=round(silence), rows=rows)
+                child.kill()
+                break
         stopping.cancel()
-        if not ended.done():
+        if not ended.done() and why is None:
             child.terminate()
             _, late = await asyncio.wait((ended,), timeout=DRAIN_SECONDS)
             if late:
                 child.kill()
-        return await ended
+        return _Ending(await ended, why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a child ended."""
+
+    code: int
+    why: str | None
+
+    @property
+    def words(self) -> str:
+        if self.why is not None:
+            return self.why
+        if self.code < 0:
+            return f"signal {signal.Signals(-self.code).name}"
+        return f"exit code {self.code}"
 
 
 async def _unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
@@ -13,6 +14,7 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db.link import Link
 from mailqueue.queue import store
+from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.own_loop import run_in_own_loop
 from mailqueue.telemetry.log import get_logger
 
@@ -23,8 +25,9 @@ TRUSTED_SECONDS = 20.0
 """Time since its last heartbeat after which a worker hands over no email: below LOST_AFTER."""
 LOOP_CHECK_SECONDS = 1.0
 """Interval at which the event loop shows that it turns."""
-HUNG_SECONDS = 300.0
-"""Time without a turn of the event loop after which a worker counts as hung."""
+HUNG_SECONDS = 60.0
+"""Time without a turn of the event loop after which a worker sends no more heartbeats, and its
+parent ends the process."""
 
 log = get_logger(__name__)
 
@@ -37,10 +40,20 @@ class Heartbeat:
     seconds is not declared lost.
     """
 
-    def __init__(self, link: Link, *, kind: str, launch_id: UUID) -> None:
+    def __init__(
+        self,
+        link: Link,
+        *,
+        kind: str,
+        launch_id: UUID,
+        queues: Sequence[str] = (),
+        in_progress: InProgress | None = None,
+    ) -> None:
         self._link = link
         self._kind = kind
         self._launch_id = launch_id
+        self._queues = queues
+        self._in_progress = in_progress
         self._confirmed_at = 0.0
         self._turned_at = 0.0
         self.worker_id = 0
@@ -62,6 +75,7 @@ class Heartbeat:
                 pid=os.getpid(),
                 version=mailqueue.__version__,
                 launch_id=self._launch_id,
+                queues=self._queues,
             )
         )
         await self._link.close()  # seldom used from now on: the heartbeat has its own
@@ -93,6 +107,8 @@ class Heartbeat:
         try:
             while not beating.done():
                 self._turned_at = time.monotonic()
+                if self._in_progress is not None:
+                    self._in_progress.turn()
                 await asyncio.wait((beating,), timeout=LOOP_CHECK_SECONDS)
         finally:
             beating.cancel()

@@ -1,18 +1,73 @@
-"""The statements of the queue kernel: workers, heartbeats, rescue, waiters."""
+"""The statements of the queue kernel: workers, heartbeats, rescue, waiters, rows of queues."""
 
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
-from mailqueue.db import fetch
+import orjson
+from psycopg.errors import ObjectNotInPrerequisiteState
+from psycopg.sql import SQL as TEXT
+from psycopg.sql import Composable, Identifier
+
+from mailqueue.core.errors import LeaseLost
+from mailqueue.core.outcome import Again, Defer, Done, Failed, Outcome, Retry, Unknown
+from mailqueue.core.queues import QueueSpec
+from mailqueue.core.storable_text import storable, storable_json
+from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.sql import SQL, Statement
+from mailqueue.queue.handler import Claim
+
+Row = TypeVar("Row", bound=Claim)
+ROW_STATEMENTS = {
+    "claim": "claim_rows",
+    "hold": "hold_rows",
+    "settle": "settle_rows",
+    "renew": "renew_rows",
+    "suspect": "suspect_rows",
+    "requeue": "requeue_rows",
+}
+"""Statements that call a function of a queue table, by the verb in the function's name."""
+
+
+class QueueCounts(NamedTuple):
+    """State of one queue; counts end at 10,001."""
+
+    queue: str
+    table_name: str
+    due: int
+    oldest_due: datetime | None
+    scheduled: int
+    assigned: int
+    suspects: int
+    """Rows that are handled alone because their worker stopped before."""
+    failed: int
+    """In the last day."""
+    workers: int
 
 
 async def start_worker(
-    conn: Conn, *, kind: str, host: str, pid: int, version: str, launch_id: UUID
+    conn: Conn,
+    *,
+    kind: str,
+    host: str,
+    pid: int,
+    version: str,
+    launch_id: UUID,
+    queues: Sequence[str] = (),
 ) -> int:
     """Register this process; return its worker id."""
-    asked = {"kind": kind, "host": host, "pid": pid, "version": version, "launch_id": launch_id}
-    return await fetch.value(conn, "start_worker", asked, int)
+    values = {
+        "kind": kind,
+        "host": host,
+        "pid": pid,
+        "version": version,
+        "launch_id": launch_id,
+        "queues": arrays.texts(queues),
+    }
+    return await fetch.value(conn, "start_worker", values, int)
 
 
 async def beat(conn: Conn, worker: int, *, is_stopping: bool) -> bool:
@@ -47,3 +102,133 @@ async def park(conn: Conn, queue: str, worker: int) -> None:
 async def unpark(conn: Conn, queue: str, worker: int) -> None:
     """Ask for no more notifications."""
     await fetch.run(conn, "unpark_worker", {"queue": queue, "worker": worker})
+
+
+@cache
+def statement(spec: QueueSpec, name: str, columns: tuple[str, ...] = ()) -> Statement:
+    """Return a statement of ROW_STATEMENTS for the functions of one queue table."""
+    slots: dict[str, Composable] = {name: Identifier("mailqueue", f"{name}_{spec.table}")}
+    if name == "claim":
+        slots["columns"] = TEXT(", ").join(Identifier("q", column) for column in columns)
+    return SQL[ROW_STATEMENTS[name]].format(**slots)
+
+
+async def claim(
+    conn: Conn,
+    spec: QueueSpec,
+    row: type[Row],
+    *,
+    worker: int,
+    limit: int,
+    is_alone: bool = False,
+    first: int = 0,
+    rooms: Mapping[str, int] | None = None,
+) -> list[Row]:
+    """Claim due rows; `rooms` are how many of each key this process takes, `first` of others.
+
+    Raises:
+        LeaseLost: the worker was declared lost, or has left.
+    """
+    values = {
+        "worker": worker,
+        "limit": limit,
+        "lease": spec.lease,
+        "alone": is_alone,
+        "first": first,
+        "keys": arrays.texts(rooms or ()),
+        "rooms": arrays.integers((rooms or {}).values()),
+    }
+    fields: tuple[str, ...] = getattr(row, "_fields")  # noqa: B009
+    try:
+        return await fetch.many(conn, statement(spec, "claim", fields), values, row)
+    except ObjectNotInPrerequisiteState as exc:
+        raise LeaseLost(f"worker {worker} was declared lost") from exc
+
+
+async def hold(conn: Conn, spec: QueueSpec, rows: Sequence[Claim]) -> set[UUID]:
+    """Lock claimed rows until the transaction ends; return the ids whose claim still holds."""
+    return set(await fetch.many(conn, statement(spec, "hold"), _claims(rows), UUID))
+
+
+async def settle(conn: Conn, spec: QueueSpec, ended: Sequence[tuple[Claim, Outcome]]) -> list[UUID]:
+    """Write the outcomes of claimed rows; return the ids whose claim no longer holds."""
+    outcomes = [outcome for _, outcome in ended]
+    values = _claims([row for row, _ in ended]) | {
+        "outcomes": arrays.texts([type(one).__name__.lower() for one in outcomes]),
+        "statuses": arrays.texts(
+            [one.status if isinstance(one, Done) else None for one in outcomes]
+        ),
+        "waits": arrays.intervals(
+            [one.wait if isinstance(one, Retry | Defer) else None for one in outcomes]
+        ),
+        "runs": arrays.texts(
+            [one.at.isoformat() if isinstance(one, Again) else None for one in outcomes]
+        ),
+        "reasons": arrays.texts([storable(_reason_of(one)) for one in outcomes]),
+        "values": arrays.texts(
+            [
+                orjson.dumps(storable_json(one.values)).decode() if one.values else None
+                for one in outcomes
+            ]
+        ),
+    }
+    return await fetch.many(conn, statement(spec, "settle"), values, UUID)
+
+
+def _reason_of(outcome: Outcome) -> str | None:
+    match outcome:
+        case Unknown(detail):
+            return detail
+        case Done(reason=reason) | Retry(reason) | Defer(reason) | Failed(reason):
+            return reason
+        case _:
+            return None
+
+
+async def renew(conn: Conn, spec: QueueSpec, rows: Sequence[Claim]) -> int:
+    """Extend the leases of claimed rows; return how many claims still hold."""
+    values = _claims(rows) | {"lease": spec.lease}
+    return await fetch.value(conn, statement(spec, "renew"), values, int)
+
+
+async def suspected(conn: Conn, queues: Sequence[str]) -> list[str]:
+    """Return those of the queues that have due rows whose worker stopped before."""
+    return await fetch.many(conn, "suspected_queues", {"queues": arrays.texts(queues)}, str)
+
+
+async def suspect(
+    conn: Conn,
+    spec: QueueSpec,
+    rows: Sequence[tuple[UUID, int]],
+    *,
+    is_alone: bool,
+    reason: str,
+) -> int:
+    """Count a death of their worker on rows whose handling had begun; return how many held."""
+    values = {
+        "ids": arrays.uuids([row_id for row_id, _ in rows]),
+        "claims": arrays.integers([claim_no for _, claim_no in rows]),
+        "alone": is_alone,
+        "reason": storable(reason),
+    }
+    return await fetch.value(conn, statement(spec, "suspect"), values, int)
+
+
+async def requeue(
+    conn: Conn, spec: QueueSpec, ids: Sequence[UUID], *, project_id: UUID | None = None, by: str
+) -> int:
+    """Queue rows again that failed, were cancelled or are held; return how many."""
+    values = {"project": project_id, "ids": arrays.uuids(ids), "by": by}
+    return await fetch.value(conn, statement(spec, "requeue"), values, int)
+
+
+async def count_queues(conn: Conn) -> list[QueueCounts]:
+    """Return the state of each queue."""
+    return await fetch.many(conn, "count_queues", None, QueueCounts)
+
+
+def _claims(rows: Sequence[Claim]) -> dict[str, object]:
+    return {
+        "ids": arrays.uuids([row.id for row in rows]),
+        "claims": arrays.integers([row.claim_no for row in rows]),
+    }

@@ -15,6 +15,7 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
 from mailqueue.ports.webhook import Poster
+from mailqueue.queue.tasks import cancelled
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
@@ -89,7 +90,7 @@ class WebhookWorker:
         stopping = asyncio.create_task(stop.wait(), name="webhooks-stop")
         try:
             ended, _ = await asyncio.wait((stopping, *tasks), return_when=asyncio.FIRST_COMPLETED)
-            await _cancelled(*tasks[:2])
+            await cancelled(*tasks[:2])
             with suppress(TimeoutError):
                 async with asyncio.timeout(DRAIN_SECONDS):
                     await self._drain()
@@ -98,7 +99,7 @@ class WebhookWorker:
         finally:
             for dispatcher in self._dispatchers.values():
                 dispatcher.cancel()
-            await _cancelled(stopping, *tasks)
+            await cancelled(stopping, *tasks)
             self._tools.poster.close()
             for link in self._links:
                 await link.close()
@@ -231,9 +232,3 @@ async def _keep(database: DatabaseSettings, tools: WebhookTools, stop: asyncio.E
             with suppress(TimeoutError):
                 async with asyncio.timeout(RETRY_SECONDS):
                     await stop.wait()
-
-
-async def _cancelled(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -3,7 +3,7 @@
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.inbound.fetching import fetcher
 from mailqueue.adapters.providers import providers
-from mailqueue.inbound.worker import InboundTools
+from mailqueue.inbound.worker import InboundHandler, InboundTools
 from mailqueue.settings.environment import Settings
 from mailqueue.wiring.keyring import keyring_of
 
@@ -12,3 +12,8 @@ def inbound_tools(settings: Settings) -> InboundTools:
     """Return the dependencies of the inbound worker."""
     fetch = fetcher(NetworkPolicy(allowed_networks=settings.allowed_hosts))
     return InboundTools(providers(fetch), fetch, keyring_of(settings))
+
+
+def inbound_handler(settings: Settings) -> InboundHandler:
+    """Return the handler of queue `inbound`."""
+    return InboundHandler(settings.database, inbound_tools(settings))

@@ -24,6 +24,7 @@ from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.mail.send.context import SendAccount
 from mailqueue.mail.send.worker import FetchFiles, SendWorker, SendWorkerSettings
 from mailqueue.ports.transport import Transport
+from mailqueue.queue.in_progress import InProgress
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import SenderAccount
@@ -122,7 +123,9 @@ def _tokens(
         raise ConfigError(f"sender account {account.name}: {exc}") from exc
 
 
-def build_send_worker(settings: Settings, *, launch_id: UUID) -> SendWorker:
+def build_send_worker(
+    settings: Settings, *, launch_id: UUID, in_progress: InProgress | None = None
+) -> SendWorker:
     """Return a send worker, which also sends emails that have a server of their own."""
     tracking = EmailTracking(TrackingInjector(keyring_of(settings), settings.tracking))
     transports = InlineTransports(
@@ -138,6 +141,7 @@ def build_send_worker(settings: Settings, *, launch_id: UUID) -> SendWorker:
         settings.database,
         SendWorkerSettings(in_flight=settings.workers.in_flight, batch=settings.workers.batch),
         launch_id=launch_id,
+        in_progress=in_progress,
         read_account=SenderDirectory(settings).read,
         storage=attachment_storage(settings.attachments),
         tracking=tracking,

@@ -2,7 +2,7 @@
 
 -- name: start_worker :value
 -- Register a worker process; its id is never reused.
-SELECT mailqueue.start_worker(%(kind)s, %(host)s, %(pid)s, %(version)s, %(launch_id)s);
+SELECT mailqueue.start_worker(%(kind)s, %(host)s, %(pid)s, %(version)s, %(launch_id)s, %(queues)s::text[]);
 
 -- name: beat :value
 -- Heartbeat of a worker; false if it was declared lost and must not write any more. The commit need not be on disk.
@@ -30,3 +30,41 @@ ON CONFLICT ON CONSTRAINT waiters_pkey DO UPDATE SET parked_at = clock_timestamp
 -- name: unpark_worker :run
 -- Cancel the request for a NOTIFY.
 DELETE FROM mailqueue.waiters WHERE queue = %(queue)s AND worker_id = %(worker)s;
+
+-- name: claim_rows :many
+-- Take due rows of a queue table for a worker.
+SELECT {columns}
+FROM {claim}(%(worker)s, %(limit)s, %(lease)s, %(alone)s, %(first)s, %(keys)s::text[], %(rooms)s::integer[]) AS q;
+
+-- name: hold_rows :many
+-- Lock claimed rows until the transaction ends; returns those whose claim still holds.
+SELECT h.id
+FROM {hold}(%(ids)s::uuid[], %(claims)s::bigint[]) AS h(id);
+
+-- name: settle_rows :many
+-- Write the outcomes of claimed rows; returns those whose claim no longer holds.
+SELECT s.id
+FROM {settle}(%(ids)s::uuid[], %(claims)s::bigint[], %(outcomes)s::text[], %(statuses)s::text[],
+              %(waits)s::interval[], %(runs)s::timestamptz[], %(reasons)s::text[], %(values)s::jsonb[]) AS s(id);
+
+-- name: renew_rows :value
+-- Extend the leases of claimed rows; returns how many claims still hold.
+SELECT {renew}(%(ids)s::uuid[], %(claims)s::bigint[], %(lease)s);
+
+-- name: suspect_rows :value
+-- Count a death of their worker on rows whose handling had begun; returns how many claims still held.
+SELECT {suspect}(%(ids)s::uuid[], %(claims)s::bigint[], %(alone)s, %(reason)s);
+
+-- name: requeue_rows :value
+-- Queue rows again that failed, were cancelled or are held; returns how many.
+SELECT {requeue}(%(project)s, %(ids)s::uuid[], %(by)s);
+
+-- name: count_queues :many
+-- The state of each queue.
+SELECT c.queue, c.table_name, c.due, c.oldest_due, c.scheduled, c.assigned, c.suspects, c.failed, c.workers
+FROM mailqueue.queue_counts() AS c;
+
+-- name: suspected_queues :many
+-- Those of the queues that have due rows whose worker stopped before.
+SELECT s.queue
+FROM mailqueue.suspected_queues(%(queues)s::text[]) AS s(queue);

@@ -19,7 +19,7 @@ from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
 from mailqueue.inbound.model import NewRequest
 from mailqueue.inbound.store import keep
-from mailqueue.inbound.worker import InboundTools, InboundWorker
+from mailqueue.inbound.worker import InboundHandler, InboundTools
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
@@ -34,6 +34,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
+from tests.queue.working import work_once
 
 MASTER = MasterKey(bytes(range(32)))
 
@@ -134,17 +135,14 @@ async def desk(
             yield Desk(http, shown.url, account, pool)
 
 
-def worker(database: DatabaseSettings, confirming: Confirming | None = None) -> InboundWorker:
-    return InboundWorker(database, InboundTools({"sendgrid": Honest()}, confirming or Confirming()))
+def handler(database: DatabaseSettings, confirming: Confirming | None = None) -> InboundHandler:
+    tools = InboundTools({"sendgrid": Honest()}, confirming or Confirming())
+    return InboundHandler(database, tools)
 
 
 async def work(database: DatabaseSettings, confirming: Confirming | None = None) -> int:
     """Have a worker look once; return what it found to do."""
-    made = worker(database, confirming)
-    try:
-        return await made.turn()
-    finally:
-        await made.close()
+    return await work_once(database, "inbound", handler(database, confirming))
 
 
 async def kept(conn: Conn, *events: Any, **known: Any) -> UUID:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -11,25 +12,34 @@ from mailqueue.adapters.inbound.words import ID_NAME
 from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
-from mailqueue.inbound.worker import InboundWorker
+from mailqueue.inbound.worker import InboundHandler
+from mailqueue.queue import store
+from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.receiving import inbound_tools
 from tests import make
 from tests.api.support.calling import settings_for
 from tests.events.office import left
 from tests.inbound.desk import kept, states
+from tests.queue.working import work_once
 
 pytestmark = pytest.mark.anyio
 PATIENCE_SECONDS = 120
 # How many events are there once it has died: what is not recorded then is recorded by the next.
-AT_DEATH = {"inbound.claimed": 0, "inbound.recorded": 2}
+AT_DEATH = {
+    "inbound.claimed": 0,
+    "inbound.handling": 0,
+    "inbound.handled": 0,
+    "inbound.settling": 0,
+    "inbound.settled": 2,
+}
 
 
 async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
     """Run a worker that is killed at a point; return how it ended."""
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mailqueue", "worker", "inbound"),
-        stdin=asyncio.subprocess.DEVNULL,
+        *(sys.executable, "-m", "mailqueue", "worker", "inbound", f"--child={uuid4()}"),
+        stdin=asyncio.subprocess.PIPE,  # as its parent would keep it
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
         env=os.environ
@@ -58,12 +68,10 @@ async def test_killed_anywhere_each_event_is_recorded_once(
 
         assert await dies(database, tmp_path, point) == -9
         assert await make.scalar(conn, recorded) == AT_DEATH[point]
-        await conn.execute(
-            "UPDATE mailqueue.inbound_events SET lease_until = now() WHERE status = 'assigned'"
-        )
-        other = InboundWorker(database, inbound_tools(settings_for(database)))
-        await other.turn()
-        await other.close()
+        await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
+        await store.rescue(conn, silence=LOST_AFTER)
+        tools = inbound_tools(settings_for(database))
+        await work_once(database, "inbound", InboundHandler(database, tools))
 
         assert await states(conn) == ["processed"]
         assert await make.scalar(conn, recorded) == 2

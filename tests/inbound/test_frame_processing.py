@@ -2,19 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
 
+from mailqueue.core.queues import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.inbound import store
-from mailqueue.inbound.worker import LEASE
+from mailqueue.inbound.model import ClaimedRequest
+from mailqueue.queue import store as queue_store
+from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.process import Kind, run_queues
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.events.office import left
-from tests.inbound.desk import Confirming, due_now, kept, states, work, worker
+from tests.inbound.desk import Confirming, due_now, handler, kept, states, work
 
 pytestmark = pytest.mark.anyio
 
@@ -166,14 +171,16 @@ async def test_a_worker_that_lost_a_request_records_nothing_of_it(
 ) -> None:
     mail = await left(sql)
     await kept(sql, told(mail) | {"event_id": None})
-    [claim] = await store.claim(sql, limit=10, lease=LEASE)
-    assert await store.claim(sql, limit=10, lease=LEASE) == []
-    await sql.execute("UPDATE mailqueue.inbound_events SET lease_until = now()")
+    spec, number = queue_named("inbound"), await make.worker(sql)
+    [claim] = await queue_store.claim(sql, spec, ClaimedRequest, worker=number, limit=10)
+    assert await queue_store.claim(sql, spec, ClaimedRequest, worker=number, limit=10) == []
+    await make.silent(sql, number)
+    await queue_store.rescue(sql, silence=timedelta(seconds=30))
 
     await work(database)
 
     assert await events(sql) == ["delivered"]
-    assert await store.hold(sql, [claim]) == set()
+    assert await queue_store.hold(sql, spec, [claim]) == set()
     assert await states(sql) == ["processed"]
 
 
@@ -215,7 +222,9 @@ async def test_it_stops_when_told_to(database: DatabaseSettings, sql: Conn) -> N
     mail = await left(sql)
     await kept(sql, told(mail))
     stop = asyncio.Event()
-    running = asyncio.create_task(worker(database).run(stop))
+    kinds = [Kind(queue_named("inbound"), lambda: handler(database))]
+    working = run_queues(database, kinds, stop, launch_id=uuid4(), in_progress=InProgress())
+    running = asyncio.create_task(working)
     async with asyncio.timeout(60):
         while await states(sql) != ["processed"]:  # noqa: ASYNC110
             await asyncio.sleep(0.02)

@@ -8,10 +8,12 @@ from uuid import UUID
 import pytest
 from psycopg import errors
 
+from mailqueue.core.queues import QUEUES
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.db.sql import SQL, sql_folder
+from mailqueue.queue.store import ROW_STATEMENTS, statement
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.conftest import Server
@@ -86,7 +88,7 @@ async def test_temporary_objects_named_like_ours_capture_nothing(
     owner: Conn, producer: Conn
 ) -> None:
     """Our functions run as the owner: whatever they would find first, a caller could make."""
-    for statement in (
+    for text in (
         "CREATE TEMP TABLE projects (id uuid, name text)",
         "CREATE TEMP TABLE email_queue (LIKE pg_class)",
         "CREATE TEMP TABLE email_contents (stolen text)",
@@ -100,7 +102,7 @@ async def test_temporary_objects_named_like_ours_capture_nothing(
         "CREATE DOMAIN pg_temp.timestamptz AS text CHECK (false)",
         "SET search_path = pg_temp, mailqueue, pg_catalog",
     ):
-        await producer.execute(statement.encode())
+        await producer.execute(text.encode())
 
     email_id = await make.scalar(producer, mail(", idempotency_key", ", 'k'"))
     other_id = await make.scalar(
@@ -127,8 +129,11 @@ ALSO_RUN_BY_WORKERS = ("find_sender_by_id", "list_senders", "find_data_key", "li
 async def test_a_worker_may_run_every_statement_of_a_worker(worker: Conn) -> None:
     """Explained, not run: rights on relations and functions are checked before the first row."""
     names = {name for file in ("queue", "mail/send") for name in _names_in(file)}
-    for name in sorted(names | set(ALSO_RUN_BY_WORKERS)):
-        query, parameters = _numbered(SQL[name].query.decode())
+    verbs = [verb for verb in ROW_STATEMENTS if verb != "requeue"]
+    found = [SQL[name] for name in names - set(ROW_STATEMENTS.values()) | set(ALSO_RUN_BY_WORKERS)]
+    found += [statement(spec, verb, ("id",)) for verb in verbs for spec in QUEUES]
+    for each in found:
+        query, parameters = _numbered(each.query.decode())
         async with worker.transaction(force_rollback=True):
             await worker.execute("SET LOCAL plan_cache_mode = force_generic_plan")
             await worker.execute(f"PREPARE explained AS {query}".encode(), prepare=False)

@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 
 from mailqueue.adapters.providers import providers
+from mailqueue.core.queues import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
-from mailqueue.inbound.worker import InboundTools, InboundWorker
+from mailqueue.inbound.worker import InboundHandler, InboundTools
+from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.worker import QueueWorker
 from mailqueue.senders import accounts
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey
+from tests import make
 from tests.api.support.calling import ORIGIN
 from tests.api.support.leaving import ONE_CLICK, Leaving, leaving
 from tests.events.office import left
@@ -59,7 +63,11 @@ async def test_a_bounce_a_provider_reports_enters_few_functions(shop: Leaving) -
         base_url=ORIGIN,
         by="tests",
     )
-    worker = InboundWorker(shop.database, InboundTools(providers(), Confirming()))
+    tools = InboundTools(providers(), Confirming())
+    number = await make.worker(shop.conn)
+    worker = QueueWorker(
+        shop.database, queue_named("inbound"), InboundHandler(shop.database, tools), InProgress()
+    )
     loop = asyncio.get_running_loop()
 
     async def report(address: str, number: int) -> None:
@@ -80,11 +88,11 @@ async def test_a_bounce_a_provider_reports_enters_few_functions(shop: Leaving) -
         assert answer.status_code == 200
 
     await report("carol@example.com", 1)
-    assert await worker.turn() == 1
+    assert await worker.turn_to_end(number) == 1
     with hops() as entered, ThreadPoolExecutor(1) as threads:
         loop.set_default_executor(threads)
         await report("dave@example.com", 2)
-        assert await worker.turn() == 1
+        assert await worker.turn_to_end(number) == 1
     await worker.close()
 
     assert not await shop.gets("dave@example.com", "transactional")

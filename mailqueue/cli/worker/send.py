@@ -1,8 +1,7 @@
 """`mailqueue worker send`: send queued emails, in one or several processes."""
 
-from contextlib import AsyncExitStack
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import click
 import uvloop
@@ -10,10 +9,10 @@ import uvloop
 from mailqueue.cli.support.output import examples
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
-from mailqueue.operations.doctor.disk_space import watching_space
 from mailqueue.process import signals
+from mailqueue.process.groups import send_children
 from mailqueue.process.pool import WorkerPool
-from mailqueue.queue.rescue import rescuing
+from mailqueue.queue.in_progress import InProgress
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.telemetry.log import configure_logging
@@ -35,6 +34,7 @@ from mailqueue.wiring import sending
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
 @click.option("--public-url", help="Base URL of links in emails.  [MAILQUEUE_PUBLIC_URL]")
 @click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
+@click.option("--in-progress", type=int, hidden=True, help="Memory file of the parent.")
 def send(
     *,
     processes: int | None,
@@ -43,33 +43,29 @@ def send(
     data: Path | None,
     public_url: str | None,
     child: UUID | None,
+    in_progress: int | None,
 ) -> None:
     """Send queued emails until SIGTERM; then finish those in flight and release the rest."""
     settings = load_settings(
         workers=processes, in_flight=in_flight, batch=batch, data=data, public_url=public_url
     )
     configure_logging(settings.log)
-    if child is not None or settings.workers.processes == 1:
-        uvloop.run(_send_here(settings, child=child))
+    if child is not None:
+        uvloop.run(_send_here(settings, launch_id=child, memory=in_progress))
         return
     uvloop.run(_send_in_children(settings))
 
 
-async def _send_here(settings: Settings, *, child: UUID | None) -> None:
-    await _prepare(settings, is_parent=child is None)
-    async with (
-        signals.stop_signal(ends_with_parent=child is not None) as stop,
-        AsyncExitStack() as s,
-    ):
-        if child is None:  # no parent does it
-            await s.enter_async_context(rescuing(settings.database))
-            await s.enter_async_context(watching_space(settings))
-            (await s.enter_async_context(supervised(stop)))()
-        launch_id = child or uuid4()
+async def _send_here(settings: Settings, *, launch_id: UUID, memory: int | None) -> None:
+    await _prepare(settings, is_parent=False)
+    async with signals.stop_signal(ends_with_parent=True) as stop:
         signals.relax_garbage_collection()
         signals.raise_open_files_limit()
-        # Declared lost, we begin anew under another number: nobody has to start us again.
-        while not await sending.build_send_worker(settings, launch_id=launch_id).run(stop):
+        rows = InProgress(memory)
+        # Declared lost, it registers again under another number.
+        while not await sending.build_send_worker(
+            settings, launch_id=launch_id, in_progress=rows
+        ).run(stop):
             if stop.is_set():
                 break
 
@@ -78,7 +74,7 @@ async def _send_in_children(settings: Settings) -> None:
     await _prepare(settings, is_parent=True)
     async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
         tell_ready()
-        await WorkerPool(settings, kind="send").run(stop)
+        await WorkerPool(settings, [send_children(settings)]).run(stop)
 
 
 async def _prepare(settings: Settings, *, is_parent: bool) -> None:

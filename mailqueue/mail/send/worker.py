@@ -37,6 +37,8 @@ from mailqueue.mail.send.settler import Settler
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue.heartbeat import Heartbeat
+from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.tasks import cancelled
 from mailqueue.queue.wakeup import Wakeup
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
@@ -87,6 +89,7 @@ class SendWorker:
         settings: SendWorkerSettings,
         *,
         launch_id: UUID,
+        in_progress: InProgress | None = None,
         read_account: Callable[[Conn, int], Awaitable[SendAccount]],
         storage: AttachmentStorage | None = None,
         custom_smtp: CustomSmtp | None = None,
@@ -96,7 +99,9 @@ class SendWorker:
         self._database = database
         names = ("claim", "write", "beat", "account_health", "partitions")
         self._links = {name: Link(database, f"mailqueue/{name}") for name in names}
-        self._heartbeat = Heartbeat(self._links["beat"], kind="send", launch_id=launch_id)
+        self._heartbeat = Heartbeat(
+            self._links["beat"], kind="send", launch_id=launch_id, in_progress=in_progress
+        )
         self._account_health = AccountHealth(self._links["account_health"])
         self._read_account = read_account
         self._storage = storage or AttachmentStorage()
@@ -145,7 +150,7 @@ class SendWorker:
             ended, _ = await asyncio.wait(
                 (stopping, claiming, custom, *endless), return_when=asyncio.FIRST_COMPLETED
             )
-            await _cancelled(claiming)
+            await cancelled(claiming)
             writing = endless[0]
             await self._drain(writing)
             if stop.is_set():
@@ -154,7 +159,7 @@ class SendWorker:
                 if task.done():
                     task.result()  # an error of this program ends the process
         finally:
-            await _cancelled(stopping, claiming, custom, *endless)
+            await cancelled(stopping, claiming, custom, *endless)
             for link in self._links.values():
                 await link.close()
         return not self._heartbeat.is_lost
@@ -262,7 +267,7 @@ class SendWorker:
             await asyncio.wait((closing, writing), timeout=limit, return_when=either)
         finally:  # the limit has passed, or the writer has ended
             if not closing.done():
-                await _cancelled(closing)
+                await cancelled(closing)
         if closing.cancelled():
             unwritten = len(self._settler)
             log.error("worker.cut_off", worker=self._heartbeat.worker_id, unwritten=unwritten)
@@ -289,9 +294,3 @@ class SendWorker:
         if any(one.ending is Ending.DEFER and one.wait is None for one in outcomes):
             self._wakeup.wake()  # due at once
         log.debug("batch.settled", count=len(outcomes), waiting=len(self._settler))
-
-
-async def _cancelled(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,19 +1,20 @@
 -- Workers come, beat, go, or are declared lost; what lost ones held is given back by what they had marked.
 
+DROP FUNCTION IF EXISTS mailqueue.start_worker(text, text, integer, text, uuid);
 CREATE OR REPLACE FUNCTION mailqueue.start_worker(p_kind text, p_host text, p_pid integer, p_version text,
-    p_launch uuid)
+    p_launch uuid, p_queues text[] DEFAULT '{}')
 RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH started AS (
-        INSERT INTO mailqueue.workers (kind, host, pid, version, launch_id)
-        VALUES (p_kind, p_host, p_pid, p_version, coalesce(p_launch, mailqueue.uuidv7())) RETURNING id
+        INSERT INTO mailqueue.workers (kind, host, pid, version, launch_id, queues)
+        VALUES (p_kind, p_host, p_pid, p_version, coalesce(p_launch, mailqueue.uuidv7()), p_queues) RETURNING id
     )
     INSERT INTO mailqueue.send_intents (worker_id) SELECT s.id FROM started AS s RETURNING worker_id
 $$;
-COMMENT ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid) IS
-    'Register a worker process; returns its id.';
+COMMENT ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid, text[]) IS
+    'Register a worker process and the queues it works on; returns its id.';
 
 CREATE OR REPLACE FUNCTION mailqueue.beat(p_worker integer, p_is_stopping boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -34,7 +35,7 @@ AS $$
 BEGIN
     -- Waits for a claim that is being made; afterwards none can be. Its rows would be stranded with a worker that left.
     PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker FOR UPDATE;
-    PERFORM mailqueue.return_claims(p_worker);
+    PERFORM mailqueue.return_claims(p_worker), mailqueue.return_rows(p_worker);
     UPDATE mailqueue.workers AS w SET stopped_at = clock_timestamp() WHERE w.id = p_worker AND w.lost_at IS NULL;
     DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker;
     DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = p_worker;
@@ -162,10 +163,10 @@ BEGIN
          ORDER BY k.id LIMIT 100 FOR UPDATE SKIP LOCKED
     LOOP
         UPDATE mailqueue.workers AS k SET lost_at = clock_timestamp() WHERE k.id = w.id;
-        v_rescued := v_rescued + mailqueue.return_claims(w.id);
+        v_rescued := v_rescued + mailqueue.return_claims(w.id) + mailqueue.return_rows(w.id);
         DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = w.id;
     END LOOP;
-    RETURN v_rescued;
+    RETURN v_rescued + mailqueue.return_rows(NULL);
 END $$;
 COMMENT ON FUNCTION mailqueue.rescue_emails(interval, uuid) IS
-    'Declare silent workers lost and give back what they held; returns the number of mails.';
+    'Declare silent workers lost and return what they held to the queues; returns the number of emails and rows.';

@@ -37,7 +37,8 @@ END $$;
 COMMENT ON FUNCTION mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[], text[]) IS
     'Queue requests of providers for a worker; returns the number of new ones.';
 
--- An expired lease can be taken over: the new claim has another number, so the previous worker can write nothing.
+-- claim_inbound, hold_inbound, settle_inbound: for workers of the release before, which run on until they are
+-- restarted. Workers of this release call those of folder queue.
 CREATE OR REPLACE FUNCTION mailqueue.claim_inbound(p_limit integer, p_lease interval)
 RETURNS TABLE (id uuid, claim_no bigint, project_id uuid, sender_account_id integer, provider text, headers jsonb,
                query jsonb, body bytea, confirm_url text, age interval, is_over boolean, attempts smallint,

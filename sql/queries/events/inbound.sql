@@ -36,23 +36,6 @@ SELECT mailqueue.keep_inbound(%(projects)s::uuid[], %(accounts)s::integer[], %(p
                               %(headers)s::jsonb[],
                               %(queries)s::jsonb[], %(bodies)s::bytea[], %(confirms)s::text[]);
 
--- name: claim_inbound :many
--- Claim due requests, and those whose lease has expired.
-SELECT c.id, c.claim_no, c.project_id, c.sender_account_id, c.provider, c.headers, c.query, c.body, c.confirm_url,
-       c.age, c.is_over, c.attempts, c.waiting, c.outcome
-FROM mailqueue.claim_inbound(%(limit)s, %(lease)s) AS c;
-
--- name: hold_inbound :many
--- Lock claimed requests until the transaction ends; returns those whose claim is still valid.
-SELECT h.id
-FROM mailqueue.hold_inbound(%(ids)s::uuid[], %(claims)s::bigint[]) AS h(id);
-
--- name: settle_inbound :many
--- Settle claimed requests; returns those whose claim was lost.
-SELECT unnest(mailqueue.settle_inbound(%(ids)s::uuid[], %(claims)s::bigint[], %(states)s::text[], %(waits)s::interval[],
-                                       %(waiting)s::jsonb[],
-                                       %(outcomes)s::jsonb[], %(errors)s::text[]));
-
 -- name: list_inbound :many
 -- Requests of providers, the newest first.
 SELECT e.id, p.name AS project, a.name AS sender, e.provider, e.status, e.received_at, e.run_at, e.attempts,

@@ -9,12 +9,13 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound.model import NewRequest
 from mailqueue.inbound.store import keep
-from mailqueue.inbound.worker import InboundTools, InboundWorker
+from mailqueue.inbound.worker import InboundHandler, InboundTools
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.returnpath import return_path
 from mailqueue.vault.masterkey import MasterKey
 from tests import make
+from tests.queue.working import work_once
 
 MASTER = MasterKey(bytes(range(32)))
 DOMAIN = "bounces.example.org"
@@ -129,11 +130,8 @@ class PostOffice:
         async def never(_url: str) -> bytes | None:
             raise AssertionError
 
-        worker = InboundWorker(self.database, InboundTools({}, never, self.keyring))
-        try:
-            await worker.turn()
-        finally:
-            await worker.close()
+        tools = InboundTools({}, never, self.keyring)
+        await work_once(self.database, "inbound", InboundHandler(self.database, tools))
 
     async def events(self) -> list[tuple[str, str | None, str | None, str]]:
         """Return type, recipient, code and source of what was recorded, in order."""

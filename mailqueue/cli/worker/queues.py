@@ -1,0 +1,108 @@
+"""`mailqueue worker NAME...`: work on one or several queues in one process."""
+
+import resource
+from pathlib import Path
+from uuid import UUID
+
+import click
+import uvloop
+
+from mailqueue.cli.support.output import examples
+from mailqueue.core.queues import QUEUES, QueueSpec, queue_named
+from mailqueue.db.migrate import require_current
+from mailqueue.db.pool import connect
+from mailqueue.process import signals
+from mailqueue.process.groups import queue_children
+from mailqueue.process.pool import WorkerPool
+from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.process import run_queues
+from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.telemetry.log import configure_logging
+from mailqueue.telemetry.supervisor import supervised
+from mailqueue.wiring.queues import kinds_of
+
+ALONE_MEMORY_BYTES = 1 << 30
+"""Memory of a process that handles rows whose worker stopped before."""
+_NAMES = tuple(spec.name for spec in QUEUES)
+
+
+def command_of(spec: QueueSpec) -> click.Command:
+    """Return the command `mailqueue worker NAME`, which takes further names."""
+
+    @click.command(
+        name=spec.name,
+        help=(
+            f"Process {spec.work} until SIGTERM; then finish open work and release the rest.\n\n"
+            "Further NAMES are queues that the same process works on. Any number of processes may "
+            "run, on any number of hosts; they share the work. `mailqueue up` runs all queues."
+        ),
+        epilog=examples(
+            f"mailqueue worker {spec.name}",
+            f"mailqueue worker {' '.join(_NAMES)}",
+            "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue"
+            f" mailqueue worker {spec.name}",
+        ),
+    )
+    @click.argument("names", nargs=-1, type=click.Choice(_NAMES), metavar="[NAME]...")
+    @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
+    @click.option("--public-url", hidden=True)
+    @click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
+    @click.option("--in-progress", type=int, hidden=True, help="Memory file of the parent.")
+    @click.option("--alone", is_flag=True, hidden=True, help="Rows whose worker stopped before.")
+    def command(
+        *,
+        names: tuple[str, ...],
+        data: Path | None,
+        public_url: str | None,
+        child: UUID | None,
+        in_progress: int | None,
+        alone: bool,
+    ) -> None:
+        queues = tuple(dict.fromkeys((spec.name, *names)))
+        settings = load_settings(data=data, public_url=public_url)
+        configure_logging(settings.log)
+        if child is None:
+            uvloop.run(_run_in_child(settings, queues))
+            return
+        if alone:
+            resource.setrlimit(resource.RLIMIT_DATA, (ALONE_MEMORY_BYTES, ALONE_MEMORY_BYTES))
+        uvloop.run(_run_here(settings, queues, launch_id=child, memory=in_progress, is_alone=alone))
+
+    return command
+
+
+def __getattr__(name: str) -> click.Command:
+    """Return the command of the queue of that name."""
+    try:
+        return command_of(queue_named(name))
+    except KeyError:
+        raise AttributeError(name) from None
+
+
+async def _run_in_child(settings: Settings, queues: tuple[str, ...]) -> None:
+    async with connect(settings.database, application_name="mailqueue/start") as conn:
+        await require_current(conn, may_be_newer=False)
+    async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
+        tell_ready()
+        await WorkerPool(settings, [queue_children(queues)]).run(stop)
+
+
+async def _run_here(
+    settings: Settings,
+    queues: tuple[str, ...],
+    *,
+    launch_id: UUID,
+    memory: int | None,
+    is_alone: bool,
+) -> None:
+    async with connect(settings.database, application_name="mailqueue/start") as conn:
+        await require_current(conn, may_be_newer=True)
+    async with signals.stop_signal(ends_with_parent=True) as stop:
+        await run_queues(
+            settings.database,
+            kinds_of(settings, queues),
+            stop,
+            launch_id=launch_id,
+            in_progress=InProgress(memory),
+            is_alone=is_alone,
+        )

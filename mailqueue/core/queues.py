@@ -1,0 +1,79 @@
+"""QUEUES: the tables that hold background work, one row each.
+
+The kernel (`mailqueue/queue`) claims, settles and rescues the rows of these tables; the SQL
+functions of each are made from its row by `sql/functions/queue`. `email_queue` is not
+among them: its claims follow lanes and limits. `docs/adding/queue.md` is the guide to adding one.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+
+class OnUnknown(StrEnum):
+    """What becomes of a row of which nobody knows whether its effect has happened."""
+
+    RETRY = "retry"  # the effect may happen twice
+    HELD = "held"  # a person decides
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Wait before a retry: `first`, doubled with each attempt, at most `longest`."""
+
+    first: timedelta
+    longest: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSpec:
+    """One queue table and how its rows are worked on.
+
+    `name` is what `mailqueue worker` calls it. `done` is the table's word for success. `columns`
+    are those that an outcome may write beside the contract's. `key` is a column: rows with one
+    value of it share slots, and values without a recent success hold at most half of all slots.
+    """
+
+    name: str
+    table: str
+    work: str
+    """What its rows are, for people: "requests of providers"."""
+    done: str
+    lease: timedelta
+    backoff: Backoff
+    columns: tuple[str, ...] = ()
+    key: str | None = None
+    batch: int = 100
+    """Rows of one claim."""
+    concurrency: int = 8
+    """Rows handled at the same time in one process."""
+    time_limit: timedelta = timedelta(minutes=5)
+    """Limit of handling one row; the attempt fails after it."""
+    on_unknown: OnUnknown = OnUnknown.RETRY
+    poll: tuple[float, float] = (0.05, 2.0)
+    """Bounds of the poll interval in seconds, which grows while nothing is due."""
+
+
+MAX_CRASHES = 3
+"""Deaths of its worker while a row was handled alone, after which the row fails."""
+
+QUEUES = (
+    QueueSpec(
+        name="inbound",
+        table="inbound_events",
+        work="requests of providers and bounce mail",
+        done="processed",
+        lease=timedelta(minutes=5),
+        backoff=Backoff(timedelta(seconds=30), timedelta(hours=1)),
+        columns=("waiting", "outcome", "confirm_url"),
+    ),
+)
+
+
+def queue_named(name: str) -> QueueSpec:
+    """Return the queue of that name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return {one.name: one for one in QUEUES}[name]

@@ -1,0 +1,25 @@
+"""Which worker processes a command keeps running."""
+
+from collections.abc import Sequence
+
+from mailqueue.core.queues import QUEUES
+from mailqueue.process.pool import Children
+from mailqueue.settings.environment import Settings
+
+
+def send_children(settings: Settings) -> Children:
+    """Return the processes that send queued mail."""
+    limits = settings.workers
+    return Children(
+        ("send", f"--in-flight={limits.in_flight}", f"--batch={limits.batch}"), limits.processes
+    )
+
+
+def queue_children(names: Sequence[str], options: Sequence[str] = ()) -> Children:
+    """Return one process that works on all of these queues."""
+    return Children((*names, *options), queues=names)
+
+
+def light_children() -> Children:
+    """Return one process that works on all queues of the kernel."""
+    return queue_children([spec.name for spec in QUEUES])

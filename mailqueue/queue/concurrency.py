@@ -1,0 +1,203 @@
+"""Concurrency of one queue in one process: slots, and the rows that wait for one, by key."""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic
+
+from mailqueue.queue.handler import Row
+
+FIRST_ROWS = 1
+"""Rows of a key that are handled at the same time at first; each that is answered adds one."""
+MAX_ROWS = 32
+"""Rows of one key that are handled at the same time, at most."""
+WAITING_PER_ROW = 4
+"""Rows of a key that wait in memory, for each that may be handled at the same time."""
+FORGET_SECONDS = 120.0
+"""Time after which an idle key is forgotten; then it is unproven again."""
+
+
+@dataclass(slots=True)
+class Slots:
+    """A fixed number of slots; a key without a recent success is unproven.
+
+    Unproven keys together hold at most half of the slots, so that slow and silent ones never take
+    those of keys that are answered.
+    """
+
+    limit: int
+    taken: int = 0
+    unproven: int = 0
+
+    def take(self, *, is_unproven: bool) -> bool:
+        """Take a slot; return False when none is free."""
+        if self.taken >= self.limit:
+            return False
+        if is_unproven:
+            if self.unproven >= max(1, self.limit // 2):
+                return False
+            self.unproven += 1
+        self.taken += 1
+        return True
+
+    def give_back(self, *, was_unproven: bool) -> None:
+        """Free a slot, taken by an unproven key or not."""
+        self.taken -= 1
+        self.unproven -= was_unproven
+
+
+@dataclass(slots=True)
+class _Key(Generic[Row]):
+    limit: int
+    is_unproven: bool
+    used_at: float
+    waiting: deque[tuple[float, Row]] = field(default_factory=deque)
+    running: int = 0
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.waiting and not self.running
+
+
+class Dispatcher(Generic[Row]):
+    """Starts the handling of claimed rows as slots allow.
+
+    Without keys all rows share the slots. With keys each has a limit of its own, which grows while
+    its rows are answered; keys take turns in random order, so that none is always last.
+    """
+
+    def __init__(
+        self,
+        concurrency: int,
+        handle: Callable[[Row], Awaitable[bool]],
+        *,
+        key_of: Callable[[Row], str] | None,
+        expired: Callable[[Row], None],
+        max_wait: float,
+        freed: Callable[[], None],
+    ) -> None:
+        """Prepare; `handle` returns whether the key was answered, `expired` receives rows that
+        waited longer than `max_wait` seconds, `freed` is called when a slot becomes free.
+        """
+        self._slots = Slots(concurrency)
+        self._handle = handle
+        self._key_of = key_of
+        self._expired = expired
+        self._max_wait = max_wait
+        self._freed = freed
+        self._keys: dict[str, _Key[Row]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether nothing waits and nothing is handled."""
+        return not self._tasks and all(not key.waiting for key in self._keys.values())
+
+    @property
+    def room(self) -> int:
+        """Return how many more rows may be claimed."""
+        held = self._slots.taken + sum(len(key.waiting) for key in self._keys.values())
+        return max(0, self._slots.limit * WAITING_PER_ROW - held)
+
+    def rooms(self) -> dict[str, int]:
+        """Return how many more rows of each known key may be claimed."""
+        return {
+            name: max(0, key.limit * WAITING_PER_ROW - len(key.waiting))
+            for name, key in self._keys.items()
+        }
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Queue claimed rows and start those that find a slot."""
+        now = self._now()
+        for row in rows:
+            key = self._key(self._key_of(row) if self._key_of is not None else "")
+            key.used_at = now
+            key.waiting.append((now, row))
+        self.start()
+
+    def start(self) -> None:
+        """Start as many rows as slots and limits allow."""
+        waiting = [key for key in self._keys.values() if key.waiting]
+        random.shuffle(waiting)
+        for key in waiting:
+            while key.waiting and key.running < key.limit:
+                if not self._slots.take(is_unproven=key.is_unproven):
+                    break
+                self._start(key)
+
+    def give_back(self) -> list[Row]:
+        """Return the rows that wait, which are no longer dispatched."""
+        back = [row for key in self._keys.values() for _, row in key.waiting]
+        for key in self._keys.values():
+            key.waiting.clear()
+        return back
+
+    def give_back_of(self, name: str) -> list[Row]:
+        """Return the waiting rows of one key, which becomes unproven."""
+        key = self._keys.get(name)
+        if key is None:
+            return []
+        back = [row for _, row in key.waiting]
+        key.waiting.clear()
+        key.limit, key.is_unproven = FIRST_ROWS, True
+        return back
+
+    async def drained(self) -> None:
+        """Wait until what is being handled has ended."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def cancel(self) -> None:
+        """Cancel what is being handled; its outcomes are unknown."""
+        for task in self._tasks:
+            task.cancel()
+
+    def forget_idle(self) -> None:
+        """Forget keys without rows for a while."""
+        oldest = self._now() - FORGET_SECONDS
+        for name, key in list(self._keys.items()):
+            if key.is_idle and key.used_at < oldest:
+                del self._keys[name]
+
+    def _key(self, name: str) -> _Key[Row]:
+        key = self._keys.get(name)
+        if key is None:
+            has_keys = self._key_of is not None
+            limit = FIRST_ROWS if has_keys else self._slots.limit
+            key = self._keys[name] = _Key(limit, has_keys, self._now())
+        return key
+
+    def _start(self, key: _Key[Row]) -> None:
+        claimed_at, row = key.waiting.popleft()
+        was_unproven = key.is_unproven
+        key.running += 1
+        task = asyncio.create_task(self._handled(key, row, claimed_at))
+        self._tasks.add(task)
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            key.running -= 1
+            self._slots.give_back(was_unproven=was_unproven)
+            self._freed()
+            self.start()
+
+        task.add_done_callback(ended)
+
+    async def _handled(self, key: _Key[Row], row: Row, claimed_at: float) -> None:
+        if self._now() - claimed_at > self._max_wait:
+            self._expired(row)
+            return
+        is_answered = await self._handle(row)
+        if self._key_of is None:
+            return
+        key.used_at = self._now()
+        if is_answered:
+            key.limit, key.is_unproven = min(MAX_ROWS, key.limit + 1), False
+        else:
+            key.limit, key.is_unproven = FIRST_ROWS, True
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()

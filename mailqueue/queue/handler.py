@@ -1,0 +1,65 @@
+"""What a kind of background work provides: how one claimed row is handled."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
+from uuid import UUID
+
+from mailqueue.core.outcome import Outcome, Retry
+from mailqueue.db.fetch import Conn
+
+
+class Claim(Protocol):
+    """What every claimed row has; the other columns are those that a handler's row type names."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def claim_no(self) -> int: ...
+
+
+Row = TypeVar("Row", bound=Claim)
+Work = TypeVar("Work")
+
+
+class Handler(ABC, Generic[Row, Work]):
+    """Handles the rows of one queue.
+
+    `handle` may use the network; no transaction is open. What it returns is an outcome, or work
+    that `commit` writes in the transaction that settles the row, so that both happen or neither.
+    `row` is a NamedTuple whose fields are columns of the table.
+    """
+
+    row: type[Row]
+
+    @abstractmethod
+    async def handle(self, row: Row) -> Outcome | Work:
+        """Handle one row; what it raises is a failed attempt of this row alone."""
+
+    async def commit(
+        self,
+        conn: Conn,  # noqa: ARG002
+        done: Sequence[tuple[Row, Work]],  # noqa: ARG002
+    ) -> Sequence[Outcome]:
+        """Write the work of rows whose claims hold, in the settling transaction; return outcomes.
+
+        Where it raises, each row is written alone, and the one that raises fails its attempt.
+        """
+        raise TypeError(f"{type(self).__name__} returned work, and commits none")
+
+    def committed(self, done: Sequence[tuple[Row, Outcome]]) -> None:
+        """Receive the outcomes that a commit made durable."""
+
+    def size(self, work: Work) -> int:  # noqa: ARG002
+        """Return how much of a commit's room the work takes; see Settler."""
+        return 1
+
+    def is_answered(self, result: Outcome | Work) -> bool:
+        """Return whether the row's key responded well: then it may have one more row at a time."""
+        return not isinstance(result, Retry)
+
+    def rest(self) -> None:
+        """Release what is idle; called every few seconds."""
+
+    async def close(self) -> None:
+        """Release everything."""

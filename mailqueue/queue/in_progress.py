@@ -1,0 +1,105 @@
+"""Rows whose handling has begun, in memory that the parent process shares.
+
+When a process dies, its parent reads here which rows it was handling, without a write for each row:
+a memory file outlives kill -9 for as long as the parent holds it open.
+"""
+
+import mmap
+import os
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+from uuid import UUID
+
+SLOTS = 4096
+"""Rows that are noted at the same time; further ones are not noted."""
+_HEADER = struct.Struct("=dq")  # monotonic seconds of the last turn; slot of the row in a long step
+_SLOT = struct.Struct("=16sq32sd")  # id, claim number, queue, monotonic seconds of the begin
+_EMPTY = bytes(_SLOT.size)
+_NO_SLOT = -1
+
+
+class Begun(NamedTuple):
+    """A row whose handling has begun, and for how long it has been handled."""
+
+    queue: str
+    id: UUID
+    claim_no: int
+    seconds: float
+
+
+class InProgress:
+    """The rows that one process is handling."""
+
+    def __init__(self, fd: int | None = None) -> None:
+        """Map the memory file `fd`; None makes one."""
+        self.fd = os.memfd_create("mailqueue-in-progress") if fd is None else fd
+        size = _HEADER.size + SLOTS * _SLOT.size
+        os.ftruncate(self.fd, size)
+        self._map = mmap.mmap(self.fd, size)
+        self._free = list(range(SLOTS - 1, -1, -1))
+
+    def clear(self) -> None:
+        """Forget all rows, for the next process."""
+        self._map[:] = bytes(len(self._map))
+        _HEADER.pack_into(self._map, 0, 0.0, _NO_SLOT)
+
+    def close(self) -> None:
+        """Unmap and close the memory file."""
+        self._map.close()
+        os.close(self.fd)
+
+    # The process that handles rows.
+
+    def turn(self) -> None:
+        """Note that the event loop turns."""
+        struct.pack_into("=d", self._map, 0, time.monotonic())
+
+    def begin(self, queue: str, row_id: UUID, claim_no: int) -> int:
+        """Note that a row is being handled; return its slot, -1 where all are taken."""
+        if not self._free:
+            return _NO_SLOT
+        slot = self._free.pop()
+        values = (row_id.bytes, claim_no, queue.encode()[:32], time.monotonic())
+        _SLOT.pack_into(self._map, _HEADER.size + slot * _SLOT.size, *values)
+        return slot
+
+    def end(self, slot: int) -> None:
+        """Note that a row is no longer being handled."""
+        if slot == _NO_SLOT:
+            return
+        at = _HEADER.size + slot * _SLOT.size
+        self._map[at : at + _SLOT.size] = _EMPTY
+        self._free.append(slot)
+
+    @contextmanager
+    def step(self, slot: int) -> Iterator[None]:
+        """Note which row keeps the event loop from turning, during a block without await."""
+        struct.pack_into("=q", self._map, 8, slot)
+        try:
+            yield
+        finally:
+            struct.pack_into("=q", self._map, 8, _NO_SLOT)
+
+    # The parent.
+
+    def seconds_since_turn(self) -> float | None:
+        """Return how long ago the event loop turned; None before its first turn."""
+        turned_at, _ = _HEADER.unpack_from(self._map, 0)
+        return time.monotonic() - turned_at if turned_at else None
+
+    def rows(self) -> list[Begun]:
+        """Return the rows that are being handled, the one in a long step first."""
+        _, current = _HEADER.unpack_from(self._map, 0)
+        order = sorted(range(SLOTS), key=lambda slot: slot != current)
+        return [found for slot in order if (found := self._read(slot)) is not None]
+
+    def _read(self, slot: int) -> Begun | None:
+        at = _HEADER.size + slot * _SLOT.size
+        if self._map[at : at + _SLOT.size] == _EMPTY:
+            return None
+        row_id, claim_no, queue, begun_at = _SLOT.unpack_from(self._map, at)
+        seconds = time.monotonic() - begun_at
+        return Begun(queue.rstrip(b"\0").decode(), UUID(bytes=row_id), claim_no, seconds)

@@ -1,0 +1,25 @@
+"""The handler of each queue of the kernel, with the adapters it needs."""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mailqueue.core.queues import queue_named
+from mailqueue.queue.handler import Handler
+from mailqueue.queue.process import Kind
+from mailqueue.settings.environment import Settings
+
+HANDLERS: Mapping[str, str] = {"inbound": "mailqueue.wiring.receiving:inbound_handler"}
+"""The function that makes the handler of each queue; a process imports those that it runs."""
+
+
+def kinds_of(settings: Settings, names: Sequence[str]) -> list[Kind]:
+    """Return the queues of these names with what makes their handlers."""
+
+    def kind(name: str) -> Kind:
+        module, _, function = HANDLERS[name].partition(":")
+        build: Callable[[Settings], Handler[Any, Any]]
+        build = getattr(importlib.import_module(module), function)
+        return Kind(queue_named(name), lambda: build(settings))
+
+    return [kind(name) for name in names]

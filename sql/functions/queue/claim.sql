@@ -1,0 +1,127 @@
+-- The functions of each queue table, made from one template: the rows of QUEUES in mailqueue/core/queues.py, filled in
+-- where the marker stands. NAME is the table.
+--
+--   claim_NAME    take due rows for a worker, under a new claim number
+--   hold_NAME     lock claimed rows until the transaction ends
+--   settle_NAME   write the outcomes of claimed rows
+--   renew_NAME    extend the leases of rows that take long
+--   return_NAME   give back what a worker held, and what no lease covers any more
+--   suspect_NAME  count a death of the worker on rows whose handling had begun
+--   requeue_NAME  queue finished rows again, by a person
+--
+-- A row is written only by who names its claim number. Planner settings are pinned: a plan cached while the table was
+-- empty would otherwise cost seconds.
+
+CREATE OR REPLACE FUNCTION mailqueue.check_worker(p_worker integer) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL
+       FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'worker % was declared lost', p_worker USING ERRCODE = '55000';
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_worker(integer) IS
+    'Raise 55000 unless the worker is alive; it is not declared lost before the transaction ends.';
+
+-- How long a row waits after a failed attempt: doubled with each, and a tenth at random, so that what failed together
+-- does not come back together.
+CREATE OR REPLACE FUNCTION mailqueue.backoff(p_attempt integer, p_first interval, p_longest interval) RETURNS interval
+LANGUAGE sql VOLATILE
+AS $$ SELECT least(p_first * power(2, least(greatest(p_attempt, 1), 30) - 1), p_longest) * (1 + random() * 0.1) $$;
+COMMENT ON FUNCTION mailqueue.backoff(integer, interval, interval) IS
+    'Wait before the next attempt of a row.';
+
+DO $make$
+DECLARE
+    v_queues constant jsonb := '[[QUEUES]]';
+    s record;
+    v_claim text;
+BEGIN
+    FOR s IN
+        SELECT r.*, format('mailqueue.%I', r.table_name) AS q,
+               'SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off '
+               'SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan '
+               'SET jit = off' AS pinned
+          FROM jsonb_to_recordset(v_queues)
+            AS r (name text, table_name text, done text, key_column text, columns text[], first_wait interval,
+                  longest_wait interval, on_unknown text, max_crashes integer)
+    LOOP
+        -- Rows whose worker died before are claimed by nobody but a worker that handles one row at a time.
+        v_claim := CASE WHEN s.key_column IS NULL THEN
+            format($f$
+    ELSE
+        v_ids := ARRAY(SELECT q.id FROM %1$s AS q WHERE q.status = 'pending' AND q.crashes = 0 AND q.run_at <= v_now
+                        ORDER BY q.run_at, q.id LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED);
+            $f$, s.q)
+        ELSE
+            format($f$
+    ELSE
+        FOR k IN
+            SELECT r.key, least(r.room, coalesce(h.room, p_first),
+                                greatest(1, p_limit / r.projects / r.siblings)) AS room
+              FROM (SELECT o.key, o.room, count(*) OVER (PARTITION BY o.project_id) AS siblings,
+                           (SELECT count(DISTINCT x.project_id) FROM mailqueue.ready_%2$s(v_now) AS x) AS projects,
+                           row_number() OVER (PARTITION BY o.project_id ORDER BY random()) AS turn
+                      FROM mailqueue.ready_%2$s(v_now) AS o) AS r
+              LEFT JOIN unnest(p_keys, p_rooms) AS h(key, room) ON h.key = r.key::text
+             WHERE coalesce(h.room, p_first) > 0 AND r.room > 0
+             ORDER BY r.turn, random() LIMIT p_limit
+        LOOP
+            EXIT WHEN cardinality(v_ids) >= p_limit;
+            v_ids := v_ids || ARRAY(
+                SELECT q.id FROM %1$s AS q
+                 WHERE q.%3$I = k.key AND q.status = 'pending' AND q.crashes = 0 AND q.run_at <= v_now
+                 ORDER BY q.run_at, q.id LIMIT least(k.room, p_limit - cardinality(v_ids))
+                   FOR NO KEY UPDATE SKIP LOCKED);
+        END LOOP;
+            $f$, s.q, s.table_name, s.key_column)
+        END;
+        EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.claim_%2$s(p_worker integer, p_limit integer, p_lease interval, p_alone boolean,
+    p_first integer, p_keys text[], p_rooms integer[]) RETURNS SETOF %1$s
+LANGUAGE plpgsql SECURITY DEFINER %3$s
+AS $body$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_ids uuid[] := '{}';
+    v_claim bigint;
+    k record;
+BEGIN
+    IF p_alone THEN
+        v_ids := ARRAY(SELECT q.id FROM %1$s AS q WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now
+                        ORDER BY q.run_at, q.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
+%4$s
+    END IF;
+    IF v_ids = '{}' THEN
+        RETURN;
+    END IF;
+    PERFORM mailqueue.check_worker(p_worker);
+    v_claim := nextval('mailqueue.claim_no_seq');
+    RETURN QUERY
+    UPDATE %1$s AS q
+       SET status = 'assigned', claim_no = v_claim, worker_id = p_worker, assigned_at = v_now,
+           lease_until = v_now + p_lease, attempts = least(q.attempts, 32766) + 1
+     WHERE q.id = ANY (v_ids)
+    RETURNING q.*;
+END $body$;
+COMMENT ON FUNCTION mailqueue.claim_%2$s(integer, integer, interval, boolean, integer, text[], integer[]) IS
+    'Take due rows for a worker until its lease is over; p_alone: one row whose worker died before.';
+        $f$, s.q, s.table_name, s.pinned, v_claim);
+
+        EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.hold_%2$s(p_ids uuid[], p_claims bigint[]) RETURNS SETOF uuid
+LANGUAGE sql SECURITY DEFINER %3$s
+AS $body$
+    SELECT h.id
+      FROM (SELECT q.id, q.claim_no FROM %1$s AS q WHERE q.id = ANY (p_ids) ORDER BY q.id FOR NO KEY UPDATE) AS h
+      JOIN unnest(p_ids, p_claims) AS i(id, claim_no) ON i.id = h.id AND i.claim_no = h.claim_no
+$body$;
+COMMENT ON FUNCTION mailqueue.hold_%2$s(uuid[], bigint[]) IS
+    'Lock claimed rows until the transaction ends; returns those whose claim still holds.';
+        $f$, s.q, s.table_name, s.pinned);
+
+    END LOOP;
+END $make$;

@@ -1,0 +1,62 @@
+-- What holds for all queue tables together; see claim.sql.
+
+DO $make$
+DECLARE
+    v_queues constant jsonb := '[[QUEUES]]';
+BEGIN
+    -- All queues: called when a worker leaves or is declared lost.
+    EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.return_rows(p_worker integer) RETURNS integer
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $body$ SELECT %s $body$;
+COMMENT ON FUNCTION mailqueue.return_rows(integer) IS
+    'Return the rows of all queues that a worker held, or (NULL) whose lease is over; returns how many.';
+    $f$, coalesce((SELECT string_agg(format('mailqueue.return_%s(p_worker)', r.table_name), ' + ')
+                     FROM jsonb_to_recordset(v_queues) AS r (table_name text)), '0'));
+
+    EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.queue_counts()
+RETURNS TABLE (queue text, table_name text, due bigint, oldest_due timestamptz, scheduled bigint, assigned bigint,
+               suspects bigint, failed bigint, workers bigint)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET jit = off
+AS $body$ %s $body$;
+COMMENT ON FUNCTION mailqueue.queue_counts() IS
+    'State of each queue; counts above 10,000 are shown as 10,001. failed: in the last day. workers: alive and of this '
+    'queue.';
+    $f$, coalesce((SELECT string_agg(format($u$
+    SELECT %1$L::text, %2$L::text,
+           (SELECT count(*) FROM (SELECT FROM mailqueue.%2$I AS q WHERE q.status = 'pending' AND q.run_at <= now()
+                                   LIMIT 10001) AS c),
+           (SELECT min(q.run_at) FROM mailqueue.%2$I AS q WHERE q.status = 'pending' AND q.run_at <= now()),
+           (SELECT count(*) FROM (SELECT FROM mailqueue.%2$I AS q WHERE q.status = 'pending' AND q.run_at > now()
+                                   LIMIT 10001) AS c),
+           (SELECT count(*) FROM (SELECT FROM mailqueue.%2$I AS q WHERE q.status = 'assigned' LIMIT 10001) AS c),
+           (SELECT count(*) FROM (SELECT FROM mailqueue.%2$I AS q WHERE q.status = 'pending' AND q.crashes > 0
+                                   LIMIT 10001) AS c),
+           (SELECT count(*) FROM (SELECT FROM mailqueue.%2$I AS q
+                                   WHERE q.status = 'failed' AND q.finished_at > now() - interval '1 day'
+                                   LIMIT 10001) AS c),
+           (SELECT count(*) FROM mailqueue.workers AS w
+             WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.beat_at > now() - interval '30 s'
+               AND %1$L = ANY (w.queues))$u$, r.name, r.table_name), ' UNION ALL ')
+                     FROM jsonb_to_recordset(v_queues) AS r (name text, table_name text)),
+                  'SELECT NULL::text, NULL::text, 0::bigint, NULL::timestamptz, 0::bigint, 0::bigint, 0::bigint, '
+                  '0::bigint, 0::bigint WHERE false'));
+
+    EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.suspected_queues(p_queues text[]) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET jit = off
+AS $body$ %s $body$;
+COMMENT ON FUNCTION mailqueue.suspected_queues(text[]) IS
+    'Those of the queues that have due rows whose worker stopped while handling them.';
+    $f$, coalesce((SELECT string_agg(format($u$
+    SELECT %1$L::text WHERE %1$L = ANY (p_queues)
+       AND EXISTS (SELECT FROM mailqueue.%2$I AS q
+                    WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= clock_timestamp())$u$,
+                           r.name, r.table_name), ' UNION ALL ')
+                     FROM jsonb_to_recordset(v_queues) AS r (name text, table_name text)),
+                  'SELECT NULL::text WHERE false'));
+END $make$;

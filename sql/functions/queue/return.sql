@@ -1,0 +1,99 @@
+-- Rows of queue tables that go on after their worker: leases, rescue, rows that stop workers; see claim.sql.
+
+DO $make$
+DECLARE
+    v_queues constant jsonb := '[[QUEUES]]';
+    s record;
+BEGIN
+    FOR s IN
+        SELECT r.*, format('mailqueue.%I', r.table_name) AS q,
+               'SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off '
+               'SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan '
+               'SET jit = off' AS pinned
+          FROM jsonb_to_recordset(v_queues)
+            AS r (name text, table_name text, done text, key_column text, columns text[], first_wait interval,
+                  longest_wait interval, on_unknown text, max_crashes integer)
+    LOOP
+        EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.renew_%2$s(p_ids uuid[], p_claims bigint[], p_lease interval) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER %3$s
+AS $body$
+DECLARE
+    v_count integer;
+BEGIN
+    UPDATE %1$s AS q SET lease_until = clock_timestamp() + p_lease
+      FROM unnest(p_ids, p_claims) AS i(id, claim_no) WHERE q.id = i.id AND q.claim_no = i.claim_no;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END $body$;
+COMMENT ON FUNCTION mailqueue.renew_%2$s(uuid[], bigint[], interval) IS
+    'Extend the leases of claimed rows; returns how many claims still hold.';
+
+CREATE OR REPLACE FUNCTION mailqueue.return_%2$s(p_worker integer) RETURNS integer
+LANGUAGE plpgsql %3$s
+AS $body$
+DECLARE
+    v_count integer;
+BEGIN
+    UPDATE %1$s AS q
+       SET status = 'pending', attempts = greatest(q.attempts - 1, 0), claim_no = NULL, worker_id = NULL,
+           assigned_at = NULL, lease_until = NULL
+     WHERE q.id = ANY (ARRAY(
+           SELECT o.id FROM %1$s AS o
+            WHERE o.status = 'assigned' AND (o.worker_id = p_worker OR p_worker IS NULL AND o.lease_until < now())
+            ORDER BY o.id LIMIT 10000 FOR NO KEY UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END $body$;
+COMMENT ON FUNCTION mailqueue.return_%2$s(integer) IS
+    'Return the rows of a worker to the queue, or (NULL) those whose lease is over; returns how many.';
+
+CREATE OR REPLACE FUNCTION mailqueue.suspect_%2$s(p_ids uuid[], p_claims bigint[], p_alone boolean, p_reason text)
+RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER %3$s
+AS $body$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_count integer;
+BEGIN
+    UPDATE %1$s AS q
+       SET crashes = CASE WHEN p_alone THEN least(greatest(q.crashes, 1), 32766) + 1 ELSE greatest(q.crashes, 1) END,
+           status = CASE WHEN p_alone AND q.crashes >= %4$s THEN 'failed' ELSE 'pending' END,
+           finished_at = CASE WHEN p_alone AND q.crashes >= %4$s THEN v_now END,
+           run_at = CASE WHEN p_alone THEN v_now + q.crashes * interval '2 s' * (1 + random()) ELSE q.run_at END,
+           attempts = greatest(q.attempts - 1, 0), claim_no = NULL, worker_id = NULL, assigned_at = NULL,
+           lease_until = NULL,
+           last_error = CASE WHEN p_alone AND q.crashes >= %4$s THEN 'it stopped its worker: ' || left(p_reason, 900)
+                             ELSE 'its worker stopped while handling it: ' || left(p_reason, 900) END
+      FROM (SELECT o.id FROM %1$s AS o JOIN unnest(p_ids, p_claims) AS i(id, claim_no)
+                ON i.id = o.id AND i.claim_no = o.claim_no ORDER BY o.id FOR NO KEY UPDATE OF o) AS h
+     WHERE q.id = h.id;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END $body$;
+COMMENT ON FUNCTION mailqueue.suspect_%2$s(uuid[], bigint[], boolean, text) IS
+    'Count a death of the worker on rows whose handling had begun: they are handled alone from now on, and fail after '
+    'the %4$s. death while alone. Returns how many claims still held.';
+
+CREATE OR REPLACE FUNCTION mailqueue.requeue_%2$s(p_project uuid, p_ids uuid[], p_by text) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER %3$s
+AS $body$
+DECLARE
+    v_count integer;
+BEGIN
+    UPDATE %1$s AS q
+       SET status = 'pending', run_at = clock_timestamp(), attempts = 0, crashes = 0, finished_at = NULL
+     WHERE q.id = ANY (p_ids) AND (p_project IS NULL OR q.project_id = p_project)
+       AND q.status NOT IN ('pending', 'assigned', %5$L);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count > 0 THEN
+        PERFORM mailqueue.record_operation(p_project, 'queue.requeued', %2$L,
+                                           jsonb_build_object('rows', v_count, 'ids', to_jsonb(p_ids[1:100])), p_by);
+    END IF;
+    RETURN v_count;
+END $body$;
+COMMENT ON FUNCTION mailqueue.requeue_%2$s(uuid, uuid[], text) IS
+    'Queue rows again that failed, were cancelled or are held, with their attempts at zero; returns how many.';
+        $f$, s.q, s.table_name, s.pinned, s.max_crashes, s.done);
+    END LOOP;
+END $make$;
