@@ -20,7 +20,7 @@ class Leaves(StrEnum):
 
     BY_MONTH = "by_month"  # by project and month, to the archive: see maintenance/archive
     SWEPT = "swept"  # in batches, by the time in a column
-    SPECIAL = "special"  # by a statement of their own in maintenance/retention.py
+    SPECIAL = "special"  # by a walk of their own in maintenance/retention.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Retained:
     """How long one kind of record is kept.
 
     Days are those of projects without a rule of their own; `cold_days` and `keep_days` None mean
-    never. `ended_column` is a column that is null while a row may not leave yet.
+    never. `ended_column` is null while a row may not leave yet; `else_column` has the age of rows
+    in which `time_column` is null; `kept_while` is a condition of SQL under which row `o` stays.
     """
 
     kind: str
@@ -41,6 +42,10 @@ class Retained:
     is_global: bool = False
     """Whether no project has a rule of its own."""
     ended_column: str | None = None
+    else_column: str | None = None
+    kept_while: str | None = None
+    batch: int = 5_000
+    """Rows that are deleted in one transaction."""
     privacy: Privacy = Privacy.REDACT
 
     @property
@@ -76,30 +81,53 @@ RETAINED = (
         "idempotency_keys",
         "idempotency_keys",
         "created_at",
-        Leaves.SPECIAL,
+        Leaves.SPECIAL,  # page by page: there may be very many, and no index by age
         days=400,
+        kept_while="EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = o.email_id)",
         privacy=Privacy.DELETE,
     ),
     Retained(
         "trap_messages",
         "trap_messages",
         "received_at",
-        Leaves.SPECIAL,
+        Leaves.SWEPT,
         days=30,
         is_global=True,
+        batch=500,
         privacy=Privacy.DELETE,
     ),
-    Retained("webhook_deliveries", "webhook_deliveries", "created_at", Leaves.SPECIAL, days=30),
+    Retained(
+        "webhook_deliveries",
+        "webhook_deliveries",
+        "created_at",
+        Leaves.SPECIAL,  # in the order of ids, with their attempts, and their events a day later
+        days=30,
+        kept_while="o.status = 'assigned'",
+    ),
     Retained(
         "workers",
         "workers",
         "stopped_at",
-        Leaves.SPECIAL,
+        Leaves.SWEPT,
         days=30,
         is_global=True,
+        else_column="lost_at",
+        kept_while=(
+            "EXISTS (SELECT FROM mailqueue.send_intents AS s WHERE s.worker_id = o.id)"
+            " OR EXISTS (SELECT FROM mailqueue.email_queue AS q"
+            " WHERE q.status = 'assigned' AND q.worker_id = o.id)"
+        ),
         privacy=Privacy.SPECIAL,
     ),
-    Retained("event_keys", "event_keys", "recorded_on", Leaves.SPECIAL, days=400, is_global=True),
+    Retained(
+        "event_keys",
+        "event_keys",
+        "recorded_on",
+        Leaves.SWEPT,
+        days=400,
+        is_global=True,
+        batch=20_000,
+    ),
     Retained(
         "inbound_events",
         "inbound_events",
@@ -110,5 +138,16 @@ RETAINED = (
         ended_column="finished_at",
         privacy=Privacy.SPECIAL,
     ),
-    Retained("limit_days", "limit_days", "day", Leaves.SPECIAL, days=800, is_global=True),
+    Retained(
+        "limit_days",
+        "limit_days",
+        "day",
+        Leaves.SWEPT,
+        days=800,
+        is_global=True,
+        kept_while=(
+            "EXISTS (SELECT FROM mailqueue.limits AS m WHERE m.id = o.limit_id"
+            " AND m.warm_up IS NOT NULL AND o.day >= m.warm_up_from)"
+        ),
+    ),
 )

@@ -17,7 +17,7 @@ from mailqueue.maintenance.store import files as files_store
 from mailqueue.maintenance.store import records as records_store
 from mailqueue.maintenance.store import tasks as tasks_store
 
-SWEPT = tuple(one.kind for one in RETAINED if one.leaves is Leaves.SWEPT)
+SWEPT = tuple(one for one in RETAINED if one.leaves is Leaves.SWEPT)
 """Kinds of records that are deleted in batches, by a time column."""
 
 _PAGES = 2000
@@ -33,14 +33,10 @@ async def run(desk: Desk) -> Report:
     counts["idempotency_keys"] = await _idempotency_keys(desk)
     counts["answers"] = await tasks_store.sweep_answers(desk.conn)
     counts["request_buckets"] = await tasks_store.sweep_request_buckets(desk.conn)
-    counts["trap_messages"] = await _in_batches(desk, tasks_store.sweep_trap_messages)
-    counts["event_keys"] = await _in_batches(desk, tasks_store.sweep_event_keys)
-    for kind in SWEPT:
-        counts[kind] = await _in_batches(desk, partial(tasks_store.sweep_retained, kind=kind))
+    for one in SWEPT:
+        counts[one.kind] = await _in_batches(desk, partial(tasks_store.sweep_retained, one=one))
     counts["webhook_deliveries"] = await _webhooks(desk)
-    counts["workers"] = await tasks_store.sweep_workers(desk.conn)
     counts["waiters"] = await tasks_store.sweep_waiters(desk.conn)
-    counts["limit_days"] = await tasks_store.sweep_limit_days(desk.conn)
     counts["accepted_days"] = await tasks_store.sweep_balanced_days(desk.conn)
     counts["batches"] = await files_store.sweep_batches(desk.conn)
     counts["inline_servers"] = await files_store.sweep_inline_servers(desk.conn)

@@ -37,6 +37,7 @@ import pytest
 
 from mailqueue.maintenance import retention
 from mailqueue.maintenance.context import Desk
+from mailqueue.operations.store.health import kinds_past_retention
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -58,6 +59,8 @@ async def test_sign_ins_leave_after_their_days(desk: Desk) -> None:
             (f"{days} days", days),
         )
 
+    late = await kinds_past_retention(desk.conn, days=7, pages=100)
+    assert [one.kind for one in late] == ["sign_ins"]
     report = await retention.run(desk)
 
     assert report.counts["sign_ins"] == 3
@@ -77,7 +80,7 @@ def test_a_table_with_retention_is_added_in_two_files(tmp_path: Path) -> None:
     file = f"{number:04}_sign_ins.sql"
 
     copy.add(f"sql/migrations/{file}", MIGRATION.format(file=file))
-    copy.insert("mailqueue/core/retained.py", ROW, before='Retained("limit_days"')
+    copy.insert("mailqueue/core/retained.py", ROW, before='_of_month("send_logs"')
     copy.add("tests/maintenance/test_sign_ins.py", TEST)
     copy.insert("tests/rules/privileges.txt", "table sign_ins\n", before="table space_reports")
     copy.insert(

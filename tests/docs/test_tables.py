@@ -127,13 +127,17 @@ async def test_every_kind_that_is_deleted_after_some_days_is_told() -> None:
 async def test_the_database_knows_the_kinds_and_has_a_rule_for_each(conn: Conn) -> None:
     known = await make.rows(
         conn,
-        "SELECT k.kind, k.table_name, k.time_column, k.ended_column, k.is_global, r.hot_days"
+        "SELECT k.kind, k.table_name, k.time_column, k.else_column, k.ended_column, k.kept_while,"
+        " k.is_global, r.hot_days"
         " FROM mailqueue.retained_kinds AS k JOIN mailqueue.retention_rules AS r"
         " ON r.kind = k.kind AND r.project_id IS NULL",
     )
 
     assert {row[0]: row[1:] for row in known} == {
-        one.kind: (one.table, one.time_column, one.ended_column, one.is_global, one.days)
+        one.kind: (
+            *(one.table, one.time_column, one.else_column, one.ended_column, one.kept_while),
+            *(one.is_global, one.days),
+        )
         for one in RETAINED
     }
 
@@ -147,7 +151,7 @@ async def test_every_table_and_column_of_a_kind_exists(conn: Conn) -> None:
     )
 
     for one in RETAINED:
-        for name in filter(None, (one.time_column, one.ended_column)):
+        for name in filter(None, (one.time_column, one.else_column, one.ended_column)):
             assert (one.table, name) in columns
 
 

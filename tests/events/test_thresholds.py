@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mailqueue.core.retained import RETAINED
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -81,8 +82,9 @@ async def test_old_keys_and_requests_are_forgotten_and_what_waits_is_not(conn: C
         " (gen_random_uuid(), current_date - 401), (gen_random_uuid(), current_date - 399)"
     )
 
-    assert await maintenance.sweep_retained(conn, "inbound_events") == 1
-    assert await maintenance.sweep_event_keys(conn) == 1
-    assert await maintenance.sweep_event_keys(conn) == 0
+    kinds = {one.kind: one for one in RETAINED}
+    assert await maintenance.sweep_retained(conn, kinds["inbound_events"]) == 1
+    assert await maintenance.sweep_retained(conn, kinds["event_keys"]) == 1
+    assert await maintenance.sweep_retained(conn, kinds["event_keys"]) == 0
     left = await make.rows(conn, "SELECT body FROM mailqueue.inbound_events ORDER BY id")
     assert left == [(b"2",), (b"3",)]

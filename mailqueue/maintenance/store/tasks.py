@@ -8,6 +8,7 @@ from uuid import UUID
 from psycopg import errors, sql
 
 from mailqueue.core.errors import Unavailable
+from mailqueue.core.retained import Retained
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.sql import SQL
@@ -117,16 +118,6 @@ async def sweep_balanced_days(conn: Conn) -> int:
     return await fetch.value(conn, "sweep_balanced_days", None, int)
 
 
-async def sweep_limit_days(conn: Conn) -> int:
-    """Delete old daily counts; return their number."""
-    return await fetch.value(conn, "sweep_limit_days", None, int)
-
-
-async def sweep_workers(conn: Conn) -> int:
-    """Delete worker processes that ended long ago; return their number."""
-    return await fetch.value(conn, "sweep_workers", None, int)
-
-
 async def sweep_waiters(conn: Conn) -> int:
     """Delete waiting workers that no longer run; return their number."""
     return await fetch.value(conn, "sweep_waiters", None, int)
@@ -153,19 +144,9 @@ async def sweep_idempotency_keys(conn: Conn, *, from_page: int, until_page: int)
     return await fetch.value(conn, "sweep_idempotency_keys", asked, int)
 
 
-async def sweep_trap_messages(conn: Conn) -> int:
-    """Delete a batch of the oldest mails in the trap; return their number."""
-    return await fetch.value(conn, "sweep_trap_messages", None, int)
-
-
-async def sweep_event_keys(conn: Conn) -> int:
-    """Delete a batch of old event ids of sources; return their number."""
-    return await fetch.value(conn, "sweep_event_keys", None, int)
-
-
-async def sweep_retained(conn: Conn, kind: str) -> int:
+async def sweep_retained(conn: Conn, one: Retained) -> int:
     """Delete a batch of records of a kind past retention; return their number."""
-    return await fetch.value(conn, "sweep_retained", {"kind": kind}, int)
+    return await fetch.value(conn, "sweep_retained", {"kind": one.kind, "most": one.batch}, int)
 
 
 async def sweep_webhooks(conn: Conn, *, after: UUID | None) -> Swept:

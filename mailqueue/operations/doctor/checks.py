@@ -6,6 +6,7 @@ from mailqueue.db.reported import reported
 from mailqueue.operations.doctor import mail, server
 from mailqueue.operations.doctor.context import Check, Patient, unsound
 from mailqueue.operations.doctor.disk_space import report_once
+from mailqueue.operations.doctor.retention import retention
 from mailqueue.operations.model import Finding, State
 from mailqueue.operations.store import health as health_store
 
@@ -29,6 +30,7 @@ async def examine(patient: Patient) -> list[Finding]:
         findings += await _health(patient)
         findings.append(await _run(mail.credentials, patient))
         findings.append(await _run(mail.attachment_files, patient))
+        findings.append(await _run(retention, patient))
     return findings
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from mailqueue.contract.administration import HealthCheck
 from mailqueue.db import fetch
@@ -36,6 +37,15 @@ class SpaceVerdict:
     is_refused: bool
 
 
+@dataclass(frozen=True, slots=True)
+class LateKind:
+    """A kind with rows past their retention, and the oldest row that was seen."""
+
+    kind: str
+    table_name: str
+    oldest: datetime
+
+
 async def read_health(conn: Conn) -> list[HealthCheck]:
     """Return view health."""
     return await fetch.many(conn, "read_health", None, HealthCheck)
@@ -44,6 +54,12 @@ async def read_health(conn: Conn) -> list[HealthCheck]:
 async def may_tell(conn: Conn) -> bool:
     """Return whether this login may store results for the view."""
     return await fetch.value(conn, "may_tell_health", None, bool)
+
+
+async def kinds_past_retention(conn: Conn, *, days: int, pages: int) -> list[LateKind]:
+    """Return kinds with rows `days` past their retention; reads at most `pages` of each table."""
+    asked = {"days": days, "pages": pages}
+    return await fetch.many(conn, "list_kinds_past_retention", asked, LateKind)
 
 
 async def find_process(conn: Conn) -> ServerProcess:

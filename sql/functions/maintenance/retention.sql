@@ -70,6 +70,36 @@ COMMENT ON FUNCTION mailqueue.check_retention_rule() IS
 CREATE OR REPLACE TRIGGER retention_rules_check BEFORE INSERT OR UPDATE ON mailqueue.retention_rules
     FOR EACH ROW EXECUTE FUNCTION mailqueue.check_retention_rule();
 
+-- FROM and WHERE of a statement about rows o of a kind that are older than their retention by some days. p_sample: of
+-- how many percent of the pages.
+CREATE OR REPLACE FUNCTION mailqueue.past_retention(k mailqueue.retained_kinds, p_days integer,
+    p_sample double precision DEFAULT NULL) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT format('FROM mailqueue.%I AS o', k.table_name)
+        || CASE WHEN p_sample IS NOT NULL THEN format(' TABLESAMPLE SYSTEM (%s)', p_sample) ELSE '' END
+        || CASE WHEN k.is_global THEN ''
+                ELSE format(' JOIN mailqueue.retention AS r ON r.project_id = o.project_id AND r.kind = %L', k.kind) END
+        || format(' WHERE %s < %s - %s',
+                  CASE WHEN k.else_column IS NULL THEN format('o.%I', k.time_column)
+                       ELSE format('coalesce(o.%I, o.%I)', k.time_column, k.else_column) END,
+                  CASE WHEN t.is_date THEN '(clock_timestamp() AT TIME ZONE ''UTC'')::date'
+                       ELSE 'clock_timestamp()' END,
+                  format(CASE WHEN t.is_date THEN '(%s + %s)' ELSE 'make_interval(days => %s + %s)' END,
+                         CASE WHEN k.is_global
+                              THEN format('(SELECT r.keep_days FROM mailqueue.retention_rules AS r '
+                                          'WHERE r.project_id IS NULL AND r.kind = %L)', k.kind)
+                              ELSE 'r.keep_days' END,
+                         p_days))
+        || CASE WHEN k.ended_column IS NOT NULL THEN format(' AND o.%I IS NOT NULL', k.ended_column) ELSE '' END
+        || CASE WHEN k.kept_while IS NOT NULL THEN format(' AND NOT (%s)', k.kept_while) ELSE '' END
+      FROM (SELECT a.atttypid = 'date'::regtype AS is_date FROM pg_catalog.pg_attribute AS a
+             WHERE a.attrelid = format('mailqueue.%I', k.table_name)::regclass AND a.attname = k.time_column) AS t
+$$;
+COMMENT ON FUNCTION mailqueue.past_retention(mailqueue.retained_kinds, integer, double precision) IS
+    'FROM and WHERE of the rows of a kind that are kept longer than their retention and some days.';
+
 -- For the owner. The time column of a table with many rows has an index.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_retained(p_kind text, p_most integer) RETURNS bigint
 LANGUAGE plpgsql
@@ -80,20 +110,40 @@ DECLARE
     v_rows bigint;
 BEGIN
     SELECT * INTO STRICT k FROM mailqueue.retained_kinds AS r WHERE r.kind = p_kind AND r.is_swept;
-    EXECUTE format('DELETE FROM mailqueue.%1$I AS d WHERE d.ctid = ANY (ARRAY(SELECT o.ctid FROM mailqueue.%1$I AS o '
-                   '%2$s LIMIT $2))', k.table_name,
-                   CASE WHEN k.is_global
-                        THEN format('WHERE o.%I < clock_timestamp() - make_interval(days => (
-                                         SELECT r.keep_days FROM mailqueue.retention_rules AS r
-                                          WHERE r.project_id IS NULL AND r.kind = $1))', k.time_column)
-                        ELSE format('JOIN mailqueue.retention AS r ON r.project_id = o.project_id AND r.kind = $1
-                                     WHERE o.%I < clock_timestamp() - make_interval(days => r.keep_days)',
-                                    k.time_column) END
-                   || CASE WHEN k.ended_column IS NOT NULL THEN format(' AND o.%I IS NOT NULL', k.ended_column)
-                           ELSE '' END)
-      USING p_kind, p_most;
+    EXECUTE format('DELETE FROM mailqueue.%I AS d WHERE d.ctid = ANY (ARRAY(SELECT o.ctid %s LIMIT $1))', k.table_name,
+                   mailqueue.past_retention(k, 0))
+      USING p_most;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     RETURN v_rows;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_retained(text, integer) IS
     'Delete a batch of rows of a kind whose retention is over; returns the number deleted.';
+
+-- For doctor. Of a large table some pages are read: where its sweep has not run for long, many have old rows.
+CREATE OR REPLACE FUNCTION mailqueue.kinds_past_retention(p_days integer, p_pages integer)
+RETURNS TABLE (kind text, table_name text, oldest timestamptz)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    k mailqueue.retained_kinds;
+    v_pages bigint;
+BEGIN
+    FOR k IN SELECT r.* FROM mailqueue.retained_kinds AS r WHERE NOT r.is_archived ORDER BY r.kind LOOP
+        v_pages := pg_relation_size(format('mailqueue.%I', k.table_name)::regclass)
+                   / current_setting('block_size')::integer;
+        EXECUTE format('SELECT min(%s)::timestamptz %s',
+                       CASE WHEN k.else_column IS NULL THEN format('o.%I', k.time_column)
+                            ELSE format('coalesce(o.%I, o.%I)', k.time_column, k.else_column) END,
+                       mailqueue.past_retention(k, p_days,
+                                                CASE WHEN v_pages > p_pages THEN 100.0 * p_pages / v_pages END))
+           INTO oldest;
+        IF oldest IS NOT NULL THEN
+            kind := k.kind; table_name := k.table_name;
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.kinds_past_retention(integer, integer) IS
+    'Kinds of records with rows that are older than their retention by some days, and the oldest row seen; the '
+    'archive''s kinds left out.';

@@ -85,31 +85,6 @@ WITH old AS (
 )
 SELECT count(*) FROM forgotten;
 
--- name: sweep_limit_days :value
--- Delete counters of old days, except those of a warm-up; returns their number.
-WITH forgotten AS (
-    DELETE FROM mailqueue.limit_days AS d
-    USING mailqueue.retention_rules AS r
-    WHERE r.kind = 'limit_days' AND d.day < current_date - r.keep_days
-      AND NOT EXISTS (SELECT FROM mailqueue.limits AS m
-                      WHERE m.id = d.limit_id AND m.warm_up IS NOT NULL AND d.day >= m.warm_up_from)
-    RETURNING 1
-)
-SELECT count(*) FROM forgotten;
-
--- name: sweep_workers :value
--- Delete worker processes that ended long ago and hold nothing; returns their number.
-WITH forgotten AS (
-    DELETE FROM mailqueue.workers AS w
-    USING mailqueue.retention_rules AS r
-    WHERE r.kind = 'workers'
-      AND coalesce(w.stopped_at, w.lost_at) < clock_timestamp() - make_interval(days => r.keep_days)
-      AND NOT EXISTS (SELECT FROM mailqueue.send_intents AS s WHERE s.worker_id = w.id)
-      AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.status = 'assigned' AND q.worker_id = w.id)
-    RETURNING 1
-)
-SELECT count(*) FROM forgotten;
-
 -- name: sweep_waiters :value
 -- Delete wake-up requests of workers that are gone: each causes a NOTIFY at every commit. Returns their number.
 WITH forgotten AS (
@@ -139,36 +114,9 @@ WITH forgotten AS (
 )
 SELECT count(*) FROM forgotten;
 
--- name: sweep_trap_messages :value
--- Delete a batch of the oldest mails in the trap; returns their number.
-WITH old AS (
-    SELECT t.id
-    FROM (SELECT o.id, o.received_at FROM mailqueue.trap_messages AS o ORDER BY o.id LIMIT 500) AS t
-    JOIN mailqueue.retention_rules AS r ON r.kind = 'trap_messages'
-    WHERE t.received_at < clock_timestamp() - make_interval(days => r.keep_days)
-), forgotten AS (
-    DELETE FROM mailqueue.trap_messages AS t USING old AS o WHERE t.id = o.id RETURNING 1
-)
-SELECT count(*) FROM forgotten;
-
--- name: sweep_event_keys :value
--- Delete a batch of old event keys; returns their number. Their mail was deleted long ago.
-WITH forgotten AS (
-    DELETE FROM mailqueue.event_keys AS k
-    WHERE k.ctid = ANY (ARRAY(
-        SELECT o.ctid
-        FROM mailqueue.event_keys AS o
-        WHERE o.recorded_on < (now() AT TIME ZONE 'UTC')::date
-                              - (SELECT r.keep_days FROM mailqueue.retention_rules AS r
-                                 WHERE r.project_id IS NULL AND r.kind = 'event_keys')
-        LIMIT 20000))
-    RETURNING 1
-)
-SELECT count(*) FROM forgotten;
-
 -- name: sweep_retained :value
 -- Delete a batch of rows of a kind whose retention is over; returns their number.
-SELECT mailqueue.sweep_retained(%(kind)s, 5000);
+SELECT mailqueue.sweep_retained(%(kind)s, %(most)s);
 
 -- name: sweep_webhooks :one
 -- Delete webhook deliveries after an id whose retention is over; the last id examined, and the number deleted.

@@ -27,3 +27,7 @@ SELECT mailqueue.note_books(%(faults)s);
 -- name: count_emails_roughly :value
 -- Estimated number of mails, from statistics.
 SELECT mailqueue.rows_of('mailqueue.email_queue') + mailqueue.rows_of('mailqueue.email_history');
+
+-- name: list_kinds_past_retention :many
+-- Kinds with rows that are older than their retention by some days, and the oldest seen; reads so many pages of each.
+SELECT k.kind, k.table_name, k.oldest FROM mailqueue.kinds_past_retention(%(days)s, %(pages)s) AS k;

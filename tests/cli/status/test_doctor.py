@@ -45,7 +45,7 @@ def test_an_installation_that_sends_is_sound(on_fresh_db: Cli) -> None:
 
     assert findings(on_fresh_db) == {}
     shown = on_fresh_db("doctor").stdout
-    assert "46 checks" in shown
+    assert "47 checks" in shown
     assert "ok     workers" in shown
 
 
@@ -110,9 +110,14 @@ async def partitions_that_end(conn: Conn) -> None:
         await conn.execute(f"DROP TABLE {name}".encode())
 
 
+async def records_that_stay(conn: Conn) -> None:
+    await conn.execute("INSERT INTO mailqueue.event_keys VALUES (gen_random_uuid(), '2020-02-29')")
+
+
 @pytest.mark.parametrize(
     ("ail", "checks", "says"),
     [
+        (records_that_stay, ["retention"], "event_keys has rows of 2020-02-29"),
         (no_worker, ["workers"], "no worker is running"),
         (silent_worker, ["lost workers"], "with mail: 1 (test, pid 1) holds 1"),
         (late_mail, ["oldest normal mail", "sending"], "due for 60 min, in project default"),
