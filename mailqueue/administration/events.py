@@ -28,7 +28,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogPosition:
     """Position in each log after which a page begins; None: at its first row."""
 
     event_id: UUID | None = None
@@ -40,10 +40,10 @@ class EventPage:
     """Events, newest first; `next` is None at the end."""
 
     events: list[PlatformEvent]
-    next: Place | None
+    next: LogPosition | None
 
 
-async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) -> EventPage:
+async def search(conn: Conn, wanted: Search, *, after: LogPosition | None, most: int) -> EventPage:
     """Return the page of events after a position.
 
     Raises:
@@ -53,7 +53,7 @@ async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) 
         raise InvalidField("type", f"must be one of {', '.join(TYPES)}")
     if wanted.until <= wanted.since:
         raise InvalidField("until", "must be after since")
-    place = after or Place()
+    place = after or LogPosition()
     found = await store.search_events(
         conn,
         project_id=wanted.project_id,
@@ -68,7 +68,7 @@ async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) 
     return merged(found, place, most=most)
 
 
-def merged(found: list[PlatformEvent], place: Place, *, most: int) -> EventPage:
+def merged(found: list[PlatformEvent], place: LogPosition, *, most: int) -> EventPage:
     """Return the rows of both logs merged by time, newest first. Pure."""
     events = [each for each in found if each.event_id is not None]
     attempts = [each for each in found if each.event_id is None]

@@ -5,11 +5,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from mailqueue.api.compat.routing import ShapeRouting, answer_any_fault
+from mailqueue.api.compat.routing import CompatRouting, answer_any_fault
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.docs.documents import document_routes
 from mailqueue.api.http.health import health_routes
-from mailqueue.api.http.middleware import Edge
+from mailqueue.api.http.middleware import RequestMiddleware
 from mailqueue.api.http.responses import answer_error, answer_http_error
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
@@ -47,7 +47,7 @@ def create_app(
             *people_routes(runtime),
             *inbound_routes(runtime),
         ]
-        shapes = [ShapeRouting(SHAPES, runtime)]
+        shapes = [CompatRouting(SHAPES, runtime)]
     if settings.trap.is_on:
         require_password(settings.api.host, settings.trap.password)
         pages = trap_pages(pool, settings.database, password=settings.trap.password)
@@ -63,4 +63,4 @@ def create_app(
     # starlette's redirect would use the request's Host header, which the client chooses.
     app.router.redirect_slashes = False
     app.router.default = Slashes(app.router)
-    return Edge(app)
+    return RequestMiddleware(app)

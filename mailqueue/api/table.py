@@ -3,7 +3,7 @@
 from mailqueue.api.admin import endpoints as admin_endpoints
 from mailqueue.api.admin import privacy
 from mailqueue.api.compat.mailgun.endpoints import MAILGUN
-from mailqueue.api.compat.model import Shape
+from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.compat.postmark.endpoints import POSTMARK
 from mailqueue.api.compat.resend.endpoints import RESEND
 from mailqueue.api.compat.sendgrid.endpoints import SENDGRID
@@ -44,4 +44,4 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *admin_endpoints.ENDPOINTS,
 )
 
-SHAPES: tuple[Shape, ...] = (RESEND, POSTMARK, SENDGRID, MAILGUN)
+SHAPES: tuple[CompatApi, ...] = (RESEND, POSTMARK, SENDGRID, MAILGUN)

@@ -20,7 +20,7 @@ _KEY_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Ask(Generic[T]):
+class ApiRequest(Generic[T]):
     """One request and the type its response is parsed as; `kind` None: the raw bytes.
 
     `key` is the Idempotency-Key, the same for every attempt.
@@ -71,58 +71,60 @@ class Filters(TypedDict, total=False):
     until: datetime | None
 
 
-def send(to: Addresses, mail: Mapping[str, Any]) -> Ask[answers.Sent]:
+def send(to: Addresses, mail: Mapping[str, Any]) -> ApiRequest[answers.Sent]:
     """Return the request that queues one mail, from a template where it names one."""
     body = {"to": addresses("to", to), **_mail(mail)}
     body.setdefault("idempotency_key", _new_key())
     path = "/v1/send/template" if "template_slug" in body else "/v1/send"
     # Any text may be a key here, and a header cannot carry any text: it is sent in the body.
-    return Ask("POST", path, answers.Sent, _sound(body), key=body["idempotency_key"])
+    return ApiRequest("POST", path, answers.Sent, _sound(body), key=body["idempotency_key"])
 
 
-def send_batch(recipients: Sequence[To | str], mail: Mapping[str, Any]) -> Ask[answers.Batch]:
+def send_batch(
+    recipients: Sequence[To | str], mail: Mapping[str, Any]
+) -> ApiRequest[answers.Batch]:
     """Return the request that queues one content for many recipients, or a template."""
     key = _key(mail.get("idempotency_key"))
     body = _mail({name: value for name, value in mail.items() if name != "idempotency_key"})
     some = [To(one) if isinstance(one, str) else one for one in recipients]
     body["recipients"] = [one.written() for one in some]
     path = "/v1/send/template/batch" if "template_slug" in body else "/v1/send/batch"
-    return Ask("POST", path, answers.Batch, _sound(body), key=key)
+    return ApiRequest("POST", path, answers.Batch, _sound(body), key=key)
 
 
-def find_batch(batch_id: UUID | str) -> Ask[answers.BatchState]:
-    return Ask("GET", f"/v1/batches/{_part(batch_id)}", answers.BatchState)
+def find_batch(batch_id: UUID | str) -> ApiRequest[answers.BatchState]:
+    return ApiRequest("GET", f"/v1/batches/{_part(batch_id)}", answers.BatchState)
 
 
-def get(email_id: UUID | str) -> Ask[answers.Email]:
-    return Ask("GET", f"/v1/emails/{_part(email_id)}", answers.Email)
+def get(email_id: UUID | str) -> ApiRequest[answers.Email]:
+    return ApiRequest("GET", f"/v1/emails/{_part(email_id)}", answers.Email)
 
 
 def list_page(
     filters: Mapping[str, Any], *, limit: int, cursor: str | None
-) -> Ask[answers.Page[answers.ListedEmail]]:
+) -> ApiRequest[answers.Page[answers.ListedEmail]]:
     named = {"from" if name == "from_email" else name: value for name, value in filters.items()}
     query = plain({**named, "limit": limit, "cursor": cursor})
-    return Ask("GET", "/v1/emails", answers.Page[answers.ListedEmail], query=query)
+    return ApiRequest("GET", "/v1/emails", answers.Page[answers.ListedEmail], query=query)
 
 
-def events(email_id: UUID | str) -> Ask[answers.Page[answers.Event]]:
+def events(email_id: UUID | str) -> ApiRequest[answers.Page[answers.Event]]:
     path = f"/v1/emails/{_part(email_id)}/events"
-    return Ask("GET", path, answers.Page[answers.Event])
+    return ApiRequest("GET", path, answers.Page[answers.Event])
 
 
-def source(email_id: UUID | str) -> Ask[bytes]:
-    return Ask("GET", f"/v1/emails/{_part(email_id)}/source")
+def source(email_id: UUID | str) -> ApiRequest[bytes]:
+    return ApiRequest("GET", f"/v1/emails/{_part(email_id)}/source")
 
 
-def act(email_id: UUID | str, action: str, *, reason: str | None) -> Ask[answers.Acted]:
+def act(email_id: UUID | str, action: str, *, reason: str | None) -> ApiRequest[answers.Acted]:
     """Return the request that cancels, releases or resends a mail."""
     path = f"/v1/emails/{_part(email_id)}/{action}"
-    return Ask("POST", path, answers.Acted, plain({"reason": reason}), key=_new_key())
+    return ApiRequest("POST", path, answers.Acted, plain({"reason": reason}), key=_new_key())
 
 
-def upload(file: Attachment) -> Ask[answers.Uploaded]:
-    return Ask(
+def upload(file: Attachment) -> ApiRequest[answers.Uploaded]:
+    return ApiRequest(
         "POST",
         "/v1/attachments",
         answers.Uploaded,
@@ -135,49 +137,51 @@ def upload(file: Attachment) -> Ask[answers.Uploaded]:
 
 def suppress(
     emails: Sequence[str], said: Mapping[str, Any]
-) -> Ask[tuple[answers.AddedSuppression, ...]]:
+) -> ApiRequest[tuple[answers.AddedSuppression, ...]]:
     body = {"emails": list(emails), **plain(said)}
     kind = tuple[answers.AddedSuppression, ...]
-    return Ask("POST", "/v1/suppressions", kind, _sound(body), key=_new_key())
+    return ApiRequest("POST", "/v1/suppressions", kind, _sound(body), key=_new_key())
 
 
-def check_suppression(email: str, category: str | None) -> Ask[answers.CheckedSuppression]:
+def check_suppression(email: str, category: str | None) -> ApiRequest[answers.CheckedSuppression]:
     query = plain({"email": email, "category": category})
-    return Ask("GET", "/v1/suppressions/check", answers.CheckedSuppression, query=query)
+    return ApiRequest("GET", "/v1/suppressions/check", answers.CheckedSuppression, query=query)
 
 
 def unsuppress(
     email_hash: str, *, category: str | None, why: str | None
-) -> Ask[answers.RemovedSuppression]:
+) -> ApiRequest[answers.RemovedSuppression]:
     path, query = f"/v1/suppressions/{_part(email_hash)}", plain({"category": category, "why": why})
-    return Ask("DELETE", path, answers.RemovedSuppression, query=query)
+    return ApiRequest("DELETE", path, answers.RemovedSuppression, query=query)
 
 
-def suppressions(asked: Mapping[str, Any]) -> Ask[answers.Page[answers.Suppression]]:
+def suppressions(asked: Mapping[str, Any]) -> ApiRequest[answers.Page[answers.Suppression]]:
     kind = answers.Page[answers.Suppression]
-    return Ask("GET", "/v1/suppressions", kind, query=plain(asked))
+    return ApiRequest("GET", "/v1/suppressions", kind, query=plain(asked))
 
 
-def templates(project: str, asked: Mapping[str, Any]) -> Ask[answers.Page[answers.Template]]:
+def templates(project: str, asked: Mapping[str, Any]) -> ApiRequest[answers.Page[answers.Template]]:
     path = f"/v1/projects/{_part(project)}/templates"
-    return Ask("GET", path, answers.Page[answers.Template], query=plain(asked))
+    return ApiRequest("GET", path, answers.Page[answers.Template], query=plain(asked))
 
 
-def template(project: str, named: UUID | str) -> Ask[answers.Template]:
+def template(project: str, named: UUID | str) -> ApiRequest[answers.Template]:
     path = f"/v1/projects/{_part(project)}/templates/{_part(named)}"
-    return Ask("GET", path, answers.Template)
+    return ApiRequest("GET", path, answers.Template)
 
 
 def template_versions(
     project: str, named: UUID | str, asked: Mapping[str, Any]
-) -> Ask[answers.Page[answers.TemplateVersion]]:
+) -> ApiRequest[answers.Page[answers.TemplateVersion]]:
     path = f"/v1/projects/{_part(project)}/templates/{_part(named)}/versions"
-    return Ask("GET", path, answers.Page[answers.TemplateVersion], query=plain(asked))
+    return ApiRequest("GET", path, answers.Page[answers.TemplateVersion], query=plain(asked))
 
 
-def preview(project: str, named: UUID | str, asked: Mapping[str, Any]) -> Ask[answers.Preview]:
+def preview(
+    project: str, named: UUID | str, asked: Mapping[str, Any]
+) -> ApiRequest[answers.Preview]:
     path = f"/v1/projects/{_part(project)}/templates/{_part(named)}/preview"
-    return Ask("POST", path, answers.Preview, plain(asked), key=_new_key())
+    return ApiRequest("POST", path, answers.Preview, plain(asked), key=_new_key())
 
 
 def _mail(mail: Mapping[str, Any]) -> dict[str, Any]:

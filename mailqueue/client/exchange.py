@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import httpx2
 
 from mailqueue.client.answers import Sent
-from mailqueue.client.asking import Ask
+from mailqueue.client.asking import ApiRequest
 from mailqueue.client.errors import LONGEST_TEXT, BadAnswer
 from mailqueue.client.reading import read
-from mailqueue.client.retrying import Heard, Lost, Retries, Talk, conversation
+from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Talk, attempts_of
 from mailqueue.core.secret import Secret
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ApiAccess:
     """Where the API is, and how it is asked."""
 
     url: str
@@ -40,11 +40,11 @@ class Way:
         if not self.key or not self.key.reveal().isascii():
             raise ValueError("an API key is needed, such as mq_live_…")
 
-    def talk(self, ask: Ask[Any]) -> Talk:
+    def talk(self, ask: ApiRequest[Any]) -> Talk:
         """Return the sequence of attempts for one request."""
-        return conversation(self.retries, is_repeatable=ask.is_repeatable, chance=self.chance)
+        return attempts_of(self.retries, is_repeatable=ask.is_repeatable, chance=self.chance)
 
-    def request(self, ask: Ask[Any]) -> dict[str, Any]:
+    def request(self, ask: ApiRequest[Any]) -> dict[str, Any]:
         """Return the arguments of a client's `request`."""
         headers = {"Authorization": f"Bearer {self.key.reveal()}", "Accept": "application/json"}
         content = ask.octets
@@ -63,23 +63,23 @@ class Way:
         }
 
 
-def _is_in(ask: Ask[Any]) -> bool:
+def _is_in(ask: ApiRequest[Any]) -> bool:
     """Return whether the idempotency key is in the body."""
     return isinstance(ask.body, Mapping) and "idempotency_key" in ask.body
 
 
-def heard(answer: httpx2.Response) -> Heard:
+def response_of(answer: httpx2.Response) -> ApiResponse:
     """Return the status, headers and body of a response."""
     headers = {name.lower(): text for name, text in answer.headers.items()}
-    return Heard(int(answer.status_code), headers, answer.content)
+    return ApiResponse(int(answer.status_code), headers, answer.content)
 
 
-def lost(exc: httpx2.RequestError) -> Lost:
+def no_response_of(exc: httpx2.RequestError) -> NoResponse:
     """Return the description of a failed request, and whether it was sent at all."""
-    return Lost(f"{type(exc).__name__}: {exc}".rstrip(": "), isinstance(exc, _UNSENT))
+    return NoResponse(f"{type(exc).__name__}: {exc}".rstrip(": "), isinstance(exc, _UNSENT))
 
 
-def understood(ask: Ask[T], answer: Heard) -> T:
+def parsed(ask: ApiRequest[T], answer: ApiResponse) -> T:
     """Parse a response as the type that the request expects.
 
     Raises:

@@ -32,7 +32,7 @@ class Retries:
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class MakeAttempt:
     """Make the request."""
 
 
@@ -44,7 +44,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ApiResponse:
     """A response; header names are in lower case."""
 
     status: int
@@ -53,17 +53,17 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class NoResponse:
     """No response; `is_unsent` is true where the request certainly did not reach the server."""
 
     why: str
     is_unsent: bool
 
 
-Talk = Generator[Try | Wait, Heard | Lost | None, Heard]
+Talk = Generator[MakeAttempt | Wait, ApiResponse | NoResponse | None, ApiResponse]
 
 
-def conversation(retries: Retries, *, is_repeatable: bool, chance: Callable[[], float]) -> Talk:
+def attempts_of(retries: Retries, *, is_repeatable: bool, chance: Callable[[], float]) -> Talk:
     """Yield the next step, a Try or a Wait, until the response is final; return it.
 
     The caller sends the result of each Try into the generator, and does the waiting. `chance`
@@ -75,9 +75,9 @@ def conversation(retries: Retries, *, is_repeatable: bool, chance: Callable[[], 
     attempt = 0
     while True:
         attempt += 1
-        came = yield Try()
+        came = yield MakeAttempt()
         assert came is not None, "a Try must be answered with its result"
-        if isinstance(came, Heard) and came.status < 300:
+        if isinstance(came, ApiResponse) and came.status < 300:
             return came
         error = _error(came, attempt)
         is_safe = is_repeatable or _is_untaken(came)
@@ -89,20 +89,20 @@ def conversation(retries: Retries, *, is_repeatable: bool, chance: Callable[[], 
         yield Wait(pause)
 
 
-def _error(came: Heard | Lost, attempts: int) -> ClientError:
-    if isinstance(came, Lost):
+def _error(came: ApiResponse | NoResponse, attempts: int) -> ClientError:
+    if isinstance(came, NoResponse):
         return NoAnswer(came.why, attempts=attempts)
     return refusal(came.status, came.body, came.headers)
 
 
-def _is_untaken(came: Heard | Lost) -> bool:
+def _is_untaken(came: ApiResponse | NoResponse) -> bool:
     """Return whether the request certainly had no effect."""
-    return came.is_unsent if isinstance(came, Lost) else came.status == 429
+    return came.is_unsent if isinstance(came, NoResponse) else came.status == 429
 
 
-def _is_passing(error: ClientError, came: Heard | Lost) -> bool:
+def _is_passing(error: ClientError, came: ApiResponse | NoResponse) -> bool:
     """Return whether the same request may succeed later."""
-    if isinstance(came, Lost):
+    if isinstance(came, NoResponse):
         return True
     if isinstance(error, BadAnswer):  # from a proxy whose API is unavailable
         return came.status in AWAY | {429}
@@ -111,10 +111,12 @@ def _is_passing(error: ClientError, came: Heard | Lost) -> bool:
     return is_busy or came.status in AGAIN
 
 
-def _pause(came: Heard | Lost, retries: Retries, *, attempt: int, chance: float) -> float | None:
+def _pause(
+    came: ApiResponse | NoResponse, retries: Retries, *, attempt: int, chance: float
+) -> float | None:
     """Return the wait before the next attempt in seconds; None if it would be too long."""
     backoff = min(LONGEST_BACKOFF, retries.first_wait * 2.0 ** min(attempt - 1, 10))
-    asked_for = retry_after(came.headers) if isinstance(came, Heard) else None
+    asked_for = retry_after(came.headers) if isinstance(came, ApiResponse) else None
     if asked_for is None:
         return min(backoff * (0.5 + 0.5 * chance), retries.longest_wait)
     if asked_for > retries.longest_wait:

@@ -10,11 +10,17 @@ from uuid import UUID
 import httpx2
 
 from mailqueue.client import answers, asking
-from mailqueue.client.asking import Ask, Filters, To
-from mailqueue.client.exchange import Way, heard, lost, understood
-from mailqueue.client.retrying import Heard, Lost, Retries, Wait
+from mailqueue.client.asking import ApiRequest, Filters, To
+from mailqueue.client.exchange import ApiAccess, no_response_of, parsed, response_of
+from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Wait
 from mailqueue.core.secret import Secret
-from mailqueue.producer.model import Addresses, Attachment, Options, SaidToAll, TemplateOptions
+from mailqueue.producer.model import (
+    Addresses,
+    Attachment,
+    BatchFields,
+    MailOptions,
+    TemplateOptions,
+)
 
 T = TypeVar("T")
 
@@ -37,7 +43,7 @@ class SyncClient:
         retries: Retries = Retries(),  # noqa: B008  a value
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        self._way = Way(url, Secret(key), project, timeout, retries)
+        self._way = ApiAccess(url, Secret(key), project, timeout, retries)
         self._http = httpx2.Client(timeout=timeout, transport=transport)
 
     def __repr__(self) -> str:
@@ -58,7 +64,7 @@ class SyncClient:
         """Close the connections."""
         self._http.close()
 
-    def send(self, to: Addresses, **mail: Unpack[Options]) -> answers.Sent:
+    def send(self, to: Addresses, **mail: Unpack[MailOptions]) -> answers.Sent:
         """Queue one mail, from a template where it names one."""
         return self._ask(asking.send(to, mail))
 
@@ -73,7 +79,7 @@ class SyncClient:
         recipients: Sequence[To | str],
         *,
         mode: str = "permissive",
-        **mail: Unpack[SaidToAll],
+        **mail: Unpack[BatchFields],
     ) -> answers.Batch:
         """Queue one content, or template, for up to 10,000 recipients; each gets a mail of its own.
 
@@ -197,22 +203,22 @@ class SyncClient:
         asked = {"variables": variables, "version": version, "language": language}
         return self._ask(asking.preview(self._way.project, template, asked))
 
-    def _ask(self, ask: Ask[T]) -> T:
+    def _ask(self, ask: ApiRequest[T]) -> T:
         talk = self._way.talk(ask)
-        came: Heard | Lost | None = None
+        came: ApiResponse | NoResponse | None = None
         while True:
             try:
                 step = talk.send(came)
             except StopIteration as done:
-                return understood(ask, done.value)
+                return parsed(ask, done.value)
             if isinstance(step, Wait):
                 time.sleep(step.seconds)
                 came = None
             else:
                 came = self._try(ask)
 
-    def _try(self, ask: Ask[Any]) -> Heard | Lost:
+    def _try(self, ask: ApiRequest[Any]) -> ApiResponse | NoResponse:
         try:
-            return heard(self._http.request(**self._way.request(ask)))
+            return response_of(self._http.request(**self._way.request(ask)))
         except httpx2.RequestError as exc:
-            return lost(exc)
+            return no_response_of(exc)

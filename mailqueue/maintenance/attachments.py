@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.file_storage import DRAFT_PREFIX, AttachmentStorage
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.store import files as files_store
 from mailqueue.maintenance.store.files import LargeFile
 from mailqueue.ports.filestore import Store
@@ -20,7 +20,7 @@ YOUNG = timedelta(days=1)
 _OURS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9a-f]{64}-[0-9a-f]{12}")
 
 
-async def sweep(desk: Desk, *, needs: list[str]) -> dict[str, int]:
+async def sweep(desk: MaintenanceContext, *, needs: list[str]) -> dict[str, int]:
     """Move large files out of the database and delete files past retention; return the counts.
 
     What fails is added to `needs`. Files of another database are never deleted: only folders of

@@ -39,7 +39,7 @@ class Stores(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class MaintenanceContext:
     """Three connections as the schema's owner: for statements, for streaming rows, for leases."""
 
     conn: Conn

@@ -1,7 +1,7 @@
 """The task `counters`: close the counts of past days, and count accepted mail if no worker did."""
 
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Report
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import TaskReport
 from mailqueue.maintenance.store import tasks as tasks_store
 
 _MAX_GATHERS = 10_000
@@ -10,14 +10,14 @@ counted.
 """
 
 
-async def run(desk: Desk) -> Report:
+async def run(desk: MaintenanceContext) -> TaskReport:
     """Gather signals and close past days; workers also do both."""
     counts = {"signals": await _gather(desk), "days": await tasks_store.roll_days_over(desk.conn)}
     said = f"{counts['days']} counters moved to a new day, {counts['signals']} signals gathered"
-    return Report(said, counts)
+    return TaskReport(said, counts)
 
 
-async def _gather(desk: Desk) -> int:
+async def _gather(desk: MaintenanceContext) -> int:
     total = 0
     for _ in range(_MAX_GATHERS):
         found = await tasks_store.gather_signals(desk.conn)

@@ -1,13 +1,13 @@
 """The task `keys`: revoke expired API keys, and report those that expire soon."""
 
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Report
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import TaskReport
 from mailqueue.maintenance.store import tasks as tasks_store
 
 SOON_DAYS = 14
 
 
-async def run(desk: Desk) -> Report:
+async def run(desk: MaintenanceContext) -> TaskReport:
     """Revoke expired keys. They were refused before: revoking writes the audit event."""
     over = await tasks_store.expire_api_keys(desk.conn, by=desk.operator)
     soon = await tasks_store.expiring_keys(desk.conn, days=SOON_DAYS)
@@ -18,4 +18,4 @@ async def run(desk: Desk) -> Report:
         said += f", {len(soon)} expire within {SOON_DAYS} days: " + ", ".join(
             f"{each.project}/{each.name} on {each.expires_at:%Y-%m-%d}" for each in soon
         )
-    return Report(said, {"expired": len(over), "soon": len(soon)})
+    return TaskReport(said, {"expired": len(over), "soon": len(soon)})

@@ -27,7 +27,7 @@ class Task(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TaskReport:
     """Result of one run of a task in a line, and the steps that need an operator."""
 
     summary: str
@@ -36,11 +36,11 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class TaskResult:
     """A task and its report; `is_busy`: skipped, because another process runs it."""
 
     task: Task
-    report: Report
+    report: TaskReport
     is_busy: bool = False
 
     @property
@@ -48,7 +48,7 @@ class Finished:
         return bool(self.report.needs)
 
 
-class Kind(StrEnum):
+class RecordKind(StrEnum):
     """Kinds of records that are archived by project and month."""
 
     HISTORY = "email_history"
@@ -60,11 +60,11 @@ class Kind(StrEnum):
 
 
 # Mails first: contents are archived when no mail uses them.
-TABLE_BY_KIND = {Kind(one.kind): one.table for one in RETAINED if one.is_archived}
+TABLE_BY_KIND = {RecordKind(one.kind): one.table for one in RETAINED if one.is_archived}
 TIME_BY_TABLE = {one.table: one.time_column for one in RETAINED if one.is_archived}
 
 
-class State(StrEnum):
+class ArchiveState(StrEnum):
     """State of an archive file."""
 
     WRITING = "writing"  # the rows are in the table, the file may be incomplete
@@ -173,7 +173,7 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class ShortestRetention:
     """The shortest time that records of a kind stay in their table, over all projects, in days."""
 
     kind: str
@@ -222,7 +222,7 @@ class VacuumNeed:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ProjectItem:
     """A name and its project."""
 
     project: str

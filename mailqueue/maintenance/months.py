@@ -5,17 +5,17 @@ from datetime import UTC, date, datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Period:
     """The time from `since` up to, not including, `until`."""
 
     since: datetime
     until: datetime
 
 
-def span_of(month: date) -> Span:
+def month_of(month: date) -> Period:
     """Return the month that contains a day."""
     first = month.replace(day=1)
-    return Span(_midnight(first), _midnight(next_month(first)))
+    return Period(_midnight(first), _midnight(next_month(first)))
 
 
 def next_month(day: date) -> date:

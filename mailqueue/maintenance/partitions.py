@@ -6,8 +6,8 @@ from datetime import date
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.partitions import MONTHS_AHEAD
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Partition, Report
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import Partition, TaskReport
 from mailqueue.maintenance.store import tasks as tasks_store
 
 TOO_FEW_DAYS = 7
@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 1.0
 
 
-async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
+async def run(desk: MaintenanceContext, *, patience: float = PATIENCE_SECONDS) -> TaskReport:
     """Create the partitions of coming months; drop old empty ones."""
     conn = desk.conn
     made = await tasks_store.ensure_months_ahead(conn, MONTHS_AHEAD)
@@ -39,7 +39,7 @@ async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
     if stuck:
         needs.append(await _why_stuck(conn, stuck))
     counts = {"made": made, "retired": dropped}
-    return Report(f"{made} created, {dropped} dropped", counts, tuple(needs))
+    return TaskReport(f"{made} created, {dropped} dropped", counts, tuple(needs))
 
 
 async def finish_detaching(conn: Conn, *, patience: float = PATIENCE_SECONDS) -> list[str]:

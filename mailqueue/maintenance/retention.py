@@ -7,12 +7,12 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.retained import RETAINED, Leaves
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance import attachments
-from mailqueue.maintenance.archive.due import Leaving, leaving
+from mailqueue.maintenance.archive.due import DueRecords, leaving
 from mailqueue.maintenance.archive.file_format import Record
 from mailqueue.maintenance.archive.write_month import BATCH
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Report
-from mailqueue.maintenance.months import span_of
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import TaskReport
+from mailqueue.maintenance.months import month_of
 from mailqueue.maintenance.store import files as files_store
 from mailqueue.maintenance.store import records as records_store
 from mailqueue.maintenance.store import tasks as tasks_store
@@ -24,7 +24,7 @@ _PAGES = 2000
 """Pages of a table searched in one transaction."""
 
 
-async def run(desk: Desk) -> Report:
+async def run(desk: MaintenanceContext) -> TaskReport:
     """Delete in batches, each in a transaction of its own."""
     counts = {"records": 0}
     async for each in leaving(desk.conn):
@@ -51,12 +51,12 @@ async def run(desk: Desk) -> Report:
     said = f"deleted {', '.join(deleted) or 'nothing'}"
     if moved := counts[attachments.MOVED]:
         said += f", moved {moved} attachments out of the database"
-    return Report(said, counts, tuple(needs))
+    return TaskReport(said, counts, tuple(needs))
 
 
-async def _delete(desk: Desk, each: Leaving) -> int:
+async def _delete(desk: MaintenanceContext, each: DueRecords) -> int:
     """Delete the records of a kind, month and project; return their number."""
-    span, count, batch = span_of(each.month), 0, list[Record]()
+    span, count, batch = month_of(each.month), 0, list[Record]()
 
     async def delete() -> int:
         async with desk.conn.transaction():
@@ -77,7 +77,7 @@ async def _delete(desk: Desk, each: Leaving) -> int:
     return count + (await delete() if batch else 0)
 
 
-async def _idempotency_keys(desk: Desk) -> int:
+async def _idempotency_keys(desk: MaintenanceContext) -> int:
     """Delete old idempotency keys, page by page: they have no index by age."""
     pages, count = await tasks_store.count_pages(desk.conn, "idempotency_keys"), 0
     for first in range(0, pages, _PAGES):
@@ -87,14 +87,14 @@ async def _idempotency_keys(desk: Desk) -> int:
     return count
 
 
-async def _in_batches(desk: Desk, sweep: Callable[[Conn], Awaitable[int]]) -> int:
+async def _in_batches(desk: MaintenanceContext, sweep: Callable[[Conn], Awaitable[int]]) -> int:
     count = 0
     while batch := await sweep(desk.conn):
         count += batch
     return count
 
 
-async def _webhooks(desk: Desk) -> int:
+async def _webhooks(desk: MaintenanceContext) -> int:
     """Delete old deliveries, oldest first, then their events."""
     after, count = None, 0
     while True:

@@ -1,7 +1,7 @@
 """The tasks `analyze` and `vacuum`: planner statistics, and advice on dead rows."""
 
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Report, VacuumNeed
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import TaskReport, VacuumNeed
 from mailqueue.maintenance.store import tasks as tasks_store
 
 MANY_DEAD = 100_000
@@ -13,23 +13,23 @@ HOLD_SECONDS = 1800.0
 """Age of a transaction that is reported, in seconds: it keeps dead rows everywhere."""
 
 
-async def analyze(desk: Desk) -> Report:
+async def analyze(desk: MaintenanceContext) -> TaskReport:
     """Analyze changed tables; autovacuum does not analyze partitioned ones."""
     tables = await tasks_store.changed_tables(desk.conn)
     done = [name for name in tables if await tasks_store.analyze(desk.conn, name)]
     left = len(tables) - len(done)
     said = f"{len(done)} tables analyzed" + (f", {left} were locked: next time" if left else "")
-    return Report(said, {"tables": len(done), "locked": left})
+    return TaskReport(said, {"tables": len(done), "locked": left})
 
 
-async def advise(desk: Desk, *, hold_seconds: float = HOLD_SECONDS) -> Report:
+async def advise(desk: MaintenanceContext, *, hold_seconds: float = HOLD_SECONDS) -> TaskReport:
     """Report what keeps dead rows, and the tables that need a vacuum. Nothing is vacuumed here."""
     found = await tasks_store.vacuum_needs(desk.conn, dead=MANY_DEAD, age=OLD_AGE)
     holders = await tasks_store.horizon_holders(desk.conn, seconds=hold_seconds)
     needs = [f"dead rows cannot be removed: {holder}" for holder in holders]
     needs += [_advice(need) for need in found if need.age > OLD_AGE or not holders]
     counts = {"tables": len(found), "holders": len(holders)}
-    return Report(f"{len(found)} tables need vacuuming", counts, tuple(needs))
+    return TaskReport(f"{len(found)} tables need vacuuming", counts, tuple(needs))
 
 
 def _advice(need: VacuumNeed) -> str:

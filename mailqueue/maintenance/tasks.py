@@ -15,13 +15,13 @@ from mailqueue.db.reported import reported
 from mailqueue.db.roles import become_owner
 from mailqueue.maintenance import counters, keys, partitions, retention, statistics, warm_up
 from mailqueue.maintenance.archive import task as archive_task
-from mailqueue.maintenance.context import Desk, Stores
-from mailqueue.maintenance.model import Advance, Finished, Report, Task
+from mailqueue.maintenance.context import MaintenanceContext, Stores
+from mailqueue.maintenance.model import Advance, Task, TaskReport, TaskResult
 from mailqueue.maintenance.store import tasks as tasks_store
 from mailqueue.settings.environment import DatabaseSettings
 
 APPLICATION = "mailqueue/maintain"
-_WORK: Mapping[Task, Callable[[Desk], Awaitable[Report]]] = MappingProxyType(
+_WORK: Mapping[Task, Callable[[MaintenanceContext], Awaitable[TaskReport]]] = MappingProxyType(
     {
         Task.PARTITIONS: partitions.run,
         Task.COUNTERS: counters.run,
@@ -48,8 +48,8 @@ PURPOSE_BY_TASK: Mapping[Task, str] = MappingProxyType(
 
 
 async def run(
-    desk: Desk, tasks: Sequence[Task], *, tell: Callable[[Finished], None]
-) -> list[Finished]:
+    desk: MaintenanceContext, tasks: Sequence[Task], *, tell: Callable[[TaskResult], None]
+) -> list[TaskResult]:
     """Run tasks in order; `tell` is called with each result. A failure does not stop the next
     task.
     """
@@ -60,20 +60,20 @@ async def run(
     return done
 
 
-async def _run_one(desk: Desk, task: Task) -> Finished:
+async def _run_one(desk: MaintenanceContext, task: Task) -> TaskResult:
     lease = await _taken(desk, task)
     if isinstance(lease, Holder):
-        return Finished(task, Report(f"another process is running it: {lease}"), is_busy=True)
+        return TaskResult(task, TaskReport(f"another process is running it: {lease}"), is_busy=True)
     try:
         async with _held(desk, task, lease):
             with tasks_store.locks_told():
-                return Finished(task, await _WORK[task](desk))
+                return TaskResult(task, await _WORK[task](desk))
     except MailqueueError as exc:
-        return Finished(task, Report("stopped", needs=(str(exc),)))
+        return TaskResult(task, TaskReport("stopped", needs=(str(exc),)))
 
 
 @asynccontextmanager
-async def locked(desk: Desk, task: Task) -> AsyncIterator[None]:
+async def locked(desk: MaintenanceContext, task: Task) -> AsyncIterator[None]:
     """Hold the lease of a task during the block.
 
     Raises:
@@ -89,13 +89,13 @@ async def locked(desk: Desk, task: Task) -> AsyncIterator[None]:
         yield
 
 
-async def _taken(desk: Desk, task: Task) -> Lease | Holder:
+async def _taken(desk: MaintenanceContext, task: Task) -> Lease | Holder:
     with tasks_store.locks_told():
         return await leases.take(desk.keeper, f"maintain {task}", worker=desk.conn)
 
 
 @asynccontextmanager
-async def _held(desk: Desk, task: Task, lease: Lease) -> AsyncIterator[None]:
+async def _held(desk: MaintenanceContext, task: Task, lease: Lease) -> AsyncIterator[None]:
     async with leases.held(desk.keeper, lease):
         desk.held[task] = lease
         try:
@@ -107,7 +107,7 @@ async def _held(desk: Desk, task: Task, lease: Lease) -> AsyncIterator[None]:
 @asynccontextmanager
 async def desk_of(
     database: DatabaseSettings, stores: Stores, *, operator: str, advance: Advance
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[MaintenanceContext]:
     """Open the context of tasks, as the schema's owner.
 
     Raises:
@@ -126,7 +126,7 @@ async def desk_of(
             _opened(database) as keeper,
         ):
             host = socket.gethostname()
-            yield Desk(conn, reader, keeper, stores, host, operator, advance)
+            yield MaintenanceContext(conn, reader, keeper, stores, host, operator, advance)
 
 
 @asynccontextmanager

@@ -3,8 +3,8 @@
 Stages advance by themselves, with each day on which mail was sent.
 """
 
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Report, WarmUp
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import TaskReport, WarmUp
 from mailqueue.maintenance.store import tasks as tasks_store
 
 FEWEST_SENT = 50
@@ -12,14 +12,14 @@ WORST_SHARE = 0.05
 """Share of bounced mail above which a warm-up is reported."""
 
 
-async def run(desk: Desk) -> Report:
+async def run(desk: MaintenanceContext) -> TaskReport:
     """End finished warm-ups."""
     ended = await tasks_store.end_warm_ups(desk.conn, by=desk.operator)
     ramps = await tasks_store.warm_ups(desk.conn)
     counts = {"warming_up": len(ramps), "ended": len(ended)}
     names = "".join(f", {each.project}/{each.name} has finished" for each in ended)
     needs = tuple(_sentence(each) for each in ramps if goes_badly(each))
-    return Report(f"{len(ramps)} accounts in warm-up{names}", counts, needs)
+    return TaskReport(f"{len(ramps)} accounts in warm-up{names}", counts, needs)
 
 
 def goes_badly(ramp: WarmUp) -> bool:

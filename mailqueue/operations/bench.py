@@ -24,7 +24,7 @@ MUCH_WAITING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class BenchProject:
     """The project of one measurement."""
 
     name: str
@@ -52,7 +52,7 @@ class Sending:
 
 
 @asynccontextmanager
-async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Trial]:
+async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[BenchProject]:
     """Create a project for the block and erase all its rows afterwards.
 
     Raises:
@@ -70,13 +70,13 @@ async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Tria
         project = await bench_store.start(conn, name)
         account = await bench_store.add_sender(conn, project, port=port)
     try:
-        yield Trial(name, project, account)
+        yield BenchProject(name, project, account)
     finally:
         async with conn.transaction():
             await bench_store.erase(conn, name, project)
 
 
-async def accept(conn: Conn, trial: Trial, *, count: int) -> Accepting:
+async def accept(conn: Conn, trial: BenchProject, *, count: int) -> Accepting:
     """Queue `count` mails in batches, after some single ones; return the rates."""
     round_trip = await _typical(PINGS, lambda _: bench_store.ping(conn))
     single = await _typical(SINGLES, lambda n: _one(conn, trial, n))
@@ -88,7 +88,7 @@ async def accept(conn: Conn, trial: Trial, *, count: int) -> Accepting:
     return Accepting(1000 * round_trip, 1000 * single, max(0, count - SINGLES) / took)
 
 
-async def sent(conn: Conn, trial: Trial, *, count: int, is_over: asyncio.Event) -> Sending:
+async def sent(conn: Conn, trial: BenchProject, *, count: int, is_over: asyncio.Event) -> Sending:
     """Start sending and wait until all mails are sent or the worker has ended; return the rate."""
     cpu, began_at = time.process_time(), await bench_store.instant(conn)
     started = time.perf_counter()
@@ -131,7 +131,7 @@ def words(accepting: Accepting, sending: Sending) -> list[str]:
     return said
 
 
-async def _one(conn: Conn, trial: Trial, number: int) -> None:
+async def _one(conn: Conn, trial: BenchProject, number: int) -> None:
     await acceptance.accept_one(conn, _mail(trial, number), project=trial.name)
 
 
@@ -144,7 +144,7 @@ async def _typical(count: int, work: Callable[[int], Awaitable[None]]) -> float:
     return median(took)
 
 
-def _mail(trial: Trial, number: int) -> NewEmail:
+def _mail(trial: BenchProject, number: int) -> NewEmail:
     html = f"<h1>Number {number}</h1>\n".ljust(BODY_BYTES, "x")
     wrapped = "\n".join(html[at : at + 76] for at in range(0, len(html), 76))
     return NewEmail(

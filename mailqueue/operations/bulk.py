@@ -5,7 +5,7 @@ from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import Done, Order
+from mailqueue.operations.model import BulkOperation, BulkResult
 from mailqueue.operations.store import actions as actions_store
 
 BATCH = 1000
@@ -16,7 +16,7 @@ MAX_WALKS = 5
 Advance = Callable[[int], None]
 
 
-async def count(conn: Conn, order: Order) -> int:
+async def count(conn: Conn, order: BulkOperation) -> int:
     """Return the number of matching mails.
 
     Raises:
@@ -27,7 +27,7 @@ async def count(conn: Conn, order: Order) -> int:
     )
 
 
-async def carry_out(conn: Conn, order: Order, *, by: str, advance: Advance) -> Done:
+async def carry_out(conn: Conn, order: BulkOperation, *, by: str, advance: Advance) -> BulkResult:
     """Carry out an order, each batch in its own transaction; `advance` is called with each batch's
     size.
     """
@@ -37,7 +37,7 @@ async def carry_out(conn: Conn, order: Order, *, by: str, advance: Advance) -> D
     reach("operation.begun")
     # Resent mail still matches: a second pass would send it twice.
     walks = 1 if order.verb == "resend" else MAX_WALKS
-    return Done(operation, await go_on(conn, operation, walks=walks, advance=advance))
+    return BulkResult(operation, await go_on(conn, operation, walks=walks, advance=advance))
 
 
 async def go_on(conn: Conn, operation: int, *, walks: int, advance: Advance) -> int:

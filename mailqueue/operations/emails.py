@@ -19,7 +19,7 @@ Act = Callable[[UUID, list[UUID]], Awaitable[list[Handled]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
+class EmailOperation:
     """The actor, reason and mails of one operation; a trial is rolled back."""
 
     ids: Sequence[UUID]
@@ -54,7 +54,7 @@ async def explain(conn: Conn, email_id: UUID) -> Explained:
     )
 
 
-async def cancel(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
+async def cancel(conn: Conn, hand: EmailOperation, *, reason: str) -> list[Handled]:
     """Cancel unfinished mails; return a line for each id, in order."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
@@ -63,7 +63,7 @@ async def cancel(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
     return await _handle(conn, hand, _Deed("emails.cancelled", act, {"reason": reason}))
 
 
-async def hold(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
+async def hold(conn: Conn, hand: EmailOperation, *, reason: str) -> list[Handled]:
     """Hold pending mails until they are released."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
@@ -72,7 +72,7 @@ async def hold(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
     return await _handle(conn, hand, _Deed("emails.held", act, {"reason": reason}))
 
 
-async def release(conn: Conn, hand: Hand) -> list[Handled]:
+async def release(conn: Conn, hand: EmailOperation) -> list[Handled]:
     """Return held mails to their lanes."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
@@ -81,7 +81,7 @@ async def release(conn: Conn, hand: Hand) -> list[Handled]:
     return await _handle(conn, hand, _Deed("emails.released", act))
 
 
-async def requeue(conn: Conn, hand: Hand) -> list[Handled]:
+async def requeue(conn: Conn, hand: EmailOperation) -> list[Handled]:
     """Queue finished mails that were not sent again, with the same ids."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
@@ -90,7 +90,7 @@ async def requeue(conn: Conn, hand: Hand) -> list[Handled]:
     return await _handle(conn, hand, _Deed("emails.requeued", act))
 
 
-async def resend(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
+async def resend(conn: Conn, hand: EmailOperation, *, reason: str) -> list[Handled]:
     """Queue sent mails again, each as a new mail whose id the line has."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
@@ -99,7 +99,7 @@ async def resend(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
     return await _handle(conn, hand, _Deed("emails.resent", act, {"reason": reason}))
 
 
-async def reprioritise(conn: Conn, hand: Hand, *, priority: str) -> list[Handled]:
+async def reprioritise(conn: Conn, hand: EmailOperation, *, priority: str) -> list[Handled]:
     """Move unfinished mails to the lanes of another priority."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
@@ -109,7 +109,9 @@ async def reprioritise(conn: Conn, hand: Hand, *, priority: str) -> list[Handled
     return await _handle(conn, hand, _Deed("emails.reprioritised", act, {"priority": priority}))
 
 
-async def resolve(conn: Conn, hand: Hand, *, was_sent: bool, note: str | None) -> list[Handled]:
+async def resolve(
+    conn: Conn, hand: EmailOperation, *, was_sent: bool, note: str | None
+) -> list[Handled]:
     """Resolve mails that are held because it is not known whether they were sent."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
@@ -121,7 +123,7 @@ async def resolve(conn: Conn, hand: Hand, *, was_sent: bool, note: str | None) -
     return await _handle(conn, hand, _Deed("emails.resolved", act, detail))
 
 
-async def _handle(conn: Conn, hand: Hand, deed: _Deed) -> list[Handled]:
+async def _handle(conn: Conn, hand: EmailOperation, deed: _Deed) -> list[Handled]:
     """Run an operation in one transaction; an unchanged mail is reported as `unchanged:
     <status>`.
     """

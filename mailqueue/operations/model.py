@@ -121,7 +121,7 @@ class LoggedAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class EmailEvent:
     """An event of a mail, with its source, its text or the link."""
 
     occurred_at: datetime
@@ -141,7 +141,7 @@ class Explained:
     why: str
     attempts: list[LoggedAttempt]
     recipients: list[Recipient]
-    events: list[Happening]
+    events: list[EmailEvent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class Handled:
     result: str
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     """Result of a check: a warning needs attention if it stays, an alarm needs action now."""
 
     OK = "ok"
@@ -185,11 +185,11 @@ class Finding:
     is_ok: bool
     says: str
     fix: str | None = None  # None when nothing is wrong
-    state: State = State.OK
+    state: CheckState = CheckState.OK
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class BulkOperation:
     """An operation on all matching mail: the verb, the filter, and the verb's argument."""
 
     verb: str  # hold, release, cancel, requeue, resend, reprioritise
@@ -198,7 +198,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class BulkResult:
     """Result of an operation; its row in audit_events has the same."""
 
     operation: int

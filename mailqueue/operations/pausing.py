@@ -8,11 +8,11 @@ from enum import StrEnum
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import bulk
-from mailqueue.operations.model import Done, Pause
+from mailqueue.operations.model import BulkResult, Pause
 from mailqueue.operations.store import actions as actions_store
 
 
-class Kind(StrEnum):
+class PauseKind(StrEnum):
     """What can be paused."""
 
     PROJECT = "project"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 class Target:
     """An object that is paused or resumed; a project has its own name."""
 
-    kind: Kind
+    kind: PauseKind
     project: str
     name: str
 
@@ -38,7 +38,7 @@ async def pause(
     reason: str | None,
     by: str,
     advance: Callable[[int], None],
-) -> Done:
+) -> BulkResult:
     """Pause an object and move its queued mail aside; `until` None: until it is resumed.
 
     Raises:
@@ -53,10 +53,10 @@ async def pause(
         reason=reason,
         by=by,
     )
-    if target.kind in (Kind.PROJECT, Kind.SENDER):
-        return Done(operation, 0)  # its lanes are blocked; no mail is moved
+    if target.kind in (PauseKind.PROJECT, PauseKind.SENDER):
+        return BulkResult(operation, 0)  # its lanes are blocked; no mail is moved
     # One pass: mail that a worker holds is stopped by the mark.
-    return Done(operation, await bulk.go_on(conn, operation, walks=1, advance=advance))
+    return BulkResult(operation, await bulk.go_on(conn, operation, walks=1, advance=advance))
 
 
 async def resume(conn: Conn, target: Target, *, by: str) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import Done
+from mailqueue.operations.model import BulkResult
 from mailqueue.operations.store import actions as actions_store
 
 BATCH = 1000
@@ -26,7 +26,9 @@ async def count(conn: Conn, since: datetime) -> int:
     return trial.held
 
 
-async def hold(conn: Conn, since: datetime, *, by: str, advance: Callable[[int], None]) -> Done:
+async def hold(
+    conn: Conn, since: datetime, *, by: str, advance: Callable[[int], None]
+) -> BulkResult:
     """Hold the mails, each batch in its own transaction.
 
     Raises:
@@ -47,4 +49,4 @@ async def hold(conn: Conn, since: datetime, *, by: str, advance: Callable[[int],
         advance(batch.held)
         if after is None:
             assert operation is not None
-            return Done(operation, total)
+            return BulkResult(operation, total)

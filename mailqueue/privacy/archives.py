@@ -13,14 +13,19 @@ from mailqueue.core.address import key_of
 from mailqueue.db.reading import read_exactly
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.file_format import Record
-from mailqueue.maintenance.archive.manifest import Wanted, chosen
+from mailqueue.maintenance.archive.manifest import FileFilter, chosen
 from mailqueue.maintenance.archive.rewrite import Change, delete_leftovers, rewrite
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Archive, Kind, State
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import Archive, ArchiveState, RecordKind
 from mailqueue.privacy.model import Erasure
 from mailqueue.privacy.pattern import STAND, matcher_of
 
-_COMPLETE = (State.WRITTEN, State.VERIFIED, State.ARCHIVED, State.RESTORED)
+_COMPLETE = (
+    ArchiveState.WRITTEN,
+    ArchiveState.VERIFIED,
+    ArchiveState.ARCHIVED,
+    ArchiveState.RESTORED,
+)
 _BLANK = {
     "subject": "erased",
     "html_body": None,
@@ -56,18 +61,18 @@ def person_of(erasure: Erasure) -> ErasedPerson:
 
 
 async def with_archived(
-    desk: Desk, person: ErasedPerson, contents: Mapping[str, Any]
+    desk: MaintenanceContext, person: ErasedPerson, contents: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the contents of the person's archived mail too, without those that others also
     received.
     """
     theirs, others = dict(contents), set[str]()
-    for archive in await _archives(desk, person, Kind.HISTORY):
+    for archive in await _archives(desk, person, RecordKind.HISTORY):
         async for record in file_format.records(desk.stores.at(archive.store), archive):
             mail = record.fields
             if is_theirs_alone(person, mail):
                 theirs[str(mail["content_id"])] = mail["content_on"]
-    for archive in await _archives(desk, person, Kind.HISTORY):
+    for archive in await _archives(desk, person, RecordKind.HISTORY):
         async for record in file_format.records(desk.stores.at(archive.store), archive):
             mail = record.fields
             if str(mail["content_id"]) in theirs and not is_theirs_alone(person, mail):
@@ -75,10 +80,12 @@ async def with_archived(
     return {each: day for each, day in theirs.items() if each not in others}
 
 
-async def files_of(desk: Desk, person: ErasedPerson, contents: Mapping[str, Any]) -> set[str]:
+async def files_of(
+    desk: MaintenanceContext, person: ErasedPerson, contents: Mapping[str, Any]
+) -> set[str]:
     """Return the attachments of archived contents that only this person received."""
     theirs, used = set[str](), set[str]()
-    for archive in await _archives(desk, person, Kind.CONTENTS):
+    for archive in await _archives(desk, person, RecordKind.CONTENTS):
         async for record in file_format.records(desk.stores.at(archive.store), archive):
             named = {str(one.get("id")) for one in record.fields.get("files") or ()}
             (theirs if str(record.fields["id"]) in contents else used).update(named)
@@ -86,7 +93,7 @@ async def files_of(desk: Desk, person: ErasedPerson, contents: Mapping[str, Any]
 
 
 async def rewrite_all(
-    desk: Desk, person: ErasedPerson, contents: Mapping[str, Any], *, doomed: set[str]
+    desk: MaintenanceContext, person: ErasedPerson, contents: Mapping[str, Any], *, doomed: set[str]
 ) -> int:
     """Rewrite every archive file that has records of the person; return the number of changed
     records.
@@ -97,12 +104,12 @@ async def rewrite_all(
     # Mail last: its records tell which contents are theirs when an erasure is resumed. Contents
     # second to last: they tell which attachments are.
     for kind in (
-        Kind.ATTACHMENTS,
-        Kind.LOGS,
-        Kind.EVENTS,
-        Kind.ENGAGEMENT,
-        Kind.CONTENTS,
-        Kind.HISTORY,
+        RecordKind.ATTACHMENTS,
+        RecordKind.LOGS,
+        RecordKind.EVENTS,
+        RecordKind.ENGAGEMENT,
+        RecordKind.CONTENTS,
+        RecordKind.HISTORY,
     ):
         for archive in await _archives(desk, person, kind):
             change = _change_of(kind, person, contents, doomed=doomed)
@@ -120,18 +127,20 @@ def is_theirs_alone(person: ErasedPerson, mail: Mapping[str, Any]) -> bool:
     )
 
 
-async def _archives(desk: Desk, person: ErasedPerson, kind: Kind) -> list[Archive]:
-    found = await chosen(desk.conn, Wanted(kind=kind), states=_COMPLETE)
+async def _archives(
+    desk: MaintenanceContext, person: ErasedPerson, kind: RecordKind
+) -> list[Archive]:
+    found = await chosen(desk.conn, FileFilter(kind=kind), states=_COMPLETE)
     return [each for each in found if each.project_id == person.project_id]
 
 
 def _change_of(
-    kind: Kind, person: ErasedPerson, contents: Mapping[str, Any], *, doomed: set[str]
+    kind: RecordKind, person: ErasedPerson, contents: Mapping[str, Any], *, doomed: set[str]
 ) -> Change:
     def change(_: int, record: Record) -> bytes | None:
-        if kind is Kind.CONTENTS and str(record.fields["id"]) in contents:
+        if kind is RecordKind.CONTENTS and str(record.fields["id"]) in contents:
             return _written({**_exact(record), **_BLANK})
-        if kind is Kind.ATTACHMENTS:
+        if kind is RecordKind.ATTACHMENTS:
             return None if str(record.fields["id"]) in doomed else _attachment(person, record)
         if not person.is_named_in(record):
             return record.line
@@ -140,10 +149,10 @@ def _change_of(
     return change
 
 
-def _anonymous(kind: Kind, person: ErasedPerson, record: Record) -> bytes:
+def _anonymous(kind: RecordKind, person: ErasedPerson, record: Record) -> bytes:
     """Return a record without its data about the person."""
     mail = _exact(record)
-    if kind is Kind.HISTORY:
+    if kind is RecordKind.HISTORY:
         is_alone = is_theirs_alone(person, mail)
         if person.is_theirs(mail["recipient_email"]):
             mail |= {"recipient_name": None, "last_error": None}
@@ -154,9 +163,11 @@ def _anonymous(kind: Kind, person: ErasedPerson, record: Record) -> bytes:
         for one in mail.get("email_recipients") or ():
             if person.is_theirs(one["address"]):
                 one |= {"name": None, "reason": None}
-    elif kind is Kind.LOGS and person.is_theirs(mail.get("recipient_email")):
+    elif kind is RecordKind.LOGS and person.is_theirs(mail.get("recipient_email")):
         mail |= {"reply": None, "message_id": None}
-    elif kind in (Kind.EVENTS, Kind.ENGAGEMENT) and person.is_theirs(mail.get("recipient_email")):
+    elif kind in (RecordKind.EVENTS, RecordKind.ENGAGEMENT) and person.is_theirs(
+        mail.get("recipient_email")
+    ):
         is_machine = (mail.get("data") or {}).get("is_machine")
         mail |= {
             "detail": None,

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from mailqueue.core.errors import LeaseLost, MailqueueError, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import store
 from mailqueue.privacy.files import erase_files
 from mailqueue.privacy.model import Erasure, ErasureStage, Lend, Progress, Table
@@ -53,7 +53,7 @@ async def go_on(
     lend: Lend,
     erasure_id: UUID,
     *,
-    desk: Desk | None = None,
+    desk: MaintenanceContext | None = None,
     by: str,
     patience_seconds: float = 0.0,
     may_go_on: Callable[[], bool] = lambda: True,
@@ -92,7 +92,7 @@ async def go_on(
 async def _go_on_alone(
     tenure: ErasureLease,
     *,
-    desk: Desk | None,
+    desk: MaintenanceContext | None,
     by: str,
     waited_until: float,
     may_go_on: Callable[[], bool],

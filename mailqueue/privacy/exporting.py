@@ -6,8 +6,8 @@ from uuid import UUID
 
 from mailqueue.db.reading import read_json
 from mailqueue.maintenance.archive import file_format
-from mailqueue.maintenance.archive.manifest import Wanted, chosen
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.archive.manifest import FileFilter, chosen
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import store
 from mailqueue.privacy.model import Lend, ProjectName
 from mailqueue.privacy.pattern import matcher_of, pattern_of
@@ -20,7 +20,11 @@ Json = dict[str, Any]
 
 
 async def export_person(
-    lend: Lend, project: ProjectName, spellings: Sequence[str], *, desk: Desk | None = None
+    lend: Lend,
+    project: ProjectName,
+    spellings: Sequence[str],
+    *,
+    desk: MaintenanceContext | None = None,
 ) -> Json:
     """Return all that a project stores about a person; without archive stores, only what is in
     tables.
@@ -92,14 +96,14 @@ def _is_told(
 
 
 async def _archived(
-    desk: Desk, project: ProjectName, spellings: Sequence[str]
+    desk: MaintenanceContext, project: ProjectName, spellings: Sequence[str]
 ) -> dict[str, list[Json]]:
     """Return the archived records that name the person, and the contents of their archived mail."""
     matcher = matcher_of(spellings)
     found: dict[str, list[Json]] = {}
     theirs = set[str]()
     # Mails first: they tell which contents are theirs.
-    mine = [one for one in await chosen(desk.conn, Wanted()) if one.project_id == project.id]
+    mine = [one for one in await chosen(desk.conn, FileFilter()) if one.project_id == project.id]
     for archive in sorted(mine, key=lambda one: one.kind != "email_history"):
         async for record in file_format.records(desk.stores.at(archive.store), archive):
             is_theirs = archive.kind == "email_contents" and str(record.fields["id"]) in theirs

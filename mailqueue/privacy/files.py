@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mailqueue.maintenance import tasks
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Task
 from mailqueue.privacy import archives, store
 from mailqueue.privacy.model import Erasure, ErasureStage, Lend
@@ -12,7 +12,9 @@ from mailqueue.privacy.model import Erasure, ErasureStage, Lend
 NEEDS_DESK = "archive files or attachments outside the database remain"
 
 
-async def erase_files(lend: Lend, erasure: Erasure, *, desk: Desk | None, by: str) -> str | None:
+async def erase_files(
+    lend: Lend, erasure: Erasure, *, desk: MaintenanceContext | None, by: str
+) -> str | None:
     """Erase them; return the reason where a step must be done by hand.
 
     Raises:
@@ -29,7 +31,7 @@ async def erase_files(lend: Lend, erasure: Erasure, *, desk: Desk | None, by: st
 
 
 async def _rest(
-    lend: Lend, erasure: Erasure, *, desk: Desk | None, by: str, with_archives: bool
+    lend: Lend, erasure: Erasure, *, desk: MaintenanceContext | None, by: str, with_archives: bool
 ) -> str | None:
     person = archives.person_of(erasure)
     contents: Mapping[str, Any] = erasure.place.get("contents", {})
@@ -70,7 +72,7 @@ async def _rest(
     return None
 
 
-async def _delete(desk: Desk, locations: list[str]) -> None:
+async def _delete(desk: MaintenanceContext, locations: list[str]) -> None:
     """Delete attachments; files outside our storages are left to their owner."""
     for location in locations:
         found = desk.stores.shelf.place_of(location)

@@ -68,7 +68,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class MentionCount:
     """Number of rows of a table that name a person."""
 
     project: str

@@ -9,7 +9,7 @@ from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.privacy import store
-from mailqueue.privacy.model import Counted, Erasure, Lend, ProjectName, Table
+from mailqueue.privacy.model import Erasure, Lend, MentionCount, ProjectName, Table
 from mailqueue.privacy.pattern import pattern_of
 
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -107,7 +107,7 @@ async def last_erasure(conn: Conn, project: ProjectName, address_hash: str) -> E
     return found
 
 
-async def count(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> list[Counted]:
+async def count(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> list[MentionCount]:
     """Return the number of rows of each table that name a person; nothing is changed."""
     pattern = pattern_of(spellings)
     async with lend() as conn:
@@ -122,7 +122,9 @@ async def count(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> l
                 )
             rows[table.parent] = rows.get(table.parent, 0) + some
     return [
-        Counted(project.name, name, some, name in settings) for name, some in rows.items() if some
+        MentionCount(project.name, name, some, name in settings)
+        for name, some in rows.items()
+        if some
     ]
 
 

@@ -9,7 +9,7 @@ from mailqueue.core.errors import LeaseLost
 from mailqueue.db import leases
 from mailqueue.db.fetch import Conn
 from mailqueue.db.leases import LEASE_SECONDS, Lease
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import store
 from mailqueue.privacy.model import Lend
 
@@ -38,7 +38,7 @@ class ErasureLease:
             yield conn
 
     @asynccontextmanager
-    async def kept_by(self, desk: Desk | None) -> AsyncIterator[None]:
+    async def kept_by(self, desk: MaintenanceContext | None) -> AsyncIterator[None]:
         """Renew the lease during a block with long steps.
 
         Raises:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.maintenance import tasks
-from mailqueue.maintenance.context import Desk, Stores
+from mailqueue.maintenance.context import MaintenanceContext, Stores
 from mailqueue.privacy import erasing, store
 from mailqueue.privacy.model import Progress
 from mailqueue.privacy.persons import lending
@@ -18,7 +18,7 @@ LOOK_SECONDS = 30.0
 _log = get_logger(__name__)
 
 
-async def finish_all(desk: Desk, *, by: str, joins: bool = True) -> list[Progress]:
+async def finish_all(desk: MaintenanceContext, *, by: str, joins: bool = True) -> list[Progress]:
     """Continue every erasure that is not done; return the progress of each.
 
     One that another process works on is awaited with `joins`, else skipped.

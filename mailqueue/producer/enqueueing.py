@@ -9,26 +9,31 @@ from uuid import UUID
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
 from mailqueue.producer import store
-from mailqueue.producer.model import Addresses, Enqueued, Mail, Options
-from mailqueue.producer.wording import Message, known, message_of
+from mailqueue.producer.model import Addresses, Enqueued, Mail, MailOptions
+from mailqueue.producer.wording import EnqueueMessage, known, message_of
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
 
 MAX_TOGETHER = 500
 """Most mails in one statement; more are queued by several statements of the same transaction."""
-_Looked = list[Message | Enqueued]
+_Looked = list[EnqueueMessage | Enqueued]
 
 
 @overload
 def enqueue(
-    conn: "Connection[Any]", /, to: Addresses, *, project: str = ..., **mail: Unpack[Options]
+    conn: "Connection[Any]", /, to: Addresses, *, project: str = ..., **mail: Unpack[MailOptions]
 ) -> UUID: ...
 
 
 @overload
 def enqueue(
-    conn: "AsyncConnection[Any]", /, to: Addresses, *, project: str = ..., **mail: Unpack[Options]
+    conn: "AsyncConnection[Any]",
+    /,
+    to: Addresses,
+    *,
+    project: str = ...,
+    **mail: Unpack[MailOptions],
 ) -> Coroutine[Any, Any, UUID]: ...
 
 
@@ -38,7 +43,7 @@ def enqueue(
     to: Addresses,
     *,
     project: str = "default",
-    **mail: Unpack[Options],
+    **mail: Unpack[MailOptions],
 ) -> UUID | Coroutine[Any, Any, UUID]:
     """Queue one mail in the caller's transaction and return its id.
 
@@ -113,7 +118,7 @@ def _check(project: str) -> None:
         raise fault
 
 
-def _looked(mail: Mail) -> Message | Enqueued:
+def _looked(mail: Mail) -> EnqueueMessage | Enqueued:
     given = dict(mail)
     to: Any = given.pop("to", ())
     try:
@@ -122,8 +127,8 @@ def _looked(mail: Mail) -> Message | Enqueued:
         return Enqueued(None, "rejected", str(exc), exc.field)
 
 
-def _groups(looked: _Looked) -> Iterator[list[Message]]:
-    good = [one for one in looked if isinstance(one, Message)]
+def _groups(looked: _Looked) -> Iterator[list[EnqueueMessage]]:
+    good = [one for one in looked if isinstance(one, EnqueueMessage)]
     for start in range(0, len(good), MAX_TOGETHER):
         yield good[start : start + MAX_TOGETHER]
 

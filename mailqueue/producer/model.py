@@ -59,7 +59,7 @@ class Kept:
         return found if self.content_id is None else found | {"content_id": self.content_id}
 
 
-class Said(TypedDict, total=False):
+class MailFields(TypedDict, total=False):
     """Options of every mail apart from content and recipients; None is the same as absent."""
 
     from_email: str | None
@@ -82,7 +82,7 @@ class Said(TypedDict, total=False):
     idempotency_key: str | None
 
 
-class SaidToAll(Said, total=False):
+class BatchFields(MailFields, total=False):
     """Options of a batch: content that all its mails share, or a template."""
 
     subject: str | None
@@ -93,7 +93,7 @@ class SaidToAll(Said, total=False):
     language: str | None
 
 
-class Options(SaidToAll, total=False):
+class MailOptions(BatchFields, total=False):
     """Options of one mail apart from its first recipients."""
 
     cc: Addresses | None
@@ -101,7 +101,7 @@ class Options(SaidToAll, total=False):
     custom_data: Mapping[str, Any] | None
 
 
-class TemplateOptions(Said, total=False):
+class TemplateOptions(MailFields, total=False):
     """Options of one mail from a template apart from its first recipients."""
 
     cc: Addresses | None
@@ -111,7 +111,7 @@ class TemplateOptions(Said, total=False):
     language: str | None
 
 
-class Mail(Options, total=False):
+class Mail(MailOptions, total=False):
     """One mail of a batch."""
 
     to: Required[Addresses]

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mailboxes import with_wire_domain, with_wire_domains
-from mailqueue.producer.wording import Message, known
+from mailqueue.producer.wording import EnqueueMessage, known
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
@@ -45,27 +45,29 @@ def is_asynchronous(conn: object) -> bool:
     )
 
 
-def enqueue(conn: "Connection[Any]", project: str, message: Message) -> UUID:
+def enqueue(conn: "Connection[Any]", project: str, message: EnqueueMessage) -> UUID:
     """Accept one mail; return its id."""
     ((found,),) = _rows(conn, _ENQUEUE, _one(project, message))
     return UUID(str(found))
 
 
-async def enqueue_async(conn: "AsyncConnection[Any]", project: str, message: Message) -> UUID:
+async def enqueue_async(
+    conn: "AsyncConnection[Any]", project: str, message: EnqueueMessage
+) -> UUID:
     """Accept one mail; return its id."""
     ((found,),) = await _rows_async(conn, _ENQUEUE, _one(project, message))
     return UUID(str(found))
 
 
 def enqueue_batch(
-    conn: "Connection[Any]", project: str, messages: Sequence[Message]
+    conn: "Connection[Any]", project: str, messages: Sequence[EnqueueMessage]
 ) -> Sequence[Row]:
     """Accept many mails; return id, status and reason of each, in order."""
     return _rows(conn, _ENQUEUE_BATCH, _many(project, messages))
 
 
 async def enqueue_batch_async(
-    conn: "AsyncConnection[Any]", project: str, messages: Sequence[Message]
+    conn: "AsyncConnection[Any]", project: str, messages: Sequence[EnqueueMessage]
 ) -> Sequence[Row]:
     """Accept many mails; return id, status and reason of each, in order."""
     return await _rows_async(conn, _ENQUEUE_BATCH, _many(project, messages))
@@ -92,7 +94,7 @@ async def _rows_async(
             return await cursor.fetchall()
 
 
-def _one(project: str, message: Message) -> dict[str, object]:
+def _one(project: str, message: EnqueueMessage) -> dict[str, object]:
     return {
         "project": project,
         "recipient": with_wire_domain(message.recipient),
@@ -103,7 +105,7 @@ def _one(project: str, message: Message) -> dict[str, object]:
     }
 
 
-def _many(project: str, messages: Sequence[Message]) -> dict[str, object]:
+def _many(project: str, messages: Sequence[EnqueueMessage]) -> dict[str, object]:
     return {
         "project": project,
         "messages": json.dumps([with_wire_domains(one.document()) for one in messages]),

@@ -27,7 +27,7 @@ _FIELD_BY_COLUMN = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class EnqueueMessage:
     """A mail as `mailqueue.enqueue` takes it; `options` is JSON."""
 
     recipient: str
@@ -42,7 +42,7 @@ class Message:
         return {**self.options, **own, "html": self.html, "text": self.text}
 
 
-def message_of(to: Addresses, mail: Mapping[str, Any]) -> Message:
+def message_of(to: Addresses, mail: Mapping[str, Any]) -> EnqueueMessage:
     """Return a mail as `mailqueue.enqueue` takes it; most fields are validated there.
 
     Raises:
@@ -56,7 +56,7 @@ def message_of(to: Addresses, mail: Mapping[str, Any]) -> Message:
     fault = unstorable("", {"to": first, **body}) or unstorable("", options)
     if fault is not None:
         raise fault
-    return Message(recipient=first, options=options, **body)
+    return EnqueueMessage(recipient=first, options=options, **body)
 
 
 def plain(options: Mapping[str, Any]) -> dict[str, Any]:

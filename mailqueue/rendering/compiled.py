@@ -40,7 +40,7 @@ _UNREADABLE = (SyntaxError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TemplateSource:
     """The texts of a version in one language; `parts` are its layouts and partials by name."""
 
     subject: str
@@ -82,7 +82,7 @@ class CompiledTemplate:
     def needs(self) -> tuple[str, ...]:
         """Return the variables that are certainly required; others may be, too."""
         pieces = (self._subject, self._html, self._text)
-        names = {path[0] for one in pieces if isinstance(one, Filled) for path in one.flat.paths}
+        names = {path[0] for one in pieces if isinstance(one, FlatPart) for path in one.flat.paths}
         return tuple(sorted(names - LINKS.keys()))
 
     def check(self, variables: Mapping[str, Any]) -> None:
@@ -141,7 +141,7 @@ class Compiler:
                     waiting.append((wanted, parts[wanted]))
         return found
 
-    def compiled(self, source: Source) -> CompiledTemplate:
+    def compiled(self, source: TemplateSource) -> CompiledTemplate:
         """Compile the texts of a version.
 
         Raises:
@@ -203,7 +203,7 @@ def _piece(environment: Environment, source: str, part: str) -> Piece:
         tree = _parsed(environment, source, part)
         flat = flat_of(tree, is_html=bool(environment.autoescape))
         if flat is not None:
-            return Filled(flat, part)
+            return FlatPart(flat, part)
         code = environment.compile(tree, part, f"<{part}>")
         return _Compiled(
             Template.from_code(environment, code, environment.make_globals(None)), part
@@ -215,7 +215,7 @@ def _piece(environment: Environment, source: str, part: str) -> Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FlatPart:
     """A body or subject that only inserts variables."""
 
     flat: Flat

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mailqueue.rendering.compiled import Compiler, Source
+from mailqueue.rendering.compiled import Compiler, TemplateSource
 from mailqueue.rendering.faults import TemplateFault
 
 MAX_SUBJECT = 998
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class TemplateDraft:
     """The parts that compiled texts use, and the variables they need."""
 
     parts: Mapping[str, str]
@@ -25,7 +25,7 @@ def draft(
     text: str | None,
     parts: Mapping[str, str],
     schema: Mapping[str, Any] | None,
-) -> Draft:
+) -> TemplateDraft:
     """Compile texts with those of `parts` that they include.
 
     Raises:
@@ -39,5 +39,5 @@ def draft(
     used = compiler.parts_of(html or "", parts, part="html")
     used |= compiler.parts_of(text or "", parts, part="text")
     used |= compiler.parts_of(subject, parts, part="subject")
-    compiled = compiler.compiled(Source(subject, html, text, used, schema))
-    return Draft(used, compiled.needs)
+    compiled = compiler.compiled(TemplateSource(subject, html, text, used, schema))
+    return TemplateDraft(used, compiled.needs)

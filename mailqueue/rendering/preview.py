@@ -7,7 +7,7 @@ from typing import Any
 
 from turbohtml import Document, Element, parse
 
-from mailqueue.rendering.compiled import Compiler, Rendered, Source
+from mailqueue.rendering.compiled import Compiler, Rendered, TemplateSource
 from mailqueue.rendering.plain import text_of
 
 CLIPPED_BYTES = 102 * 1024
@@ -31,7 +31,9 @@ class PreviewBodies:
     warnings: tuple[str, ...]
 
 
-def preview(source: Source, variables: Mapping[str, Any], *, category: str) -> PreviewBodies:
+def preview(
+    source: TemplateSource, variables: Mapping[str, Any], *, category: str
+) -> PreviewBodies:
     """Render a mail and check it.
 
     Raises:
@@ -45,7 +47,7 @@ def preview(source: Source, variables: Mapping[str, Any], *, category: str) -> P
 
 
 def _warnings(
-    source: Source, said: Rendered, text: str, *, size: int, category: str
+    source: TemplateSource, said: Rendered, text: str, *, size: int, category: str
 ) -> Iterator[str]:
     if not said.subject:
         yield "the subject is empty"

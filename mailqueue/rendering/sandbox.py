@@ -54,7 +54,7 @@ _METHODS: Mapping[type, frozenset[str]] = MappingProxyType(
 )
 
 
-class Missing(StrictUndefined):
+class MissingVariable(StrictUndefined):
     """A missing variable; using it raises an error with its name."""
 
     @property
@@ -79,7 +79,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(
             autoescape=autoescape,
             finalize=meter.shown,
-            undefined=Missing,
+            undefined=MissingVariable,
             optimized=False,
             cache_size=64,
             auto_reload=False,

@@ -85,9 +85,9 @@ def _walk(
         at, names, depth = stack.pop()
         left[0] -= 1
         if left[0] < 0:
-            raise _fault(f"may have {MAX_NODES} nodes, with references counted each time")
+            raise _fault(f"may have at most {MAX_NODES} nodes, with references counted each time")
         if depth > DEEPEST:
-            raise _fault(f"may be nested {DEEPEST} levels deep")
+            raise _fault(f"may be nested at most {DEEPEST} levels deep")
         if isinstance(at, Mapping):
             for refused in _REFUSED:
                 if refused in at:

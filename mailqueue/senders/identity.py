@@ -7,7 +7,7 @@ from mailqueue.core.address import InvalidAddress, Mailbox, parse_address, parse
 from mailqueue.core.errors import NotFound
 from mailqueue.core.providers import Provider
 from mailqueue.db.fetch import Conn
-from mailqueue.senders.model import Identity, ProjectFrom, SenderAccount
+from mailqueue.senders.model import MailDefaults, ProjectFrom, SenderAccount
 from mailqueue.senders.store import accounts as accounts_store
 
 LAST_RESORT = "mailqueue@localhost.localdomain"
@@ -25,10 +25,10 @@ async def get(conn: Conn, account_id: int) -> SenderAccount:
     return found
 
 
-async def identity_of(conn: Conn, account: SenderAccount) -> Identity:
+async def mail_defaults_of(conn: Conn, account: SenderAccount) -> MailDefaults:
     """Return the default From, Reply-To and bounce address of an account."""
     project = await accounts_store.read_project_from(conn, account.project_id)
-    return Identity(
+    return MailDefaults(
         _sender(account, project),
         None if project.reply_to is None else parse_mailbox(project.reply_to),
         None if project.bounce_address is None else parse_address(project.bounce_address),

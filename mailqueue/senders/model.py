@@ -46,14 +46,14 @@ DEFAULT_WARM_UP = (200, 1_000, 5_000, 20_000)
 """Daily limits of a new sender during warm-up, in recipients, if no other stages are named."""
 
 
-class Keep(Enum):
+class Unchanged(Enum):
     """The type of KEEP: a limit that is left unchanged; None removes a limit."""
 
     KEEP = "keep"
 
 
-KEEP: Final = Keep.KEEP
-Kept = Literal[Keep.KEEP]
+KEEP: Final = Unchanged.KEEP
+Kept = Literal[Unchanged.KEEP]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class ProjectFrom:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class MailDefaults:
     """Default From and Reply-To of an account's mail, and where bounces go."""
 
     sender: Mailbox

@@ -20,7 +20,7 @@ _TEXT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class SenderTestResult:
     """Result of a test; `verdict` is None where the account connected and no mail was sent."""
 
     verdict: Verdict | None
@@ -32,17 +32,17 @@ class Trial:
         return self.verdict is None or isinstance(self.verdict, Accepted)
 
 
-async def try_out(transport: Transport, mail: SendAttempt | None = None) -> Trial:
+async def try_out(transport: Transport, mail: SendAttempt | None = None) -> SenderTestResult:
     """Connect, encrypt and log in, and send the mail if one is given."""
     begun = time.monotonic()
     channel = await transport.open()
     connect_ms = round((time.monotonic() - begun) * 1000)
     if isinstance(channel, Rejected):
-        return Trial(channel, connect_ms)
+        return SenderTestResult(channel, connect_ms)
     reports: list[tuple[Verdict, int]] = []
     try:
         if mail is None:
-            return Trial(None, connect_ms)
+            return SenderTestResult(None, connect_ms)
         await channel.send(
             [mail],
             lambda _mail, verdict, took_ms: reports.append((verdict, took_ms)),
@@ -51,7 +51,7 @@ async def try_out(transport: Transport, mail: SendAttempt | None = None) -> Tria
     finally:
         await channel.close()
     [(verdict, send_ms)] = reports
-    return Trial(verdict, connect_ms, send_ms)
+    return SenderTestResult(verdict, connect_ms, send_ms)
 
 
 def trial_mail(

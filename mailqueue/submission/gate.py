@@ -12,7 +12,7 @@ from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission.model import Program
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tenants.keys.cache import Callers
+from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.model import Scope
 
 MAX_FAILURES = 10
@@ -73,7 +73,7 @@ class Gate:
 
     def __init__(
         self,
-        callers: Callers,
+        callers: KeyCache,
         message_bytes: Callable[[UUID], Awaitable[int]],
         *,
         now: Callable[[], float] = time.monotonic,

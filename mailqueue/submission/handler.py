@@ -22,7 +22,7 @@ from mailqueue.smtp.server.handler import Received
 from mailqueue.submission.model import Program
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.model import Caller
-from mailqueue.tenants.rate_limit.limiter import Allowance
+from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
 LARGE_OCTETS = 256 * 1024
 """Larger messages are looked at beside the conversations, not between them."""
@@ -57,7 +57,7 @@ class SubmissionHandler:
     """Hands messages to the acceptance of all mail."""
 
     intake: Intake
-    allowance: Allowance
+    allowance: RateLimiter
     patience_s: float = PATIENCE_SECONDS
 
     def check_recipient(self, address: str) -> SmtpReply | None:

@@ -22,8 +22,8 @@ from mailqueue.submission.certificates import certificate_of, renewed
 from mailqueue.submission.gate import Gate
 from mailqueue.submission.handler import PATIENCE_SECONDS, SubmissionHandler
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tenants.keys.cache import Callers
-from mailqueue.tenants.rate_limit.limiter import Allowance
+from mailqueue.tenants.keys.cache import KeyCache
+from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
 LIMITS = ServerLimits(
     message_bytes=52_428_800,
@@ -89,8 +89,8 @@ async def submission_server(
             raise NotFound("project", project_id)
         return found
 
-    gate = Gate(Callers(lend), message_bytes)
-    handler = SubmissionHandler(Intake(pool, settings.database), Allowance(lend), patience_s)
+    gate = Gate(KeyCache(lend), message_bytes)
+    handler = SubmissionHandler(Intake(pool, settings.database), RateLimiter(lend), patience_s)
 
     async def serve(port: int, *, is_implicit: bool) -> int:
         server = smtp_server(

@@ -38,7 +38,7 @@ _PUBLISHED = ("published", "latest-published", None)
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenVersion:
     """The template version and language that the mails of a call are rendered from."""
 
     template: TemplateRow
@@ -76,7 +76,7 @@ async def choose(
     *,
     template: str,
     language: str | None = None,
-) -> Chosen:
+) -> ChosenVersion:
     """Return the version and language that a mail's `template` and `language` options name.
 
     Raises:
@@ -100,7 +100,7 @@ async def choose(
         raise InvalidField("template", why)
     spoken = language_of(language, version.languages, found.language)
     fetched = await template_cache.fetch(conn, [(version.id, spoken)])
-    return Chosen(found, version, spoken, fetched[version.id, spoken])
+    return ChosenVersion(found, version, spoken, fetched[version.id, spoken])
 
 
 def language_of(wanted: str | None, known: Sequence[str], default: str) -> str:

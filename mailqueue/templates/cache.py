@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
-from mailqueue.rendering.compiled import LINKS, CompiledTemplate, Compiler, Rendered, Source
+from mailqueue.rendering.compiled import LINKS, CompiledTemplate, Compiler, Rendered, TemplateSource
 from mailqueue.rendering.faults import Exceeded
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates import store
@@ -123,8 +123,8 @@ class TemplateCache:
         return found
 
 
-def _source(source: VersionSource) -> Source:
-    return Source(
+def _source(source: VersionSource) -> TemplateSource:
+    return TemplateSource(
         subject=source.subject,
         html=source.html,
         text=source.text,

@@ -166,7 +166,7 @@ class SenderDirectory:
         found = await identity.get(conn, account_id)
         master = self._master() if found.smtp_password else None
         password = await accounts.password_of(conn, found, master=master)
-        who = await identity.identity_of(conn, found)
+        who = await identity.mail_defaults_of(conn, found)
         returns = None
         if who.bounce_domain is not None:
             returns = await self._keyring.of(conn, found.project_id)

@@ -36,7 +36,7 @@ TEST = '''\
 import pytest
 
 from mailqueue.maintenance import retention
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.operations.store.health import kinds_past_retention
 from tests import make
 
@@ -46,7 +46,7 @@ OTHERS = "SELECT p.name, s.person FROM mailqueue.sign_ins AS s JOIN mailqueue.pr
 LEFT = OTHERS + " ON p.id = s.project_id ORDER BY 1, 2"
 
 
-async def test_sign_ins_leave_after_their_days(desk: Desk) -> None:
+async def test_sign_ins_leave_after_their_days(desk: MaintenanceContext) -> None:
     await desk.conn.execute("SELECT mailqueue.add_project('shop', 'test', '{}')")
     await desk.conn.execute(
         "SELECT * FROM mailqueue.change_retention('shop', 'sign_ins', 10, NULL, 10, 'test')"

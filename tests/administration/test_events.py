@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from mailqueue.administration import boards, events
-from mailqueue.administration.events import TYPES, Place, Search, merged
+from mailqueue.administration.events import TYPES, LogPosition, Search, merged
 from mailqueue.administration.model import PlatformEvent
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
@@ -44,7 +44,7 @@ async def test_pages_join_both_logs_by_time_and_lose_nothing(conn: Conn) -> None
         await (happened if n % 3 else tried)(conn)
 
     found: list[PlatformEvent] = []
-    place: Place | None = None
+    place: LogPosition | None = None
     for _ in range(10):
         page = await events.search(conn, the_week(), after=place, most=2)
         found += page.events
@@ -110,10 +110,13 @@ def test_an_event_and_an_attempt_of_one_moment_are_both_given() -> None:
         PlatformEvent("attempt", None, 5, at, "sent", None, UUID(int=9), None, None, None),
     ]
 
-    first = merged(both, Place(), most=1)
-    last = merged(both[1:], first.next or Place(), most=1)
+    first = merged(both, LogPosition(), most=1)
+    last = merged(both[1:], first.next or LogPosition(), most=1)
 
-    assert ([each.source for each in first.events], first.next) == (["event"], Place(UUID(int=1)))
+    assert ([each.source for each in first.events], first.next) == (
+        ["event"],
+        LogPosition(UUID(int=1)),
+    )
     assert ([each.source for each in last.events], last.next) == (["attempt"], None)
 
 

@@ -3,24 +3,36 @@
 import pytest
 
 from mailqueue.client.errors import ApiError, BadAnswer, ClientError, NoAnswer, refusal, retry_after
-from mailqueue.client.retrying import Heard, Lost, Retries, Try, Wait, conversation
+from mailqueue.client.retrying import (
+    ApiResponse,
+    MakeAttempt,
+    NoResponse,
+    Retries,
+    Wait,
+    attempts_of,
+)
 
 THREE = Retries(attempts=3, first_wait=1, longest_wait=20)
-FINE = Heard(202, {}, b"{}")
-UNSENT = Lost("ConnectError", is_unsent=True)
-DOUBTFUL = Lost("ReadTimeout", is_unsent=False)
+FINE = ApiResponse(202, {}, b"{}")
+UNSENT = NoResponse("ConnectError", is_unsent=True)
+DOUBTFUL = NoResponse("ReadTimeout", is_unsent=False)
 
 
-def refused(status: int, **headers: str) -> Heard:
+def refused(status: int, **headers: str) -> ApiResponse:
     body = b'{"statusCode": %d, "name": "busy", "message": "later"}' % status
-    return Heard(status, {name.replace("_", "-"): text for name, text in headers.items()}, body)
+    return ApiResponse(
+        status, {name.replace("_", "-"): text for name, text in headers.items()}, body
+    )
 
 
 def told(
-    *came: Heard | Lost, is_repeatable: bool = True, retries: Retries = THREE, chance: float = 0
-) -> tuple[list[float], Heard | ClientError]:
+    *came: ApiResponse | NoResponse,
+    is_repeatable: bool = True,
+    retries: Retries = THREE,
+    chance: float = 0,
+) -> tuple[list[float], ApiResponse | ClientError]:
     """Return the waits between attempts, and how it ended."""
-    talk = conversation(retries, is_repeatable=is_repeatable, chance=lambda: chance)
+    talk = attempts_of(retries, is_repeatable=is_repeatable, chance=lambda: chance)
     waits: list[float] = []
     outcomes = iter(came)
     step = next(talk)
@@ -30,7 +42,7 @@ def told(
                 waits.append(step.seconds)
                 step = talk.send(None)
             else:
-                assert isinstance(step, Try)
+                assert isinstance(step, MakeAttempt)
                 step = talk.send(next(outcomes))
         except StopIteration as done:
             return waits, done.value
@@ -48,11 +60,11 @@ def told(
         refused(429),
         refused(500),
         refused(503),
-        Heard(502, {}, b"<html>Bad Gateway</html>"),
+        ApiResponse(502, {}, b"<html>Bad Gateway</html>"),
         refused(409, retry_after="0"),
     ],
 )
-def test_what_passes_is_tried_again(came: Heard | Lost) -> None:
+def test_what_passes_is_tried_again(came: ApiResponse | NoResponse) -> None:
     assert told(came, came, FINE)[1] is FINE
 
 
@@ -65,13 +77,13 @@ def test_what_stays_is_not_tried_again(status: int) -> None:
     assert error.status == status
 
 
-@pytest.mark.parametrize("came", [DOUBTFUL, refused(500), refused(503), Heard(502, {}, b"")])
-def test_what_may_have_been_done_is_not_done_twice(came: Heard | Lost) -> None:
+@pytest.mark.parametrize("came", [DOUBTFUL, refused(500), refused(503), ApiResponse(502, {}, b"")])
+def test_what_may_have_been_done_is_not_done_twice(came: ApiResponse | NoResponse) -> None:
     assert isinstance(told(came, is_repeatable=False)[1], ClientError)
 
 
 @pytest.mark.parametrize("came", [UNSENT, refused(429)])
-def test_what_was_surely_not_done_is_tried_again(came: Heard | Lost) -> None:
+def test_what_was_surely_not_done_is_tried_again(came: ApiResponse | NoResponse) -> None:
     assert told(came, FINE, is_repeatable=False)[1] is FINE
 
 
@@ -97,7 +109,7 @@ def test_waits_grow_and_differ_between_clients() -> None:
 def test_the_wait_that_is_asked_for_is_kept() -> None:
     assert told(refused(429, retry_after="7"), FINE)[0] == [7]
     assert told(refused(429, retry_after="7"), FINE, chance=1)[0] == [8], "not all at one moment"
-    assert told(Heard(503, {"retry-after": "9"}, b"away"), FINE)[0] == [9]
+    assert told(ApiResponse(503, {"retry-after": "9"}, b"away"), FINE)[0] == [9]
 
 
 def test_a_wait_too_long_is_told_instead() -> None:

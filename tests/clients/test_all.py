@@ -14,8 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailqueue.api.compat.model import Fault, Shape
-from mailqueue.api.compat.routing import ShapeRouting, answer_any_fault
+from mailqueue.api.compat.model import CompatApi, Fault
+from mailqueue.api.compat.routing import CompatRouting, answer_any_fault
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.endpoint import Endpoint, Once
@@ -177,7 +177,7 @@ def worded(request: Request, exc: Fault) -> Response:
     return Response(f"no: {type(exc).__name__}", 418)
 
 
-OWN = Shape(
+OWN = CompatApi(
     name="own",
     endpoints=(
         Endpoint("POST", "/own/fail", None, "Fail.", fail, once=Once.ITSELF),
@@ -194,7 +194,7 @@ async def own(site: Served) -> AsyncIterator[httpx2.AsyncClient]:
     async with open_pool(site.database) as pool:
         runtime = Runtime(settings_for(site.database), pool, Services())
         app = Starlette(
-            routes=[ShapeRouting([OWN], runtime)], exception_handlers={Exception: answer_any_fault}
+            routes=[CompatRouting([OWN], runtime)], exception_handlers={Exception: answer_any_fault}
         )
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(
@@ -219,4 +219,4 @@ async def test_faults_of_ours_are_worded_by_the_shape_without_a_secret(
 
 def test_two_shapes_cannot_share_a_path() -> None:
     with pytest.raises(ValueError, match="belongs to own"):
-        ShapeRouting([OWN, OWN], None)  # type: ignore[arg-type]
+        CompatRouting([OWN, OWN], None)  # type: ignore[arg-type]

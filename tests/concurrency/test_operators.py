@@ -4,8 +4,8 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import bulk, pausing
-from mailqueue.operations.model import Order
-from mailqueue.operations.pausing import Kind, Target
+from mailqueue.operations.model import BulkOperation
+from mailqueue.operations.pausing import PauseKind, Target
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import (
@@ -25,7 +25,7 @@ from tests.smtp.client.scripted import ScriptedServer, scripted
 pytestmark = pytest.mark.anyio
 MAILS = 300
 IN_FLIGHT = 8
-SPRING = Target(Kind.CAMPAIGN, "default", "spring")
+SPRING = Target(PauseKind.CAMPAIGN, "default", "spring")
 
 
 def nobody(_some: int) -> None:
@@ -91,7 +91,7 @@ async def test_operations_and_workers_never_stand_in_each_others_way(
                 for verb in ("hold", "reprioritise", "release"):
                     argument = {"reason": "r", "priority": priority}
                     argument = {k: argument[k] for k in _NEEDS[verb]}
-                    order = Order(verb, where, argument)
+                    order = BulkOperation(verb, where, argument)
                     await bulk.carry_out(conn, order, by="t", advance=nobody)
             found = await until_nothing_is_queued(conn)
             assert await command.stopped() == 0

@@ -5,10 +5,10 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.producer import store
-from mailqueue.producer.wording import Message
+from mailqueue.producer.wording import EnqueueMessage
 
 
 async def enqueue(conn: Conn, email: NewEmail, *, project: str) -> UUID:
     """Accept one email and return its id; an InvalidField says why it is refused."""
-    message = Message(email.recipient, email.subject, email.html, email.text, email.options)
+    message = EnqueueMessage(email.recipient, email.subject, email.html, email.text, email.options)
     return await store.enqueue_async(conn, project, message)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
@@ -27,6 +27,8 @@ def stores(warm: Path, cold: Path) -> ArchiveStores:
 
 
 @pytest.fixture
-async def desk(database: DatabaseSettings, stores: ArchiveStores) -> AsyncIterator[Desk]:
+async def desk(
+    database: DatabaseSettings, stores: ArchiveStores
+) -> AsyncIterator[MaintenanceContext]:
     async with desk_of(database, stores, operator="test", advance=lambda _: None) as opened:
         yield opened

@@ -13,10 +13,10 @@ from mailqueue.db.pool import connect
 from mailqueue.maintenance import partitions, tasks
 from mailqueue.maintenance.archive import manifest
 from mailqueue.maintenance.archive import task as archive_task
-from mailqueue.maintenance.archive.manifest import Wanted
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.archive.manifest import FileFilter
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Task
-from mailqueue.maintenance.months import span_of
+from mailqueue.maintenance.months import month_of
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
@@ -34,7 +34,9 @@ async def keep_days(conn: Conn, kind: str, hot: int, warm: int | None, keep: int
     )
 
 
-async def test_old_mail_leaves_whole_and_the_books_add_up(desk: Desk, warm: Path) -> None:
+async def test_old_mail_leaves_whole_and_the_books_add_up(
+    desk: MaintenanceContext, warm: Path
+) -> None:
     await old(desk.conn, 30)
     before = await seeing.everything(desk.conn)
 
@@ -53,7 +55,7 @@ async def test_old_mail_leaves_whole_and_the_books_add_up(desk: Desk, warm: Path
 
 
 async def test_mail_beyond_a_reader_leaves_as_it_is_and_comes_back_so(
-    desk: Desk, warm: Path
+    desk: MaintenanceContext, warm: Path
 ) -> None:
     """It was accepted before there were bounds; the archive does not stop at it."""
     await sent(desk.conn, 4)
@@ -76,12 +78,12 @@ async def test_mail_beyond_a_reader_leaves_as_it_is_and_comes_back_so(
     assert report.needs == ()
     assert await make.rows(desk.conn, query) == []
     assert len(seeing.lines(warm)) >= 4
-    async for _ in manifest.bring_back(desk, Wanted(), keep=timedelta(days=7)):
+    async for _ in manifest.bring_back(desk, FileFilter(), keep=timedelta(days=7)):
         pass
     assert set(await make.rows(desk.conn, query)) == before
 
 
-async def test_who_asks_for_archived_mail_is_told_where_to_look(desk: Desk) -> None:
+async def test_who_asks_for_archived_mail_is_told_where_to_look(desk: MaintenanceContext) -> None:
     await old(desk.conn, 1)
     mail = await make.scalar(desk.conn, "SELECT id FROM mailqueue.email_history")
     await archive_task.run(desk)
@@ -94,7 +96,7 @@ async def test_who_asks_for_archived_mail_is_told_where_to_look(desk: Desk) -> N
     )
 
 
-async def test_a_second_run_finds_nothing_to_do(desk: Desk, warm: Path) -> None:
+async def test_a_second_run_finds_nothing_to_do(desk: MaintenanceContext, warm: Path) -> None:
     await old(desk.conn, 5)
     await archive_task.run(desk)
     before = seeing.lines(warm)
@@ -105,7 +107,7 @@ async def test_a_second_run_finds_nothing_to_do(desk: Desk, warm: Path) -> None:
     assert seeing.lines(warm) == before
 
 
-async def test_young_mail_stays(desk: Desk, warm: Path) -> None:
+async def test_young_mail_stays(desk: MaintenanceContext, warm: Path) -> None:
     await sent(desk.conn, 5)
 
     await archive_task.run(desk)
@@ -114,7 +116,9 @@ async def test_young_mail_stays(desk: Desk, warm: Path) -> None:
     assert seeing.files(warm) == []
 
 
-async def test_each_file_has_one_project_and_one_month(desk: Desk, warm: Path) -> None:
+async def test_each_file_has_one_project_and_one_month(
+    desk: MaintenanceContext, warm: Path
+) -> None:
     """So that one project's mail can be changed or destroyed without touching another's."""
     await make.project(desk.conn, "shop")
     await old(desk.conn, 4)
@@ -136,7 +140,9 @@ async def test_each_file_has_one_project_and_one_month(desk: Desk, warm: Path) -
     assert months == [("default", 1), ("shop", 1)]
 
 
-async def test_the_manifest_has_counts_and_hash_of_each_file(desk: Desk, warm: Path) -> None:
+async def test_the_manifest_has_counts_and_hash_of_each_file(
+    desk: MaintenanceContext, warm: Path
+) -> None:
     await old(desk.conn, 7)
 
     await archive_task.run(desk)
@@ -148,10 +154,12 @@ async def test_the_manifest_has_counts_and_hash_of_each_file(desk: Desk, warm: P
         packed = (warm / path).read_bytes()
         assert (size, sha256) == (len(packed), hashlib.sha256(packed).hexdigest())
         assert records == sum(seeing.lines_of(warm / path).values())
-        assert span_of(month).since <= first <= last < span_of(month).until
+        assert month_of(month).since <= first <= last < month_of(month).until
 
 
-async def test_a_project_may_keep_its_mail_longer_and_another_shorter(desk: Desk) -> None:
+async def test_a_project_may_keep_its_mail_longer_and_another_shorter(
+    desk: MaintenanceContext,
+) -> None:
     """Rows of one partition leave at different times."""
     for name in ("long", "short"):
         await make.project(desk.conn, name)
@@ -173,7 +181,7 @@ async def test_a_project_may_keep_its_mail_longer_and_another_shorter(desk: Desk
     assert await seeing.differences(desk.conn) == []
 
 
-async def test_months_of_which_nothing_is_left_are_retired(desk: Desk) -> None:
+async def test_months_of_which_nothing_is_left_are_retired(desk: MaintenanceContext) -> None:
     await old(desk.conn, 5)
     await archive_task.run(desk)
 
@@ -191,7 +199,7 @@ async def test_months_of_which_nothing_is_left_are_retired(desk: Desk) -> None:
     )
 
 
-async def test_a_body_stays_while_a_mail_that_uses_it_is_queued(desk: Desk) -> None:
+async def test_a_body_stays_while_a_mail_that_uses_it_is_queued(desk: MaintenanceContext) -> None:
     await old(desk.conn, 3)
     await desk.conn.execute(
         "SELECT mailqueue.resend_emails(project_id, ARRAY[id]) FROM mailqueue.email_history"
@@ -210,7 +218,7 @@ async def test_a_body_stays_while_a_mail_that_uses_it_is_queued(desk: Desk) -> N
 
 @pytest.mark.parametrize(("verb", "status"), [("requeue", "failed"), ("resend", "sent")])
 async def test_mail_whose_body_has_left_is_not_sent_again(
-    desk: Desk, verb: str, status: str
+    desk: MaintenanceContext, verb: str, status: str
 ) -> None:
     await sent(desk.conn, 12)
     await desk.conn.execute("DELETE FROM mailqueue.email_contents")
@@ -224,7 +232,7 @@ async def test_mail_whose_body_has_left_is_not_sent_again(
 
 
 async def test_a_body_that_is_about_to_be_used_again_does_not_leave(
-    desk: Desk, database: DatabaseSettings
+    desk: MaintenanceContext, database: DatabaseSettings
 ) -> None:
     """Whoever resends has it locked; leaving waits for him, and finds the mail that uses it."""
     project_id = await old(desk.conn, 3)
@@ -254,7 +262,9 @@ async def is_waiting(conn: Conn) -> bool:
     return found
 
 
-async def test_without_a_place_nothing_leaves_and_a_person_is_told(desk: Desk) -> None:
+async def test_without_a_place_nothing_leaves_and_a_person_is_told(
+    desk: MaintenanceContext,
+) -> None:
     await old(desk.conn, 3)
     before = await seeing.in_tables(desk.conn)
     homeless = replace(desk, stores=ArchiveStores(ArchiveSettings(None, None)))
@@ -265,7 +275,9 @@ async def test_without_a_place_nothing_leaves_and_a_person_is_told(desk: Desk) -
     assert await seeing.in_tables(desk.conn) == before
 
 
-async def test_a_place_that_cannot_be_written_removes_nothing(desk: Desk, warm: Path) -> None:
+async def test_a_place_that_cannot_be_written_removes_nothing(
+    desk: MaintenanceContext, warm: Path
+) -> None:
     await old(desk.conn, 3)
     before = await seeing.in_tables(desk.conn)
     seeing.spoil(warm)

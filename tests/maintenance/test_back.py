@@ -11,10 +11,10 @@ from mailqueue.maintenance import partitions
 from mailqueue.maintenance.archive import manifest
 from mailqueue.maintenance.archive import task as archive_task
 from mailqueue.maintenance.archive.file_format import Record
-from mailqueue.maintenance.archive.manifest import Wanted
+from mailqueue.maintenance.archive.manifest import FileFilter
 from mailqueue.maintenance.archive.restore import restore
 from mailqueue.maintenance.archive.rewrite import rewrite
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Archive
 from mailqueue.maintenance.store import archives as archives_store
 from tests import make
@@ -23,19 +23,19 @@ from tests.maintenance.old_mail import old
 
 pytestmark = pytest.mark.anyio
 
-ALL = Wanted(project="default")
+ALL = FileFilter(project="default")
 WEEK = timedelta(days=7)
 
 
-async def restored(desk: Desk, wanted: Wanted = ALL) -> int:
+async def restored(desk: MaintenanceContext, wanted: FileFilter = ALL) -> int:
     return sum([each.records async for each in manifest.bring_back(desk, wanted, keep=WEEK)])
 
 
-async def verified(desk: Desk) -> list[str | None]:
-    return [each.fault async for each in manifest.verify(desk, Wanted())]
+async def verified(desk: MaintenanceContext) -> list[str | None]:
+    return [each.fault async for each in manifest.verify(desk, FileFilter())]
 
 
-async def the_file(desk: Desk, kind: str = "email_history") -> Archive:
+async def the_file(desk: MaintenanceContext, kind: str = "email_history") -> Archive:
     [found] = await archives_store.in_states(
         desk.conn, ["archived", "verified", "restored"], kind=kind
     )
@@ -46,7 +46,7 @@ async def time_is_over(conn: Conn) -> None:
     await conn.execute("UPDATE mailqueue.archives SET keep_until = now() WHERE state = 'restored'")
 
 
-async def test_what_is_restored_is_what_was_there(desk: Desk) -> None:
+async def test_what_is_restored_is_what_was_there(desk: MaintenanceContext) -> None:
     await old(desk.conn, 12)
     odd = '{"big": 12345678901234567890123.456, "tiny": 1e-400, "text": "\\ud83d\\ude00 \\n"}'
     await desk.conn.execute("UPDATE mailqueue.email_history SET custom_data = %s::jsonb", (odd,))
@@ -61,7 +61,9 @@ async def test_what_is_restored_is_what_was_there(desk: Desk) -> None:
     assert await seeing.differences(desk.conn) == []
 
 
-async def test_restored_records_leave_again_when_the_time_is_over(desk: Desk, warm: Path) -> None:
+async def test_restored_records_leave_again_when_the_time_is_over(
+    desk: MaintenanceContext, warm: Path
+) -> None:
     await old(desk.conn, 6)
     await archive_task.run(desk)
     before = seeing.lines(warm)
@@ -78,7 +80,7 @@ async def test_restored_records_leave_again_when_the_time_is_over(desk: Desk, wa
     assert await seeing.differences(desk.conn) == []
 
 
-async def test_restoring_twice_restores_once(desk: Desk) -> None:
+async def test_restoring_twice_restores_once(desk: MaintenanceContext) -> None:
     await old(desk.conn, 5)
     await archive_task.run(desk)
 
@@ -88,7 +90,7 @@ async def test_restoring_twice_restores_once(desk: Desk) -> None:
 
 
 async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
-    desk: Desk, warm: Path
+    desk: MaintenanceContext, warm: Path
 ) -> None:
     """It is unfinished again, and will be archived with its new outcome."""
     await old(desk.conn, 12)
@@ -110,7 +112,9 @@ async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
     assert await seeing.differences(desk.conn) == []
 
 
-async def test_what_somebody_deleted_by_hand_stays_in_the_file(desk: Desk, warm: Path) -> None:
+async def test_what_somebody_deleted_by_hand_stays_in_the_file(
+    desk: MaintenanceContext, warm: Path
+) -> None:
     """And the books say that rows were deleted: nobody took them out in good order."""
     await old(desk.conn, 5)
     await archive_task.run(desk)
@@ -127,7 +131,7 @@ async def test_what_somebody_deleted_by_hand_stays_in_the_file(desk: Desk, warm:
 
 
 async def test_records_are_changed_and_left_out_and_the_old_file_is_gone(
-    desk: Desk, warm: Path
+    desk: MaintenanceContext, warm: Path
 ) -> None:
     """The door for erasing a person from the archive."""
     await old(desk.conn, 8)
@@ -154,7 +158,7 @@ async def test_records_are_changed_and_left_out_and_the_old_file_is_gone(
     assert await verified(desk) == [None] * len(await verified(desk))
 
 
-async def test_a_rewrite_that_changes_nothing_keeps_the_file(desk: Desk) -> None:
+async def test_a_rewrite_that_changes_nothing_keeps_the_file(desk: MaintenanceContext) -> None:
     await old(desk.conn, 3)
     await archive_task.run(desk)
     before = await the_file(desk)
@@ -164,7 +168,7 @@ async def test_a_rewrite_that_changes_nothing_keeps_the_file(desk: Desk) -> None
     assert await the_file(desk) == before
 
 
-async def test_a_file_that_is_not_whole_is_found(desk: Desk, warm: Path) -> None:
+async def test_a_file_that_is_not_whole_is_found(desk: MaintenanceContext, warm: Path) -> None:
     await old(desk.conn, 5)
     await archive_task.run(desk)
     path = warm / (await the_file(desk)).path
@@ -177,7 +181,9 @@ async def test_a_file_that_is_not_whole_is_found(desk: Desk, warm: Path) -> None
     assert not any(await verified(desk))
 
 
-async def test_nothing_leaves_because_of_a_file_that_is_not_whole(desk: Desk, warm: Path) -> None:
+async def test_nothing_leaves_because_of_a_file_that_is_not_whole(
+    desk: MaintenanceContext, warm: Path
+) -> None:
     """The file is looked at right before, also when another run has verified it."""
     await old(desk.conn, 5)
     await archive_task.run(desk)
@@ -196,7 +202,7 @@ async def test_nothing_leaves_because_of_a_file_that_is_not_whole(desk: Desk, wa
 
 
 async def test_files_old_enough_are_purged_and_the_books_still_add_up(
-    desk: Desk, warm: Path
+    desk: MaintenanceContext, warm: Path
 ) -> None:
     await old(desk.conn, 5, days=300)
     await archive_task.run(desk)
@@ -212,10 +218,10 @@ async def test_files_old_enough_are_purged_and_the_books_still_add_up(
     assert set(await seeing.states(desk.conn)) == {"purged"}
     assert await seeing.differences(desk.conn) == []
     with pytest.raises(NotFound):
-        await restored(desk, Wanted(ids=(1,)))
+        await restored(desk, FileFilter(ids=(1,)))
 
 
-async def test_a_file_on_its_way_out_is_not_restored(desk: Desk) -> None:
+async def test_a_file_on_its_way_out_is_not_restored(desk: MaintenanceContext) -> None:
     await old(desk.conn, 3)
     await archive_task.run(desk)
     found = await the_file(desk)
@@ -224,16 +230,16 @@ async def test_a_file_on_its_way_out_is_not_restored(desk: Desk) -> None:
     )
 
     with pytest.raises(NotFound):
-        await restored(desk, Wanted(ids=(found.id,)))
+        await restored(desk, FileFilter(ids=(found.id,)))
     with pytest.raises(Conflict):
         await restore(desk, await the_file(desk), keep=WEEK)
 
 
-async def test_records_are_read_straight_from_the_files(desk: Desk) -> None:
+async def test_records_are_read_straight_from_the_files(desk: MaintenanceContext) -> None:
     await old(desk.conn, 5)
     await archive_task.run(desk)
 
-    wanted = Wanted(project="default", kind="email_history")
+    wanted = FileFilter(project="default", kind="email_history")
     found = [line async for line in manifest.read(desk, wanted, having="PERSON2@example.com")]
 
     assert len(found) == 1

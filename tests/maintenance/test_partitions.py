@@ -8,7 +8,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.maintenance import partitions
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.store import tasks as tasks_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -43,7 +43,7 @@ async def producer(database: DatabaseSettings) -> AsyncIterator[Conn]:
 
 
 async def test_inserts_go_on_while_a_reader_keeps_a_month_from_being_retired(
-    desk: Desk, reader: Conn, producer: Conn
+    desk: MaintenanceContext, reader: Conn, producer: Conn
 ) -> None:
     """DROP and DETACH would queue behind the reader, and all inserts behind them."""
     await old_month(desk.conn)
@@ -61,7 +61,7 @@ async def test_inserts_go_on_while_a_reader_keeps_a_month_from_being_retired(
 
 
 async def test_a_month_that_was_kept_is_retired_when_the_reader_is_gone(
-    desk: Desk, reader: Conn
+    desk: MaintenanceContext, reader: Conn
 ) -> None:
     await old_month(desk.conn)
     await make.rows(reader, "SELECT count(*) FROM mailqueue.email_history")
@@ -74,7 +74,7 @@ async def test_a_month_that_was_kept_is_retired_when_the_reader_is_gone(
     assert await make.scalar(desk.conn, OLD_MONTHS) == 0
 
 
-async def test_this_month_and_those_around_it_stay_though_empty(desk: Desk) -> None:
+async def test_this_month_and_those_around_it_stay_though_empty(desk: MaintenanceContext) -> None:
     before = [each.name for each in await tasks_store.partitions(desk.conn)]
 
     await partitions.run(desk)
@@ -82,7 +82,7 @@ async def test_this_month_and_those_around_it_stay_though_empty(desk: Desk) -> N
     assert [each.name for each in await tasks_store.partitions(desk.conn)] == before
 
 
-async def test_missing_months_are_made(desk: Desk) -> None:
+async def test_missing_months_are_made(desk: MaintenanceContext) -> None:
     last = (await tasks_store.partitions(desk.conn))[-1]
     await desk.conn.execute(f"DROP TABLE mailqueue.{last.name}".encode())
 
@@ -92,7 +92,9 @@ async def test_missing_months_are_made(desk: Desk) -> None:
     assert await tasks_store.days_ahead(desk.conn) > partitions.TOO_FEW_DAYS
 
 
-async def test_rows_that_came_at_the_last_moment_bring_their_month_back(desk: Desk) -> None:
+async def test_rows_that_came_at_the_last_moment_bring_their_month_back(
+    desk: MaintenanceContext,
+) -> None:
     await old_month(desk.conn)
     month = next(
         each for each in await tasks_store.partitions(desk.conn) if each.parent == "send_logs"

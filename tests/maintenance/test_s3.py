@@ -20,8 +20,8 @@ from mailqueue.mail.message.attachments import read_stored
 from mailqueue.mail.model import FileFault
 from mailqueue.mail.send.store.claims import read_attachments
 from mailqueue.maintenance.archive import task as archive_task
-from mailqueue.maintenance.archive.manifest import Wanted, bring_back, verify
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.archive.manifest import FileFilter, bring_back, verify
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.ports.filestore import FileMissing
 from mailqueue.settings.attachments import AttachmentSettings
@@ -75,13 +75,13 @@ async def endpoint(storage: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-async def desk(database: DatabaseSettings, endpoint: str) -> AsyncIterator[Desk]:
+async def desk(database: DatabaseSettings, endpoint: str) -> AsyncIterator[MaintenanceContext]:
     stores = ArchiveStores(ArchiveSettings("s3://archive/hot", "s3://archive/ice", endpoint))
     async with desk_of(database, stores, operator="test", advance=lambda _: None) as opened:
         yield opened
 
 
-async def test_records_leave_for_a_bucket_grow_cold_and_come_back(desk: Desk) -> None:
+async def test_records_leave_for_a_bucket_grow_cold_and_come_back(desk: MaintenanceContext) -> None:
     await old(desk.conn, 12)
     before = await seeing.everything(desk.conn)
     await archive_task.run(desk)
@@ -94,9 +94,9 @@ async def test_records_leave_for_a_bucket_grow_cold_and_come_back(desk: Desk) ->
     assert report.needs == ()
     assert report.counts["cooled"] == 4
     assert set((await seeing.in_tables(desk.conn)).values()) == {0}
-    assert [each.fault async for each in verify(desk, Wanted())] == [None] * 4
-    assert {each.path.split("/")[0] async for each in verify(desk, Wanted())} == {"cold"}
-    assert [each async for each in bring_back(desk, Wanted(project="default"), keep=WEEK)]
+    assert [each.fault async for each in verify(desk, FileFilter())] == [None] * 4
+    assert {each.path.split("/")[0] async for each in verify(desk, FileFilter())} == {"cold"}
+    assert [each async for each in bring_back(desk, FileFilter(project="default"), keep=WEEK)]
     assert await seeing.everything(desk.conn) == before
 
 

@@ -13,7 +13,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.verify_files import check_files
 from mailqueue.maintenance import retention
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.settings.attachments import AttachmentSettings
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
@@ -40,7 +40,9 @@ def stores(folder: Path, warm: Path) -> ArchiveStores:
 
 
 @pytest.fixture
-async def desk(database: DatabaseSettings, stores: ArchiveStores) -> AsyncIterator[Desk]:
+async def desk(
+    database: DatabaseSettings, stores: ArchiveStores
+) -> AsyncIterator[MaintenanceContext]:
     async with desk_of(database, stores, operator="test", advance=lambda _: None) as opened:
         yield opened
 
@@ -81,7 +83,7 @@ async def octets_left(conn: Conn) -> int:
 
 
 async def test_large_files_handed_in_by_sql_are_brought_out_of_the_database(
-    desk: Desk, folder: Path
+    desk: MaintenanceContext, folder: Path
 ) -> None:
     await make.queued_email(desk.conn, **mail_with())
     await make.queued_email(desk.conn, **mail_with(b"%PDF-1.7 small"))
@@ -96,7 +98,9 @@ async def test_large_files_handed_in_by_sql_are_brought_out_of_the_database(
     assert (checked.files, checked.faults) == (1, ())
 
 
-async def test_a_missing_and_a_damaged_file_are_told(desk: Desk, folder: Path) -> None:
+async def test_a_missing_and_a_damaged_file_are_told(
+    desk: MaintenanceContext, folder: Path
+) -> None:
     for number in range(3):
         await make.queued_email(desk.conn, **mail_with(PDF + b"%d" % number))
     await retention.run(desk)
@@ -111,7 +115,9 @@ async def test_a_missing_and_a_damaged_file_are_told(desk: Desk, folder: Path) -
     assert sum("is damaged" in fault for fault in checked.faults) == 1
 
 
-async def test_what_nobody_names_is_deleted_and_nothing_else(desk: Desk, folder: Path) -> None:
+async def test_what_nobody_names_is_deleted_and_nothing_else(
+    desk: MaintenanceContext, folder: Path
+) -> None:
     """A crash between writing a file and its row leaves it behind."""
     await make.queued_email(desk.conn, **mail_with())
     await retention.run(desk)
@@ -134,7 +140,7 @@ async def test_what_nobody_names_is_deleted_and_nothing_else(desk: Desk, folder:
 
 
 async def test_a_file_goes_when_no_mail_uses_it_and_nobody_keeps_it(
-    desk: Desk, folder: Path
+    desk: MaintenanceContext, folder: Path
 ) -> None:
     await make.queued_email(desk.conn, **mail_with())
     await make.queued_email(desk.conn, **mail_with(PDF + b"used"))
@@ -159,7 +165,7 @@ async def test_a_file_goes_when_no_mail_uses_it_and_nobody_keeps_it(
 
 
 async def test_an_upload_of_an_earlier_month_keeps_its_place_while_mail_uses_it(
-    desk: Desk, folder: Path
+    desk: MaintenanceContext, folder: Path
 ) -> None:
     await make.queued_email(desk.conn, **mail_with())
     await retention.run(desk)
@@ -180,7 +186,7 @@ async def test_an_upload_of_an_earlier_month_keeps_its_place_while_mail_uses_it(
 
 
 async def test_a_place_that_cannot_be_used_is_told_and_stops_nothing(
-    desk: Desk, folder: Path
+    desk: MaintenanceContext, folder: Path
 ) -> None:
     await make.queued_email(desk.conn, **mail_with())
     seeing.spoil(folder)

@@ -8,8 +8,8 @@ from mailqueue.core.errors import ConfigError, Conflict
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.maintenance import counters, keys, retention, statistics, tasks, warm_up
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Finished, Task, WarmUp
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import Task, TaskResult, WarmUp
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
@@ -19,11 +19,11 @@ from tests.maintenance.old_mail import old, sent
 pytestmark = pytest.mark.anyio
 
 
-async def run(desk: Desk, *wanted: Task) -> list[Finished]:
+async def run(desk: MaintenanceContext, *wanted: Task) -> list[TaskResult]:
     return await tasks.run(desk, wanted or list(Task), tell=lambda _: None)
 
 
-async def test_all_tasks_on_a_database_in_use_need_nobody(desk: Desk) -> None:
+async def test_all_tasks_on_a_database_in_use_need_nobody(desk: MaintenanceContext) -> None:
     await old(desk.conn, 5)
     await sent(desk.conn, 3)
 
@@ -35,7 +35,7 @@ async def test_all_tasks_on_a_database_in_use_need_nobody(desk: Desk) -> None:
 
 
 async def test_two_hosts_at_once_do_a_task_once(
-    desk: Desk, database: DatabaseSettings, stores: ArchiveStores
+    desk: MaintenanceContext, database: DatabaseSettings, stores: ArchiveStores
 ) -> None:
     async with tasks.desk_of(
         database, stores, operator="other host", advance=lambda _: None
@@ -61,7 +61,9 @@ async def test_a_pooler_that_shares_sessions_is_refused(
             pass
 
 
-async def test_counters_of_a_day_that_is_over_are_set_to_a_new_day(desk: Desk) -> None:
+async def test_counters_of_a_day_that_is_over_are_set_to_a_new_day(
+    desk: MaintenanceContext,
+) -> None:
     await sent(desk.conn, 3)
     await desk.conn.execute("UPDATE mailqueue.limit_counters SET day = day - 1")
 
@@ -73,7 +75,7 @@ async def test_counters_of_a_day_that_is_over_are_set_to_a_new_day(desk: Desk) -
     assert await make.scalar(desk.conn, "SELECT max(sent) FROM mailqueue.limit_days") >= 3
 
 
-async def test_signals_are_gathered_where_no_worker_comes_by(desk: Desk) -> None:
+async def test_signals_are_gathered_where_no_worker_comes_by(desk: MaintenanceContext) -> None:
     await make.queued_emails(desk.conn, 3)
 
     await counters.run(desk)
@@ -90,7 +92,7 @@ async def key(conn: Conn, name: str, expires_in: timedelta) -> None:
     )
 
 
-async def test_keys_that_expired_are_revoked_once_and_on_record(desk: Desk) -> None:
+async def test_keys_that_expired_are_revoked_once_and_on_record(desk: MaintenanceContext) -> None:
     await key(desk.conn, "over", -timedelta(days=1))
     await key(desk.conn, "soon", timedelta(days=3))
     await key(desk.conn, "later", timedelta(days=300))
@@ -106,7 +108,7 @@ async def test_keys_that_expired_are_revoked_once_and_on_record(desk: Desk) -> N
     assert await make.rows(desk.conn, audit) == [("over",)]
 
 
-async def test_a_warm_up_that_is_over_ends(desk: Desk) -> None:
+async def test_a_warm_up_that_is_over_ends(desk: MaintenanceContext) -> None:
     await make.sender_account(desk.conn, name="new", warm_up=[10, 20], daily_limit=500)
     await desk.conn.execute(
         "INSERT INTO mailqueue.limit_days SELECT m.id, current_date - n, 5, 0, 0, 0"
@@ -131,7 +133,7 @@ def test_a_warm_up_goes_badly_when_more_than_a_twentieth_bounces(
     assert warm_up.goes_badly(ramp) is is_bad
 
 
-async def test_what_has_no_archive_is_deleted_at_its_age(desk: Desk) -> None:
+async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContext) -> None:
     conn = desk.conn
     project = await old(conn, 3, days=500)
     await conn.execute(
@@ -196,7 +198,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: Desk) -> None:
     assert (await seeing.in_tables(conn))["email_history"] == 3
 
 
-async def test_changed_tables_are_analyzed_partitioned_ones_too(desk: Desk) -> None:
+async def test_changed_tables_are_analyzed_partitioned_ones_too(desk: MaintenanceContext) -> None:
     await sent(desk.conn, 30)
     await desk.conn.execute("SELECT pg_stat_force_next_flush()")
 
@@ -207,7 +209,9 @@ async def test_changed_tables_are_analyzed_partitioned_ones_too(desk: Desk) -> N
     assert await make.scalar(desk.conn, known) > 0
 
 
-async def test_who_keeps_dead_rows_is_named(desk: Desk, database: DatabaseSettings) -> None:
+async def test_who_keeps_dead_rows_is_named(
+    desk: MaintenanceContext, database: DatabaseSettings
+) -> None:
     async with connect(database, application_name="a report") as holder, holder.transaction():
         await make.rows(holder, "SELECT count(*) FROM mailqueue.email_queue")
         await holder.execute("DECLARE c CURSOR FOR SELECT * FROM mailqueue.projects")

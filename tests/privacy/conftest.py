@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.settings.attachments import AttachmentSettings
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
@@ -23,7 +23,9 @@ def shelf(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def desk(database: DatabaseSettings, warm: Path, shelf: Path) -> AsyncIterator[Desk]:
+async def desk(
+    database: DatabaseSettings, warm: Path, shelf: Path
+) -> AsyncIterator[MaintenanceContext]:
     stores = ArchiveStores(
         ArchiveSettings(warm.as_uri(), None),
         AttachmentSettings(places=(shelf.as_uri(),), over_bytes=100),

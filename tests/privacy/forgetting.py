@@ -4,7 +4,7 @@ from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.model import Progress
 from tests import make
@@ -13,7 +13,7 @@ from tests.queue.acting import claim, settle
 
 
 async def erased(
-    desk: Desk, email: str = ANN, *, project: str = "default", suppress: bool = False
+    desk: MaintenanceContext, email: str = ANN, *, project: str = "default", suppress: bool = False
 ) -> Progress:
     lend = persons.lending(desk.conn)
     (one,) = await persons.projects(desk.conn, project)

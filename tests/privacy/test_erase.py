@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import persons
 from mailqueue.suppression import entries
 from tests import make
@@ -23,7 +23,7 @@ async def row(conn: Conn, table: str, where: str, *params: object) -> dict[str, 
     return found
 
 
-async def test_no_column_of_any_table_names_them_any_more(desk: Desk) -> None:
+async def test_no_column_of_any_table_names_them_any_more(desk: MaintenanceContext) -> None:
     """Tables that come later are planted and looked through as well."""
     conn = desk.conn
     await let_anything_in(conn)
@@ -50,7 +50,7 @@ async def test_every_kind_of_column_for_words_is_known(conn: Conn) -> None:
     assert {kind for (kind,) in kinds} <= {"text", "_text", "json", "jsonb", "bytea", "name"}
 
 
-async def test_a_mail_loses_who_it_went_to_and_what_it_said(desk: Desk) -> None:
+async def test_a_mail_loses_who_it_went_to_and_what_it_said(desk: MaintenanceContext) -> None:
     mail = await sent(
         desk.conn,
         recipient_name="Ann Smith",
@@ -74,7 +74,7 @@ async def test_a_mail_loses_who_it_went_to_and_what_it_said(desk: Desk) -> None:
     assert await make.rows(desk.conn, "SELECT * FROM mailqueue.books WHERE difference <> 0") == []
 
 
-async def test_what_others_were_sent_too_stays(desk: Desk) -> None:
+async def test_what_others_were_sent_too_stays(desk: MaintenanceContext) -> None:
     conn = desk.conn
     await make.sender_account(conn)
     hers = await make.queued_email(conn, recipient_email=ANN, text_body=f"Ask {ANN}")
@@ -105,7 +105,7 @@ async def test_what_others_were_sent_too_stays(desk: Desk) -> None:
     ]
 
 
-async def test_unfinished_mail_to_them_is_cancelled(desk: Desk) -> None:
+async def test_unfinished_mail_to_them_is_cancelled(desk: MaintenanceContext) -> None:
     await make.sender_account(desk.conn)
     mail = await make.queued_email(desk.conn, recipient_email="Ann@Example.com")
 
@@ -116,7 +116,7 @@ async def test_unfinished_mail_to_them_is_cancelled(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("first", [True, False])
-async def test_mail_to_several_goes_to_the_others(desk: Desk, first: bool) -> None:
+async def test_mail_to_several_goes_to_the_others(desk: MaintenanceContext, first: bool) -> None:
     await make.sender_account(desk.conn)
     to, cc = (ANN, "bob@example.com") if first else ("bob@example.com", ANN)
     mail = await make.queued_email(desk.conn, recipient_email=to, cc=[cc, "cy@example.com"])
@@ -136,7 +136,7 @@ async def test_mail_to_several_goes_to_the_others(desk: Desk, first: bool) -> No
     assert [each.id for each in claims] == [mail]
 
 
-async def test_mail_a_worker_holds_is_waited_for(desk: Desk) -> None:
+async def test_mail_a_worker_holds_is_waited_for(desk: MaintenanceContext) -> None:
     await make.sender_account(desk.conn)
     await make.queued_email(desk.conn, recipient_email=ANN)
     claims = await claim(desk.conn, await make.worker(desk.conn))
@@ -150,7 +150,7 @@ async def test_mail_a_worker_holds_is_waited_for(desk: Desk) -> None:
     assert second.erasure.id == first.erasure.id
 
 
-async def test_what_suppressed_them_goes_on_by_a_hash(desk: Desk) -> None:
+async def test_what_suppressed_them_goes_on_by_a_hash(desk: MaintenanceContext) -> None:
     conn = desk.conn
     await make.sender_account(conn)
     await conn.execute(
@@ -173,7 +173,7 @@ async def test_what_suppressed_them_goes_on_by_a_hash(desk: Desk) -> None:
     assert (gone.address, gone.count) == (None, 1)
 
 
-async def test_on_request_nothing_is_ever_sent_to_them_again(desk: Desk) -> None:
+async def test_on_request_nothing_is_ever_sent_to_them_again(desk: MaintenanceContext) -> None:
     await make.sender_account(desk.conn)
 
     await erased(desk, suppress=True)
@@ -183,7 +183,7 @@ async def test_on_request_nothing_is_ever_sent_to_them_again(desk: Desk) -> None
     assert status == "suppressed"
 
 
-async def test_mail_that_was_erased_is_never_sent_again(desk: Desk) -> None:
+async def test_mail_that_was_erased_is_never_sent_again(desk: MaintenanceContext) -> None:
     await make.sender_account(desk.conn)
     mail = await make.queued_email(desk.conn, recipient_email=ANN)
     await erased(desk)
@@ -196,7 +196,7 @@ async def test_mail_that_was_erased_is_never_sent_again(desk: Desk) -> None:
     assert await claim(desk.conn, await make.worker(desk.conn)) == []
 
 
-async def test_another_project_and_another_person_keep_theirs(desk: Desk) -> None:
+async def test_another_project_and_another_person_keep_theirs(desk: MaintenanceContext) -> None:
     conn = desk.conn
     await make.sender_account(conn, project_id=await make.project(conn, "other"))
     await make.sender_account(conn)
@@ -210,7 +210,7 @@ async def test_another_project_and_another_person_keep_theirs(desk: Desk) -> Non
         assert found["recipient_email"] == address
 
 
-async def test_what_people_set_up_is_told_and_stays(desk: Desk) -> None:
+async def test_what_people_set_up_is_told_and_stays(desk: MaintenanceContext) -> None:
     await make.sender_account(desk.conn, name="relay", email=ANN, status_reason=f"as {ANN} said")
     (project,) = await persons.projects(desk.conn, "default")
     counted = await persons.count(persons.lending(desk.conn), project, persons.spellings_of(ANN))
@@ -224,7 +224,7 @@ async def test_what_people_set_up_is_told_and_stays(desk: Desk) -> None:
     assert (found["email"], found["status_reason"]) == (ANN, "as erased@erased.invalid said")
 
 
-async def test_the_audit_says_that_and_not_whom(desk: Desk) -> None:
+async def test_the_audit_says_that_and_not_whom(desk: MaintenanceContext) -> None:
     progress = await erased(desk)
 
     found = await row(desk.conn, "audit_events", "action = 'person.erased'")

@@ -11,7 +11,7 @@ import pytest
 from mailqueue.core.errors import Unavailable
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.maintenance.archive import task as archive_task
-from mailqueue.maintenance.context import Desk, Stores
+from mailqueue.maintenance.context import MaintenanceContext, Stores
 from mailqueue.ports.filestore import Store
 from mailqueue.privacy import erasing, persons
 from tests import make
@@ -23,7 +23,7 @@ from tests.queue.acting import claim, settle
 pytestmark = pytest.mark.anyio
 
 
-async def test_archived_mail_is_erased_in_its_files(desk: Desk, warm: Path) -> None:
+async def test_archived_mail_is_erased_in_its_files(desk: MaintenanceContext, warm: Path) -> None:
     conn = desk.conn
     await sent(conn, subject="Your illness", custom_data='{"patient": 12}')
     await sent(conn, recipient_email="bob@example.com", subject="For Bob", text_body=f"see {ANN}")
@@ -58,7 +58,7 @@ def _all_lines(folder: Path) -> list[str]:
     ]
 
 
-async def test_files_go_that_only_they_were_sent(desk: Desk) -> None:
+async def test_files_go_that_only_they_were_sent(desk: MaintenanceContext) -> None:
     conn = desk.conn
     await make.sender_account(conn)
     await conn.execute("UPDATE mailqueue.projects SET attachment_types = '{text/plain}'")
@@ -75,7 +75,7 @@ async def test_files_go_that_only_they_were_sent(desk: Desk) -> None:
     assert left == [(b"both about xxxxxxxxxxxxxxx", True)]
 
 
-async def test_step_by_step_is_all_the_same(desk: Desk, warm: Path) -> None:
+async def test_step_by_step_is_all_the_same(desk: MaintenanceContext, warm: Path) -> None:
     await sent(desk.conn, subject="Your illness")
     await aged(desk.conn)
     await archive_task.run(desk)
@@ -114,7 +114,9 @@ class _Failing:
 @pytest.mark.parametrize(
     "times", [0, 5, *(pytest.param(n, marks=pytest.mark.soak) for n in (1, 2, 3, 4, 6, 7, 8))]
 )
-async def test_a_store_that_was_away_is_caught_up_with(desk: Desk, warm: Path, times: int) -> None:
+async def test_a_store_that_was_away_is_caught_up_with(
+    desk: MaintenanceContext, warm: Path, times: int
+) -> None:
     await sent(desk.conn, subject="Your illness")
     await aged(desk.conn)
     await archive_task.run(desk)
@@ -128,7 +130,7 @@ async def test_a_store_that_was_away_is_caught_up_with(desk: Desk, warm: Path, t
     await _is_gone(desk, warm)
 
 
-async def _is_gone(desk: Desk, warm: Path) -> None:
+async def _is_gone(desk: MaintenanceContext, warm: Path) -> None:
     assert in_files(warm) == []
     assert "illness" not in "".join(_all_lines(warm))
     assert await naming(desk.conn) == set()

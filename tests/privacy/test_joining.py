@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.privacy import erasing, persons, store
 from mailqueue.privacy.model import ErasureStage
@@ -21,14 +21,16 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def other(desk: Desk, database: DatabaseSettings) -> AsyncIterator[Desk]:
+async def other(
+    desk: MaintenanceContext, database: DatabaseSettings
+) -> AsyncIterator[MaintenanceContext]:
     """Another process's desk, with the same stores."""
     opened = desk_of(database, desk.stores, operator="other", advance=lambda _: None)
     async with opened as found:
         yield found
 
 
-async def begun(desk: Desk) -> UUID:
+async def begun(desk: MaintenanceContext) -> UUID:
     for _ in range(3):
         await sent(desk.conn)
     project_id = await make.project_named(desk.conn)
@@ -36,12 +38,14 @@ async def begun(desk: Desk) -> UUID:
     return await erasing.begin(lend, project_id, persons.spellings_of(ANN), by="tests")
 
 
-async def audited(desk: Desk) -> object:
+async def audited(desk: MaintenanceContext) -> object:
     query = "SELECT count(*) FROM mailqueue.audit_events WHERE action = 'person.erased'"
     return await make.scalar(desk.conn, query)
 
 
-async def test_two_at_once_come_to_one_end_and_both_say_so(desk: Desk, other: Desk) -> None:
+async def test_two_at_once_come_to_one_end_and_both_say_so(
+    desk: MaintenanceContext, other: MaintenanceContext
+) -> None:
     erasure = await begun(desk)
 
     async with asyncio.timeout(120):
@@ -57,7 +61,9 @@ async def test_two_at_once_come_to_one_end_and_both_say_so(desk: Desk, other: De
     assert await make.scalar(desk.conn, "SELECT count(*) FROM mailqueue.leases") == 0
 
 
-async def test_one_that_does_not_join_leaves_it_to_the_other(desk: Desk, other: Desk) -> None:
+async def test_one_that_does_not_join_leaves_it_to_the_other(
+    desk: MaintenanceContext, other: MaintenanceContext
+) -> None:
     erasure = await begun(desk)
     tenure = ErasureLease(persons.lending(other.conn), erasure)
     async with tenure.lend():
@@ -72,7 +78,7 @@ async def test_one_that_does_not_join_leaves_it_to_the_other(desk: Desk, other: 
 
 
 async def test_what_a_process_that_died_left_is_done_by_the_next(
-    desk: Desk, database: DatabaseSettings
+    desk: MaintenanceContext, database: DatabaseSettings
 ) -> None:
     erasure = await begun(desk)
     opened = desk_of(database, desk.stores, operator="dying", advance=lambda _: None)
@@ -85,7 +91,9 @@ async def test_what_a_process_that_died_left_is_done_by_the_next(
     assert done.is_done
 
 
-async def test_one_that_was_passed_in_the_middle_joins_the_other(desk: Desk, other: Desk) -> None:
+async def test_one_that_was_passed_in_the_middle_joins_the_other(
+    desk: MaintenanceContext, other: MaintenanceContext
+) -> None:
     """Frozen for longer than its lease, it wakes up when all is done."""
     erasure = await begun(desk)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.maintenance.archive import task as archive_task
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.exporting import export_person
 from mailqueue.privacy.unfinished import finish_all
@@ -17,7 +17,7 @@ from tests.privacy.planting import ANN, in_files
 pytestmark = pytest.mark.anyio
 
 
-async def test_files_wait_for_whoever_can_write_them(desk: Desk, warm: Path) -> None:
+async def test_files_wait_for_whoever_can_write_them(desk: MaintenanceContext, warm: Path) -> None:
     await sent(desk.conn)
     await aged(desk.conn)
     await archive_task.run(desk)
@@ -36,7 +36,7 @@ async def test_files_wait_for_whoever_can_write_them(desk: Desk, warm: Path) -> 
 
 
 async def test_an_export_has_mail_events_archives_and_what_names_them(
-    desk: Desk, warm: Path
+    desk: MaintenanceContext, warm: Path
 ) -> None:
     conn = desk.conn
     await sent(conn, subject="Long ago", text_body="Your illness")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mailqueue.rendering.compiled import Compiler, Source
+from mailqueue.rendering.compiled import Compiler, TemplateSource
 from mailqueue.rendering.faults import Exceeded, TemplateFault
 
 LONG = "a" * 60_000
@@ -15,7 +15,7 @@ CANARY = "canary-7f3a"
 
 def html(source: str, /, **variables: Any) -> str:
     """Render a template as HTML."""
-    rendered = Compiler().compiled(Source("s", source)).render(variables)
+    rendered = Compiler().compiled(TemplateSource("s", source)).render(variables)
     assert rendered.html is not None
     return rendered.html
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_rendered_says_why(source: str, why: str) -> None:
 )  # fmt: skip
 def test_other_forms_of_go_are_refused_with_what_to_write(source: str, instead: str) -> None:
     with pytest.raises(TemplateFault) as caught:
-        Compiler().compiled(Source("s", f"first\n{source}"))
+        Compiler().compiled(TemplateSource("s", f"first\n{source}"))
 
     assert caught.value.line == 2
     assert caught.value.why == f"{source} is Go syntax: write {instead}"
@@ -157,7 +157,9 @@ def test_other_forms_of_go_are_refused_with_what_to_write(source: str, instead: 
 def test_work_without_end_is_stopped_by_count(source: str) -> None:
     """None of them depends on how fast the machine is."""
     compiled = Compiler().compiled(
-        Source("s", source, parts={"self": "{% include 'more' %}" * 99, "more": "{{ x }}" * 99})
+        TemplateSource(
+            "s", source, parts={"self": "{% include 'more' %}" * 99, "more": "{{ x }}" * 99}
+        )
     )
 
     with pytest.raises(Exceeded):
@@ -202,7 +204,7 @@ def test_work_without_end_is_stopped_by_count(source: str) -> None:
 )
 def test_nothing_but_variables_is_within_reach(source: str) -> None:
     with pytest.raises(TemplateFault) as caught:
-        Compiler().compiled(Source("s", source)).render({"x": CANARY})
+        Compiler().compiled(TemplateSource("s", source)).render({"x": CANARY})
 
     assert CANARY not in str(caught.value)
 
@@ -217,7 +219,7 @@ def test_layouts_and_partials_are_those_of_the_version() -> None:
         "{% extends 'base' %}{% from 'forms' import button %}"
         "{% block content %}{{ super() }} {{ button('<go>') }}{% endblock %}"
     )
-    compiled = Compiler().compiled(Source("s", source, parts=parts))
+    compiled = Compiler().compiled(TemplateSource("s", source, parts=parts))
 
     assert compiled.render({"company": "A&B"}).html == (
         "<body>nothing <a>&lt;go&gt;</a><i>A&amp;B</i></body>"
@@ -225,7 +227,7 @@ def test_layouts_and_partials_are_those_of_the_version() -> None:
 
 
 def test_the_subject_is_one_line_and_not_escaped() -> None:
-    compiled = Compiler().compiled(Source("Order {{ n }}\tfor {{ name }} ", None, "x"))
+    compiled = Compiler().compiled(TemplateSource("Order {{ n }}\tfor {{ name }} ", None, "x"))
 
     rendered = compiled.render({"n": "1\r\nBcc: b@example.com", "name": "<A>"})
 
@@ -238,7 +240,7 @@ def test_a_missing_text_is_made_of_what_each_mail_says() -> None:
         "<a href='https://example.com/{{ id }}'>Look</a>"
     )
 
-    rendered = Compiler().compiled(Source("s", source)).render({"name": "A & B", "id": 7})
+    rendered = Compiler().compiled(TemplateSource("s", source)).render({"name": "A & B", "id": 7})
 
     assert rendered.text == "Dear A & B\n\nLook[1]\n\n[1] https://example.com/7\n"
 
@@ -248,13 +250,15 @@ def test_sources_that_are_too_large_or_have_too_many_tags_are_not_read(part: str
     base = {"subject": "s", "html": "h", "text": "t"}
     for source in ("x" * 600_000, "{{ a }}" * 6000):
         with pytest.raises(TemplateFault):
-            Compiler().compiled(Source(**(base | {part: source})))  # type: ignore[arg-type]
+            Compiler().compiled(TemplateSource(**(base | {part: source})))  # type: ignore[arg-type]
 
 
 def test_one_render_leaves_nothing_behind_for_the_next() -> None:
     compiler = Compiler()
     bomb = compiler.compiled(
-        Source("s", "{% for i in range(n) %}{% for j in range(n) %}{% endfor %}{% endfor %}")
+        TemplateSource(
+            "s", "{% for i in range(n) %}{% for j in range(n) %}{% endfor %}{% endfor %}"
+        )
     )
 
     for _ in range(2):
@@ -267,5 +271,5 @@ def test_variables_that_only_fill_places_are_needed_and_said() -> None:
     compiler = Compiler()
 
     assert compiler.compiled(
-        Source("{{ a }}", "{{ b.c }}{% if d %}{% endif %}", "{{ e.f }}")
+        TemplateSource("{{ a }}", "{{ b.c }}{% if d %}{% endif %}", "{{ e.f }}")
     ).needs == ("a", "e")

@@ -2,25 +2,25 @@
 
 import pytest
 
-from mailqueue.rendering.compiled import Source
+from mailqueue.rendering.compiled import TemplateSource
 from mailqueue.rendering.preview import CLIPPED_BYTES, preview
 
 
 def warnings(html: str, *, subject: str = "s", category: str = "transactional") -> list[str]:
-    return list(preview(Source(subject, html), {"x": "<b>"}, category=category).warnings)
+    return list(preview(TemplateSource(subject, html), {"x": "<b>"}, category=category).warnings)
 
 
 @pytest.mark.parametrize(
     ("html", "warned"),
     [
         ('<img src="https://a.example/x">', "an image has no alt text: https://a.example/x"),
-        ('<img src="http://a.example/x" alt="">', "a picture is fetched without https"),
+        ('<img src="http://a.example/x" alt="">', "an image is loaded without https"),
         ('<a href="http://a.example/">x</a>', "a link has no https: http://a.example/"),
         ('<a href="javascript:x()">x</a>', "mail programs do not follow this link: javascript:x()"),
         ('<a href="#">x</a>', "a link has no target"),
         ("x<script></script>", "mail programs remove <script>"),
-        ("{{ x | safe }}", "a variable is written as HTML, unescaped"),
-        ("x" * CLIPPED_BYTES, "large providers cut a mail off"),
+        ("{{ x | safe }}", "a variable is inserted as HTML, unescaped"),
+        ("x" * CLIPPED_BYTES, "large providers cut an email off"),
         ("<p></p>", "the text body is empty"),
     ],
 )

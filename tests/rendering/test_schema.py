@@ -51,7 +51,7 @@ def test_the_first_variable_that_does_not_fit_is_named(
     [
         ([], "must be an object"),
         ({"type": "string"}, "must describe an object: its type must be object"),
-        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "is read as"),
+        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "must be https://json-schema.org/draft/2020-12/schema"),
         ({"properties": {"a": {"type": "texst"}}}, "is not a valid JSON Schema"),
         ({"properties": {"a": {"$ref": "https://example.com/s.json"}}},
          "$ref must name one of its own"),
@@ -62,7 +62,7 @@ def test_the_first_variable_that_does_not_fit_is_named(
         ({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}, "#/$defs/a refers to itself"),
         ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}, "refers to itself"),
         ({"properties": {"a": {"pattern": "(a"}}}, "is not a valid JSON Schema"),
-        ({"properties": {f"p{n}": {} for n in range(2000)}}, "may have 1000 parts"),
+        ({"properties": {f"p{n}": {} for n in range(2000)}}, "may have at most 1000 nodes"),
         ({"properties": {"a": {"type": "string", "pattern": "(a{1,9999}){1,9999}"}}},
          "is not a valid JSON Schema"),
     ],
@@ -81,7 +81,7 @@ def test_what_doubles_by_references_is_counted_as_often_as_it_is_read() -> None:
     for n in range(1, 5):
         definitions[f"d{n}"] = {"anyOf": [{"$ref": f"#/$defs/d{n - 1}"}] * 10}
 
-    with pytest.raises(TemplateFault, match="those it refers to counted each time"):
+    with pytest.raises(TemplateFault, match="with references counted each time"):
         Schema({"properties": {"a": {"$ref": "#/$defs/d4"}}, "$defs": definitions})
 
 

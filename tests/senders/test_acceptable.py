@@ -49,7 +49,7 @@ RELAY = NewSender(name="relay", host="relay.example.com")
         ({"limits": Limits(warm_up=(200, 0))}, "warm_up", "got 0"),
         ({"provider": Provider.TRAP}, "host", "trap"),
         ({"api_url": "https://api.example.com"}, "api_url", "no meaning"),
-        ({"settings": {"region": "eu"}}, "setting", "smtp has no 'region'"),
+        ({"settings": {"region": "eu"}}, "setting", "smtp has no setting 'region'"),
         ({"provider": Provider.SES}, "host", "no meaning"),
     ],
 )

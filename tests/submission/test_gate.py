@@ -13,7 +13,7 @@ from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission import gate as gate_module
 from mailqueue.submission.gate import MAX_FAILURES, WINDOW_SECONDS, Gate, network_of
 from mailqueue.submission.model import Program
-from mailqueue.tenants.keys.cache import Callers
+from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
 from tests.logged import log_of
@@ -45,7 +45,7 @@ def gate_on(conn: Conn | None, clock: Clock) -> Gate:
     async def message_bytes(_project: UUID) -> int:
         return 81
 
-    return Gate(Callers(lend), message_bytes, now=clock.now, wait=clock.wait)
+    return Gate(KeyCache(lend), message_bytes, now=clock.now, wait=clock.wait)
 
 
 async def tried(gate: Gate, key: str, *, address: str = "192.0.2.1") -> str:

@@ -221,7 +221,7 @@ async def test_rates_rules_and_pauses_of_a_domain_hold_for_it_in_every_spelling(
     worker = await make.worker(conn)
     assert len(await claim(conn, worker)) + len(await claim(conn, worker)) == 1
 
-    target = pausing.Target(pausing.Kind.DOMAIN, "default", spelled)
+    target = pausing.Target(pausing.PauseKind.DOMAIN, "default", spelled)
     await pausing.pause(conn, target, until=None, reason=None, by="tests", advance=lambda _: None)
 
     assert await make.rows(conn, "SELECT value FROM mailqueue.pauses") == [

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.mail.message.build import CannotCompose, SkeletonCache, build_message
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.rendering.compiled import Compiler
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from mailqueue.templates.cache import CachedVersion
 from mailqueue.templates.model import VersionSource
 from tests.mail.claims import NOW, SENDER, loaded
@@ -37,7 +37,7 @@ def written(name: str) -> SendAttempt:
         ),
         template=CachedVersion(Compiler(), source),
     )
-    return build_message(what, SkeletonCache(), identity=Identity(SENDER), now=NOW)
+    return build_message(what, SkeletonCache(), identity=MailDefaults(SENDER), now=NOW)
 
 
 EXPECTED = set(message_from_bytes(written("Ann").message).keys())
@@ -63,4 +63,4 @@ def test_a_mail_whose_template_is_gone_fails_and_says_so() -> None:
     gone = plain._replace(content=plain.content._replace(template_version_id=uuid4()))
 
     with pytest.raises(CannotCompose, match="its template was deleted"):
-        build_message(gone, SkeletonCache(), identity=Identity(SENDER), now=NOW)
+        build_message(gone, SkeletonCache(), identity=MailDefaults(SENDER), now=NOW)

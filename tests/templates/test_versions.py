@@ -197,5 +197,5 @@ async def test_a_diff_shows_what_two_versions_say_differently(conn: Conn) -> Non
         "-<p>Hello {{ name }}</p>\n+<p>Hi</p>\n"
         "--- welcome@1/text\n+++ welcome@2/text\n@@ -1 +0,0 @@\n-Hello {{ name }}\n"
     )
-    with pytest.raises(InvalidField, match="version 1 says nothing in de"):
+    with pytest.raises(InvalidField, match="version 1 has no text in de"):
         await trying.diff(conn, template, old, new, language="de")

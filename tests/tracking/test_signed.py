@@ -7,7 +7,7 @@ import pytest
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.message.build import SkeletonCache, build_message
 from mailqueue.mime.skeleton import Content
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from mailqueue.tracking.injector import Injection
 from mailqueue.tracking.pattern import (
     InjectionContext,
@@ -34,7 +34,7 @@ def message() -> bytes:
     letter = build_message(
         what._replace(tracked=injection),
         SkeletonCache(),
-        identity=Identity(SENDER),
+        identity=MailDefaults(SENDER),
         now=NOW,
         signers=Signers({DOMAIN: signer()}),
     )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mailqueue.administration import boards, events, revoking, settings
-from mailqueue.administration.events import Place, Search
+from mailqueue.administration.events import LogPosition, Search
 from mailqueue.administration.model import (
     PlatformEvent,
     WorkerBoard,
@@ -102,7 +102,7 @@ async def find_events(call: Call) -> Page[AdminEvent]:
             recipient=query.recipient,
         )
         found = await events.search(
-            conn, wanted, after=Place(event_id, attempt_id), most=query.limit
+            conn, wanted, after=LogPosition(event_id, attempt_id), most=query.limit
         )
     return Page([_event(each) for each in found.events], _cursor(found.next))
 
@@ -159,7 +159,7 @@ def _event(event: PlatformEvent) -> AdminEvent:
     )
 
 
-def _cursor(place: Place | None) -> str | None:
+def _cursor(place: LogPosition | None) -> str | None:
     if place is None:
         return None
     attempt_id = _NO_ATTEMPT if place.attempt_id is None else place.attempt_id

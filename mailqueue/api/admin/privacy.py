@@ -4,7 +4,7 @@ import asyncio
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.privacy import ErasureState, ExportedPerson
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.exporting import export_person
@@ -17,7 +17,7 @@ _TAG = "Suppressions"
 PATH = "/v1/suppressions/{email_hash}"
 
 
-class EraseQuery(Given):
+class EraseQuery(RequestModel):
     """Options of an erasure."""
 
     suppress: bool = False

@@ -6,12 +6,12 @@ from pydantic import AwareDatetime, Field
 
 from mailqueue.administration.events import TYPES
 from mailqueue.api.http.pagination import PageQuery
-from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.http.schema_base import StrictRequestModel
 
 Name = Annotated[str, Field(max_length=100)]
 
 
-class ChangeSettings(StrictlyGiven):
+class ChangeSettings(StrictRequestModel):
     """Settings to change, in the format GET shows them; numbers may be JSON numbers."""
 
     settings: Annotated[dict[Name, str | int | float], Field(min_length=1, max_length=100)]
@@ -20,14 +20,14 @@ class ChangeSettings(StrictlyGiven):
     """
 
 
-class ChangeFlags(StrictlyGiven):
+class ChangeFlags(StrictRequestModel):
     """Flags to switch."""
 
     flags: Annotated[dict[Name, bool], Field(min_length=1, max_length=100)]
     """true or false by name: `accept_mail`, `test_keys`, `own_servers`."""
 
 
-class RevokeKeys(StrictlyGiven):
+class RevokeKeys(StrictRequestModel):
     """API keys to revoke: those that match all given fields, or all keys."""
 
     reason: Annotated[str, Field(min_length=1, max_length=500)]

@@ -14,12 +14,12 @@ from mailqueue.core.errors import InputError, InvalidField, NotFound
 from mailqueue.mail.accept.acceptance import Result, statements_of
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.templates import versions, writing
-from mailqueue.templates.accepting import Chosen
+from mailqueue.templates.accepting import ChosenVersion
 
 Wanted = SendRequest | TemplateRequest
 
 
-class ShapedRequest(TemplateRequest):
+class CompatTemplateRequest(TemplateRequest):
     """A mail from a template, with the options of compatible APIs.
 
     With a `subject` of its own it is rendered now, not when it is sent. `inline_css` overrides
@@ -83,7 +83,7 @@ class _Templates:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._known: dict[tuple[str, str | None], Chosen | InvalidField] = {}
+        self._known: dict[tuple[str, str | None], ChosenVersion | InvalidField] = {}
         self._slugs: dict[str, str] = {}
         self._styled: dict[UUID, bool] = {}
 
@@ -100,7 +100,7 @@ class _Templates:
         if isinstance(chosen, InvalidField):
             raise chosen
         chosen.check(wanted.variables)
-        if not isinstance(wanted, ShapedRequest):
+        if not isinstance(wanted, CompatTemplateRequest):
             return wanted
         if wanted.inline_css is not None:
             await self._check_css(chosen, wanted.inline_css)
@@ -108,7 +108,7 @@ class _Templates:
             return wanted
         return said_by(chosen, wanted).model_copy(update={"subject": wanted.subject})
 
-    async def _check_css(self, chosen: Chosen, is_wanted: bool) -> None:
+    async def _check_css(self, chosen: ChosenVersion, is_wanted: bool) -> None:
         version = chosen.version
         if is_wanted == version.is_css_inlined:
             return

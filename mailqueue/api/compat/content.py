@@ -12,7 +12,7 @@ from mailqueue.rendering.faults import TemplateFault
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RenderedContent:
     """Content of one mail; None where it was deleted or cannot be rendered."""
 
     sender: str
@@ -24,7 +24,7 @@ class Said:
     files: list[dict[str, Any]]
 
 
-async def said_of(call: Call, email_id: UUID) -> Said:
+async def said_of(call: Call, email_id: UUID) -> RenderedContent:
     """Return the content of a mail of the caller's project.
 
     Raises:
@@ -35,9 +35,9 @@ async def said_of(call: Call, email_id: UUID) -> Said:
     content = shown.email.content
     sender = _sender(shown)
     if content is None:
-        return Said(sender, None, None, None, None, {}, [])
+        return RenderedContent(sender, None, None, None, None, {}, [])
     subject, html, text = await _words(call, shown)
-    return Said(
+    return RenderedContent(
         sender=sender,
         subject=subject,
         html=html,

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.core.errors import MailqueueError
-from mailqueue.tenants.rate_limit.limiter import Standing
+from mailqueue.tenants.rate_limit.limiter import BucketState
 
 Fault = MailqueueError | HTTPException
 Headers = list[tuple[bytes, bytes]]
@@ -25,13 +25,13 @@ def no_head(request: Request) -> bool:  # noqa: ARG001
     return False
 
 
-def no_headers(standing: Standing) -> Headers:  # noqa: ARG001
+def no_headers(standing: BucketState) -> Headers:  # noqa: ARG001
     """Return no rate limit headers."""
     return []
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class CompatApi:
     """A compatible API.
 
     Its handlers parse the body. `credential_of` returns the API key of a request and raises
@@ -46,4 +46,4 @@ class Shape:
     roots: tuple[str, ...]
     is_known_by_head: Callable[[Request], bool] = no_head
     without_key: Callable[[Request], Awaitable[Response | None]] = nobody  # None: needs a key
-    rates: Callable[[Standing], Headers] = no_headers
+    rates: Callable[[BucketState], Headers] = no_headers

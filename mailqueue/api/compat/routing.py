@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.compat.model import Headers, Shape
+from mailqueue.api.compat.model import CompatApi, Headers
 from mailqueue.api.http.auth import caller_of, let_in, reads_only
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint
@@ -23,7 +23,7 @@ from mailqueue.api.http.responses import answer_fault, note_away
 from mailqueue.api.http.router import variables
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import MailqueueError
-from mailqueue.tenants.rate_limit.limiter import RanOut
+from mailqueue.tenants.rate_limit.limiter import RateLimitExceeded
 
 Methods = dict[str, Endpoint]
 _SHAPE = "mailqueue.shape"
@@ -33,24 +33,24 @@ _VARIABLE = re.compile(r"\\\{[a-z_]+\\\}")
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    shape: Shape
+    shape: CompatApi
     pattern: re.Pattern[str]
     methods: Methods
 
 
-class ShapeRouting(BaseRoute):
+class CompatRouting(BaseRoute):
     """All endpoints of all compatible APIs as one starlette route."""
 
-    def __init__(self, shapes: Sequence[Shape], runtime: Runtime) -> None:
+    def __init__(self, shapes: Sequence[CompatApi], runtime: Runtime) -> None:
         self._runtime = runtime
         self._shapes = shapes
-        self._named: dict[str, tuple[Shape, Methods]] = {}
+        self._named: dict[str, tuple[CompatApi, Methods]] = {}
         self._patterns: list[_Path] = []
         for shape in shapes:
             for path in dict.fromkeys(each.path for each in shape.endpoints):
                 self._add(shape, path)
 
-    def _add(self, shape: Shape, path: str) -> None:
+    def _add(self, shape: CompatApi, path: str) -> None:
         methods = {each.method: each for each in shape.endpoints if each.path == path}
         if path in self._named:
             raise ValueError(f"{path} belongs to {self._named[path][0].name} already")
@@ -71,7 +71,7 @@ class ShapeRouting(BaseRoute):
             return Match.NONE, {}
         return Match.FULL, {_SHAPE: shape, _METHODS: methods}
 
-    def _found(self, scope: Scope) -> tuple[Shape | None, Methods]:
+    def _found(self, scope: Scope) -> tuple[CompatApi | None, Methods]:
         path = trimmed(scope["path"])
         if path in self._named:
             return self._named[path]
@@ -86,26 +86,26 @@ class ShapeRouting(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle the request and send the response."""
-        shape: Shape = scope[_SHAPE]
+        shape: CompatApi = scope[_SHAPE]
         try:
             response = await self._answered(shape, Request(scope, receive, send))
             await response(scope, receive, send)
         finally:
             release(scope)
 
-    async def _answered(self, shape: Shape, request: Request) -> Response:
+    async def _answered(self, shape: CompatApi, request: Request) -> Response:
         headers: Headers = []
         try:
             response = await self._handled(shape, request, headers)
         except (MailqueueError, HTTPException) as exc:
             note_away(request.scope, exc)
             response = shape.refused(request, exc)
-            if isinstance(exc, RanOut):
+            if isinstance(exc, RateLimitExceeded):
                 headers = shape.rates(exc.standing)
         response.raw_headers += headers
         return response
 
-    async def _handled(self, shape: Shape, request: Request, headers: Headers) -> Response:
+    async def _handled(self, shape: CompatApi, request: Request, headers: Headers) -> Response:
         endpoint = endpoint_of(request.scope)
         aside = await shape.without_key(request)
         if aside is not None:
@@ -154,7 +154,7 @@ def is_below(path: str, roots: Iterable[str]) -> bool:
 
 async def answer_any_fault(request: Request, exc: Exception) -> Response:
     """Return the response to an unexpected error, in the format of the requested API."""
-    shape: Shape | None = request.scope.get(_SHAPE)
+    shape: CompatApi | None = request.scope.get(_SHAPE)
     if shape is None:
         return await answer_fault(request, exc)
     why = "internal error; report it with the request id"

@@ -8,7 +8,7 @@ from pydantic import Field
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of, platform_key
-from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.domains import DkimKeyDetails, DkimKeyList, DkimVerification, DomainReport
 from mailqueue.deliverability import checking, keys, publication
 from mailqueue.deliverability.findings import Report
@@ -25,7 +25,7 @@ _ALGORITHM_BY_WORD = {each.key_type: each for each in Algorithm}
 Domain = Annotated[str, Field(min_length=1, max_length=300)]
 
 
-class NewDkimKey(Given):
+class NewDkimKey(RequestModel):
     """A key for a domain; a domain may have one of each kind."""
 
     domain: Domain
@@ -38,14 +38,14 @@ class NewDkimKey(Given):
     """Selector in DNS: 1 to 63 lower-case letters, digits and hyphens; generated if omitted."""
 
 
-class ListQuery(Given):
+class ListQuery(RequestModel):
     """Filters of DKIM keys."""
 
     domain: Domain | None = None
     """Filter by domain."""
 
 
-class CheckQuery(Given):
+class DomainCheckQuery(RequestModel):
     """The domain to check, and optionally the IP address its mail is sent from."""
 
     domain: Domain
@@ -121,7 +121,7 @@ async def revoke(call: Call) -> DkimKeyDetails:
 
 async def check(call: Call) -> DomainReport:
     """Check SPF, DKIM, DMARC and MX of a domain; for a live key the result is stored."""
-    query: CheckQuery = call.query
+    query: DomainCheckQuery = call.query
     domain, project = keys.domain_of(query.domain), call.caller.project
     async with call.connection() as conn:
         mine = await keys.list_keys(conn, project=project)
@@ -197,7 +197,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Scope.PROJECT_READ,
         "Check SPF, DKIM, DMARC and MX of a domain, and return the records to publish.",
         check,
-        query=CheckQuery,
+        query=DomainCheckQuery,
         response=DomainReport,
         tag=_TAG,
         test_keys=ForTestKeys.READ,

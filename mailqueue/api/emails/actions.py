@@ -8,13 +8,13 @@ from mailqueue.api.emails import store as emails_store
 from mailqueue.api.emails.schema import Text
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.contract.emails import Acted
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.tenants.model import Scope
 
 
-class ReasonGiven(StrictlyGiven):
+class ReasonGiven(StrictRequestModel):
     """Reason, recorded in the audit log."""
 
     reason: Text = Field(default="by the API", min_length=1, max_length=500)

@@ -10,7 +10,7 @@ from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.tenants.keys.manage import not_in_force
 from mailqueue.tenants.model import Admin, Caller
-from mailqueue.tenants.rate_limit.limiter import Allowance, Standing
+from mailqueue.tenants.rate_limit.limiter import BucketState, RateLimiter
 
 KEY = "this key"
 PROJECT = "all keys of this project together"
@@ -77,11 +77,11 @@ def reads_only(endpoint: Endpoint, who: Caller | Admin) -> bool:
     return isinstance(who, Caller) and who.is_test and endpoint.test_keys is ForTestKeys.READ
 
 
-async def let_in(caller: Caller, allowance: Allowance) -> Standing | None:
+async def let_in(caller: Caller, allowance: RateLimiter) -> BucketState | None:
     """Count a request against the rate limits of its key and project; return the key's, if any.
 
     Raises:
-        RanOut: names the limit that was exceeded, and when to retry.
+        RateLimitExceeded: names the limit that was exceeded, and when to retry.
     """
     standing = None
     if (rate := caller.project_requests_per_second) is not None:

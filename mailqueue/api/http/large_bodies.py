@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from mailqueue.core.errors import TooManyRequests
 from mailqueue.tenants.model import Caller
-from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, Allowance, RanOut
+from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, RateLimiter, RateLimitExceeded
 
 LARGE_BYTES = 256 * 1024
 PROJECT_BYTES = 64 * 1024 * 1024
@@ -47,7 +47,7 @@ class _Share:
 class Bodies:
     """The limits of large requests in one process."""
 
-    def __init__(self, allowance: Allowance) -> None:
+    def __init__(self, allowance: RateLimiter) -> None:
         self._allowance = allowance
         self._shares: dict[UUID, _Share] = {}
         self._received = 0
@@ -93,7 +93,7 @@ class Bodies:
                     count=-(-size // UNIT_BYTES),
                     least=MAX_AT_ONCE // UNIT_BYTES,
                 )
-            except RanOut as exc:
+            except RateLimitExceeded as exc:
                 most = exc.standing.limit * UNIT_BYTES // (1024 * 1024)
                 raise TooManyRequests(
                     f"{what} may send {most} MiB of large requests in {WINDOW_SECONDS} s",

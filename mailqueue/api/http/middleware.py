@@ -18,7 +18,7 @@ _GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 log = get_logger(__name__)
 
 
-class Edge:
+class RequestMiddleware:
     """ASGI middleware that adds request ids and log lines."""
 
     def __init__(self, app: ASGIApp) -> None:

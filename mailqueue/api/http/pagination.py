@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 from pydantic import Field
 
-from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 
@@ -19,7 +19,7 @@ LARGEST_PAGE = 200
 _LARGEST_CURSOR = 1000
 
 
-class PageQuery(Given):
+class PageQuery(RequestModel):
     """The query of a list; lists with filters extend it."""
 
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = 50

@@ -21,7 +21,7 @@ from mailqueue.api.http.runtime import Runtime
 from mailqueue.contract.sending import Repeated
 from mailqueue.core.errors import MailqueueError
 from mailqueue.tenants.model import Caller
-from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, RanOut, Standing
+from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, BucketState, RateLimitExceeded
 
 Methods = dict[str, Endpoint]
 Limits = list[tuple[bytes, bytes]]
@@ -89,7 +89,7 @@ class Routing(BaseRoute):
         limits: Limits = []
         try:
             response = await self._handled(endpoint, request, limits)
-        except RanOut as exc:
+        except RateLimitExceeded as exc:
             limits = limit_headers(exc.standing, b"project" if exc.what == PROJECT else b"key")
             response = refusal(request.scope, exc)
         except MailqueueError as exc:
@@ -129,7 +129,7 @@ async def _answer(endpoint: Endpoint, call: Call) -> Response:
     return json_answer(answer, status=endpoint.status, headers=headers)
 
 
-def limit_headers(standing: Standing | None, of: bytes = b"key") -> Limits:
+def limit_headers(standing: BucketState | None, of: bytes = b"key") -> Limits:
     """Return the rate limit headers (draft-ietf-httpapi-ratelimit-headers-10)."""
     if standing is None:
         return []

@@ -12,9 +12,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.accept.intake import Intake
 from mailqueue.settings.environment import Settings
-from mailqueue.tenants.keys.cache import Callers
+from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.keys.manage import not_in_force
-from mailqueue.tenants.rate_limit.limiter import Allowance
+from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class Runtime:
     pool: Pool
     services: Services
     intake: Intake = field(init=False)
-    callers: Callers = field(init=False)
-    allowance: Allowance = field(init=False)
+    callers: KeyCache = field(init=False)
+    allowance: RateLimiter = field(init=False)
     bodies: Bodies = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "intake", Intake(self.pool, self.settings.database))
-        object.__setattr__(self, "callers", Callers(self.borrow))
-        object.__setattr__(self, "allowance", Allowance(self.borrow))
+        object.__setattr__(self, "callers", KeyCache(self.borrow))
+        object.__setattr__(self, "allowance", RateLimiter(self.borrow))
         object.__setattr__(self, "bodies", Bodies(self.allowance))
 
     @asynccontextmanager

@@ -16,7 +16,7 @@ class OneOf:
         return handler.generate_schema(Literal.__getitem__(self.words))
 
 
-class Given(BaseModel):
+class RequestModel(BaseModel):
     """A query, or a body whose values may be given in more than one form.
 
     The docstring of a field is its description in the OpenAPI document.
@@ -25,7 +25,7 @@ class Given(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-class StrictlyGiven(Given):
+class StrictRequestModel(RequestModel):
     """A body with strict types: "1" is not a number."""
 
     model_config = ConfigDict(strict=True)

@@ -15,7 +15,7 @@ from mailqueue.api.http.kek_header import (
     platform_key,
     refused_as_header,
 )
-from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.projects import VaultStatus
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
@@ -28,14 +28,14 @@ _MAX_SECONDS = int(ownkey.MOST.total_seconds())
 Seconds = Annotated[int, Field(ge=1, le=_MAX_SECONDS)]
 
 
-class SetOwnKey(Given):
+class SetOwnKey(RequestModel):
     """How long the project is unlocked at once; locked if omitted."""
 
     unlock_for_seconds: Seconds | None = None
     """Seconds from now for which mail is sent; if omitted, mail waits until you unlock."""
 
 
-class Unlock(Given):
+class Unlock(RequestModel):
     """How long the project is unlocked from now."""
 
     for_seconds: Seconds

@@ -11,7 +11,7 @@ from pydantic import Field
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import PageQuery, key_of, page_of
-from mailqueue.api.http.schema_base import Given, StrictlyGiven
+from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import ApiKeyDetails, CreatedApiKey
 from mailqueue.core.errors import Forbidden
@@ -30,7 +30,7 @@ Name = Annotated[str, Field(min_length=1, max_length=keys_manage.NAME_CHARACTERS
 Rate = Annotated[int, Field(ge=1, le=keys_manage.MAX_REQUESTS_PER_SECOND)]
 
 
-class NewKey(StrictlyGiven):
+class NewKey(StrictRequestModel):
     """A key to create; without a rate, it has the installation's default."""
 
     name: Name
@@ -47,7 +47,7 @@ class NewKey(StrictlyGiven):
     """Whether its emails go to the mail trap only; if omitted, as with the key that creates it."""
 
 
-class KeyChange(StrictlyGiven):
+class KeyChange(StrictRequestModel):
     """Fields of a key to change; a rate of null resets it to the default."""
 
     name: Name | None = None
@@ -56,14 +56,14 @@ class KeyChange(StrictlyGiven):
     """Requests per second; null resets it to the default, unchanged if omitted."""
 
 
-class Rotation(StrictlyGiven):
+class Rotation(StrictRequestModel):
     """How long the old key stays valid."""
 
     grace_hours: Annotated[int, Field(ge=0, le=keys_manage.MAX_GRACE.days * 24)] = 24
     """Hours for which the old key stays valid beside the new one; 0 revokes it at once."""
 
 
-class RevokeQuery(Given):
+class RevokeQuery(RequestModel):
     """Reason for revoking a key."""
 
     reason: Annotated[str, Field(min_length=1, max_length=500)] | None = None

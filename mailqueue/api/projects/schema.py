@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mailqueue.api.http.pagination import PageQuery
-from mailqueue.api.http.schema_base import Given, StrictlyGiven
+from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.contract.projects import ProjectDetails, ProjectRetention, ProjectStats, SentToday
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
-from mailqueue.tenants.projects.stats import MAX_DAYS, Standing
+from mailqueue.tenants.projects.stats import MAX_DAYS, ProjectSummary
 
 # Settings whose name in the API differs from the database's.
 SETTING_BY_FIELD: Mapping[str, str] = {
@@ -30,7 +30,7 @@ Kind = Annotated[str, Field(pattern="^[a-z_]{1,40}$")]
 Days = Annotated[int, Field(ge=1, le=36_500)]
 
 
-class Keep(StrictlyGiven):
+class Keep(StrictRequestModel):
     """Retention of one kind of record: first in the database, then in the archive."""
 
     hot_days: Days
@@ -43,7 +43,7 @@ class Keep(StrictlyGiven):
     """
 
 
-class ProjectSettings(StrictlyGiven):
+class ProjectSettings(StrictRequestModel):
     """Settings of all mail of a project; null resets one."""
 
     name: str | None = None
@@ -122,7 +122,7 @@ class NewProject(ProjectSettings):
     """Lower-case letters, digits, `-` and `_`, at most 63, such as `shop`; it cannot be changed."""
 
 
-class Suspension(StrictlyGiven):
+class Suspension(StrictRequestModel):
     """Reason for suspending a project."""
 
     reason: Annotated[str, Field(min_length=1, max_length=500)]
@@ -138,7 +138,7 @@ class ProjectsQuery(PageQuery):
     """Filter by status: active, paused, suspended or deleted; all but deleted if omitted."""
 
 
-class StatsQuery(Given):
+class StatsQuery(RequestModel):
     """Number of days, today included."""
 
     days: Annotated[int, Field(ge=1, le=MAX_DAYS)] = 7
@@ -194,7 +194,7 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
     )
 
 
-def shown_stats(standing: Standing) -> ProjectStats:
+def shown_stats(standing: ProjectSummary) -> ProjectStats:
     """Return a project's statistics in the form shown to administrators."""
     days = [asdict(day) for day in standing.days]
     totals = {name: sum(day[name] for day in days) for name in days[0] if name != "day"}

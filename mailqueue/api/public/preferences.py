@@ -24,7 +24,7 @@ DEFAULT_PAUSE = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PreferenceRow:
     """A category as shown on the page, in the recipient's language."""
 
     one: Subscription
@@ -98,7 +98,7 @@ async def _shown(
     today = datetime.now(UTC).date()
     given = form or {}
     rows = [
-        Row(
+        PreferenceRow(
             one,
             name=visit.words.name_of(one),
             description=visit.words.description_of(one),

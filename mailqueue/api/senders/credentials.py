@@ -8,7 +8,7 @@ import orjson
 from pydantic import ConfigDict, Field, SecretStr, ValidationError, WithJsonSchema
 
 from mailqueue.api.http.responses import Violations, invalid_request
-from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import NAMES_FOR_ACCOUNTS, Provider
 from mailqueue.core.secret import Secret
@@ -28,7 +28,7 @@ Text = Annotated[str, Field(min_length=1, max_length=998)]
 SecretText = Annotated[SecretStr, Field(min_length=1, max_length=4096)]
 
 
-class _Credentials(Given):
+class _Credentials(RequestModel):
     model_config = ConfigDict(hide_input_in_errors=True)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mailqueue.api.http.schema_base import Given, OneOf
+from mailqueue.api.http.schema_base import OneOf, RequestModel
 from mailqueue.api.senders.credentials import Credentials, Text
 from mailqueue.core.providers import NAMES_FOR_ACCOUNTS
 from mailqueue.senders.model import LimitsChange
@@ -32,7 +32,7 @@ def _without_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-class RoutingRules(Given):
+class RoutingRules(RequestModel):
     """Mail that this account sends: of these categories, to these recipient domains."""
 
     category: Words | Text | None = None
@@ -52,7 +52,7 @@ class RoutingRules(Given):
         return [given] if isinstance(given, str) else given
 
 
-class _Config(Given):
+class _Config(RequestModel):
     from_email: Text | None = None
     """Default From address, such as `shop@example.com`."""
     from_name: Text | None = None
@@ -143,7 +143,7 @@ class ConfigChange(_Config):
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
-class TestRequest(Given):
+class TestRequest(RequestModel):
     """Recipient of a test email; without one, the account only connects and logs in."""
 
     to: Text | None = None

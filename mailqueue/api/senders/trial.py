@@ -17,7 +17,7 @@ from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders import accounts, health
 from mailqueue.senders.identity import as_project_says
 from mailqueue.senders.model import SenderAccount
-from mailqueue.senders.trial import Trial, trial_mail, try_out
+from mailqueue.senders.trial import SenderTestResult, trial_mail, try_out
 from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
@@ -59,7 +59,7 @@ def _mail(account: SenderAccount, to: Address) -> SendAttempt:
         raise InvalidField("from_email", exc.why) from None
 
 
-def _tried(trial: Trial, transcript: Transcript) -> SenderTest:
+def _tried(trial: SenderTestResult, transcript: Transcript) -> SenderTest:
     verdict = trial.verdict
     said = verdict if isinstance(verdict, Accepted) else _refusal(verdict)
     refused = said if isinstance(said, Rejected) else None

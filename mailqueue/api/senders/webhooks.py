@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import lent_key, own_key_of
-from mailqueue.api.http.schema_base import Given, OneOf
+from mailqueue.api.http.schema_base import OneOf, RequestModel
 from mailqueue.api.senders.views import account_of
 from mailqueue.contract.senders import BounceRates, ProviderEndpoint
 from mailqueue.core.providers import NAMES_WITH_EVENTS
@@ -25,7 +25,7 @@ _Secret = Annotated[SecretStr, Field(max_length=4096)]
 _Provider = Annotated[str, OneOf(NAMES_WITH_EVENTS)]
 
 
-class Thresholds(Given):
+class Thresholds(RequestModel):
     """Thresholds that warn and pause, in percent; omitted ones are unchanged, 0 is never."""
 
     bounce_warn: _Percent | None = None
@@ -38,14 +38,14 @@ class Thresholds(Given):
     """Share of complaints that pauses the account, in percent; 0.3 by default."""
 
 
-class WebhookQuery(Given):
+class WebhookQuery(RequestModel):
     """The provider of the webhook."""
 
     provider: _Provider | None = None
     """Provider that sends the events; the account's own if omitted."""
 
 
-class WebhookSecrets(Given):
+class WebhookSecrets(RequestModel):
     """Secrets that verify the provider's requests; omitted ones are unchanged, an empty value
     removes one.
     """

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.api.http.spool import spooled
 from mailqueue.api.sending.service import renamed
 from mailqueue.contract.sending import Uploaded
@@ -20,7 +20,7 @@ MAX_BYTES = 26_214_400
 """Largest file of any project, in bytes; the project's own limit is checked afterwards."""
 
 
-class UploadQuery(Given):
+class UploadQuery(RequestModel):
     """Name of an upload."""
 
     filename: str = Field(min_length=1, max_length=255)

@@ -7,7 +7,7 @@ from mailqueue.api.http.context import Call
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
-from mailqueue.mail.accept.dry_run import Trial, try_email
+from mailqueue.mail.accept.dry_run import DryRun, try_email
 from mailqueue.mail.message.preview import MessageSources
 
 SHOWN_BYTES = 1024 * 1024
@@ -15,7 +15,7 @@ SHOWN_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class TriedRecipient:
+class DryRunRecipient:
     """One recipient, and the reason it would be left out."""
 
     kind: str
@@ -26,13 +26,13 @@ class TriedRecipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class DryRunResult:
     """The result a mail would have; `mime` is the message without signatures."""
 
     dry_run: bool
     status: str
     reason: str | None
-    recipients: list[TriedRecipient]
+    recipients: list[DryRunRecipient]
     route: dict[str, Any] | None
     limit: dict[str, Any] | None
     size: int | None
@@ -40,7 +40,7 @@ class Tried:
     warnings: list[str]
 
 
-async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
+async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> DryRunResult:
     """Accept a mail, roll back, and return the result it would have.
 
     Raises:
@@ -67,14 +67,14 @@ async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
     return _shown(found)
 
 
-def _shown(found: Trial) -> Tried:
+def _shown(found: DryRun) -> DryRunResult:
     message = found.message
-    return Tried(
+    return DryRunResult(
         dry_run=True,
         status=found.status,
         reason=found.reason,
         recipients=[
-            TriedRecipient(**{name: one[name] for name in TriedRecipient.__slots__})
+            DryRunRecipient(**{name: one[name] for name in DryRunRecipient.__slots__})
             for one in found.recipients
         ],
         route=found.route,

@@ -23,7 +23,7 @@ from mailqueue.mail.direct.send_now import send_now
 from mailqueue.mail.message.preview import fetched
 from mailqueue.senders.inline import FIELD, InlineServer, inline_server
 from mailqueue.senders.model import Tls
-from mailqueue.templates.accepting import Chosen
+from mailqueue.templates.accepting import ChosenVersion
 from mailqueue.vault.masterkey import master_key_of
 
 _TLS_BY_MODE = MappingProxyType(
@@ -42,7 +42,10 @@ _FIELD_BY_NAME = MappingProxyType(
 
 
 async def sent_by_override(
-    call: Call, wanted: SendRequest | TemplateRequest, override: SmtpOverride, chosen: Chosen | None
+    call: Call,
+    wanted: SendRequest | TemplateRequest,
+    override: SmtpOverride,
+    chosen: ChosenVersion | None,
 ) -> Response:
     """Send an email and return its result, or queue it with its server.
 
@@ -99,7 +102,7 @@ async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
     return Sent(done.id, status, None if before is None else before.reason)
 
 
-def said_by(chosen: Chosen | None, wanted: TemplateRequest) -> SendRequest:
+def said_by(chosen: ChosenVersion | None, wanted: TemplateRequest) -> SendRequest:
     """Return an email from a template with its content rendered.
 
     Raises:

@@ -10,7 +10,7 @@ from pydantic import (
 )
 
 from mailqueue.api.emails.schema import JsonObject, Text, Whole
-from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.sending.option_fields import options_by_field, with_option_fields
 from mailqueue.mail.accept.batches import MAX_RECIPIENTS
 
@@ -25,7 +25,7 @@ Mailboxes = Annotated[
 """A list of mailboxes, or one as a string."""
 
 
-class AttachedFile(StrictlyGiven):
+class AttachedFile(StrictRequestModel):
     """An attachment: content in base64 with name and type, or the id of an upload.
 
     The HTML shows one with a `content_id` as `cid:…`.
@@ -43,7 +43,7 @@ class AttachedFile(StrictlyGiven):
     """Content id, such as `logo`; the HTML shows the image as `cid:logo`."""
 
 
-class SmtpOverride(StrictlyGiven):
+class SmtpOverride(StrictRequestModel):
     """An SMTP server for this email only. User name and password are neither stored nor logged."""
 
     provider_type: Literal["smtp"] = "smtp"
@@ -69,7 +69,7 @@ class SmtpOverride(StrictlyGiven):
 
 
 @with_option_fields(of_one=False)
-class _Mail(StrictlyGiven):
+class _Mail(StrictRequestModel):
     """Fields of every email and batch."""
 
     category: Text | None = None
@@ -100,7 +100,7 @@ class _Mail(StrictlyGiven):
         return given
 
 
-class _Addressed(StrictlyGiven):
+class _Addressed(StrictRequestModel):
     """Recipients of one email."""
 
     to: Annotated[Mailboxes, Field(min_length=1)]
@@ -132,7 +132,7 @@ class _One(_Mail, _Addressed):
         return given
 
 
-class _Words(StrictlyGiven):
+class _Words(StrictRequestModel):
     """Content of an email without a template."""
 
     subject: Text
@@ -155,7 +155,7 @@ class SendRequest(_One, _Words):
         return not (self.attachments or self.dry_run or self.smtp_override or self.smtp_config_id)
 
 
-class BatchRecipient(StrictlyGiven):
+class BatchRecipient(StrictRequestModel):
     """One recipient of a batch."""
 
     email: Text
@@ -180,7 +180,7 @@ class BatchRequest(_Many, _Words):
     """Recipients; each gets an email of its own."""
 
 
-class _OfTemplate(StrictlyGiven):
+class _OfTemplate(StrictRequestModel):
     template_slug: Text
     """Slug of the template, such as `welcome`."""
     template_version: Text | Whole | None = None

@@ -19,7 +19,7 @@ from mailqueue.api.sending.schema import TemplateBatchRequest, TemplateRecipient
 from mailqueue.api.sending.service import accepted, renamed
 from mailqueue.contract.sending import Batch, Sent
 from mailqueue.core.errors import InvalidField
-from mailqueue.templates.accepting import Chosen, choose
+from mailqueue.templates.accepting import ChosenVersion, choose
 from mailqueue.tenants.model import Scope
 
 MAX_LANGUAGES = 50
@@ -55,7 +55,7 @@ async def send_template_batch(call: Call) -> Batch:
     return await sent_to_many(call, wanted, contents, recipients, category=category)
 
 
-async def chosen_for(call: Call, template: str, language: str | None) -> Chosen:
+async def chosen_for(call: Call, template: str, language: str | None) -> ChosenVersion:
     """Return the template version and language of an email.
 
     Raises:
@@ -71,7 +71,7 @@ async def chosen_for(call: Call, template: str, language: str | None) -> Chosen:
         raise renamed(exc) from None
 
 
-def _place(choice: list[Chosen], found: Chosen) -> int:
+def _place(choice: list[ChosenVersion], found: ChosenVersion) -> int:
     """Return the index of a language among those that are sent; it may be another's fallback."""
     for place, known in enumerate(choice):
         if known.language == found.language:
@@ -83,7 +83,7 @@ def _place(choice: list[Chosen], found: Chosen) -> int:
 
 
 def _own(
-    one: TemplateRecipient, wanted: TemplateBatchRequest, chosen: Chosen, place: int
+    one: TemplateRecipient, wanted: TemplateBatchRequest, chosen: ChosenVersion, place: int
 ) -> dict[str, Any]:
     variables = wanted.variables | one.variables
     own = own_of(one)
@@ -99,7 +99,7 @@ def _own(
     return own if place == 0 else own | {"content": place}
 
 
-def _content(chosen: Chosen) -> dict[str, Any]:
+def _content(chosen: ChosenVersion) -> dict[str, Any]:
     return {
         "template_version_id": str(chosen.version.id),
         "template_language": chosen.language,

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.contract.suppression import Categories, Category, CategoryText
 from mailqueue.suppression.subscriptions import categories
 from mailqueue.suppression.subscriptions.model import CategoryRow
@@ -21,7 +21,7 @@ Name = Annotated[str, Field(min_length=1, max_length=100)]
 Description = Annotated[str, Field(max_length=300)]
 
 
-class CategoryWords(StrictlyGiven):
+class CategoryWords(StrictRequestModel):
     """Texts of a category in one language."""
 
     name: Name | None = None
@@ -33,7 +33,7 @@ class CategoryWords(StrictlyGiven):
 Translations = Annotated[dict[str, CategoryWords], Field(max_length=categories.MAX_LANGUAGES)]
 
 
-class CategoryChange(StrictlyGiven):
+class CategoryChange(StrictRequestModel):
     """Fields of a category to change; omitted fields are unchanged."""
 
     name: Name | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from mailqueue.api.http.pagination import PageQuery
-from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.suppression.lists.exporting import Format
 
 Word = Annotated[str, Field(max_length=998)]
@@ -22,7 +22,7 @@ ReasonWord = Literal[
 """`unsubscribe` is another spelling of `unsubscribed`."""
 
 
-class _Said(Given):
+class _Said(RequestModel):
     reason: ReasonWord | None = None
     """Reason; `unsubscribe` is another spelling of `unsubscribed`; `manual` if omitted."""
     category: Word | None = None
@@ -70,7 +70,7 @@ class SuppressionsQuery(PageQuery):
     """Filter by text in the address, such as `@example.com`."""
 
 
-class CheckQuery(Given):
+class CheckQuery(RequestModel):
     """The address to check."""
 
     email: Word
@@ -79,7 +79,7 @@ class CheckQuery(Given):
     """Check mail of this category; mail of every category if omitted."""
 
 
-class RemoveQuery(Given):
+class RemoveQuery(RequestModel):
     """Suppressions to remove, and the reason."""
 
     category: Word | None = None
@@ -88,7 +88,7 @@ class RemoveQuery(Given):
     """Reason; required where the address bounced or complained."""
 
 
-class ImportQuery(Given):
+class ImportQuery(RequestModel):
     """Options of an import."""
 
     reason: ReasonWord | None = None
@@ -97,7 +97,7 @@ class ImportQuery(Given):
     """Validate and count every line, and change nothing."""
 
 
-class ExportQuery(Given):
+class ExportQuery(RequestModel):
     """Options of an export."""
 
     format: Format = Format.CSV

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from mailqueue.api.http.pagination import PageQuery
-from mailqueue.api.http.schema_base import Given, StrictlyGiven
+from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.rendering.compiled import LONGEST_SOURCE
 from mailqueue.templates.model import PartKind
 
@@ -19,7 +19,7 @@ Body = Annotated[str, Field(max_length=LONGEST_SOURCE)]
 VersionStatusWord = Literal["draft", "published", "archived"]
 
 
-class CreateTemplate(StrictlyGiven):
+class CreateTemplate(StrictRequestModel):
     """A template to create, without a version."""
 
     slug: Slug
@@ -34,7 +34,7 @@ class CreateTemplate(StrictlyGiven):
     """Language of its versions, such as `en` or `pt-br`; `en` if omitted."""
 
 
-class ChangeTemplate(StrictlyGiven):
+class ChangeTemplate(StrictRequestModel):
     """Fields of a template to change; omitted fields are unchanged."""
 
     name: Name | None = None
@@ -47,7 +47,7 @@ class ChangeTemplate(StrictlyGiven):
     """Language of its versions, such as `en` or `pt-br`."""
 
 
-class Translation(StrictlyGiven):
+class Translation(StrictRequestModel):
     """Texts of a version in another language."""
 
     subject: Subject
@@ -58,7 +58,7 @@ class Translation(StrictlyGiven):
     """Text body in this language, a Jinja template. Made from each email's HTML if omitted."""
 
 
-class CreateVersion(StrictlyGiven):
+class CreateVersion(StrictRequestModel):
     """Texts of a version in the template's language, and in others."""
 
     subject: Subject
@@ -77,7 +77,7 @@ class CreateVersion(StrictlyGiven):
     """Note about what changed."""
 
 
-class CloneTemplate(StrictlyGiven):
+class CloneTemplate(StrictRequestModel):
     """Name of the copy; without a slug it keeps the original's."""
 
     slug: Slug | None = None
@@ -88,7 +88,7 @@ class CloneTemplate(StrictlyGiven):
     """Id of the key's own project; only administrators copy to others."""
 
 
-class AskPreview(StrictlyGiven):
+class AskPreview(StrictRequestModel):
     """Sample data of a preview; without a version, the published one, else the newest."""
 
     variables: dict[str, Any] = Field(default_factory=dict)
@@ -99,7 +99,7 @@ class AskPreview(StrictlyGiven):
     """Language, such as `de`; the template's own if omitted."""
 
 
-class PutPart(Given):
+class PutPart(RequestModel):
     """A layout or partial."""
 
     kind: PartKind = PartKind.PARTIAL
@@ -119,7 +119,7 @@ class TemplatesQuery(PageQuery):
     """Filter by text in slug, name or description."""
 
 
-class DiffQuery(Given):
+class DiffQuery(RequestModel):
     """Versions to compare."""
 
     from_: Annotated[int, Field(alias="from", ge=1, le=999_999_999)]

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field, model_validator
 
 from mailqueue.api.http.pagination import PageQuery
-from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.webhooks.model import DeliveryStatus, EventType
 
 Word = Annotated[str, Field(max_length=2000)]
@@ -19,7 +19,7 @@ def _not_delivered() -> list[Ended]:
     return ["failed", "cancelled"]
 
 
-class NewHook(StrictlyGiven):
+class NewHook(StrictRequestModel):
     """A webhook to register."""
 
     url: Word
@@ -34,7 +34,7 @@ class NewHook(StrictlyGiven):
     """Whether events are delivered."""
 
 
-class HookChange(StrictlyGiven):
+class HookChange(StrictRequestModel):
     """Fields of a webhook to change; omitted fields are unchanged."""
 
     url: Word | None = None
@@ -58,7 +58,7 @@ class HookChange(StrictlyGiven):
         return self
 
 
-class SecretRotation(StrictlyGiven):
+class SecretRotation(StrictRequestModel):
     """Options of replacing a secret."""
 
     overlap_hours: Annotated[float, Field(ge=0, le=720, strict=False)] = 24
@@ -67,7 +67,7 @@ class SecretRotation(StrictlyGiven):
     """New secret, in the format of registration; generated if omitted."""
 
 
-class TestAsked(StrictlyGiven):
+class TestAsked(StrictRequestModel):
     """The event of a test."""
 
     __test__ = False  # not a test class
@@ -91,7 +91,7 @@ class LogQuery(PageQuery):
     """Filter by email id."""
 
 
-class RangeRetry(StrictlyGiven):
+class RangeRetry(StrictRequestModel):
     """Deliveries to retry."""
 
     since: Annotated[AwareDatetime, Field(strict=False)] | None = None

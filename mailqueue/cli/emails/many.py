@@ -14,8 +14,8 @@ from mailqueue.cli.support.output import Column, table
 from mailqueue.cli.support.progress import progress
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import bulk
-from mailqueue.operations.emails import Hand
-from mailqueue.operations.model import Done, Handled, Order
+from mailqueue.operations.emails import EmailOperation
+from mailqueue.operations.model import BulkOperation, BulkResult, Handled
 
 EXIT_UNCHANGED = 1
 
@@ -29,16 +29,16 @@ class Deed:
     verb: str
     past: str  # what is told: 3 cancelled
     argument: dict[str, str]
-    act: Callable[[Conn, Hand], Awaitable[list[Handled]]]
+    act: Callable[[Conn, EmailOperation], Awaitable[list[Handled]]]
 
 
 def lay_hand(selection: Selection, deed: Deed) -> None:
     """Run the operation on the selected emails and print the result."""
     if selection.ids:
-        hand = Hand(selection.ids, operator(), is_trial=selection.is_trial)
+        hand = EmailOperation(selection.ids, operator(), is_trial=selection.is_trial)
         print_handled(execute(lambda app: deed.act(app.conn, hand)))
         return
-    order = Order(deed.verb, selection.where, deed.argument)
+    order = BulkOperation(deed.verb, selection.where, deed.argument)
     found = execute(lambda app: bulk.count(app.conn, order))
     if selection.is_trial:
         _print(deed, found=found, done=None)
@@ -47,7 +47,7 @@ def lay_hand(selection: Selection, deed: Deed) -> None:
         question = f"{found} emails will be {deed.past}. Continue?"
         click.confirm(question, abort=True, err=prints_json())
     done = run(_carried_out(order, found)) if found else None
-    _print(deed, found=found, done=done or Done(0, 0))
+    _print(deed, found=found, done=done or BulkResult(0, 0))
 
 
 def print_handled(handled: list[Handled]) -> None:
@@ -64,7 +64,7 @@ def print_handled(handled: list[Handled]) -> None:
         click.get_current_context().exit(EXIT_UNCHANGED)
 
 
-def _print(deed: Deed, *, found: int, done: Done | None) -> None:
+def _print(deed: Deed, *, found: int, done: BulkResult | None) -> None:
     document = {
         "matched": found,
         "emails": done.emails if done else 0,
@@ -75,7 +75,7 @@ def _print(deed: Deed, *, found: int, done: Done | None) -> None:
     print_message(document, text)
 
 
-async def _carried_out(order: Order, found: int) -> Done:
+async def _carried_out(order: BulkOperation, found: int) -> BulkResult:
     with progress(order.verb, found) as advance:
         async with opened() as app:
             return await bulk.carry_out(app.conn, order, by=operator(), advance=advance)

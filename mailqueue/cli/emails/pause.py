@@ -12,8 +12,8 @@ from mailqueue.cli.support.progress import progress
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.operations import pausing
-from mailqueue.operations.model import Done, Pause
-from mailqueue.operations.pausing import Kind, Target
+from mailqueue.operations.model import BulkResult, Pause
+from mailqueue.operations.pausing import PauseKind, Target
 
 _PAUSES = (
     Column("project", "PROJECT"),
@@ -26,7 +26,7 @@ _PAUSES = (
 
 
 def _target_arguments(command: Command) -> Command:
-    kind = click.argument("kind", type=click.Choice([each.value for each in Kind]))
+    kind = click.argument("kind", type=click.Choice([each.value for each in PauseKind]))
     name = click.argument("name", metavar="NAME")
     project = click.option(
         "--project",
@@ -86,7 +86,7 @@ def pauses(*, project: str | None) -> None:
 
 
 def _target(kind: str, name: str, project: str) -> Target:
-    return Target(Kind(kind), name if kind == Kind.PROJECT else project, name)
+    return Target(PauseKind(kind), name if kind == PauseKind.PROJECT else project, name)
 
 
 def _duration(text: str | None) -> timedelta | None:
@@ -107,7 +107,7 @@ def _told(one: Pause) -> dict[str, object]:
     }
 
 
-async def _paused(target: Target, wait: timedelta | None, reason: str | None) -> Done:
+async def _paused(target: Target, wait: timedelta | None, reason: str | None) -> BulkResult:
     with progress("setting aside", None) as advance:
         async with opened() as app:
             return await pausing.pause(

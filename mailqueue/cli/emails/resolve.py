@@ -11,7 +11,7 @@ from mailqueue.cli.support.answer import execute, json_option
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples
 from mailqueue.operations import emails
-from mailqueue.operations.emails import Hand
+from mailqueue.operations.emails import EmailOperation
 from mailqueue.operations.model import Handled
 
 _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
@@ -42,5 +42,5 @@ def resolve(*, ids: Sequence[UUID], was_sent: bool | None, note: str | None) -> 
 async def _resolved(
     app: Opened, ids: Sequence[UUID], *, was_sent: bool, note: str | None
 ) -> list[Handled]:
-    hand = Hand(ids, operator())
+    hand = EmailOperation(ids, operator())
     return await emails.resolve(app.conn, hand, was_sent=was_sent, note=note)

@@ -19,8 +19,8 @@ from mailqueue.cli.support.progress import progress
 from mailqueue.core.units import parse_duration
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.archive import manifest
-from mailqueue.maintenance.archive.manifest import Looked, Restored, Wanted
-from mailqueue.maintenance.model import ArchiveFile, Kind, Task
+from mailqueue.maintenance.archive.manifest import FileFilter, Restored, VerifiedFile
+from mailqueue.maintenance.model import ArchiveFile, RecordKind, Task
 
 EXIT_BROKEN = 1
 _COLUMNS = (
@@ -41,7 +41,7 @@ def _choice(command: Command) -> Command:
     for add in (
         click.option(
             "--kind",
-            type=click.Choice([each.value for each in Kind]),
+            type=click.Choice([each.value for each in RecordKind]),
             help="Filter by kind of record.",
         ),
         click.option("--month", metavar="YYYY-MM", callback=_month, help="Filter by month."),
@@ -91,7 +91,9 @@ def list_(
     purged: bool,
 ) -> None:
     """List archive files, oldest month first."""
-    found = execute(lambda app: _listed(app, Wanted(ids, project, month, kind), with_purged=purged))
+    found = execute(
+        lambda app: _listed(app, FileFilter(ids, project, month, kind), with_purged=purged)
+    )
     print_rows(found, _COLUMNS, document={"archives": found}, row=_row, nothing="no archives")
 
 
@@ -108,7 +110,7 @@ def verify(
     kind: str | None,
 ) -> None:
     """Read archive files and compare them with the manifest; exit 1 when one is damaged."""
-    found = run(_verified(Wanted(ids, project, month, kind)))
+    found = run(_verified(FileFilter(ids, project, month, kind)))
     faults = [each for each in found if each.fault]
 
     def as_text() -> None:
@@ -148,8 +150,8 @@ def restore(
     duration: str,
 ) -> None:
     """Restore archived records into their tables for a time. The files stay."""
-    wanted = Wanted(ids, project, month, kind)
-    if wanted == Wanted():
+    wanted = FileFilter(ids, project, month, kind)
+    if wanted == FileFilter():
         raise click.UsageError("select files by ID, --project, --month or --kind")
     try:
         kept = parse_duration(duration)
@@ -177,26 +179,26 @@ def read(
     having: str | None,
 ) -> None:
     """Print archived records as lines of JSON, read from the files."""
-    run(_read(Wanted(ids, project, month, kind), having))
+    run(_read(FileFilter(ids, project, month, kind), having))
 
 
-async def _listed(app: Opened, wanted: Wanted, *, with_purged: bool) -> list[ArchiveFile]:
+async def _listed(app: Opened, wanted: FileFilter, *, with_purged: bool) -> list[ArchiveFile]:
     return await manifest.listed(app.conn, wanted, with_purged=with_purged)
 
 
-async def _verified(wanted: Wanted) -> list[Looked]:
+async def _verified(wanted: FileFilter) -> list[VerifiedFile]:
     with progress("reading", None) as advance:
         async with at_desk(advance) as desk:
             return [each async for each in manifest.verify(desk, wanted)]
 
 
-async def _restored(wanted: Wanted, *, keep: timedelta) -> list[Restored]:
+async def _restored(wanted: FileFilter, *, keep: timedelta) -> list[Restored]:
     with progress("restoring", None) as advance:
         async with at_desk(advance) as desk, tasks.locked(desk, Task.ARCHIVE):
             return [each async for each in manifest.bring_back(desk, wanted, keep=keep)]
 
 
-async def _read(wanted: Wanted, having: str | None) -> None:
+async def _read(wanted: FileFilter, having: str | None) -> None:
     async with at_desk(lambda _: None) as desk:
         async for line in manifest.read(desk, wanted, having=having):
             click.echo(line.decode())

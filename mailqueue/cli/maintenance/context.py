@@ -5,14 +5,14 @@ from contextlib import asynccontextmanager
 
 from mailqueue.cli.support.actor import operator
 from mailqueue.maintenance import tasks
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Advance
 from mailqueue.settings.environment import load_settings
 from mailqueue.wiring.files import ArchiveStores
 
 
 @asynccontextmanager
-async def at_desk(advance: Advance) -> AsyncIterator[Desk]:
+async def at_desk(advance: Advance) -> AsyncIterator[MaintenanceContext]:
     """Read the settings and open the connections that tasks use.
 
     Raises:

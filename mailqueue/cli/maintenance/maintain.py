@@ -8,7 +8,7 @@ from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import Column, examples, paint
 from mailqueue.cli.support.progress import progress
 from mailqueue.maintenance import tasks
-from mailqueue.maintenance.model import Finished, Task
+from mailqueue.maintenance.model import Task, TaskResult
 
 EXIT_NEEDS_PERSON = 1
 
@@ -47,23 +47,23 @@ def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool) -> 
         ctx.exit(EXIT_NEEDS_PERSON)
 
 
-async def _run(wanted: list[Task]) -> list[Finished]:
+async def _run(wanted: list[Task]) -> list[TaskResult]:
     with progress("maintenance", None) as advance:
         async with at_desk(advance) as desk:
             return await tasks.run(desk, wanted, tell=_silent if prints_json() else _tell)
 
 
-def _tell(done: Finished) -> None:
+def _tell(done: TaskResult) -> None:
     click.echo(f"{paint(done.task, bold=True)}: {done.report.summary}")
     for need in done.report.needs:
         click.echo(f"{paint('needs you', colour='red')}: {need}", err=True)
 
 
-def _silent(_: Finished) -> None:
+def _silent(_: TaskResult) -> None:
     return
 
 
-def _document(done: Finished) -> dict[str, object]:
+def _document(done: TaskResult) -> dict[str, object]:
     return {
         "task": done.task,
         "was_busy": done.is_busy,

@@ -11,7 +11,7 @@ from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.progress import progress
 from mailqueue.core.errors import InvalidField
 from mailqueue.operations import restored as held_back
-from mailqueue.operations.model import Done
+from mailqueue.operations.model import BulkResult
 
 
 @click.command(
@@ -57,7 +57,7 @@ def _moment(text: str) -> datetime:
         ) from None
 
 
-async def _held(since: datetime, found: int) -> Done:
+async def _held(since: datetime, found: int) -> BulkResult:
     with progress("holding", found) as advance:
         async with opened() as app:
             return await held_back.hold(app.conn, since, by=operator(), advance=advance)

@@ -9,9 +9,9 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import Column, examples, show, table
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import erasing, persons
-from mailqueue.privacy.model import Counted, Progress
+from mailqueue.privacy.model import MentionCount, Progress
 from mailqueue.privacy.unfinished import finish_all
 
 EXIT_LEFT = 1
@@ -81,10 +81,10 @@ def erase(
         ctx.exit(EXIT_LEFT)
 
 
-async def _counted(email: str, project: str | None) -> list[Counted]:
+async def _counted(email: str, project: str | None) -> list[MentionCount]:
     spellings = persons.spellings_of(email)
     async with at_desk(lambda _: None) as desk:
-        found = list[Counted]()
+        found = list[MentionCount]()
         for one in await persons.concerned(desk.conn, project, spellings):
             found += await persons.count(persons.lending(desk.conn), one, spellings)
         return found
@@ -107,7 +107,7 @@ async def _erased(
         return [(name, await _gone(desk, erasure_id, wait)) for name, erasure_id in begun]
 
 
-async def _gone(desk: Desk, erasure_id: UUID, wait: float) -> Progress:
+async def _gone(desk: MaintenanceContext, erasure_id: UUID, wait: float) -> Progress:
     return await erasing.go_on(
         persons.lending(desk.conn), erasure_id, desk=desk, by=operator(), patience_seconds=wait
     )
@@ -120,7 +120,7 @@ async def _finished() -> list[tuple[str, Progress]]:
         return [(names.get(each.erasure.project_id, "-"), each) for each in done]
 
 
-def _print_counted(found: list[Counted]) -> None:
+def _print_counted(found: list[MentionCount]) -> None:
 
     def as_text() -> None:
         named = [one for one in found if not one.is_settings]
@@ -134,7 +134,7 @@ def _print_counted(found: list[Counted]) -> None:
     print_result({"erased": False, "rows": found}, as_text)
 
 
-def _warn(found: list[Counted]) -> None:
+def _warn(found: list[MentionCount]) -> None:
     for one in found:
         if one.is_settings:
             click.echo(

@@ -15,7 +15,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects import stats as projects_stats
-from mailqueue.tenants.projects.stats import Standing
+from mailqueue.tenants.projects.stats import ProjectSummary
 
 _DAYS = (
     Column("day", "DAY (UTC)"),
@@ -73,7 +73,7 @@ def delete(*, name: str) -> None:
 def stats(*, name: str, days: int) -> None:
     """Show what a project sent today and on recent days, and its remaining daily limit."""
 
-    async def found(app: Opened) -> Standing:
+    async def found(app: Opened) -> ProjectSummary:
         project = await projects_manage.find(app.conn, name)
         return await projects_stats.look(app.conn, project.id, days=days)
 

@@ -16,7 +16,7 @@ from mailqueue.ports.transport import SendAttempt, Transport
 from mailqueue.senders import accounts
 from mailqueue.senders.identity import as_project_says
 from mailqueue.senders.model import SenderAccount
-from mailqueue.senders.trial import Trial, trial_mail, try_out
+from mailqueue.senders.trial import SenderTestResult, trial_mail, try_out
 from mailqueue.wiring import sending
 
 EXIT_REFUSED = 1
@@ -38,7 +38,7 @@ def test(ctx: click.Context, *, name: str, project: str, to: str | None) -> None
     """Connect, start TLS and log in, and print the result. Exit 1 if the account does not work."""
     recipient = None if to is None else _recipient(to)
 
-    async def tried() -> tuple[SenderAccount, Trial]:
+    async def tried() -> tuple[SenderAccount, SenderTestResult]:
         async with opened() as app:
             account = await accounts.find(app.conn, project, name=name)
             transport = await _transport(app, account)
@@ -75,7 +75,7 @@ async def _transport(app: Opened, account: SenderAccount) -> Transport:
     return sending.transport_for(account, password, allowed_hosts=app.settings.allowed_hosts)
 
 
-def _document(account: SenderAccount, trial: Trial) -> dict[str, object]:
+def _document(account: SenderAccount, trial: SenderTestResult) -> dict[str, object]:
     return {
         "name": account.name,
         "project": account.project,
@@ -92,7 +92,7 @@ def _fields(verdict: Verdict | None) -> object:
     return verdict._asdict() if isinstance(verdict, Accepted | AllRefused) else verdict
 
 
-def _print(account: SenderAccount, trial: Trial, *, to: str | None) -> None:
+def _print(account: SenderAccount, trial: SenderTestResult, *, to: str | None) -> None:
     server = server_of(account)
     if not trial.is_ok:
         click.echo(f"error: {account.name} ({server}): {_words(trial.verdict)}", err=True)

@@ -9,17 +9,17 @@ from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.operations.doctor.checks import examine
-from mailqueue.operations.doctor.context import Patient, unsound
-from mailqueue.operations.model import Finding, State
+from mailqueue.operations.doctor.context import CheckContext, unsound
+from mailqueue.operations.model import CheckState, Finding
 from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.wiring.files import attachment_storage
 
 EXIT_UNSOUND = 1
 _WORDS = {
-    State.OK: ("ok   ", "green"),
-    State.WARNING: ("warn ", "yellow"),
-    State.ALARM: ("ALARM", "red"),
+    CheckState.OK: ("ok   ", "green"),
+    CheckState.WARNING: ("warn ", "yellow"),
+    CheckState.ALARM: ("ALARM", "red"),
 }
 
 
@@ -44,9 +44,9 @@ def doctor(ctx: click.Context) -> None:
         ctx.exit(EXIT_UNSOUND)
 
 
-def _patient(settings: Settings, conn: Conn) -> Patient:
+def _patient(settings: Settings, conn: Conn) -> CheckContext:
     shelf = attachment_storage(settings.attachments)
-    return Patient(settings, conn, lambda: master_key_of(settings), shelf)
+    return CheckContext(settings, conn, lambda: master_key_of(settings), shelf)
 
 
 async def _examine(settings: Settings) -> list[Finding]:
@@ -59,7 +59,7 @@ async def _examine(settings: Settings) -> list[Finding]:
 
 
 def _count(failed: list[Finding]) -> str:
-    alarms = sum(finding.state is State.ALARM for finding in failed)
+    alarms = sum(finding.state is CheckState.ALARM for finding in failed)
     warnings = len(failed) - alarms
     told = [
         f"{count} {noun}{'s' if count > 1 else ''}"

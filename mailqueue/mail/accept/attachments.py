@@ -11,7 +11,7 @@ from uuid import UUID
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.store import attachments as attachments_store
-from mailqueue.mail.accept.store.attachments import Kept
+from mailqueue.mail.accept.store.attachments import FileReference
 from mailqueue.mail.message.file_storage import AttachmentStorage
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
@@ -28,7 +28,9 @@ class NewFile:
     octets: bytes
 
 
-async def keep(lend: Lend, shelf: AttachmentStorage, *, project_id: UUID, file: NewFile) -> Kept:
+async def keep(
+    lend: Lend, shelf: AttachmentStorage, *, project_id: UUID, file: NewFile
+) -> FileReference:
     """Store a file, or find the same one in the project; return the reference for mails.
 
     `lend` lends a connection; none is held while a file is written elsewhere. If the process stops
@@ -40,7 +42,7 @@ async def keep(lend: Lend, shelf: AttachmentStorage, *, project_id: UUID, file: 
     """
     size, sha256 = len(file.octets), hashlib.sha256(file.octets).digest()
     is_elsewhere = shelf.takes(size)
-    asked = attachments_store.Asked(
+    asked = attachments_store.FileToStore(
         project_id=project_id,
         name=file.name,
         content_type=file.content_type.strip().lower(),

@@ -24,7 +24,7 @@ LARGE_BYTES = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class DryRun:
     """Result that a mail would have: queued, suppressed or rejected with the reason."""
 
     status: str
@@ -38,7 +38,7 @@ class Trial:
 
 async def try_email(
     lend: Lend, library: MessageSources, email: NewEmail, *, project: str, project_id: UUID
-) -> Trial:
+) -> DryRun:
     """Accept a mail, read it and roll back; then compose it, with no connection held.
 
     Raises:
@@ -50,11 +50,11 @@ async def try_email(
     async with lend() as conn:
         found = await _tried(conn, project, email)
     if "letter" not in found:
-        return Trial(found["status"], found["reason"], [], None, None, None, [])
+        return DryRun(found["status"], found["reason"], [], None, None, None, [])
     shown = stored_email(found["letter"], project_id)
     given = _given(shown, email.options.get("attachments"))
     message, warnings = await _message(lend, library, shown, given)
-    return Trial(
+    return DryRun(
         status=found["status"],
         reason=found["reason"],
         recipients=_recipients(found),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail
-from mailqueue.templates.accepting import Chosen, choose
+from mailqueue.templates.accepting import ChosenVersion, choose
 from mailqueue.templates.cache import TemplateCache
 from mailqueue.templates.writing import project_of
 
@@ -18,7 +18,7 @@ async def faults_of(
     Raises:
         NotFound: there is no such project.
     """
-    chosen: dict[tuple[object, object], Chosen | InvalidField] = {}
+    chosen: dict[tuple[object, object], ChosenVersion | InvalidField] = {}
     faults: list[InvalidField | None] = []
     for email in emails:
         template, language = email.options.get("template"), email.options.get("language")
@@ -34,7 +34,7 @@ async def faults_of(
 
 async def _chosen(
     conn: Conn, template_cache: TemplateCache, template: str, language: object, *, project: str
-) -> Chosen | InvalidField:
+) -> ChosenVersion | InvalidField:
     project_id = await project_of(conn, project)
     tag = language if isinstance(language, str) else None
     try:
@@ -43,7 +43,7 @@ async def _chosen(
         return exc
 
 
-def _fault(chosen: Chosen | InvalidField, variables: object) -> InvalidField | None:
+def _fault(chosen: ChosenVersion | InvalidField, variables: object) -> InvalidField | None:
     if isinstance(chosen, InvalidField):
         return chosen
     if not isinstance(variables, dict):

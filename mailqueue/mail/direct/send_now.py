@@ -29,7 +29,7 @@ from mailqueue.mail.model import (
 )
 from mailqueue.mail.send.outcomes import limit_of, outcome_of
 from mailqueue.ports.transport import SendAttempt, Transport
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from mailqueue.telemetry.log import get_logger
 
 DEADLINE_SECONDS = 20.0
@@ -196,7 +196,7 @@ def _build(mail: LoadedEmail) -> SendAttempt:
     content = mail.content
     assert content is not None
     assert content.from_email is not None
-    identity = Identity(parse_mailbox(content.from_email))
+    identity = MailDefaults(parse_mailbox(content.from_email))
     return build_message(mail, SkeletonCache(), identity=identity, now=datetime.now(UTC))
 
 

@@ -20,7 +20,7 @@ from mailqueue.mime.files import File
 from mailqueue.mime.rawhead import first_field, has_ascii_head
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
 from mailqueue.ports.transport import Envelope, SendAttempt
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from mailqueue.tracking.returnpath import return_path
 from mailqueue.tracking.tokens import Seals
 
@@ -75,7 +75,7 @@ def build_message(
     mail: LoadedEmail,
     skeleton_cache: SkeletonCache,
     *,
-    identity: Identity,
+    identity: MailDefaults,
     now: datetime,
     suppressed: tuple[str, ...] = (),
     signers: Signers | None = None,
@@ -152,7 +152,7 @@ def build_message(
 
 def _bounce_address(
     mail: LoadedEmail,
-    identity: Identity,
+    identity: MailDefaults,
     sender: Address,
     envelope: list[str],
     returns: Seals | None,
@@ -200,7 +200,7 @@ def _sender(content: EmailContent, default: Mailbox) -> Mailbox:
     return Mailbox(content.from_name or "", parse_address(content.from_email))
 
 
-def _reply_to(content: EmailContent, identity: Identity) -> tuple[Mailbox, ...]:
+def _reply_to(content: EmailContent, identity: MailDefaults) -> tuple[Mailbox, ...]:
     if content.reply_to is not None:
         return parse_mailboxes(content.reply_to)
     return () if identity.reply_to is None else (identity.reply_to,)

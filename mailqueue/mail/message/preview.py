@@ -20,7 +20,7 @@ from mailqueue.mail.message.tracking import EmailTracking, calling
 from mailqueue.mail.model import ClaimedEmail, EmailContent, EmailRecipient, FileFault, LoadedEmail
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.identity import LAST_RESORT
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from mailqueue.templates.cache import TemplateCache
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
@@ -40,7 +40,7 @@ class StoredEmail:
     """An email with what building its message takes, as SQL's letter_of() returns it."""
 
     email: LoadedEmail
-    identity: Identity
+    identity: MailDefaults
     written_at: datetime
     status: str
 
@@ -162,14 +162,14 @@ def _content(found: Mapping[str, Any]) -> EmailContent:
     return said._replace(template_version_id=None if version is None else UUID(version))
 
 
-def _identity(document: Mapping[str, Any]) -> Identity:
+def _identity(document: Mapping[str, Any]) -> MailDefaults:
     account, project = document["account"], document["project"]
     sender = Mailbox("", parse_address(LAST_RESORT))
     for one in (project, account) if account["is_trap"] else (account, project):
         if one["email"] is not None:
             sender = Mailbox(one["name"] or "", parse_address(one["email"]))
             break
-    return Identity(
+    return MailDefaults(
         sender,
         None if project["reply_to"] is None else parse_mailbox(project["reply_to"]),
         None if project["bounce_address"] is None else parse_address(project["bounce_address"]),

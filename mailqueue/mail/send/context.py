@@ -12,7 +12,7 @@ from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.send.concurrency import Slots
 from mailqueue.mail.send.settler import Settler
 from mailqueue.ports.transport import Transport
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from mailqueue.tracking.tokens import Seals
 
 
@@ -22,7 +22,7 @@ class SendAccount:
 
     id: int
     revision: int
-    identity: Identity
+    identity: MailDefaults
     max_connections: int
     send_delay: timedelta
     transport: Transport

@@ -5,33 +5,33 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from mailqueue.db.fetch import Conn
-from mailqueue.maintenance.model import TABLE_BY_KIND, Due, Kind
-from mailqueue.maintenance.months import next_month, span_of
+from mailqueue.maintenance.model import TABLE_BY_KIND, Due, RecordKind
+from mailqueue.maintenance.months import month_of, next_month
 from mailqueue.maintenance.store import records as records_store
 from mailqueue.maintenance.store import tasks as tasks_store
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class DueRecords:
     """The records of one kind, month and project."""
 
-    kind: Kind
+    kind: RecordKind
     month: date
     due: Due
 
 
-async def leaving(conn: Conn) -> AsyncIterator[Leaving]:
+async def leaving(conn: Conn) -> AsyncIterator[DueRecords]:
     """Yield what is old enough, oldest months first; mails before the contents they use."""
     stays = await tasks_store.shortest_stays(conn)
     today = await tasks_store.today(conn)
     for partition in await tasks_store.partitions(conn):
         if partition.state != "attached":
             continue
-        for kind in Kind:
+        for kind in RecordKind:
             if TABLE_BY_KIND[kind] != partition.parent or kind not in stays:
                 continue
             if next_month(partition.month) > today - timedelta(days=stays[kind]):
                 continue
-            span = span_of(partition.month)
+            span = month_of(partition.month)
             for due in await records_store.find_due(conn, kind, span=span):
-                yield Leaving(kind, partition.month, due)
+                yield DueRecords(kind, partition.month, due)

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from mailqueue.db.reading import read_exactly
-from mailqueue.maintenance.model import TABLE_BY_KIND, TIME_BY_TABLE, Archive, ArchiveBroken, Kind
+from mailqueue.maintenance.model import (
+    TABLE_BY_KIND,
+    TIME_BY_TABLE,
+    Archive,
+    ArchiveBroken,
+    RecordKind,
+)
 from mailqueue.ports.filestore import Store
 
 FORMAT = "mailqueue archive 1"
@@ -42,7 +48,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class FileDraft:
     """A complete file that is in no store yet; times are those of its records, as text."""
 
     path: Path
@@ -81,7 +87,7 @@ def forget_drafts(store: Store) -> None:
             path.unlink(missing_ok=True)
 
 
-async def write(path: Path, archive: Archive, records: AsyncIterator[Record]) -> Draft:
+async def write(path: Path, archive: Archive, records: AsyncIterator[Record]) -> FileDraft:
     """Write a file of these records, in their order."""
     time = time_field(archive.kind)
     count, first, last = 0, None, None
@@ -93,7 +99,7 @@ async def write(path: Path, archive: Archive, records: AsyncIterator[Record]) ->
             at = str(record.fields[time])
             first = at if first is None or at < first else first
             last = at if last is None or at > last else last
-    return Draft(path, count, *_measured(path), first, last)
+    return FileDraft(path, count, *_measured(path), first, last)
 
 
 async def read_back(store: Store, archive: Archive) -> ReadBack:
@@ -128,7 +134,7 @@ def records(store: Store, archive: Archive) -> AsyncIterator[Record]:
 
 def time_field(kind: str) -> str:
     """Return the name of the field whose time decides a record's month."""
-    return TIME_BY_TABLE[TABLE_BY_KIND[Kind(kind)]]
+    return TIME_BY_TABLE[TABLE_BY_KIND[RecordKind(kind)]]
 
 
 def _header(archive: Archive) -> bytes:

@@ -9,17 +9,22 @@ from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.check import check
 from mailqueue.maintenance.archive.restore import MAY_COME_BACK, restore
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Archive, ArchiveFile, Retention, State
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import Archive, ArchiveFile, ArchiveState, Retention
 from mailqueue.maintenance.store import archives as archives_store
 from mailqueue.maintenance.store.archives import EVERYBODY
 
 __all__ = ["EVERYBODY"]
-_HAVE_A_FILE = (State.WRITTEN, State.VERIFIED, State.ARCHIVED, State.RESTORED)
+_HAVE_A_FILE = (
+    ArchiveState.WRITTEN,
+    ArchiveState.VERIFIED,
+    ArchiveState.ARCHIVED,
+    ArchiveState.RESTORED,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FileFilter:
     """Filter of archive files: by id, else by all given fields."""
 
     ids: tuple[int, ...] = ()
@@ -29,7 +34,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class VerifiedFile:
     """Result of verifying one file; `fault` is None where it is intact."""
 
     id: int
@@ -47,7 +52,7 @@ class Restored:
     records: int
 
 
-async def listed(conn: Conn, wanted: Wanted, *, with_purged: bool) -> list[ArchiveFile]:
+async def listed(conn: Conn, wanted: FileFilter, *, with_purged: bool) -> list[ArchiveFile]:
     """Return files, oldest first, in the form shown to operators."""
     found = await archives_store.files(
         conn,
@@ -60,7 +65,7 @@ async def listed(conn: Conn, wanted: Wanted, *, with_purged: bool) -> list[Archi
 
 
 async def chosen(
-    conn: Conn, wanted: Wanted, *, states: Sequence[str] = _HAVE_A_FILE
+    conn: Conn, wanted: FileFilter, *, states: Sequence[str] = _HAVE_A_FILE
 ) -> list[Archive]:
     """Return the files that match.
 
@@ -79,7 +84,7 @@ async def chosen(
     return [by_id[archive_id] for archive_id in wanted.ids]
 
 
-async def verify(desk: Desk, wanted: Wanted) -> AsyncIterator[Looked]:
+async def verify(desk: MaintenanceContext, wanted: FileFilter) -> AsyncIterator[VerifiedFile]:
     """Read files to their last byte, and yield the result of each."""
     for archive in await chosen(desk.conn, wanted):
         fault = None
@@ -89,17 +94,21 @@ async def verify(desk: Desk, wanted: Wanted) -> AsyncIterator[Looked]:
         except MailqueueError as exc:
             fault = str(exc)
         desk.advance(archive.records or 0)
-        yield Looked(archive.id, archive.path, archive.records or 0, fault)
+        yield VerifiedFile(archive.id, archive.path, archive.records or 0, fault)
 
 
-async def bring_back(desk: Desk, wanted: Wanted, *, keep: timedelta) -> AsyncIterator[Restored]:
+async def bring_back(
+    desk: MaintenanceContext, wanted: FileFilter, *, keep: timedelta
+) -> AsyncIterator[Restored]:
     """Restore files one by one. The caller holds the archive's lock."""
     for archive in await chosen(desk.conn, wanted, states=MAY_COME_BACK):
         count = await restore(desk, archive, keep=keep)
         yield Restored(archive.id, archive.path, count)
 
 
-async def read(desk: Desk, wanted: Wanted, *, having: str | None) -> AsyncIterator[bytes]:
+async def read(
+    desk: MaintenanceContext, wanted: FileFilter, *, having: str | None
+) -> AsyncIterator[bytes]:
     """Yield the records of files as JSON lines: those that contain a text, or all."""
     sought = having.lower() if having is not None else None
     for archive in await chosen(desk.conn, wanted):

@@ -8,17 +8,17 @@ from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.check import check
 from mailqueue.maintenance.archive.file_format import Record
 from mailqueue.maintenance.archive.write_month import BATCH
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Archive, State
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import Archive, ArchiveState
 from mailqueue.maintenance.partitions import finish_detaching
 from mailqueue.maintenance.store import archives as archives_store
 from mailqueue.maintenance.store import records as records_store
 from mailqueue.maintenance.store import tasks as tasks_store
 
-MAY_COME_BACK = (State.ARCHIVED, State.RESTORED)
+MAY_COME_BACK = (ArchiveState.ARCHIVED, ArchiveState.RESTORED)
 
 
-async def restore(desk: Desk, archive: Archive, *, keep: timedelta) -> int:
+async def restore(desk: MaintenanceContext, archive: Archive, *, keep: timedelta) -> int:
     """Insert all records of a file for the time `keep`; return how many rows were missing.
 
     All or nothing, in one transaction. The file stays: afterwards the records are archived again.

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable
 from mailqueue.core.crashpoints import reach
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.check import check
-from mailqueue.maintenance.archive.file_format import Draft, Record
-from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.archive.file_format import FileDraft, Record
+from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Archive, ArchiveBroken, Task
 from mailqueue.maintenance.store import archives as archives_store
-from mailqueue.maintenance.store.archives import Place
+from mailqueue.maintenance.store.archives import FileLocation
 from mailqueue.ports.filestore import Store
 
 Change = Callable[[int, Record], bytes | None]
@@ -18,7 +18,7 @@ Change = Callable[[int, Record], bytes | None]
 _SUFFIX = ".jsonl.gz"
 
 
-async def rewrite(desk: Desk, archive: Archive, change: Change) -> int:
+async def rewrite(desk: MaintenanceContext, archive: Archive, change: Change) -> int:
     """Replace a complete file by a changed one; return the number of changed records.
 
     The old file is deleted after the new one was read back and the manifest names it. After a kill,
@@ -38,12 +38,12 @@ async def rewrite(desk: Desk, archive: Archive, change: Change) -> int:
         )
         if not kept.changed:
             return 0
-        place = Place(archive.store, next_path(archive), archive.tier, archive.revision + 1)
+        place = FileLocation(archive.store, next_path(archive), archive.tier, archive.revision + 1)
         await _put(desk, archive, draft, store=store, place=place, kept=kept)
     return kept.changed
 
 
-async def move(desk: Desk, archive: Archive, *, store: Store, tier: str) -> None:
+async def move(desk: MaintenanceContext, archive: Archive, *, store: Store, tier: str) -> None:
     """Move a file to another store; the old one is deleted after the new one was read back.
 
     Raises:
@@ -57,11 +57,11 @@ async def move(desk: Desk, archive: Archive, *, store: Store, tier: str) -> None
         draft = await file_format.write(
             path, archive, kept.records(file_format.records(old, archive))
         )
-        place = Place(store.url, path_there, tier, archive.revision + 1)
+        place = FileLocation(store.url, path_there, tier, archive.revision + 1)
         await _put(desk, archive, draft, store=store, place=place, kept=kept)
 
 
-async def delete_leftovers(desk: Desk) -> int:
+async def delete_leftovers(desk: MaintenanceContext) -> int:
     """Delete replaced files; return their number."""
     found = await archives_store.leftovers(desk.conn)
     for leftover in found:
@@ -104,7 +104,13 @@ class _Kept:
 
 
 async def _put(
-    desk: Desk, archive: Archive, draft: Draft, *, store: Store, place: Place, kept: _Kept
+    desk: MaintenanceContext,
+    archive: Archive,
+    draft: FileDraft,
+    *,
+    store: Store,
+    place: FileLocation,
+    kept: _Kept,
 ) -> None:
     await desk.insist(Task.ARCHIVE)
     await store.put(place.path, draft.path)
@@ -123,7 +129,7 @@ async def _put(
     await delete_leftovers(desk)
 
 
-async def _check_new(store: Store, archive: Archive, draft: Draft, place: Place) -> None:
+async def _check_new(store: Store, archive: Archive, draft: FileDraft, place: FileLocation) -> None:
     measured = await file_format.read_back_at(store, place.path, archive)
     if (measured.records, measured.bytes, measured.sha256) != (
         draft.records,

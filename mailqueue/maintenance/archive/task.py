@@ -3,16 +3,16 @@
 from collections.abc import Awaitable
 
 from mailqueue.core.errors import MailqueueError
-from mailqueue.maintenance.archive.due import Leaving, leaving
+from mailqueue.maintenance.archive.due import DueRecords, leaving
 from mailqueue.maintenance.archive.file_format import forget_drafts
 from mailqueue.maintenance.archive.rewrite import delete_leftovers, move
-from mailqueue.maintenance.archive.write_month import Made, carry_on
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Archive, Report
+from mailqueue.maintenance.archive.write_month import WrittenFile, carry_on
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import Archive, TaskReport
 from mailqueue.maintenance.store import archives as archives_store
 
 
-async def run(desk: Desk) -> Report:
+async def run(desk: MaintenanceContext) -> TaskReport:
     """Run all steps; a step that fails is reported and does not stop the others."""
     day = _Day(desk)
     await day.go_on()
@@ -25,7 +25,7 @@ async def run(desk: Desk) -> Report:
 class _Day:
     """One run and its results."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: MaintenanceContext) -> None:
         self._desk = desk
         self._files = self._records = self._bytes = self._cooled = self._purged = 0
         self._needs: list[str] = []
@@ -69,7 +69,7 @@ class _Day:
         self._purged = await archives_store.purge(self._desk.conn)
         await self._tried(delete_leftovers(self._desk))
 
-    def report(self) -> Report:
+    def report(self) -> TaskReport:
         counts = {
             "files": self._files,
             "records": self._records,
@@ -82,7 +82,7 @@ class _Day:
             said += f", {self._cooled} files moved to the cold store"
         if self._purged:
             said += f", {self._purged} files purged"
-        return Report(said, counts, tuple(self._needs))
+        return TaskReport(said, counts, tuple(self._needs))
 
     async def _carry_on(self, archive: Archive) -> None:
         was_restored = archive.keep_until is not None
@@ -93,13 +93,13 @@ class _Day:
         else:
             self._count(made, is_new=not was_restored)
 
-    def _count(self, made: Made, *, is_new: bool) -> None:
+    def _count(self, made: WrittenFile, *, is_new: bool) -> None:
         if is_new and made.records:
             self._files += 1
             self._records += made.records
             self._bytes += made.bytes
 
-    async def _started(self, each: Leaving, store: str) -> Archive:
+    async def _started(self, each: DueRecords, store: str) -> Archive:
         return await archives_store.start(
             self._desk.conn,
             project_id=each.due.project_id,
@@ -109,7 +109,7 @@ class _Day:
             host=self._desk.host,
         )
 
-    async def _is_held(self, each: Leaving) -> bool:
+    async def _is_held(self, each: DueRecords) -> bool:
         return await archives_store.is_held_in_table(
             self._desk.conn, project_id=each.due.project_id, kind=each.kind, month=each.month
         )

@@ -12,9 +12,9 @@ from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.check import check
 from mailqueue.maintenance.archive.file_format import Record
 from mailqueue.maintenance.archive.rewrite import rewrite
-from mailqueue.maintenance.context import Desk
-from mailqueue.maintenance.model import Advance, Archive, ArchiveBroken, State, Task
-from mailqueue.maintenance.months import span_of
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import Advance, Archive, ArchiveBroken, ArchiveState, Task
+from mailqueue.maintenance.months import month_of
 from mailqueue.maintenance.store import archives as archives_store
 from mailqueue.maintenance.store import records as records_store
 from mailqueue.ports.filestore import Store
@@ -24,14 +24,14 @@ BATCH = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class WrittenFile:
     """Result of one file; without records there was nothing to write."""
 
     records: int
     bytes: int
 
 
-async def carry_on(desk: Desk, archive: Archive) -> Made:
+async def carry_on(desk: MaintenanceContext, archive: Archive) -> WrittenFile:
     """Continue a file from the step an earlier run reached.
 
     Raises:
@@ -39,11 +39,11 @@ async def carry_on(desk: Desk, archive: Archive) -> Made:
         Unavailable: its store is unavailable.
     """
     store = desk.stores.at(archive.store)
-    if archive.state == State.WRITING:
+    if archive.state == ArchiveState.WRITING:
         if not await _write(desk, store, archive):
-            return Made(0, 0)
+            return WrittenFile(0, 0)
         archive = await _again(desk, archive)
-    if archive.state == State.RESTORED:
+    if archive.state == ArchiveState.RESTORED:
         await archives_store.end_restored(desk.conn, archive.id)
     await _verify(desk, store, archive)
     await _remove(desk, store, await _again(desk, archive))
@@ -51,12 +51,12 @@ async def carry_on(desk: Desk, archive: Archive) -> Made:
     reach("archive.removed")
     await archives_store.archived(desk.conn, archive.id)
     done = await _again(desk, archive)
-    return Made(done.records or 0, done.bytes or 0)
+    return WrittenFile(done.records or 0, done.bytes or 0)
 
 
-async def _write(desk: Desk, store: Store, archive: Archive) -> bool:
+async def _write(desk: MaintenanceContext, store: Store, archive: Archive) -> bool:
     """Write the file from the table; return False where the table has no such rows."""
-    span = span_of(archive.month)
+    span = month_of(archive.month)
     with file_format.drafting(store) as path:
         async with records_store.reading(
             desk.reader, archive.kind, project_id=archive.project_id, span=span
@@ -85,19 +85,19 @@ async def _records(lines: AsyncIterator[str], advance: Advance) -> AsyncIterator
     advance(count % BATCH)
 
 
-async def _verify(desk: Desk, store: Store, archive: Archive) -> None:
+async def _verify(desk: MaintenanceContext, store: Store, archive: Archive) -> None:
     """Read the file back, right before rows are deleted because of it."""
     try:
         await check(store, archive)
     except ArchiveBroken:
-        if archive.state == State.WRITTEN:  # the table has all rows: written again next time
+        if archive.state == ArchiveState.WRITTEN:  # the table has all rows: written again next time
             await archives_store.unwritten(desk.conn, archive.id)
         raise
     await archives_store.verified(desk.conn, archive.id)
     reach("archive.verified")
 
 
-async def _remove(desk: Desk, store: Store, archive: Archive) -> None:
+async def _remove(desk: MaintenanceContext, store: Store, archive: Archive) -> None:
     """Delete the file's rows from the table, from where an earlier run stopped."""
     place, batch = 0, list[Record]()
     async for record in file_format.records(store, archive):
@@ -112,12 +112,14 @@ async def _remove(desk: Desk, store: Store, archive: Archive) -> None:
         await _remove_batch(desk, archive, batch, last=place)
 
 
-async def _remove_batch(desk: Desk, archive: Archive, batch: list[Record], *, last: int) -> None:
+async def _remove_batch(
+    desk: MaintenanceContext, archive: Archive, batch: list[Record], *, last: int
+) -> None:
     first = last - len(batch) + 1
     async with desk.conn.transaction():
         await desk.insist(Task.ARCHIVE)
         there = await records_store.remove(
-            desk.conn, archive.kind, batch, span=span_of(archive.month)
+            desk.conn, archive.kind, batch, span=month_of(archive.month)
         )
         missing = [n for n in range(len(batch)) if n not in there]
         gone = await _gone_elsewhere(desk, archive, batch, missing)
@@ -130,7 +132,7 @@ async def _remove_batch(desk: Desk, archive: Archive, batch: list[Record], *, la
 
 
 async def _gone_elsewhere(
-    desk: Desk, archive: Archive, batch: list[Record], missing: list[int]
+    desk: MaintenanceContext, archive: Archive, batch: list[Record], missing: list[int]
 ) -> list[int]:
     """Return those that were requeued or are in use again; rows deleted by others stay in the
     file.
@@ -141,14 +143,14 @@ async def _gone_elsewhere(
     return [missing[place] for place in sorted(found)]
 
 
-async def _drop_what_went_elsewhere(desk: Desk, archive: Archive) -> None:
+async def _drop_what_went_elsewhere(desk: MaintenanceContext, archive: Archive) -> None:
     """Remove mail from the file that was requeued after it was written: it would exist twice."""
     gone = set(archive.gone_elsewhere)
     if gone:
         await rewrite(desk, archive, lambda place, record: None if place in gone else record.line)
 
 
-async def _again(desk: Desk, archive: Archive) -> Archive:
+async def _again(desk: MaintenanceContext, archive: Archive) -> Archive:
     found = await archives_store.find(desk.conn, archive.id)
     if found is None:
         raise ArchiveBroken(f"{archive.name} was deleted from mailqueue.archives meanwhile")

@@ -11,7 +11,7 @@ from psycopg.errors import InvalidParameterValue
 from mailqueue.core.errors import InvalidField
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.maintenance.archive.file_format import Draft
+from mailqueue.maintenance.archive.file_format import FileDraft
 from mailqueue.maintenance.model import Archive, ArchiveFile, Leftover, Retention
 
 EVERYBODY = "all"
@@ -83,7 +83,7 @@ async def is_held_in_table(conn: Conn, *, project_id: UUID, kind: str, month: da
     return await fetch.value(conn, "is_held_in_table", asked, bool)
 
 
-async def written(conn: Conn, archive_id: int, draft: Draft, *, host: str) -> None:
+async def written(conn: Conn, archive_id: int, draft: FileDraft, *, host: str) -> None:
     """Record that the file is complete in its store."""
     await fetch.run(conn, "record_written", {"id": archive_id, "host": host, **_sizes(draft)})
 
@@ -120,7 +120,7 @@ async def end_restored(conn: Conn, archive_id: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileLocation:
     """Store, path and tier of a file."""
 
     store: str
@@ -132,9 +132,9 @@ class Place:
 async def replace(
     conn: Conn,
     archive: Archive,
-    place: Place,
+    place: FileLocation,
     *,
-    draft: Draft,
+    draft: FileDraft,
     removed: int,
     gone_elsewhere: list[int],
 ) -> bool:
@@ -203,7 +203,7 @@ async def reset_retention(conn: Conn, kind: str, *, project: str, by: str) -> bo
         return await fetch.value(conn, "reset_retention", asked, bool)
 
 
-def _sizes(draft: Draft) -> dict[str, object]:
+def _sizes(draft: FileDraft) -> dict[str, object]:
     return {
         "records": draft.records,
         "bytes": draft.bytes,

@@ -10,8 +10,8 @@ from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.stream import texts
 from mailqueue.maintenance.archive.file_format import Record, time_field
-from mailqueue.maintenance.model import Archive, Due, Kind
-from mailqueue.maintenance.months import Span
+from mailqueue.maintenance.model import Archive, Due, RecordKind
+from mailqueue.maintenance.months import Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +28,25 @@ _OF_EVENTS = _Statements(
 )
 _STATEMENTS: Mapping[str, _Statements] = MappingProxyType(
     {
-        Kind.HISTORY: _Statements(
+        RecordKind.HISTORY: _Statements(
             "find_due_email_history",
             "read_email_history",
             "remove_email_history",
             "restore_email_history",
         ),
-        Kind.LOGS: _Statements(
+        RecordKind.LOGS: _Statements(
             "find_due_send_logs", "read_send_logs", "remove_send_logs", "restore_send_logs"
         ),
-        Kind.EVENTS: _OF_EVENTS,
-        Kind.ENGAGEMENT: _OF_EVENTS,
-        Kind.CONTENTS: _Statements(
+        RecordKind.EVENTS: _OF_EVENTS,
+        RecordKind.ENGAGEMENT: _OF_EVENTS,
+        RecordKind.CONTENTS: _Statements(
             "find_due_email_contents",
             "read_email_contents",
             "remove_email_contents",
             "restore_email_contents",
             "lock_email_contents",
         ),
-        Kind.ATTACHMENTS: _Statements(
+        RecordKind.ATTACHMENTS: _Statements(
             "find_due_attachments",
             "read_leaving_attachments",
             "remove_attachments",
@@ -56,20 +56,20 @@ _STATEMENTS: Mapping[str, _Statements] = MappingProxyType(
 )
 
 
-async def find_due(conn: Conn, kind: Kind, *, span: Span) -> list[Due]:
+async def find_due(conn: Conn, kind: RecordKind, *, span: Period) -> list[Due]:
     """Return the projects whose records of a month are old enough to be archived."""
     return await fetch.many(conn, _STATEMENTS[kind].find, {"kind": kind, **_times(span)}, Due)
 
 
 def reading(
-    conn: Conn, kind: str, *, project_id: object, span: Span
+    conn: Conn, kind: str, *, project_id: object, span: Period
 ) -> AbstractAsyncContextManager[Any]:
     """Return a stream of the records that may be archived, as JSON lines of one snapshot."""
     params = {"kind": kind, "project_id": project_id, **_times(span)}
     return texts(conn, _STATEMENTS[kind].read, params)
 
 
-async def remove(conn: Conn, kind: str, records: Sequence[Record], *, span: Span) -> set[int]:
+async def remove(conn: Conn, kind: str, records: Sequence[Record], *, span: Period) -> set[int]:
     """Delete records; return the positions, from 0, of those that existed.
 
     Call it in a transaction: it locks rows before it checks them.
@@ -99,5 +99,5 @@ async def restore(conn: Conn, archive: Archive, records: Sequence[Record]) -> in
     return await fetch.value(conn, _STATEMENTS[archive.kind].restore, {"documents": documents}, int)
 
 
-def _times(span: Span) -> dict[str, object]:
+def _times(span: Period) -> dict[str, object]:
     return {"since": span.since, "until": span.until}

@@ -14,9 +14,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.sql import SQL
 from mailqueue.maintenance.model import (
     ExpiringKey,
-    Named,
     Partition,
-    Stay,
+    ProjectItem,
+    ShortestRetention,
     Swept,
     VacuumNeed,
     WarmUp,
@@ -54,7 +54,7 @@ async def today(conn: Conn) -> date:
 
 async def shortest_stays(conn: Conn) -> dict[str, int]:
     """Return the shortest retention in the table of each kind, over all projects, in days."""
-    found = await fetch.many(conn, "list_shortest_stays", None, Stay)
+    found = await fetch.many(conn, "list_shortest_stays", None, ShortestRetention)
     return {each.kind: each.days for each in found}
 
 
@@ -159,9 +159,9 @@ async def sweep_webhook_events(conn: Conn) -> int:
     return await fetch.value(conn, "sweep_webhook_events", None, int)
 
 
-async def end_warm_ups(conn: Conn, *, by: str) -> list[Named]:
+async def end_warm_ups(conn: Conn, *, by: str) -> list[ProjectItem]:
     """End the warm-up of accounts that finished it; return them."""
-    return await fetch.many(conn, "end_warm_ups", {"by": by}, Named)
+    return await fetch.many(conn, "end_warm_ups", {"by": by}, ProjectItem)
 
 
 async def warm_ups(conn: Conn) -> list[WarmUp]:
@@ -169,9 +169,9 @@ async def warm_ups(conn: Conn) -> list[WarmUp]:
     return await fetch.many(conn, "list_warm_ups", None, WarmUp)
 
 
-async def expire_api_keys(conn: Conn, *, by: str) -> list[Named]:
+async def expire_api_keys(conn: Conn, *, by: str) -> list[ProjectItem]:
     """Revoke expired keys; return them."""
-    return await fetch.many(conn, "expire_api_keys", {"by": by}, Named)
+    return await fetch.many(conn, "expire_api_keys", {"by": by}, ProjectItem)
 
 
 async def expiring_keys(conn: Conn, *, days: int) -> list[ExpiringKey]:

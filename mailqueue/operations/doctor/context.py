@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.file_storage import AttachmentStorage
-from mailqueue.operations.model import Finding, State
+from mailqueue.operations.model import CheckState, Finding
 from mailqueue.settings.environment import Settings
 from mailqueue.vault.masterkey import MasterKey
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class CheckContext:
     """The installation that is checked: settings, connection, master key if any, file storage."""
 
     settings: Settings
@@ -20,7 +20,7 @@ class Patient:
     shelf: AttachmentStorage
 
 
-Check = Callable[[Patient], Awaitable[Finding]]
+Check = Callable[[CheckContext], Awaitable[Finding]]
 
 
 def sound(check: str, says: str) -> Finding:
@@ -30,7 +30,7 @@ def sound(check: str, says: str) -> Finding:
 
 def unsound(check: str, says: str, *, fix: str) -> Finding:
     """Return a finding with a fault and its fix."""
-    return Finding(check, is_ok=False, says=says, fix=fix, state=State.ALARM)
+    return Finding(check, is_ok=False, says=says, fix=fix, state=CheckState.ALARM)
 
 
 def some(names: list[str], most: int = 3) -> str:

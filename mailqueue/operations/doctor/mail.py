@@ -3,7 +3,7 @@
 from mailqueue.core.errors import MailqueueError
 from mailqueue.mail.message.verify_files import check_files
 from mailqueue.operations import books
-from mailqueue.operations.doctor.context import Patient, plural, some, sound, unsound
+from mailqueue.operations.doctor.context import CheckContext, plural, some, sound, unsound
 from mailqueue.operations.model import Finding
 from mailqueue.operations.store import health as health_store
 from mailqueue.senders import accounts
@@ -15,16 +15,16 @@ FEW = 1_000_000
 """Most mails whose books are compared here; `mailqueue verify` compares any number."""
 
 
-async def credentials(patient: Patient) -> Finding:
+async def credentials(context: CheckContext) -> Finding:
     """Check that stored passwords can be opened."""
-    sealed = [s for s in await accounts.list_all(patient.conn) if s.smtp_password is not None]
+    sealed = [s for s in await accounts.list_all(context.conn) if s.smtp_password is not None]
     if not sealed:
         return sound("credentials", "none are stored")
     try:
-        master = patient.read_master_key()
-        await check_master_key(patient.conn, master)
+        master = context.read_master_key()
+        await check_master_key(context.conn, master)
         for account in sealed:
-            await accounts.password_of(patient.conn, account, master=master)
+            await accounts.password_of(context.conn, account, master=master)
     except MailqueueError as exc:
         return unsound(
             "credentials",
@@ -35,9 +35,9 @@ async def credentials(patient: Patient) -> Finding:
     return sound("credentials", f"{plural(len(sealed), 'stored password')} can be opened")
 
 
-async def attachment_files(patient: Patient) -> Finding:
+async def attachment_files(context: CheckContext) -> Finding:
     """Check that attachments in folders and buckets exist."""
-    checked = await check_files(patient.conn, patient.shelf, most_bytes=FEW_BYTES)
+    checked = await check_files(context.conn, context.shelf, most_bytes=FEW_BYTES)
     if checked.faults:
         return unsound(
             "attachment files",
@@ -48,7 +48,7 @@ async def attachment_files(patient: Patient) -> Finding:
     return sound("attachment files", says)
 
 
-async def compare_books(patient: Patient) -> None:
+async def compare_books(context: CheckContext) -> None:
     """Compare the books of small installations, so that view health has a new result."""
-    if await health_store.emails_roughly(patient.conn) < FEW:
-        await books.check(patient.conn)
+    if await health_store.emails_roughly(context.conn) < FEW:
+        await books.check(context.conn)

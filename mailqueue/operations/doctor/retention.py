@@ -1,7 +1,7 @@
 """The check that records leave: reads the registry RETAINED, as the database has it."""
 
-from mailqueue.operations.doctor.context import Patient, some, sound
-from mailqueue.operations.model import Finding, State
+from mailqueue.operations.doctor.context import CheckContext, some, sound
+from mailqueue.operations.model import CheckState, Finding
 from mailqueue.operations.store import health as health_store
 
 GRACE_DAYS = 7
@@ -10,9 +10,9 @@ MAX_PAGES = 2_000
 """Pages of a table that are read; of a larger one a sample."""
 
 
-async def retention(patient: Patient) -> Finding:
+async def retention(context: CheckContext) -> Finding:
     """Check that no table has rows far past their retention."""
-    late = await health_store.kinds_past_retention(patient.conn, days=GRACE_DAYS, pages=MAX_PAGES)
+    late = await health_store.kinds_past_retention(context.conn, days=GRACE_DAYS, pages=MAX_PAGES)
     if not late:
         return sound("retention", f"no table has rows {GRACE_DAYS} days past their retention")
     named = [f"{one.kind} has rows of {one.oldest:%Y-%m-%d}" for one in late]
@@ -21,5 +21,5 @@ async def retention(patient: Patient) -> Finding:
         is_ok=False,
         says=f"records stay too long: {some(named)}",
         fix="run `mailqueue maintain retention`, and see that cron runs `mailqueue maintain`",
-        state=State.WARNING,
+        state=CheckState.WARNING,
     )

@@ -8,16 +8,16 @@ from mailqueue.db.migrate import status_of
 from mailqueue.db.migrations import read_schema
 from mailqueue.db.roles import ROLES
 from mailqueue.db.sql import sql_folder
-from mailqueue.operations.doctor.context import Patient, some, sound, unsound
+from mailqueue.operations.doctor.context import CheckContext, some, sound, unsound
 from mailqueue.operations.model import Finding
 from mailqueue.operations.store import overview as overview_store
 
 OLDEST_MAJOR, NEWEST_MAJOR = 15, 18
 
 
-async def server_version(patient: Patient) -> Finding:
+async def server_version(context: CheckContext) -> Finding:
     """Check that PostgreSQL has a supported version."""
-    facts = await overview_store.server_facts(patient.conn)
+    facts = await overview_store.server_facts(context.conn)
     if OLDEST_MAJOR <= facts.version_num // 10_000 <= NEWEST_MAJOR:
         return sound("server", f"the server is PostgreSQL {facts.version}")
     return unsound(
@@ -27,9 +27,9 @@ async def server_version(patient: Patient) -> Finding:
     )
 
 
-async def encoding(patient: Patient) -> Finding:
+async def encoding(context: CheckContext) -> Finding:
     """Check that the database encoding is UTF8."""
-    facts = await overview_store.server_facts(patient.conn)
+    facts = await overview_store.server_facts(context.conn)
     if facts.encoding == "UTF8":
         return sound("encoding", "the database is in UTF8")
     return unsound(
@@ -39,11 +39,11 @@ async def encoding(patient: Patient) -> Finding:
     )
 
 
-async def isolation(patient: Patient) -> Finding:
+async def isolation(context: CheckContext) -> Finding:
     """Check that the default isolation level is read committed: claims must see the newest
     commits.
     """
-    facts = await overview_store.server_facts(patient.conn)
+    facts = await overview_store.server_facts(context.conn)
     if facts.isolation == "read committed":
         return sound("isolation", "transactions are read committed by default")
     return unsound(
@@ -53,9 +53,9 @@ async def isolation(patient: Patient) -> Finding:
     )
 
 
-async def schema(patient: Patient) -> Finding:
+async def schema(context: CheckContext) -> Finding:
     """Check that the schema has the version of this code."""
-    found = await status_of(patient.conn, read_schema(sql_folder()))
+    found = await status_of(context.conn, read_schema(sql_folder()))
     if found.is_current:
         return sound("schema", f"the schema is at version {found.version}, the newest known")
     if found.version > found.newest_known:
@@ -73,11 +73,11 @@ async def schema(patient: Patient) -> Finding:
     )
 
 
-async def roles(patient: Patient) -> Finding:
+async def roles(context: CheckContext) -> Finding:
     """Check that the roles of programs and workers exist."""
-    known = await overview_store.known_roles(patient.conn, list(ROLES))
+    known = await overview_store.known_roles(context.conn, list(ROLES))
     missing = [role for role in ROLES if role not in known]
-    if not missing and not await overview_store.may_act_as_api(patient.conn):
+    if not missing and not await overview_store.may_act_as_api(context.conn):
         return unsound(
             "roles",
             "this login may not take the role mailqueue_api: an API with this login would have no "
@@ -93,9 +93,9 @@ async def roles(patient: Patient) -> Finding:
     )
 
 
-async def data_folder(patient: Patient) -> Finding:
+async def data_folder(context: CheckContext) -> Finding:
     """Check that the folder of keys and the embedded server is writable."""
-    folder = patient.settings.data
+    folder = context.settings.data
     existing = _nearest(folder)
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return sound("data folder", f"{folder} can be written")

@@ -9,8 +9,8 @@ from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.model import (
     BookLine,
+    EmailEvent,
     EmailRow,
-    Happening,
     LaneDepth,
     LoggedAttempt,
     SenderToday,
@@ -63,9 +63,9 @@ async def attempts(conn: Conn, email_id: UUID) -> list[LoggedAttempt]:
     return await fetch.many(conn, "show_attempts", {"id": email_id}, LoggedAttempt)
 
 
-async def events(conn: Conn, email_id: UUID) -> list[Happening]:
+async def events(conn: Conn, email_id: UUID) -> list[EmailEvent]:
     """Return the events of a mail, oldest first."""
-    return await fetch.many(conn, "show_events", {"id": email_id}, Happening)
+    return await fetch.many(conn, "show_events", {"id": email_id}, EmailEvent)
 
 
 async def recipients(conn: Conn, email_id: UUID) -> list[Recipient]:

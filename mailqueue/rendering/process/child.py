@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from mailqueue.rendering.compiled import Source
+from mailqueue.rendering.compiled import TemplateSource
 from mailqueue.rendering.dialect import as_jinja
 from mailqueue.rendering.drafting import draft
 from mailqueue.rendering.faults import Exceeded, TemplateFault
@@ -33,7 +33,9 @@ def _draft(asked: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _preview(asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    source = Source(asked["subject"], asked["html"], asked["text"], asked["parts"], asked["schema"])
+    source = TemplateSource(
+        asked["subject"], asked["html"], asked["text"], asked["parts"], asked["schema"]
+    )
     made = preview(source, asked["variables"], category=asked["category"])
     return asdict(made)
 

@@ -19,7 +19,7 @@ BELIEVED_SECONDS = 1.0
 MAX_KEPT = 10_000
 
 
-class Callers:
+class KeyCache:
     """Cache of the callers that API keys belong to."""
 
     def __init__(self, lend: Lend, *, believed_seconds: float = BELIEVED_SECONDS) -> None:

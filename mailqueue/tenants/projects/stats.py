@@ -22,7 +22,7 @@ class ProjectRates:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ProjectSummary:
     """Today's counts of a project, its last days, oldest first, and the rates over those days."""
 
     today: ProjectToday
@@ -30,7 +30,7 @@ class Standing:
     rates: ProjectRates
 
 
-async def look(conn: Conn, project_id: UUID, *, days: int) -> Standing:
+async def look(conn: Conn, project_id: UUID, *, days: int) -> ProjectSummary:
     """Return the statistics of a project over the last `days` days (UTC).
 
     Raises:
@@ -39,7 +39,7 @@ async def look(conn: Conn, project_id: UUID, *, days: int) -> Standing:
     if not 1 <= days <= MAX_DAYS:
         raise InvalidField("days", f"must be 1 to {MAX_DAYS}, got {days}")
     found = await store.project_days(conn, project_id, days=days)
-    return Standing(await store.project_today(conn, project_id), found, rates_of(found))
+    return ProjectSummary(await store.project_today(conn, project_id), found, rates_of(found))
 
 
 def rates_of(days: Sequence[ProjectDay]) -> ProjectRates:

@@ -29,7 +29,7 @@ MAX_KEPT = 10_000
 
 
 @dataclass(slots=True)
-class _Held:
+class _Lease:
     """The lease of this process on one bucket."""
 
     capacity: float
@@ -47,7 +47,7 @@ class _Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BucketState:
     """State of a bucket after a request was allowed."""
 
     limit: int  # requests in WINDOW_SECONDS
@@ -55,10 +55,10 @@ class Standing:
     full_seconds: int  # seconds until it is full
 
 
-class RanOut(TooManyRequests):
+class RateLimitExceeded(TooManyRequests):
     """The bucket is empty: `what` names it, `standing` is its state."""
 
-    def __init__(self, what: str, standing: Standing, retry_after: timedelta) -> None:
+    def __init__(self, what: str, standing: BucketState, retry_after: timedelta) -> None:
         super().__init__(
             f"{what} may make {standing.limit} requests in {WINDOW_SECONDS} s", retry_after
         )
@@ -66,21 +66,21 @@ class RanOut(TooManyRequests):
         self.standing = standing
 
 
-class Allowance:
+class RateLimiter:
     """Rate limiter of one process."""
 
     def __init__(self, lend: Lend, *, now: Callable[[], float] = time.monotonic) -> None:
         self._lend = lend
         self._now = now
-        self._held: dict[UUID, _Held] = {}
+        self._held: dict[UUID, _Lease] = {}
 
     async def take(
         self, bucket: UUID, per_second: float, *, what: str, count: int = 1, least: float = 1.0
-    ) -> Standing:
+    ) -> BucketState:
         """Take `count` requests from a bucket of capacity `least` or more; return its state.
 
         Raises:
-            RanOut: the bucket is empty; has the limit's name (`what`) and the wait.
+            RateLimitExceeded: the bucket is empty; has the limit's name (`what`) and the wait.
         """
         held = self._of(bucket, per_second, least)
         while held.tokens < count or held.until <= self._now():
@@ -92,16 +92,16 @@ class Allowance:
         held.tokens -= count
         return _standing(held)
 
-    def _of(self, bucket: UUID, per_second: float, least: float) -> _Held:
+    def _of(self, bucket: UUID, per_second: float, least: float) -> _Lease:
         held = self._held.get(bucket)
         if held is None or held.per_second != per_second:
             if len(self._held) >= MAX_KEPT:
                 self._held.clear()
             capacity = max(least, float(per_second * WINDOW_SECONDS))
-            held = self._held[bucket] = _Held(capacity, per_second)
+            held = self._held[bucket] = _Lease(capacity, per_second)
         return held
 
-    async def _lease(self, bucket: UUID, held: _Held, count: int) -> None:
+    async def _lease(self, bucket: UUID, held: _Lease, count: int) -> None:
         try:
             async with self._lend() as conn:
                 found = await rate_limit_store.lease(
@@ -122,10 +122,10 @@ class Allowance:
             held.leasing = None
 
 
-def _standing(held: _Held) -> Standing:
+def _standing(held: _Lease) -> BucketState:
     missing = held.capacity - held.left
-    return Standing(int(held.capacity), held.left, math.ceil(missing / held.per_second))
+    return BucketState(int(held.capacity), held.left, math.ceil(missing / held.per_second))
 
 
-def _refused(held: _Held, what: str, seconds: float) -> RanOut:
-    return RanOut(what, _standing(held), timedelta(seconds=seconds))
+def _refused(held: _Lease, what: str, seconds: float) -> RateLimitExceeded:
+    return RateLimitExceeded(what, _standing(held), timedelta(seconds=seconds))

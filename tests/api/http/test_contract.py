@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.http.middleware import Edge
+from mailqueue.api.http.middleware import RequestMiddleware
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.tenants.keys.manage import issue_key
@@ -104,7 +104,7 @@ async def table(api: Calling) -> AsyncIterator[httpx2.AsyncClient]:
 @asynccontextmanager
 async def serving(api: Calling) -> AsyncIterator[httpx2.AsyncClient]:
     runtime = Runtime(settings_for(api.database), api.pool, Services(admin_of=root_only))
-    app = Edge(Starlette(routes=[Routing(TABLE, runtime)]))
+    app = RequestMiddleware(Starlette(routes=[Routing(TABLE, runtime)]))
     transport = httpx2.ASGITransport(app=app)
     headers = {"X-API-Key": api.key}
     async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers) as http:

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.endpoint import Endpoint, Once
-from mailqueue.api.http.middleware import Edge
+from mailqueue.api.http.middleware import RequestMiddleware
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Conflict
@@ -85,7 +85,7 @@ async def anybody(token: str) -> Admin:
 async def table(shared_api: Calling) -> AsyncIterator[httpx2.AsyncClient]:
     settings = settings_for(shared_api.database)
     runtime = Runtime(settings, shared_api.pool, Services(admin_of=anybody))
-    app = Edge(Starlette(routes=[Routing(TABLE, runtime)]))
+    app = RequestMiddleware(Starlette(routes=[Routing(TABLE, runtime)]))
     headers = {"X-API-Key": shared_api.key}
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers) as http:

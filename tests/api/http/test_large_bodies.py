@@ -15,7 +15,7 @@ from mailqueue.api.http.large_bodies import Bodies, admit, expect, receive, rele
 from mailqueue.core.errors import TooManyRequests
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Caller
-from mailqueue.tenants.rate_limit.limiter import Allowance
+from mailqueue.tenants.rate_limit.limiter import RateLimiter
 from tests.api.support.calling import HELLO, Calling, error_of
 
 pytestmark = pytest.mark.anyio
@@ -145,7 +145,7 @@ async def test_a_key_may_send_so_many_bytes_and_small_requests_go_on(shared_api:
 
 @pytest.fixture
 def large(shared_api: Calling) -> Bodies:
-    return Bodies(Allowance(shared_api.pool.connection))
+    return Bodies(RateLimiter(shared_api.pool.connection))
 
 
 async def test_of_one_project_so_many_bytes_are_read_at_once_and_the_next_wait(

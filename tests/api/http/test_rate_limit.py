@@ -8,7 +8,7 @@ import pytest
 
 from mailqueue.core.errors import TooManyRequests
 from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.rate_limit.limiter import Allowance
+from mailqueue.tenants.rate_limit.limiter import RateLimiter
 from tests import make
 from tests.api.support.calling import Calling, error_of
 
@@ -26,7 +26,7 @@ class Clock:
         return self.now
 
 
-async def taken(allowance: Allowance, bucket: Any, rate: float, count: int) -> int:
+async def taken(allowance: RateLimiter, bucket: Any, rate: float, count: int) -> int:
     """Ask so often; return how many were let in."""
     answers = await asyncio.gather(
         *(allowance.take(bucket, rate, what="this key") for _ in range(count)),
@@ -40,7 +40,7 @@ async def taken(allowance: Allowance, bucket: Any, rate: float, count: int) -> i
 async def test_processes_share_what_a_key_may_do(shared_api: Calling) -> None:
     """A rate so low that nothing fills up while the test runs."""
     bucket = uuid4()
-    processes = [Allowance(shared_api.pool.connection) for _ in range(3)]
+    processes = [RateLimiter(shared_api.pool.connection) for _ in range(3)]
 
     found = await asyncio.gather(*(taken(each, bucket, 0.001, 20) for each in processes))
 
@@ -56,7 +56,7 @@ async def test_exactly_what_is_in_the_bucket_is_let_in(shared_api: Calling) -> N
             # Filled an hour ahead of now: nothing is added meanwhile.
             {"id": bucket, "tokens": 57, "granted": 0, "filled_at": "2100-01-01 00:00:00Z"},
         )
-    processes = [Allowance(shared_api.pool.connection, now=Clock()) for _ in range(3)]
+    processes = [RateLimiter(shared_api.pool.connection, now=Clock()) for _ in range(3)]
 
     found = await asyncio.gather(*(taken(each, bucket, 10, 100) for each in processes))
 
@@ -65,7 +65,7 @@ async def test_exactly_what_is_in_the_bucket_is_let_in(shared_api: Calling) -> N
 
 async def test_a_lease_is_one_row_written_for_many_requests(shared_api: Calling) -> None:
     bucket = uuid4()
-    allowance = Allowance(shared_api.pool.connection, now=Clock())
+    allowance = RateLimiter(shared_api.pool.connection, now=Clock())
 
     assert await taken(allowance, bucket, 100, 100) == 100
     async with shared_api.pool.connection() as conn:
@@ -77,7 +77,7 @@ async def test_a_lease_is_one_row_written_for_many_requests(shared_api: Calling)
 
 async def test_what_is_not_used_goes_back(shared_api: Calling) -> None:
     bucket, clock = uuid4(), Clock()
-    allowance = Allowance(shared_api.pool.connection, now=clock)
+    allowance = RateLimiter(shared_api.pool.connection, now=clock)
     async with shared_api.pool.connection() as conn:
         await make.inserted(
             conn,
@@ -108,7 +108,7 @@ async def test_who_was_refused_does_not_reach_the_database_again(shared_api: Cal
         asked += 1
         return shared_api.pool.connection()
 
-    allowance = Allowance(lend, now=clock)
+    allowance = RateLimiter(lend, now=clock)
 
     assert await taken(allowance, bucket, 10, 50) == 0
     assert asked == 1

@@ -6,7 +6,7 @@ import orjson
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from mailqueue.api.compat.postmark.model import Message
+from mailqueue.api.compat.postmark.model import PostmarkMessage
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.http import validation
@@ -67,7 +67,7 @@ def faults_of(model: type[BaseModel], document: Any) -> list[tuple[str, str]]:
             (UNKNOWN, "recipients.4000.z"),
         ),
         (ResendEmail, RESEND | ODD, (UNKNOWN, "f0")),
-        (Message, POSTMARK | ODD, (UNKNOWN, "f0")),
+        (PostmarkMessage, POSTMARK | ODD, (UNKNOWN, "f0")),
         (SendGridMail, grid({"headers": FEWER}, 900), (WRONG, "personalizations.0.headers.f0")),
         (SendGridMail, grid(FEWER, 900), (UNKNOWN, "personalizations.0.f0")),
     ],

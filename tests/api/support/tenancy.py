@@ -9,7 +9,7 @@ from uuid import UUID
 import httpx2
 from starlette.applications import Starlette
 
-from mailqueue.api.http.middleware import Edge
+from mailqueue.api.http.middleware import RequestMiddleware
 from mailqueue.api.http.responses import answer_fault
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
@@ -106,7 +106,7 @@ async def serving(
 ) -> AsyncIterator[httpx2.AsyncClient]:
     runtime = kind(settings, pool, build_services(settings, pool))
     routes = [Routing(OF_TENANTS, runtime)]
-    app = Edge(Starlette(routes=routes, exception_handlers={Exception: answer_fault}))
+    app = RequestMiddleware(Starlette(routes=routes, exception_handlers={Exception: answer_fault}))
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:
         yield http

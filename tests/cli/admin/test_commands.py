@@ -46,7 +46,10 @@ def test_keys_are_revoked_and_events_found_from_the_shell(on_fresh_db: Cli) -> N
     on_fresh_db.json("key", "create", "web")
     gone = on_fresh_db.json("platform", "revoke-keys", "--project", "default", "--reason", "lost")
     assert [each["name"] for each in gone] == ["web"]
-    assert "say all" in on_fresh_db("platform", "revoke-keys", "--reason", "lost").stderr
+    assert (
+        "one of project, prefix, key and all"
+        in on_fresh_db("platform", "revoke-keys", "--reason", "lost").stderr
+    )
 
     assert on_fresh_db.json("platform", "events", "--recipient", "ann@example.com") == []
     assert on_fresh_db("platform", "events", "--within", "soon").exit_code == 1

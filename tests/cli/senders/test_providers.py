@@ -139,7 +139,10 @@ BAD_INPUT: tuple[tuple[tuple[str, ...], str], ...] = (
     (add("--provider", "resend", *KEYED, "--username", "a"), "username: has no meaning"),
     (add("--provider", "resend", *KEYED, "--host", "a"), "host: has no meaning"),
     (add("--provider", "resend", *KEYED, "--setting", "x"), "setting: must be NAME=VALUE"),
-    (add("--provider", "resend", *KEYED, "--setting", "region=eu"), "resend has no 'region'"),
+    (
+        add("--provider", "resend", *KEYED, "--setting", "region=eu"),
+        "resend has no setting 'region'",
+    ),
     (add(*SES, *KEYED, "--username", "a", "--setting", "region={"), "is not JSON"),
     (add(*SES, *KEYED, "--username", "a", "--setting", "region=true"), "region must be a text"),
     (add("--provider", "postmark", *KEYED, "--setting", "keep_message_id=1"), "true or false"),

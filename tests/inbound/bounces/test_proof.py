@@ -81,7 +81,7 @@ async def test_a_message_id_with_somebody_else_for_its_recipient_proves_nothing(
         report(failed("bob@example.com"), message_id=f"<{mail.hex}@example.com>")
     )
 
-    assert "did not go to whom it names" in outcome["unknown"][0]
+    assert "was not sent to the recipient it names" in outcome["unknown"][0]
     assert (await office.events(), await office.suppressed()) == ([], [])
 
 

@@ -11,8 +11,8 @@ from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.build import SkeletonCache, build_message
 from mailqueue.ports.transport import SendAttempt
-from mailqueue.senders.identity import get, identity_of
-from mailqueue.senders.model import Identity
+from mailqueue.senders.identity import get, mail_defaults_of
+from mailqueue.senders.model import MailDefaults
 from tests import make
 from tests.mail.accept.ways import WAYS, Refused, Way, plain
 from tests.mail.claims import NOW, SENDER, loaded
@@ -50,13 +50,13 @@ async def test_the_policy_of_one_project_is_no_others(conn: Conn) -> None:
     await WAYS["enqueue"](conn, **plain(project="other", from_email="any@example.com"))
 
 
-def letter(identity: Identity, **says: Any) -> SendAttempt:
+def letter(identity: MailDefaults, **says: Any) -> SendAttempt:
     return build_message(loaded(**says), SkeletonCache(), identity=identity, now=NOW)
 
 
 def test_a_project_says_where_answers_and_bounces_go_unless_the_mail_does() -> None:
     bounces = parse_address("bounces@example.com")
-    identity = Identity(SENDER, parse_mailbox("Desk <desk@example.com>"), bounces)
+    identity = MailDefaults(SENDER, parse_mailbox("Desk <desk@example.com>"), bounces)
 
     usual = letter(identity)
     assert usual.envelope.sender == "bounces@example.com"
@@ -66,7 +66,7 @@ def test_a_project_says_where_answers_and_bounces_go_unless_the_mail_does() -> N
 
     own = message_from_bytes(letter(identity, reply_to="me@example.com").message)
     assert own["Reply-To"] == "me@example.com"
-    plain_one = letter(Identity(SENDER))
+    plain_one = letter(MailDefaults(SENDER))
     assert plain_one.envelope.sender == "shop@example.com"
     assert message_from_bytes(plain_one.message)["Reply-To"] is None
 
@@ -82,18 +82,18 @@ async def test_workers_learn_what_a_project_says_of_its_senders(conn: Conn) -> N
     assert found.revision > before
     shop = Mailbox("Shop", parse_address("shop@example.com"))
     desk, bounces = parse_mailbox("d@example.com"), parse_address("b@example.com")
-    assert await identity_of(conn, found) == Identity(shop, desk, bounces)
+    assert await mail_defaults_of(conn, found) == MailDefaults(shop, desk, bounces)
 
 
 async def test_mail_the_trap_catches_is_from_whom_its_project_says(conn: Conn) -> None:
     trap = await make.sender_account(conn, provider="trap", email="no-reply@mailqueue.example")
-    nobody = await identity_of(conn, await get(conn, trap))
+    nobody = await mail_defaults_of(conn, await get(conn, trap))
 
     await change(conn, from_email="shop@example.com", from_name="Shop")
 
     assert nobody.sender.address.sent == "no-reply@mailqueue.example"
     shop = Mailbox("Shop", parse_address("shop@example.com"))
-    assert (await identity_of(conn, await get(conn, trap))).sender == shop
+    assert (await mail_defaults_of(conn, await get(conn, trap))).sender == shop
 
 
 @pytest.mark.parametrize(

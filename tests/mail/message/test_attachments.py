@@ -19,7 +19,7 @@ from mailqueue.mail.message.build import SkeletonCache, build_message
 from mailqueue.mail.model import Ending, FileFault, LoadedEmail
 from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.prepare import FILE_WAIT
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import NOW, SENDER, loaded
 from tests.mail.send.office import Office, Server, introduce, line_to, until
 
@@ -47,7 +47,7 @@ class Shelf:
 
 
 def attachments(what: LoadedEmail) -> list[tuple[str | None, Any]]:
-    letter = build_message(what, SkeletonCache(), identity=Identity(SENDER), now=NOW)
+    letter = build_message(what, SkeletonCache(), identity=MailDefaults(SENDER), now=NOW)
     message = message_from_bytes(letter.message)
     return [
         (part.get_filename(), part.get_payload(decode=True))

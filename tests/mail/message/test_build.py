@@ -9,7 +9,7 @@ from mailqueue.core.address import Mailbox
 from mailqueue.mail.message.build import CannotCompose, SkeletonCache, build_message
 from mailqueue.mail.model import LoadedEmail
 from mailqueue.ports.transport import SendAttempt
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import NOW, SENDER, claimed, content, loaded
 
 
@@ -17,7 +17,7 @@ def written(
     what: LoadedEmail, *, sender: Mailbox = SENDER, suppressed: tuple[str, ...] = ()
 ) -> SendAttempt:
     return build_message(
-        what, SkeletonCache(), identity=Identity(sender), now=NOW, suppressed=suppressed
+        what, SkeletonCache(), identity=MailDefaults(sender), now=NOW, suppressed=suppressed
     )
 
 

@@ -7,17 +7,17 @@ from mailqueue.core.address import parse_address
 from mailqueue.mail.message.build import SkeletonCache, build_message
 from mailqueue.mail.model import LoadedEmail
 from mailqueue.ports.transport import SendAttempt
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from mailqueue.tracking.returnpath import is_proved, read_return_path
 from mailqueue.tracking.tokens import Seals, TrackingKey
 from tests.mail.claims import NOW, SENDER, loaded
 
 SEALS = Seals([TrackingKey(5, UUID(int=1), bytes(32))])
-IDENTITY = Identity(SENDER, None, parse_address("b@example.com"), "bounces.example.com")
+IDENTITY = MailDefaults(SENDER, None, parse_address("b@example.com"), "bounces.example.com")
 
 
 def written(
-    what: LoadedEmail, identity: Identity = IDENTITY, *, suppressed: tuple[str, ...] = ()
+    what: LoadedEmail, identity: MailDefaults = IDENTITY, *, suppressed: tuple[str, ...] = ()
 ) -> SendAttempt:
     return build_message(
         what, SkeletonCache(), identity=identity, now=NOW, suppressed=suppressed, returns=SEALS

@@ -10,14 +10,16 @@ from mailqueue.mail.model import Ending, LoadedEmail, Marks
 from mailqueue.mail.send.context import SendAccount
 from mailqueue.mail.send.prepare import UNSIGNED_WAIT, attempts_to_send, build_attempts
 from mailqueue.ports.transport import SendAttempt
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from tests.dkim.signing import DOMAIN, signer, verdicts
 from tests.mail.claims import NOW, SENDER, loaded
 from tests.mail.send.office import Office, Server
 
 
 def written(what: LoadedEmail, signers: Signers) -> SendAttempt:
-    return build_message(what, SkeletonCache(), identity=Identity(SENDER), now=NOW, signers=signers)
+    return build_message(
+        what, SkeletonCache(), identity=MailDefaults(SENDER), now=NOW, signers=signers
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_where_signatures_are_required_others_are_not_written() -> None:
 def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() -> None:
     office, what = Office(), loaded()
     signers = Signers(is_required=True)
-    account = SendAccount(1, 1, Identity(SENDER), 4, timedelta(0), Server(), signers=signers)
+    account = SendAccount(1, 1, MailDefaults(SENDER), 4, timedelta(0), Server(), signers=signers)
     desk = office.desk()
     drafts = build_attempts([what], account=account, context=desk)
 

@@ -24,7 +24,7 @@ from mailqueue.mail.send.concurrency import AccountSlots, Slots
 from mailqueue.mail.send.context import SendAccount, SendContext
 from mailqueue.mail.send.settler import Settler
 from mailqueue.ports.transport import Channel, Report, SendAttempt
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import SENDER, loaded
 from tests.mail.send.test_settler import NOWHERE
 
@@ -156,7 +156,7 @@ class Office:
 
 @asynccontextmanager
 async def line_to(server: Server, office: Office, *, most: int = 4) -> AsyncIterator[AccountSender]:
-    account = SendAccount(1, 1, Identity(SENDER), most, timedelta(0), server)
+    account = SendAccount(1, 1, MailDefaults(SENDER), most, timedelta(0), server)
     line = AccountSender(account, office.desk())
     try:
         async with asyncio.timeout(60):

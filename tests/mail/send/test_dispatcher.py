@@ -10,7 +10,7 @@ import pytest
 from mailqueue.mail.send.context import SendAccount
 from mailqueue.mail.send.dispatcher import MAX_STALLED_EMAILS, Dispatcher
 from mailqueue.mail.send.stall_detector import ActiveClock
-from mailqueue.senders.model import Identity
+from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import SENDER, claimed, loaded
 from tests.mail.send.office import AWAY, Office, Server, until
 
@@ -31,7 +31,7 @@ class Accounts:
         return SendAccount(
             account_id,
             1,
-            Identity(SENDER),
+            MailDefaults(SENDER),
             4,
             timedelta(0),
             self.server,

@@ -18,9 +18,9 @@ from mailqueue.api.compat.mailgun.domains import check_domain
 from mailqueue.api.compat.mailgun.faults import refused
 from mailqueue.api.compat.mailgun.form import form_of
 from mailqueue.api.compat.mailgun.mime import accepted_message
-from mailqueue.api.compat.mailgun.options import Options, options_of
+from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
 from mailqueue.api.compat.mailgun.wanted import meant_by, wanted_of
-from mailqueue.api.compat.model import Shape
+from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.http.body import head_of
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
@@ -63,7 +63,7 @@ def _message_id(sent: Sent, sender: str) -> str:
     return message_id(sent.id, parse_address(parted(sender)[1]).domain)
 
 
-async def _options(call: Call, options: Options) -> Options:
+async def _options(call: Call, options: MailgunOptions) -> MailgunOptions:
     """Return the options, with the trap as sender for mail in test mode.
 
     Raises:
@@ -122,7 +122,7 @@ def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Respo
     )
 
 
-MAILGUN = Shape(
+MAILGUN = CompatApi(
     name="mailgun",
     endpoints=(
         _endpoint("/v3/{domain}/messages", "Send an email.", send),

@@ -7,7 +7,7 @@ from uuid import uuid5
 from mailqueue.api.compat.mailboxes import parted
 from mailqueue.api.compat.mailgun.faults import MISSING
 from mailqueue.api.compat.mailgun.form import Form
-from mailqueue.api.compat.mailgun.options import Options, custom_data
+from mailqueue.api.compat.mailgun.options import MailgunOptions, custom_data
 from mailqueue.api.compat.mailgun.recipients import boxes_of
 from mailqueue.api.http.context import Call
 from mailqueue.api.sending import service as sending_service
@@ -23,7 +23,7 @@ _FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:|[ \t]")
 _OPTION = {one.api: one.name for one in MAIL_OPTIONS if one.api}
 
 
-async def accepted_message(call: Call, form: Form, options: Options, key: str | None) -> str:
+async def accepted_message(call: Call, form: Form, options: MailgunOptions, key: str | None) -> str:
     """Accept the message of a form and return its Message-ID.
 
     Raises:

@@ -33,7 +33,7 @@ _OPTIONS = {one.compat[Api.MAILGUN]: one for one in mapped_options(Api.MAILGUN)}
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class MailgunOptions:
     """Options of all mails of a request; `fields` are those of POST /v1/send."""
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Options:
     is_test: bool = False
 
 
-def options_of(form: Form, now: datetime) -> Options:
+def options_of(form: Form, now: datetime) -> MailgunOptions:
     """Return the options in the fields o:, h: and v:.
 
     Raises:
@@ -65,7 +65,7 @@ def options_of(form: Form, now: datetime) -> Options:
     variables |= _embedded(headers)
     reply_to = headers.pop("reply-to", None)
     answers = ", ".join(split_mailboxes(reply_to or "")) or None
-    return Options(fields, headers, variables, answers, is_test)
+    return MailgunOptions(fields, headers, variables, answers, is_test)
 
 
 def _option(name: str, values: list[str], now: datetime) -> dict[str, Any]:

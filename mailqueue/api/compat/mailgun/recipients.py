@@ -125,7 +125,7 @@ def _variables(text: str | None) -> Mapping[str, Mapping[str, Any]] | None:
     return {address.strip().lower(): values for address, values in given.items()}
 
 
-class Putting:
+class VariableInserter:
     """Inserts a recipient's variables at their tags; unknown tags are left unchanged."""
 
     def __init__(self, address: str, values: Mapping[str, Any], budget: Budget) -> None:

@@ -6,13 +6,13 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn, maybe
 
 
-class Grounds(NamedTuple):
+class SendingRights(NamedTuple):
     """The From patterns a project may use (None: any), and its trap account."""
 
     allowed_from: list[str] | None
     trap: str | None
 
 
-async def grounds_of(conn: Conn, project_id: UUID) -> Grounds | None:
+async def grounds_of(conn: Conn, project_id: UUID) -> SendingRights | None:
     """Return the From patterns and the trap account of a project."""
-    return await maybe(conn, "domain_grounds", {"project_id": project_id}, Grounds)
+    return await maybe(conn, "domain_grounds", {"project_id": project_id}, SendingRights)

@@ -6,18 +6,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mailqueue.api.compat.accepting import OneRefused, ShapedRequest, Wanted
+from mailqueue.api.compat.accepting import CompatTemplateRequest, OneRefused, Wanted
 from mailqueue.api.compat.batch import Budget
 from mailqueue.api.compat.mailboxes import parted
 from mailqueue.api.compat.mailgun.faults import NO_BODY, NoBody
 from mailqueue.api.compat.mailgun.form import Form, FormFile
-from mailqueue.api.compat.mailgun.options import Options, custom_data, object_of
+from mailqueue.api.compat.mailgun.options import MailgunOptions, custom_data, object_of
 from mailqueue.api.compat.mailgun.recipients import (
     MAX_CHARACTERS,
     PLACE,
     TAG,
-    Putting,
     Recipients,
+    VariableInserter,
     recipients_of,
     sender_of,
     with_links,
@@ -44,7 +44,7 @@ _NUMBERED = re.compile(r"v?(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class ParsedRequest:
     """Parsed content, recipients and options of a request."""
 
     sender: str
@@ -57,10 +57,10 @@ class Meant:
     version: str | None
     variables: dict[str, Any]
     files: list[AttachedFile]
-    options: Options
+    options: MailgunOptions
 
 
-def meant_by(form: Form, options: Options) -> Meant:
+def meant_by(form: Form, options: MailgunOptions) -> ParsedRequest:
     """Parse a request.
 
     Raises:
@@ -87,7 +87,7 @@ def meant_by(form: Form, options: Options) -> Meant:
     variables: dict[str, Any] = dict(options.variables)
     if given := form.one("t:variables"):
         variables |= object_of("t:variables", given)
-    return Meant(
+    return ParsedRequest(
         sender=sender,
         recipients=recipients,
         subject=form.one("subject"),
@@ -105,7 +105,7 @@ def meant_by(form: Form, options: Options) -> Meant:
     )
 
 
-def wanted_of(meant: Meant, key: str | None) -> list[Wanted]:
+def wanted_of(meant: ParsedRequest, key: str | None) -> list[Wanted]:
     """Return the mails in the order of their recipients; `key` is the base of their idempotency
     keys.
 
@@ -114,12 +114,12 @@ def wanted_of(meant: Meant, key: str | None) -> list[Wanted]:
     """
     whom = meant.recipients
     if whom.variables is None:
-        return [_mail(meant, whom.to, Putting("", {}, Budget(MAX_CHARACTERS)), key)]
+        return [_mail(meant, whom.to, VariableInserter("", {}, Budget(MAX_CHARACTERS)), key)]
     budget = Budget(MAX_CHARACTERS)
     mails = []
     for index, one in enumerate(whom.to):
         address = parted(one)[1]
-        putting = Putting(address, whom.variables.get(address.lower(), {}), budget)
+        putting = VariableInserter(address, whom.variables.get(address.lower(), {}), budget)
         own_key = None if key is None else f"{key}/{index}"
         try:
             mails.append(_mail(meant, [one], putting, own_key))
@@ -128,7 +128,9 @@ def wanted_of(meant: Meant, key: str | None) -> list[Wanted]:
     return mails
 
 
-def _mail(meant: Meant, to: list[str], putting: Putting, key: str | None) -> Wanted:
+def _mail(
+    meant: ParsedRequest, to: list[str], putting: VariableInserter, key: str | None
+) -> Wanted:
     options = meant.options
     user = {name: putting.into(text, f"v:{name}") for name, text in options.variables.items()}
     headers = {name: putting.into(text, f"h:{name}") for name, text in options.headers.items()}
@@ -157,10 +159,12 @@ def _mail(meant: Meant, to: list[str], putting: Putting, key: str | None) -> Wan
         "template_version": meant.version,
         "variables": putting.into_all(meant.variables, "t:variables"),
     }
-    return ShapedRequest.model_construct(**given, **named, subject=subject or None)
+    return CompatTemplateRequest.model_construct(**given, **named, subject=subject or None)
 
 
-def _put(said: str | None, field: str, meant: Meant, putting: Putting) -> str | None:
+def _put(
+    said: str | None, field: str, meant: ParsedRequest, putting: VariableInserter
+) -> str | None:
     if said is None or field not in meant.tagged:
         return said
     return putting.into(said, field)

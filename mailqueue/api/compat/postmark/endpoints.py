@@ -15,7 +15,7 @@ from mailqueue.api.compat.accepting import (
     readied_all,
 )
 from mailqueue.api.compat.idempotency import answered_once
-from mailqueue.api.compat.model import Shape
+from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.compat.postmark.faults import (
     UNPROCESSABLE,
     ErrorCode,
@@ -27,7 +27,7 @@ from mailqueue.api.compat.postmark.faults import (
     refused,
 )
 from mailqueue.api.compat.postmark.messages import MESSAGE_ENDPOINTS
-from mailqueue.api.compat.postmark.model import Message, TemplatedMessage
+from mailqueue.api.compat.postmark.model import PostmarkMessage, TemplatedMessage
 from mailqueue.api.compat.postmark.reading import (
     AnyMessage,
     check_headers,
@@ -185,11 +185,11 @@ def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Respo
     )
 
 
-POSTMARK = Shape(
+POSTMARK = CompatApi(
     name="postmark",
     endpoints=(
-        _endpoint("/email", "Send a message.", sending_one(Message)),
-        _endpoint("/email/batch", "Send up to 500 messages.", sending_many(Message)),
+        _endpoint("/email", "Send a message.", sending_one(PostmarkMessage)),
+        _endpoint("/email/batch", "Send up to 500 messages.", sending_many(PostmarkMessage)),
         _endpoint(
             "/email/withTemplate", "Send a message from a template.", sending_one(TemplatedMessage)
         ),

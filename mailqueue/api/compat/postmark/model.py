@@ -8,11 +8,11 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_pascal
 
-from mailqueue.api.compat.accepting import ShapedRequest
+from mailqueue.api.compat.accepting import CompatTemplateRequest
 from mailqueue.api.compat.mailboxes import framed, parted, split_mailboxes
 from mailqueue.api.compat.option_fields import given_in, with_option_fields
 from mailqueue.api.emails.schema import JsonObject, Text, Whole
-from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.address import INPUT_CHARACTERS, InvalidAddress, Reason, parse_address
 from mailqueue.core.errors import InvalidField
@@ -46,7 +46,7 @@ class NoStream(InvalidField):
     """The message stream does not exist or does not send."""
 
 
-class _Given(StrictlyGiven):
+class _Given(StrictRequestModel):
     model_config = ConfigDict(alias_generator=to_pascal)
 
     @model_validator(mode="before")
@@ -64,7 +64,7 @@ class Header(_Given):
     value: Text
 
 
-class File(_Given):
+class PostmarkFile(_Given):
     """A file in base64; the HTML shows one with a ContentID."""
 
     name: Text
@@ -96,7 +96,7 @@ class _Message(_Given):
     tag: Text = ""
     headers: list[Header] = Field(default_factory=list)
     metadata: dict[Text, Text | int | float | bool] = Field(default_factory=dict)
-    attachments: list[File] = Field(default_factory=list)
+    attachments: list[PostmarkFile] = Field(default_factory=list)
     message_stream: Text = "outbound"
     track_links: Literal["None", "HtmlAndText", "HtmlOnly", "TextOnly"] | None = None
 
@@ -147,7 +147,7 @@ class _Message(_Given):
         return tracked
 
 
-class Message(_Message):
+class PostmarkMessage(_Message):
     """The body of POST /email."""
 
     subject: Text = ""
@@ -195,7 +195,7 @@ class TemplatedMessage(_Message):
             raise InvalidField("TemplateId", why)
         named = self.template_alias if self.template_id is None else str(self.template_id)
         slug, _, version = (named or "").partition("@")
-        return ShapedRequest.model_construct(
+        return CompatTemplateRequest.model_construct(
             template_slug=slug,
             template_version=version or None,
             variables=self.template_model,

@@ -13,12 +13,12 @@ from mailqueue.api.compat.postmark.faults import (
     TooManyMessages,
     invalid_document,
 )
-from mailqueue.api.compat.postmark.model import Message, TemplatedMessage
+from mailqueue.api.compat.postmark.model import PostmarkMessage, TemplatedMessage
 from mailqueue.api.http.body import head_of
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField
 
-AnyMessage = Message | TemplatedMessage
+AnyMessage = PostmarkMessage | TemplatedMessage
 MAX_MESSAGES = 500
 _NOT_JSON = (
     "Your HTTP request does not have the Accept and Content-Type headers set to application/json."

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mailqueue.api.compat.postmark.faults import ErrorCode, error_of, field_worded
-from mailqueue.api.compat.postmark.model import Message, TemplatedMessage
+from mailqueue.api.compat.postmark.model import PostmarkMessage, TemplatedMessage
 from mailqueue.api.compat.postmark.reading import (
     AnyMessage,
     check_headers,
@@ -30,9 +30,12 @@ TEST_TOKEN = b"POSTMARK_API_TEST"
 TRIED_BYTES = 1024 * 1024
 MAX_TRIED = 20_000
 """Most JSON values of a body."""
-_ONE: Mapping[str, type[AnyMessage]] = {"/email": Message, "/email/withTemplate": TemplatedMessage}
+_ONE: Mapping[str, type[AnyMessage]] = {
+    "/email": PostmarkMessage,
+    "/email/withTemplate": TemplatedMessage,
+}
 _MANY: Mapping[str, type[AnyMessage]] = {
-    "/email/batch": Message,
+    "/email/batch": PostmarkMessage,
     "/email/batchWithTemplates": TemplatedMessage,
 }
 

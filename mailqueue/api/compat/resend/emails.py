@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.reading import document_of
-from mailqueue.api.compat.resend.faults import Finished, invalid_document
+from mailqueue.api.compat.resend.faults import WrongState, invalid_document
 from mailqueue.api.compat.resend.shown import listed, whole
 from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.api.emails import store as emails_store
@@ -17,7 +17,7 @@ from mailqueue.api.http.body import asked
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
-from mailqueue.api.http.schema_base import Given, StrictlyGiven
+from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
@@ -27,14 +27,14 @@ SMALL_BYTES = 64 * 1024
 MAX_LISTED = 100
 
 
-class Change(StrictlyGiven):
+class Change(StrictRequestModel):
     """The body of PATCH /emails/{id}."""
 
     id: Text | None = None  # Resend's Python client repeats it
     scheduled_at: Text
 
 
-class Query(Given):
+class Query(RequestModel):
     """The query of GET /emails."""
 
     limit: int = Field(default=20, ge=1, le=MAX_LISTED)
@@ -98,7 +98,7 @@ async def change(call: Call) -> Response:
     if done is None:
         raise NotFound("email", email_id)
     if done.outcome is None:
-        raise Finished(f"Only waiting emails can be updated, this one is {done.state}")
+        raise WrongState(f"Only waiting emails can be updated, this one is {done.state}")
     return json_answer({"object": "email", "id": email_id})
 
 
@@ -117,7 +117,9 @@ async def cancel(call: Call) -> Response:
     if done is None:
         raise NotFound("email", email_id)
     if done.outcome is None:
-        raise Finished(f"Only emails that were not sent can be canceled, this one is {done.state}")
+        raise WrongState(
+            f"Only emails that were not sent can be canceled, this one is {done.state}"
+        )
     return json_answer({"object": "email", "id": email_id})
 
 

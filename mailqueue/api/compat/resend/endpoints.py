@@ -17,7 +17,7 @@ from mailqueue.api.compat.accepting import (
     readied_all,
 )
 from mailqueue.api.compat.idempotency import answered_once
-from mailqueue.api.compat.model import Shape
+from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.resend.emails import EMAIL_ENDPOINTS
 from mailqueue.api.compat.resend.faults import (
@@ -159,7 +159,7 @@ def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Respo
     )
 
 
-RESEND = Shape(
+RESEND = CompatApi(
     name="resend",
     endpoints=(
         _endpoint("/emails", "Send an email.", send),

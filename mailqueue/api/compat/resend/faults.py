@@ -13,7 +13,7 @@ from mailqueue.api.compat.accepting import OneRefused
 from mailqueue.api.compat.idempotency import AnotherRequest
 from mailqueue.api.compat.model import Fault, Headers
 from mailqueue.api.compat.option_fields import names_in
-from mailqueue.api.compat.resend.model import Missing
+from mailqueue.api.compat.resend.model import MissingField
 from mailqueue.api.http.responses import BadJson, Busy, json_answer
 from mailqueue.core.errors import (
     Conflict,
@@ -27,7 +27,7 @@ from mailqueue.core.errors import (
     Unavailable,
 )
 from mailqueue.core.mail_options import Api
-from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, Standing
+from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, BucketState
 
 # Fields whose SQL name differs from their name here.
 _FIELD = {
@@ -58,7 +58,7 @@ class InvalidKey(InputError):
     """The idempotency key is invalid."""
 
 
-class Finished(InputError):
+class WrongState(InputError):
     """The state of the email does not allow the operation."""
 
 
@@ -110,7 +110,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str, str]:
         case TooManyRequests():
             why = f"Too many requests. Please limit the number of requests: {exc.limit}"
             return HTTPStatus.TOO_MANY_REQUESTS, "rate_limit_exceeded", why
-        case Finished() | Conflict() | InputError():
+        case WrongState() | Conflict() | InputError():
             return HTTPStatus.UNPROCESSABLE_ENTITY, "validation_error", str(exc)
         case Unavailable():
             return HTTPStatus.SERVICE_UNAVAILABLE, "application_error", exc.told
@@ -123,7 +123,7 @@ def field_worded(exc: InvalidField) -> tuple[HTTPStatus, str, str]:
     """Return status, name and message for an invalid field. Pure."""
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     field = _FIELD.get(exc.field, exc.field)
-    if isinstance(exc, Missing):
+    if isinstance(exc, MissingField):
         return status, "missing_required_field", exc.why
     if field == "attachments":
         return status, "invalid_attachment", exc.why
@@ -144,7 +144,7 @@ def invalid_document(exc: ValidationError) -> InvalidField:
     first = next((one for one in same if not one["type"].endswith("_type")), found[0])
     field = ".".join(_place(first))[:200] or "body"
     if first["type"] == "missing":
-        return Missing(field)
+        return MissingField(field)
     if first["type"] == "extra_forbidden":
         return InvalidField(field, "the field is unknown or not supported")
     return InvalidField(field, first["msg"].removeprefix("Value error, "))
@@ -155,7 +155,7 @@ def _place(wrong: Mapping[str, Any]) -> list[str]:
     return [str(part) for part in wrong["loc"] if "[" not in str(part) and str(part) != "str"]
 
 
-def rates(standing: Standing) -> Headers:
+def rates(standing: BucketState) -> Headers:
     """Return Resend's rate limit headers. Pure."""
     return [
         (b"ratelimit-limit", b"%d" % standing.limit),

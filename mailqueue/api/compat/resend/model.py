@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mailqueue.api.compat.accepting import ShapedRequest
+from mailqueue.api.compat.accepting import CompatTemplateRequest
 from mailqueue.api.compat.mailboxes import mailbox
 from mailqueue.api.compat.option_fields import given_in, with_option_fields
 from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.api.emails.schema import JsonObject, Text
-from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import Api
@@ -43,28 +43,28 @@ TagText = Annotated[Text, AfterValidator(_tag_text)]
 Boxes = Text | Annotated[list[Text], Field(max_length=MAX_ADDRESSES)]
 
 
-class Missing(InvalidField):
+class MissingField(InvalidField):
     """A required field is missing."""
 
     def __init__(self, field: str) -> None:
         super().__init__(field, f"Missing `{field}` field.")
 
 
-class Tag(StrictlyGiven):
+class Tag(StrictRequestModel):
     """A tag: a name and its value for this mail."""
 
     name: Annotated[TagText, Field(min_length=1)]
     value: TagText = ""
 
 
-class Octets(StrictlyGiven):
+class Octets(StrictRequestModel):
     """A Node Buffer as it is serialized to JSON."""
 
     type: Literal["Buffer"]
     data: list[int] | str
 
 
-class File(StrictlyGiven):
+class ResendFile(StrictRequestModel):
     """A file in base64, or as a list of byte values, the JSON form of Python's and Node's
     buffers.
     """
@@ -114,7 +114,7 @@ def _base64(content: str | list[int] | Octets) -> str:
     return base64.b64encode(octets).decode()
 
 
-class ResendTemplate(StrictlyGiven):
+class ResendTemplate(StrictRequestModel):
     """One of our templates, by slug or id, optionally with @version."""
 
     id: Text
@@ -122,7 +122,7 @@ class ResendTemplate(StrictlyGiven):
 
 
 @with_option_fields(Api.RESEND)
-class ResendEmail(StrictlyGiven):
+class ResendEmail(StrictRequestModel):
     """The body of POST /emails."""
 
     sender: Text | None = Field(default=None, alias="from")
@@ -134,7 +134,7 @@ class ResendEmail(StrictlyGiven):
     html: Text | None = None
     text: Text | None = None
     headers: dict[Text, Text] | None = None
-    attachments: list[File] | None = None
+    attachments: list[ResendFile] | None = None
     tags: list[Tag] | None = None
     scheduled_at: Text | None = None
     template: ResendTemplate | None = None
@@ -155,11 +155,11 @@ class ResendEmail(StrictlyGiven):
         if self.template is not None:
             return self._from_template(self.template, now)
         if self.sender is None:
-            raise Missing("from")
+            raise MissingField("from")
         if not self.subject:
-            raise Missing("subject")
+            raise MissingField("subject")
         if not self.html and not self.text:
-            raise Missing("html` or `text")
+            raise MissingField("html` or `text")
         return SendRequest.model_construct(
             **self._shared(now),
             subject=self.subject,
@@ -179,7 +179,7 @@ class ResendEmail(StrictlyGiven):
         }
         if self.subject:
             named["subject"] = self.subject
-        return ShapedRequest.model_construct(**named, **self._shared(now))
+        return CompatTemplateRequest.model_construct(**named, **self._shared(now))
 
     def _shared(self, now: datetime) -> dict[str, Any]:
         answers = [mailbox(one) for one in _listed(self.reply_to)]

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.accepting import OneRefused
 from mailqueue.api.compat.batch import accepted_together, tried_together
-from mailqueue.api.compat.model import Shape
+from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.sendgrid.checks import check
 from mailqueue.api.compat.sendgrid.faults import (
@@ -113,7 +113,7 @@ def is_sendgrids(request: Request) -> bool:
     return is_bearer and request.scope["path"].startswith("/v3/")
 
 
-SENDGRID = Shape(
+SENDGRID = CompatApi(
     name="sendgrid",
     endpoints=(
         Endpoint(

@@ -31,7 +31,7 @@ from mailqueue.core.errors import (
     Unavailable,
 )
 from mailqueue.core.mail_options import Api
-from mailqueue.tenants.rate_limit.limiter import Standing
+from mailqueue.tenants.rate_limit.limiter import BucketState
 
 MAX_ERRORS = 50
 HELP = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html"
@@ -231,7 +231,7 @@ def _help(wrong: Wrong) -> str | None:
     return f"{HELP}#message.{named}"
 
 
-def rates(standing: Standing) -> Headers:
+def rates(standing: BucketState) -> Headers:
     """Return SendGrid's rate limit headers."""
     return [
         (b"x-ratelimit-reset", b"%d" % (time.time() + standing.full_seconds)),

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from mailqueue.api.compat.option_fields import with_option_fields
 from mailqueue.api.emails.schema import JsonObject, Text, Whole
-from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.core.mail_options import Api
 
 MAX_PERSONALIZATIONS = 1_000
@@ -15,14 +15,14 @@ MAX_RECIPIENTS = 1_000
 NonEmpty = Annotated[Text, Field(min_length=1)]
 
 
-class Box(StrictlyGiven):
+class Box(StrictRequestModel):
     """A mailbox."""
 
     email: Text
     name: Text | None = None
 
 
-class Personalization(StrictlyGiven):
+class Personalization(StrictRequestModel):
     """One mail: its recipients and their own values."""
 
     to: Annotated[list[Box], Field(min_length=1)]
@@ -37,14 +37,14 @@ class Personalization(StrictlyGiven):
     send_at: Whole | None = None
 
 
-class Content(StrictlyGiven):
+class ContentPart(StrictRequestModel):
     """Content of the mail in one type."""
 
     type: NonEmpty
     value: NonEmpty
 
 
-class File(StrictlyGiven):
+class SendGridFile(StrictRequestModel):
     """A file in base64; an inline one is shown by its `content_id`."""
 
     content: NonEmpty
@@ -55,7 +55,7 @@ class File(StrictlyGiven):
     name: Text | None = None
 
 
-class Asm(StrictlyGiven):
+class Asm(StrictRequestModel):
     """The unsubscribe group."""
 
     group_id: Whole
@@ -65,7 +65,7 @@ class Asm(StrictlyGiven):
 Setting = dict[str, Any]
 
 
-class MailSettings(StrictlyGiven):
+class MailSettings(StrictRequestModel):
     """Mail settings, each with `enable`."""
 
     bcc: Setting | None = None
@@ -78,7 +78,7 @@ class MailSettings(StrictlyGiven):
     spam_check: Setting | None = None
 
 
-class TrackingSettings(StrictlyGiven):
+class SendGridTracking(StrictRequestModel):
     """Tracking settings, each with `enable`."""
 
     click_tracking: Setting | None = None
@@ -88,7 +88,7 @@ class TrackingSettings(StrictlyGiven):
 
 
 @with_option_fields(Api.SENDGRID)
-class SendGridMail(StrictlyGiven):
+class SendGridMail(StrictRequestModel):
     """The body of POST /v3/mail/send."""
 
     personalizations: Annotated[
@@ -98,8 +98,8 @@ class SendGridMail(StrictlyGiven):
     reply_to: Box | None = None
     reply_to_list: list[Box] | None = None
     subject: Text | None = None
-    content: list[Content] = Field(default_factory=list)
-    attachments: list[File] = Field(default_factory=list)
+    content: list[ContentPart] = Field(default_factory=list)
+    attachments: list[SendGridFile] = Field(default_factory=list)
     template_id: Text | None = None
     sections: dict[NonEmpty, Text] = Field(default_factory=dict)
     headers: dict[Text, Text] = Field(default_factory=dict)
@@ -108,7 +108,7 @@ class SendGridMail(StrictlyGiven):
     send_at: Whole | None = None
     asm: Asm | None = None
     mail_settings: MailSettings = Field(default_factory=MailSettings)
-    tracking_settings: TrackingSettings = Field(default_factory=TrackingSettings)
+    tracking_settings: SendGridTracking = Field(default_factory=SendGridTracking)
 
     @property
     def is_sandboxed(self) -> bool:

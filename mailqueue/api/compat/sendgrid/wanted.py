@@ -12,8 +12,8 @@ from mailqueue.api.compat.option_fields import given_in
 from mailqueue.api.compat.sendgrid.checks import TRACKED
 from mailqueue.api.compat.sendgrid.model import (
     Box,
-    File,
     Personalization,
+    SendGridFile,
     SendGridMail,
     Setting,
     is_on,
@@ -125,7 +125,7 @@ def _box(box: Box) -> str:
     return framed((box.name or "").strip(), box.email.strip())
 
 
-def _attached(file: File, html: str | None) -> AttachedFile:
+def _attached(file: SendGridFile, html: str | None) -> AttachedFile:
     kind = file.type or mimetypes.guess_type(file.filename)[0] or "application/octet-stream"
     shown = None
     # SendGrid uses content_id for inline files only.

@@ -11,7 +11,7 @@ from mailqueue.mail.accept.store.enqueue import refusals
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FileToStore:
     """A file to store; `octets` None: it is in attachment storage, `head` are its first bytes."""
 
     project_id: UUID
@@ -23,18 +23,20 @@ class Asked:
     octets: bytes | None
 
 
-class Kept(NamedTuple):
+class FileReference(NamedTuple):
     """Id by which mails refer to a file, and the day it was stored."""
 
     id: UUID
     created_on: date
 
 
-async def keep(conn: Conn, asked: Asked, *, location: str | None) -> Kept | None:
+async def keep(conn: Conn, asked: FileToStore, *, location: str | None) -> FileReference | None:
     """Store a file or find it; return None where it must be written to attachment storage first.
 
     Raises:
         InvalidField: the project does not allow it.
     """
     with refusals():
-        return await fetch.maybe(conn, "keep_upload", asdict(asked) | {"location": location}, Kept)
+        return await fetch.maybe(
+            conn, "keep_upload", asdict(asked) | {"location": location}, FileReference
+        )
