@@ -1,4 +1,9 @@
-"""Decides how the header of a finished message is read: fields as bytes, none altered. Pure."""
+"""The header of a finished message: fields as bytes, none altered. Pure.
+
+Not read by `mailqueue.mime.reader`: that reads whatever comes, decoded, and leaves out what is no
+field, for showing and for reports. A message that is sent on has to be refused where it is not
+valid, and its fields are sent byte by byte as they came.
+"""
 
 import re
 from collections.abc import Iterable

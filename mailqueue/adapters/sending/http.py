@@ -15,8 +15,8 @@ from mailqueue.adapters.http.model import (
     NetworkPolicy,
 )
 from mailqueue.adapters.sending.api import ProviderApi, ProviderMail
-from mailqueue.adapters.sending.outcomes import of_copies
-from mailqueue.adapters.sending.parts import copies_of
+from mailqueue.adapters.sending.outcomes import cannot_carry, of_copies
+from mailqueue.adapters.sending.parts import TooManyParts, copies_of
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.trust import system_trust
@@ -166,9 +166,9 @@ class HttpChannel:
         octets = 0
         for mail in mails:
             if len(mail.message) < LARGE_BYTES:
-                written = self._service.write(mail)
+                written = self._written(mail)
             else:  # parsing it may take a second
-                written = await asyncio.to_thread(self._service.write, mail)
+                written = await asyncio.to_thread(self._written, mail)
             if isinstance(written, Rejected):
                 if group:
                     yield group
@@ -182,6 +182,12 @@ class HttpChannel:
             group.append(written)
         if group:
             yield group
+
+    def _written(self, mail: SendAttempt) -> ProviderMail | Rejected:
+        try:
+            return self._service.write(mail)
+        except TooManyParts as exc:
+            return cannot_carry(str(exc))
 
     def _fits(self, group: Sequence[ProviderMail], another: ProviderMail, *, octets: int) -> bool:
         return (

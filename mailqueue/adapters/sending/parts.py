@@ -1,16 +1,23 @@
-"""Takes a composed message apart again, for providers that take fields and no message. Pure."""
+"""Reads the parts of a built message, for providers that take fields and no message. Pure."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from email import message_from_bytes
-from email.message import Message
 from email.utils import getaddresses
 
 from mailqueue.mime.decode import octets_to_text, words_to_text
+from mailqueue.mime.reader import (
+    Field,
+    MimeLimits,
+    Part,
+    fields_of,
+    read_message,
+    transfer_decoded,
+    unfolded,
+)
 from mailqueue.ports.transport import SendAttempt
 
-_HEADER = re.compile(r"^([!-9;-~]+)[ \t]*:[ \t]?([^\r\n]*(?:\r\n[ \t][^\r\n]*)*)", re.MULTILINE)
+MAX_PARTS = 100_000
+"""Maximum parts of a message: a mail may have any number of files within its bytes."""
 # What providers write themselves, or take in fields of their own.
 _OURS = frozenset(
     {
@@ -27,6 +34,10 @@ _OURS = frozenset(
         "received",  # of finished messages: what others wrote on the way here
     }
 )
+
+
+class TooManyParts(ValueError):
+    """The message has too many parts, or parts nested too deeply, to be sent as fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +84,15 @@ def parts_of(mail: SendAttempt) -> Parts:
 
     Recipients of the envelope that no header names are blind copies. Where the headers name
     nobody who is still to get it, copies become the addressees: providers want at least one.
+
+    Raises:
+        TooManyParts: it cannot be read as a whole.
     """
-    headers = _headers(mail.message)
+    root = _read(mail.message)
+    headers = _named(root.fields)
     first = {name.lower(): value for name, value in reversed(headers)}
     to, cc, bcc = _recipients(first, mail.envelope.recipients)
-    text, html, files = _body(message_from_bytes(mail.message))
+    text, html, files = _body(root)
     sender = _people(first.get("from", ""))
     return Parts(
         sender=sender[0] if sender else Person("", mail.envelope.sender),
@@ -99,6 +114,21 @@ def parts_of(mail: SendAttempt) -> Parts:
     )
 
 
+def _read(message: bytes) -> Part:
+    """Return the message; limits are above what mail is accepted with, so that all is read."""
+    limits = MimeLimits(
+        message_bytes=len(message),
+        header_bytes=len(message),
+        headers=MAX_PARTS,
+        parts=MAX_PARTS,
+        boundary_lines=2 * MAX_PARTS,
+    )
+    read = read_message(message, limits)
+    if not read.is_complete:
+        raise TooManyParts("it has too many parts, or parts within parts, to be sent as fields")
+    return read.root
+
+
 def copies_of(mail: SendAttempt) -> list[SendAttempt]:
     """Return a mail for each recipient where no header names any of several, else nothing.
 
@@ -114,7 +144,11 @@ def copies_of(mail: SendAttempt) -> list[SendAttempt]:
 
 def _headers(message: bytes) -> list[tuple[str, str]]:
     head = message.partition(b"\r\n\r\n")[0].decode("utf-8", "replace")
-    return [(found[1], found[2].replace("\r\n", "")) for found in _HEADER.finditer(head)]
+    return _named(fields_of(head))
+
+
+def _named(fields: Iterable[Field]) -> list[tuple[str, str]]:
+    return [(name, unfolded(value)) for name, value in fields]
 
 
 def _people(header: str) -> list[Person]:
@@ -160,13 +194,15 @@ def _recipients(headers: dict[str, str], envelope: Sequence[str]) -> tuple[Peopl
     return to, cc, bcc
 
 
-def _body(message: Message) -> tuple[str | None, str | None, tuple[File, ...]]:
+def _body(root: Part) -> tuple[str | None, str | None, tuple[File, ...]]:
     text: str | None = None
     html: str | None = None
     files: list[File] = []
-    for part in _leaves(message):
-        content_type = part.get_content_type()
-        is_file = bool(part.get_filename()) or part.get_content_disposition() == "attachment"
+    for part in root.walk():
+        if part.content.get_content_maintype() == "multipart":
+            continue
+        content_type = part.content.get_content_type()
+        is_file = bool(part.filename()) or _disposition(part) == "attachment"
         if content_type == "text/plain" and text is None and not is_file:
             text = _text(part)
         elif content_type == "text/html" and html is None and not is_file:
@@ -176,30 +212,19 @@ def _body(message: Message) -> tuple[str | None, str | None, tuple[File, ...]]:
     return text, html, tuple(files)
 
 
-def _leaves(message: Message) -> list[Message]:
-    if message.get_content_maintype() != "multipart":
-        return [message]
-    inside = message.get_payload()
-    if not isinstance(inside, list):
-        return []
-    return [leaf for part in inside if isinstance(part, Message) for leaf in _leaves(part)]
+def _disposition(part: Part) -> str | None:
+    return part.content.get_content_disposition()
 
 
-def _octets(part: Message) -> bytes:
-    inside = part.get_payload()
-    if isinstance(inside, list):  # a message as an attachment
-        return b"".join(one.as_bytes() for one in inside if isinstance(one, Message))
-    found = part.get_payload(decode=True)
-    return found if isinstance(found, bytes) else b""
+def _text(part: Part) -> str:
+    octets = transfer_decoded(part.body, part.encoding)
+    return octets_to_text(octets, part.parameter("charset") or "utf-8").replace("\r\n", "\n")
 
 
-def _text(part: Message) -> str:
-    charset = str(part.get_content_charset() or "utf-8")
-    return octets_to_text(_octets(part), charset).replace("\r\n", "\n")
-
-
-def _file(part: Message, *, number: int) -> File:
-    name = words_to_text(part.get_filename() or "") or f"part{number}"
-    is_inline = part.get_content_disposition() != "attachment"
-    content_id = str(part.get("Content-ID", "")).strip().removeprefix("<").removesuffix(">")
-    return File(name, part.get_content_type(), _octets(part), content_id if is_inline else "")
+def _file(part: Part, *, number: int) -> File:
+    name = words_to_text(part.filename()) or f"part{number}"
+    is_inline = _disposition(part) != "attachment"
+    content_id = str(part.content.get("Content-ID", "")).strip()
+    content_id = content_id.removeprefix("<").removesuffix(">")
+    octets = transfer_decoded(part.body, part.encoding)
+    return File(name, part.content.get_content_type(), octets, content_id if is_inline else "")

@@ -1,4 +1,8 @@
-"""Find the recipients of a bounce with a library that knows many old servers. Never raises."""
+"""Find the recipients of a bounce with a library that knows many old servers. Never raises.
+
+Not read by `mailqueue.mime.reader`: the library takes a message of the standard library. Only a
+message that the reader has read within its limits comes here, and only its first bytes are parsed.
+"""
 
 import email
 import re
