@@ -114,7 +114,8 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text),
                          mailqueue.batch_of(uuid, uuid), mailqueue.keep_batch(uuid, uuid[], text, text),
                          mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz,
-                         timestamptz, uuid, integer), mailqueue.letter_of(uuid, uuid),
+                         timestamptz, uuid, integer), mailqueue.message_source(uuid, uuid),
+                         mailqueue.letter_of(uuid, uuid),
                          mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text)'),
             -- in lists filtered by project
             ('api', 'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text),
@@ -150,7 +151,7 @@ BEGIN
             ('api', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.inbound_endpoints'),
             ('api', 'SELECT ON mailqueue.notices, mailqueue.deliveries, mailqueue.open_events,
                          mailqueue.click_events, mailqueue.sender_rates'),
-            ('api', 'EXECUTE ON FUNCTION mailqueue.rates_of_sender(integer), mailqueue.address_said(text),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.rates_of_sender(integer), mailqueue.parse_network(text),
                          mailqueue.rate_words(numeric, numeric, numeric, numeric, bigint, bigint, bigint, numeric,
                          numeric)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.lease_requests(uuid, double precision, double precision, double
@@ -277,7 +278,7 @@ BEGIN
             ('dba', 'SELECT ON mailqueue.deliveries, mailqueue.open_events, mailqueue.click_events,
                          mailqueue.sender_rates'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_events(), mailqueue.rates_of_sender(integer),
-                         mailqueue.address_said(text), mailqueue.rate_words(numeric, numeric, numeric, numeric,
+                         mailqueue.parse_network(text), mailqueue.rate_words(numeric, numeric, numeric, numeric,
                          bigint, bigint, bigint, numeric, numeric)'),  -- in these
             ('dba', 'SELECT ON mailqueue.webhook_status'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(),

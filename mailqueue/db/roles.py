@@ -41,7 +41,7 @@ async def become_owner(conn: Conn) -> None:
     Raises:
         Unavailable: naming the statements an administrator must run.
     """
-    powers = await one(conn, "show_my_powers", None, Powers)
+    powers = await one(conn, "show_own_rights", None, Powers)
     await _create_missing(conn, powers)
     await _join_owner(conn, powers)
     if not await value(conn, "may_create_schema", {"role": OWNER}, bool):

@@ -134,5 +134,5 @@ async def _opened(database: DatabaseSettings) -> AsyncIterator[Conn]:
     async with connect(database.for_sessions, application_name=APPLICATION) as conn:
         await require_current(conn)
         await become_owner(conn)
-        await tasks_store.settle_session(conn)
+        await tasks_store.set_up_session(conn)
         yield conn

@@ -39,7 +39,7 @@ async def retire_key(conn: Conn, project_id: UUID) -> None:
 
 async def read_projects(conn: Conn, ids: Sequence[UUID]) -> list[TrackedProject]:
     """Return the tracking settings of these projects."""
-    return await many(conn, "read_tracking_grounds", {"ids": list(ids)}, TrackedProject)
+    return await many(conn, "read_tracking_projects", {"ids": list(ids)}, TrackedProject)
 
 
 async def keep_links(conn: Conn, links: Sequence[TrackedLink]) -> None:

@@ -39,7 +39,7 @@ SELECT rolname::text
 FROM pg_catalog.pg_roles
 WHERE rolname = ANY (%(names)s);
 
--- name: show_my_powers :one
+-- name: show_own_rights :one
 -- Rights of the connected user on roles and this database.
 SELECT
     current_user::text AS name,

@@ -118,7 +118,7 @@ LEFT JOIN LATERAL (
     LIMIT 1) AS w ON true
 ORDER BY c.place, c.name, c.slug;
 
--- name: find_stop_of_all :maybe
+-- name: find_global_suppression :maybe
 -- Why a person receives no mail at all, for a reason other than a choice.
 SELECT s.reason FROM mailqueue.suppressions AS s
 WHERE s.project_id = %(project_id)s AND s.category = '' AND s.expires_at > now()

@@ -30,7 +30,7 @@ SET retired_at = clock_timestamp()
 WHERE project_id = %(project_id)s
   AND retired_at IS NULL;
 
--- name: read_tracking_grounds :many
+-- name: read_tracking_projects :many
 -- Postal address and link domain of these projects.
 SELECT p.id, p.postal_address, CASE WHEN p.tracking_checked_at IS NOT NULL THEN p.tracking_domain END AS domain
 FROM mailqueue.projects AS p

@@ -34,7 +34,7 @@ COMMENT ON VIEW mailqueue.deliveries IS
 DROP VIEW IF EXISTS mailqueue.open_events CASCADE;
 CREATE VIEW mailqueue.open_events AS
 SELECT v.id, p.name AS project, v.email_id, m.campaign_id, v.recipient_email, v.occurred_at AS opened_at,
-       mailqueue.address_said(v.data ->> 'ip') AS ip_address, v.data ->> 'user_agent' AS user_agent,
+       mailqueue.parse_network(v.data ->> 'ip') AS ip_address, v.data ->> 'user_agent' AS user_agent,
        v.data ->> 'country' AS country, v.data ->> 'city' AS city,
        coalesce((v.data ->> 'is_machine') = 'true', false) AS is_machine, v.source
   FROM mailqueue.email_events AS v
@@ -49,7 +49,7 @@ COMMENT ON VIEW mailqueue.open_events IS
 DROP VIEW IF EXISTS mailqueue.click_events CASCADE;
 CREATE VIEW mailqueue.click_events AS
 SELECT v.id, p.name AS project, v.email_id, m.campaign_id, v.recipient_email, v.data ->> 'url' AS link_url,
-       v.occurred_at AS clicked_at, mailqueue.address_said(v.data ->> 'ip') AS ip_address,
+       v.occurred_at AS clicked_at, mailqueue.parse_network(v.data ->> 'ip') AS ip_address,
        v.data ->> 'user_agent' AS user_agent, v.data ->> 'country' AS country, v.data ->> 'city' AS city,
        coalesce((v.data ->> 'is_machine') = 'true', false) AS is_machine, v.source
   FROM mailqueue.email_events AS v

@@ -23,7 +23,7 @@ BEGIN
                         || CASE h.status
                                 WHEN 'suppressed'
                                      THEN mailqueue.suppression_words(h.project_id, h.recipient_email, h.reason)
-                                ELSE mailqueue.came_back(h.id) END, '');
+                                ELSE mailqueue.event_words(h.id) END, '');
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = why.email_id;
     IF NOT FOUND THEN

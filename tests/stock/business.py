@@ -213,5 +213,5 @@ ACTS: Mapping[str, tuple[Act, set[str]]] = {
     "settle unknown": (_settles(Ending.UNKNOWN, log=LogStatus.UNKNOWN), {"settle_emails"}),
     "settle recipients": (_settles_recipients, {"settle_recipients", "refused_recipients"}),
     "rescue": (_rescues, {"rescue_emails", "return_claims"}),
-    "events": (_events, {"record_events", "match_events", "follow_events"}),
+    "events": (_events, {"record_events", "match_events", "apply_events"}),
 }

@@ -37,7 +37,7 @@ class MessageSources:
 
 @dataclass(frozen=True, slots=True)
 class StoredEmail:
-    """An email with what building its message takes, as SQL's letter_of() returns it."""
+    """An email with what building its message takes, as SQL's message_source() returns it."""
 
     email: LoadedEmail
     identity: MailDefaults
@@ -46,7 +46,7 @@ class StoredEmail:
 
 
 def stored_email(document: Mapping[str, Any], project_id: UUID) -> StoredEmail:
-    """Return the email from the document of SQL's letter_of(). Pure."""
+    """Return the email from the document of SQL's message_source(). Pure."""
     found = document["content"]
     content = None if found is None else _content(found)
     now = datetime.now(UTC)
@@ -97,7 +97,7 @@ async def find_email(lend: Lend, *, project_id: UUID, email_id: UUID) -> StoredE
         NotFound: there is no such email.
     """
     async with lend() as conn:
-        found = await message_store.letter_of(conn, project_id, email_id)
+        found = await message_store.read_message_source(conn, project_id, email_id)
     if found is None:
         raise NotFound("email", email_id)
     return stored_email(found, project_id)

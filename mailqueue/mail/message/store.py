@@ -18,9 +18,13 @@ class Filed(NamedTuple):
     bytes: int
 
 
-async def letter_of(conn: Conn, project_id: UUID, email_id: UUID) -> dict[str, Any] | None:
+async def read_message_source(
+    conn: Conn, project_id: UUID, email_id: UUID
+) -> dict[str, Any] | None:
     """Return an email of a project with all that is needed to build its message."""
-    return await fetch.maybe(conn, "letter_of", {"project_id": project_id, "id": email_id}, dict)
+    return await fetch.maybe(
+        conn, "read_message_source", {"project_id": project_id, "id": email_id}, dict
+    )
 
 
 async def files_of(

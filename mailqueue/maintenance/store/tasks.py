@@ -42,9 +42,9 @@ def locks_told() -> Iterator[None]:
         ) from exc
 
 
-async def settle_session(conn: Conn) -> None:
+async def set_up_session(conn: Conn) -> None:
     """Remove the statement timeout, and set a short lock timeout."""
-    await fetch.run(conn, "settle_session")
+    await fetch.run(conn, "set_up_session")
 
 
 async def today(conn: Conn) -> date:
@@ -204,7 +204,7 @@ async def horizon_holders(conn: Conn, *, seconds: float) -> list[str]:
     asked = {"older_than": timedelta(seconds=seconds)}
     async with conn.transaction():
         # The owner cannot see other sessions; the login role may.
-        await fetch.run(conn, "act_as_oneself")
+        await fetch.run(conn, "reset_role")
         return await fetch.many(conn, "list_horizon_holders", asked, str)
 
 

@@ -57,7 +57,7 @@ async def instant(conn: Conn) -> float:
 
 async def look(conn: Conn, name: str) -> SentCount:
     """Return the progress of the measurement."""
-    return await fetch.one(conn, "look_at_bench", {"name": name}, SentCount)
+    return await fetch.one(conn, "read_bench_progress", {"name": name}, SentCount)
 
 
 async def erase(conn: Conn, name: str, project: UUID) -> None:

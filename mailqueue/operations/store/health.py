@@ -85,4 +85,4 @@ async def note_books(conn: Conn, faults: Sequence[str]) -> None:
 
 async def emails_roughly(conn: Conn) -> int:
     """Return an estimate of the number of mails."""
-    return await fetch.value(conn, "count_emails_roughly", None, int)
+    return await fetch.value(conn, "estimate_email_count", None, int)

@@ -37,7 +37,7 @@ async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
         for row in rows
         if row.slug != EVERYTHING and (row.is_ours or _is_offered(row, rows, reader))
     )
-    stop = await store.find_stop_of_all(conn, reader.project_id, reader.address)
+    stop = await store.find_global_suppression(conn, reader.project_id, reader.address)
     return Subscriptions(reader, categories, has_left_all, stop is not None)
 
 

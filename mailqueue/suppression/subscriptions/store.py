@@ -63,10 +63,10 @@ async def list_subscriptions(
     return await many(conn, "list_subscriptions", params, SubscriptionRow)
 
 
-async def find_stop_of_all(conn: Conn, project_id: UUID, address: str) -> str | None:
+async def find_global_suppression(conn: Conn, project_id: UUID, address: str) -> str | None:
     """Return the reason why no mail at all is sent to an address; None where some is."""
     params = {"project_id": project_id, "address": address}
-    return await maybe(conn, "find_stop_of_all", params, str)
+    return await maybe(conn, "find_global_suppression", params, str)
 
 
 async def change(

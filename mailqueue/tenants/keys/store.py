@@ -46,7 +46,7 @@ async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> Found
 
 async def keys_in_force(conn: Conn, ids: Collection[UUID]) -> list[UUID]:
     """Return those of these keys that are active now."""
-    return await many(conn, "sift_keys", {"ids": list(ids)}, UUID)
+    return await many(conn, "list_valid_keys", {"ids": list(ids)}, UUID)
 
 
 async def issue_key(

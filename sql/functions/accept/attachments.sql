@@ -1,7 +1,10 @@
 -- Attachments: checked, stored once, referenced by the content.
 
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.type_of_octets(bytea);
+
 -- The content type, detected from the first bytes; NULL: none that is known.
-CREATE OR REPLACE FUNCTION mailqueue.type_of_octets(p_octets bytea) RETURNS text
+CREATE OR REPLACE FUNCTION mailqueue.detected_content_type(p_octets bytea) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT CASE
@@ -15,7 +18,7 @@ AS $$
         WHEN substr(p_octets, 1, 4) = '\x7f454c46' THEN 'application/x-elf'
     END
 $$;
-COMMENT ON FUNCTION mailqueue.type_of_octets(bytea) IS
+COMMENT ON FUNCTION mailqueue.detected_content_type(bytea) IS
     'Content type detected from the first bytes; NULL if no known signature matches.';
 
 -- Content of a type with a signature must begin with it. Content of other types must not begin with a known signature,
@@ -25,7 +28,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_shown text := mailqueue.type_of_octets(p_octets);
+    v_shown text := mailqueue.detected_content_type(p_octets);
     v_known text[] := '{application/pdf,application/zip,image/gif,image/jpeg,image/png,image/webp}';
 BEGIN
     IF p_type !~ '^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$' THEN

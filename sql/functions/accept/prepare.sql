@@ -284,7 +284,7 @@ BEGIN
         NEW.template := NULL; NEW.template_version_id := NULL; NEW.language := NULL;
     END IF;
     IF v_is_told AND NEW.recipients > 0 THEN
-        PERFORM mailqueue.tell_queued_row(NEW);
+        PERFORM mailqueue.enqueue_queued_event(NEW);
     END IF;
     IF v_is_awaited THEN  -- NOTIFY serialises the commits of the whole server, so only if a worker waits
         PERFORM pg_notify('mailqueue_email_queue', '');

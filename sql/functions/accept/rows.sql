@@ -76,9 +76,9 @@ BEGIN
     END IF;
     IF EXISTS (SELECT FROM mailqueue.webhooks AS w
                 WHERE w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types))) THEN
-        PERFORM mailqueue.tell_queued(p_ids);
+        PERFORM mailqueue.enqueue_queued_events(p_ids);
     END IF;
-    PERFORM mailqueue.ring();  -- NOTIFY serialises the commits of the whole server, so only if a worker waits
+    PERFORM mailqueue.wake_workers();  -- NOTIFY serialises the commits of the whole server, so only if a worker waits
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.accept_rows(uuid[]) IS

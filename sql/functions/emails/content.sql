@@ -1,6 +1,6 @@
 -- Content and recipients of a mail as sent, and a dry run of accepting one.
 
-CREATE OR REPLACE FUNCTION mailqueue.letter_of(p_project uuid, p_id uuid) RETURNS jsonb
+CREATE OR REPLACE FUNCTION mailqueue.message_source(p_project uuid, p_id uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -46,8 +46,16 @@ BEGIN
                                    p.bounce_address)
            FROM mailqueue.projects AS p WHERE p.id = p_project));
 END $$;
-COMMENT ON FUNCTION mailqueue.letter_of(uuid, uuid) IS
+COMMENT ON FUNCTION mailqueue.message_source(uuid, uuid) IS
     'One mail of a project as JSON, with everything its message is built from; NULL where there is none.';
+
+-- Called by an API of the release before.
+CREATE OR REPLACE FUNCTION mailqueue.letter_of(p_project uuid, p_id uuid) RETURNS jsonb
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$ SELECT mailqueue.message_source(p_project, p_id) $$;
+COMMENT ON FUNCTION mailqueue.letter_of(uuid, uuid) IS
+    'Deprecated, will be dropped: the name of message_source() in earlier releases.';
 
 -- Accepted and rolled back at once, whatever the caller does afterwards: no worker is woken, nothing is counted.
 CREATE OR REPLACE FUNCTION mailqueue.try_email(p_project text, p_message jsonb) RETURNS jsonb
@@ -73,7 +81,7 @@ BEGIN
                 UNION ALL SELECT h.lane_id, h.priority, NULL, h.expires_at, h.delivery FROM mailqueue.email_history AS h
                            WHERE h.id = b.id) AS x;
             SELECT x.* INTO l FROM mailqueue.lanes AS x WHERE x.id = e.lane_id;
-            v_found := v_found || jsonb_build_object('letter', mailqueue.letter_of(v_project, b.id),
+            v_found := v_found || jsonb_build_object('letter', mailqueue.message_source(v_project, b.id),
                 'priority', (ARRAY['critical', 'high', 'normal', 'low'])[e.priority + 1], 'scheduled_at', e.run_at,
                 'expires_at', e.expires_at, 'delivery', e.delivery,
                 'rule', (SELECT r.position FROM mailqueue.routing_rules AS r WHERE r.id = l.rule_id),

@@ -5,7 +5,10 @@
 --
 -- Addresses are processed in order, each with all its rows, so that transactions cannot deadlock.
 
-CREATE OR REPLACE FUNCTION mailqueue.follow_events(p_events mailqueue.email_events[]) RETURNS void
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.follow_events(mailqueue.email_events[]);
+
+CREATE OR REPLACE FUNCTION mailqueue.apply_events(p_events mailqueue.email_events[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -51,7 +54,7 @@ BEGIN
      ORDER BY e.email_id
     ON CONFLICT (email_id) WHERE kind = 'complaint' DO NOTHING;
 END $$;
-COMMENT ON FUNCTION mailqueue.follow_events(mailqueue.email_events[]) IS
+COMMENT ON FUNCTION mailqueue.apply_events(mailqueue.email_events[]) IS
     'Write the consequences of bounces, complaints and refusals by providers.';
 
 -- The row has the most severe kind, and of that kind the latest event.

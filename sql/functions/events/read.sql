@@ -1,19 +1,25 @@
 -- Parsers for values of events. Pure; none of them raises an error.
 
-CREATE OR REPLACE FUNCTION mailqueue.uuid_said(p_text text) RETURNS uuid
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.uuid_said(text);
+
+CREATE OR REPLACE FUNCTION mailqueue.parse_uuid(p_text text) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN p_text ~ '^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$' THEN p_text::uuid END $$;
-COMMENT ON FUNCTION mailqueue.uuid_said(text) IS 'Parse a uuid; NULL if the text is not one.';
+COMMENT ON FUNCTION mailqueue.parse_uuid(text) IS 'Parse a uuid; NULL if the text is not one.';
 
 -- Our own Message-IDs begin with the id of their mail.
 CREATE OR REPLACE FUNCTION mailqueue.uuid_in_message_id(p_text text) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$ SELECT mailqueue.uuid_said(substring(p_text FROM '^\s*<?([0-9a-fA-F-]{32,36})@')) $$;
+AS $$ SELECT mailqueue.parse_uuid(substring(p_text FROM '^\s*<?([0-9a-fA-F-]{32,36})@')) $$;
 COMMENT ON FUNCTION mailqueue.uuid_in_message_id(text) IS
     'Id of the mail named by one of our Message-IDs; NULL for others.';
 
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.instant_said(text);
+
 -- Seconds since 1970, or ISO 8601.
-CREATE OR REPLACE FUNCTION mailqueue.instant_said(p_text text) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION mailqueue.parse_timestamp(p_text text) RETURNS timestamptz
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -30,7 +36,7 @@ EXCEPTION
     WHEN data_exception THEN
         RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.instant_said(text) IS
+COMMENT ON FUNCTION mailqueue.parse_timestamp(text) IS
     'Parse a timestamp, in UTC without an offset; NULL if the text is not one.';
 
 -- Refusals about our reputation and not about the recipient, as in smtp/client/classify.py. A plain "user unknown"
@@ -80,7 +86,10 @@ $$;
 COMMENT ON FUNCTION mailqueue.suppression_rank(text) IS
     'Rank of a reason: if events give several for one address, the highest applies.';
 
-CREATE OR REPLACE FUNCTION mailqueue.address_said(p_text text) RETURNS inet
+-- Its name in earlier releases. CASCADE: the views that use it are made again.
+DROP FUNCTION IF EXISTS mailqueue.address_said(text) CASCADE;
+
+CREATE OR REPLACE FUNCTION mailqueue.parse_network(p_text text) RETURNS inet
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -90,4 +99,4 @@ EXCEPTION
     WHEN data_exception THEN
         RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.address_said(text) IS 'Parse an address or network; NULL if the text is not one.';
+COMMENT ON FUNCTION mailqueue.parse_network(text) IS 'Parse an address or network; NULL if the text is not one.';

@@ -20,14 +20,14 @@ AS $$
         SELECT e.n::integer AS n, e.doc ->> 'type' AS type, left(coalesce(e.doc ->> 'source', 'unknown'), 40) AS source,
                e.doc ->> 'event_id' AS event_id,
                CASE WHEN e.doc ->> 'account' ~ '^[0-9]{1,9}$' THEN (e.doc ->> 'account')::integer END AS account,
-               left(e.doc ->> 'recipient', 320) AS recipient, mailqueue.instant_said(e.doc ->> 'occurred_at') AS at,
+               left(e.doc ->> 'recipient', 320) AS recipient, mailqueue.parse_timestamp(e.doc ->> 'occurred_at') AS at,
                left(e.doc ->> 'code', 100) AS code, left(e.doc ->> 'detail', 1000) AS detail,
                CASE WHEN e.doc ->> 'suppress' IN ('hard_bounce', 'soft_bounce_threshold', 'complaint', 'unsubscribed',
                                                   'manual')
                          THEN e.doc ->> 'suppress' END AS suppress,
                CASE WHEN jsonb_typeof(e.doc -> 'data') = 'object' AND pg_column_size(e.doc -> 'data') <= 8000
                     THEN nullif(jsonb_strip_nulls(e.doc -> 'data'), '{}') END AS data,
-               coalesce(mailqueue.uuid_said(e.doc ->> 'email_id'),
+               coalesce(mailqueue.parse_uuid(e.doc ->> 'email_id'),
                         mailqueue.uuid_in_message_id(e.doc ->> 'message_id')) AS email_id,
                '<' || nullif(btrim(left(e.doc ->> 'message_id', 998), ' <>'), '') || '>' AS message_id,
                nullif(left(e.doc ->> 'provider_message_id', 998), '') AS provider_message_id, p.ids AS provider_ids,
@@ -167,7 +167,7 @@ BEGIN
         PERFORM mailqueue.resolve_by_events(v_doubted, v_names);
     END IF;
     IF v_bounces IS NOT NULL THEN
-        PERFORM mailqueue.follow_events(v_bounces);
+        PERFORM mailqueue.apply_events(v_bounces);
     END IF;
     RETURN QUERY SELECT * FROM unnest(v_ns, v_results);
 END $$;

@@ -28,7 +28,7 @@ BEGIN
     )
     SELECT array_agg(a.v) INTO v_events FROM added AS a;
     IF v_events IS NOT NULL THEN
-        PERFORM mailqueue.follow_events(v_events);
+        PERFORM mailqueue.apply_events(v_events);
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.refused_emails(uuid[], text[], text[], text[], text[], boolean[], uuid[]) IS
@@ -58,7 +58,7 @@ BEGIN
     )
     SELECT array_agg(a.v) INTO v_events FROM added AS a;
     IF v_events IS NOT NULL THEN
-        PERFORM mailqueue.follow_events(v_events);
+        PERFORM mailqueue.apply_events(v_events);
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.refused_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[]) IS

@@ -1,6 +1,9 @@
 -- Events of a mail as text, for mailqueue.why().
 
-CREATE OR REPLACE FUNCTION mailqueue.came_back(p_email uuid) RETURNS text
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.came_back(uuid);
+
+CREATE OR REPLACE FUNCTION mailqueue.event_words(p_email uuid) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -51,7 +54,7 @@ AS $$
            || CASE WHEN max(c.addresses) > 3 THEN format(' and %s more recipients', max(c.addresses) - 3) ELSE '' END
       FROM counted AS c WHERE c.place <= 3
 $$;
-COMMENT ON FUNCTION mailqueue.came_back(uuid) IS
+COMMENT ON FUNCTION mailqueue.event_words(uuid) IS
     'Events of a mail after it was sent, by recipient, as text; NULL if there are none.';
 
 -- p_reason NULL: any reason, and NULL if the address is not suppressed.

@@ -118,7 +118,7 @@ BEGIN
     )
     INSERT INTO mailqueue.lane_signals (lane_id, due_at)
     SELECT v.lane_id, min(v.run_at) FROM moved AS v GROUP BY v.lane_id;
-    PERFORM mailqueue.ring();
+    PERFORM mailqueue.wake_workers();
 END $$;
 COMMENT ON FUNCTION mailqueue.move_rated(integer, uuid[]) IS
     'Move picked mails to a domain with a rate to the lane of that rate; returns the other mails.';

@@ -25,7 +25,7 @@ BEGIN
     END IF;
     INSERT INTO mailqueue.audit_events (action, subject, detail)
     VALUES ('installation.rate_changed', 'installation', jsonb_build_object('from', v_old, 'to', p_rate));
-    PERFORM mailqueue.ring();
+    PERFORM mailqueue.wake_workers();
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.set_max_send_rate(numeric) IS

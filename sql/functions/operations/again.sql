@@ -27,7 +27,7 @@ BEGIN
         SELECT m.lane_id, min(m.run_at) FROM moved AS m WHERE m.status = 'pending' GROUP BY m.lane_id
     )
     SELECT m.id, 'moved'::text FROM moved AS m;
-    PERFORM mailqueue.ring();
+    PERFORM mailqueue.wake_workers();
 END $$;
 COMMENT ON FUNCTION mailqueue.reprioritise_emails(uuid, uuid[], smallint) IS
     'Move unfinished mail to the lane of another priority of the same route. Assigned mail moves if it returns to the'
@@ -81,7 +81,10 @@ COMMENT ON FUNCTION mailqueue.resend_emails(uuid, uuid[], text) IS
     'Send mail again, each as a new mail with the same content; returns old and new ids. Mail without content is left'
     ' out.';
 
-CREATE OR REPLACE FUNCTION mailqueue.ring() RETURNS void
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.ring();
+
+CREATE OR REPLACE FUNCTION mailqueue.wake_workers() RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -90,4 +93,4 @@ BEGIN
         PERFORM pg_notify('mailqueue_email_queue', '');
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.ring() IS 'Wake idle workers by NOTIFY: there may be mail to claim.';
+COMMENT ON FUNCTION mailqueue.wake_workers() IS 'Wake idle workers by NOTIFY: there may be mail to claim.';

@@ -95,7 +95,7 @@ BEGIN
         UPDATE mailqueue.lanes AS l SET blocked_until = clock_timestamp(), blocked_reason = 'recheck'
          WHERE l.project_id = v_project AND l.pause_kind = p_kind AND l.pause_value = v_name
            AND l.blocked_reason = 'set_aside';
-        PERFORM mailqueue.ring();
+        PERFORM mailqueue.wake_workers();
     END IF;
     PERFORM mailqueue.record_operation(v_project, p_kind || '.resumed', p_kind || ' ' || v_name, '{}', p_by);
     RETURN true;

@@ -30,7 +30,7 @@ BEGIN
     SELECT q.project_id, q.id, 'resolved', q.recipient_email, q.assigned_to, q.last_error, q.is_test
       FROM mailqueue.email_queue AS q WHERE q.id = ANY (v_ids);
     RETURN QUERY SELECT r.id, 'queued'::text FROM mailqueue.release_emails(p_project, v_ids) AS r;
-    PERFORM mailqueue.ring();
+    PERFORM mailqueue.wake_workers();
 END $$;
 COMMENT ON FUNCTION mailqueue.resolve_emails(uuid, uuid[], boolean, text, text) IS
     'Resolve held mail that may have been sent, or was held after a restore: sent finishes it, not sent queues it '

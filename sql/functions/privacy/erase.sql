@@ -57,8 +57,11 @@ COMMENT ON FUNCTION mailqueue.begin_erasure(uuid, text[], boolean, text) IS
     'Record that a person is to be erased, or find the erasure in progress; from now on suppressions of the address '
     'are stored by hash only.';
 
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.take_off_email(uuid, text[]);
+
 -- Removes a recipient of a mail that has others and that no worker holds.
-CREATE OR REPLACE FUNCTION mailqueue.take_off_email(p_id uuid, p_spellings text[]) RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.remove_recipients(p_id uuid, p_spellings text[]) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -80,7 +83,8 @@ BEGIN
        SET recipient_email = v_first.address, recipient_name = v_first.name, recipients = v_pending WHERE q.id = p_id;
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.take_off_email(uuid, text[]) IS 'Remove recipients from a mail; false if none is left.';
+COMMENT ON FUNCTION mailqueue.remove_recipients(uuid, text[]) IS
+    'Remove recipients from a mail; false if none is left.';
 
 CREATE OR REPLACE FUNCTION mailqueue.erase_unfinished(p_project uuid, p_spellings text[], p_most integer)
 RETURNS integer
@@ -98,7 +102,7 @@ BEGIN
                          WHERE lower(r.address) = ANY (p_spellings))
          ORDER BY q.id LIMIT p_most FOR UPDATE) AS m;
     SELECT coalesce(array_agg(s.id), '{}') INTO v_alone FROM unnest(v_shared) AS s(id)
-     WHERE NOT mailqueue.take_off_email(s.id, p_spellings);
+     WHERE NOT mailqueue.remove_recipients(s.id, p_spellings);
     SELECT v_alone || coalesce(array_agg(m.id), '{}') INTO v_alone FROM (
         SELECT q.id FROM mailqueue.email_queue AS q
          WHERE q.project_id = p_project AND lower(q.recipient_email) = ANY (p_spellings)

@@ -3,7 +3,10 @@
 -- Mail that a worker holds keeps its spelling, by which that worker settles it: mark_emails() compares canonical forms
 -- anyway.
 
-CREATE OR REPLACE FUNCTION mailqueue.unify_stops() RETURNS void
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.unify_stops();
+
+CREATE OR REPLACE FUNCTION mailqueue.unify_suppressions() RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -77,7 +80,7 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.unify_stops() IS
+COMMENT ON FUNCTION mailqueue.unify_suppressions() IS
     'Convert suppressions, lists and preferences to the canonical form of their addresses.';
 
 CREATE OR REPLACE FUNCTION mailqueue.unify_domains() RETURNS void
@@ -161,7 +164,7 @@ DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = 'mailqueue.suppressions'::regclass
                   AND c.conname = 'suppressions_address_check' AND NOT c.convalidated) THEN
-        PERFORM mailqueue.unify_stops();
+        PERFORM mailqueue.unify_suppressions();
         PERFORM mailqueue.unify_domains();
         PERFORM mailqueue.unify_mail();
         ALTER TABLE mailqueue.suppressions VALIDATE CONSTRAINT suppressions_address_check;

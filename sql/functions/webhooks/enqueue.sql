@@ -48,9 +48,12 @@ $$;
 COMMENT ON FUNCTION mailqueue.webhook_wanted(uuid, text) IS
     'Whether a webhook of the project subscribes to a type of event.';
 
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], boolean[]);
+
 -- Each event for every webhook that subscribes to it. Callers have checked that there is one.
-CREATE OR REPLACE FUNCTION mailqueue.tell_webhooks(p_ids uuid[], p_projects uuid[], p_types text[], p_emails uuid[],
-    p_times timestamptz[], p_payloads json[], p_tests boolean[]) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_webhook_events(p_ids uuid[], p_projects uuid[], p_types text[],
+    p_emails uuid[], p_times timestamptz[], p_payloads json[], p_tests boolean[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 BEGIN
@@ -66,17 +69,21 @@ BEGIN
       JOIN mailqueue.webhooks AS w ON w.project_id = m.project_id AND w.is_enabled
            AND (w.event_types = '{}' OR m.type = ANY (w.event_types));
 END $$;
-COMMENT ON FUNCTION mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], boolean[]) IS
+COMMENT ON FUNCTION mailqueue.enqueue_webhook_events(uuid[], uuid[], text[], uuid[], timestamptz[], json[],
+                                                     boolean[]) IS
     'Queue events, with a delivery for every webhook that subscribes to them.';
 
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.is_untold();
+
 -- Restored records were sent to webhooks when they happened.
-CREATE OR REPLACE FUNCTION mailqueue.is_untold() RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.is_restoring() RETURNS boolean
 LANGUAGE sql STABLE
 AS $$ SELECT coalesce(current_setting('mailqueue.untold', true), '') = 'on' $$;
-COMMENT ON FUNCTION mailqueue.is_untold() IS
+COMMENT ON FUNCTION mailqueue.is_restoring() IS
     'Whether this transaction restores archived records, which are not sent to webhooks.';
 
-CREATE OR REPLACE FUNCTION mailqueue.email_events_told() RETURNS trigger
+CREATE OR REPLACE FUNCTION mailqueue.email_events_webhooks() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -84,7 +91,7 @@ DECLARE
     v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
     v_tests boolean[];
 BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_untold() THEN
+    IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_restoring() THEN
         RETURN NULL;
     END IF;
     SELECT array_agg(i.id), array_agg(i.project_id), array_agg('email.' || i.type), array_agg(i.email_id),
@@ -112,18 +119,20 @@ BEGIN
        AND EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
                     AND (w.event_types = '{}' OR 'email.' || i.type = ANY (w.event_types)));
     IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
+        PERFORM mailqueue.enqueue_webhook_events(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.email_events_told() IS
+COMMENT ON FUNCTION mailqueue.email_events_webhooks() IS
     'AFTER INSERT on email_events, for each statement: queue events for webhooks.';
 
+-- Triggers keep their names: a new name takes a lock that readers wait for.
 CREATE OR REPLACE TRIGGER email_events_told AFTER INSERT ON mailqueue.email_events
-    REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_events_told();
+    REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_events_webhooks();
+DROP FUNCTION IF EXISTS mailqueue.email_events_told();
 
 -- Mail that ended otherwise has an event.
-CREATE OR REPLACE FUNCTION mailqueue.email_history_told() RETURNS trigger
+CREATE OR REPLACE FUNCTION mailqueue.email_history_webhooks() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -131,7 +140,7 @@ DECLARE
     v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
     v_tests boolean[];
 BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_untold() THEN
+    IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_restoring() THEN
         RETURN NULL;
     END IF;
     SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.sent'::text), array_agg(i.id),
@@ -148,24 +157,28 @@ BEGIN
      WHERE EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
                     AND (w.event_types = '{}' OR 'email.sent' = ANY (w.event_types)));
     IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
+        PERFORM mailqueue.enqueue_webhook_events(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.email_history_told() IS
+COMMENT ON FUNCTION mailqueue.email_history_webhooks() IS
     'AFTER INSERT on email_history, for each statement: queue events of sent mail for webhooks.';
 
 CREATE OR REPLACE TRIGGER email_history_told AFTER INSERT ON mailqueue.email_history
-    REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_history_told();
+    REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_history_webhooks();
+DROP FUNCTION IF EXISTS mailqueue.email_history_told();
+
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.tell_queued_row(mailqueue.email_queue);
 
 -- Called before the row is inserted, so the row itself cannot be queried.
-CREATE OR REPLACE FUNCTION mailqueue.tell_queued_row(q mailqueue.email_queue) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_queued_event(q mailqueue.email_queue) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
     v_id uuid := mailqueue.uuidv7();
 BEGIN
-    PERFORM mailqueue.tell_webhooks(ARRAY[v_id], ARRAY[q.project_id], ARRAY['email.queued'], ARRAY[q.id],
+    PERFORM mailqueue.enqueue_webhook_events(ARRAY[v_id], ARRAY[q.project_id], ARRAY['email.queued'], ARRAY[q.id],
         ARRAY[q.created_at],
         ARRAY[mailqueue.webhook_payload('email.queued', q.created_at, v_id, q.project_id,
               (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = q.project_id),
@@ -173,10 +186,13 @@ BEGIN
               NULL, NULL, NULL, q.is_test)],
         ARRAY[q.is_test]);
 END $$;
-COMMENT ON FUNCTION mailqueue.tell_queued_row(mailqueue.email_queue) IS
+COMMENT ON FUNCTION mailqueue.enqueue_queued_event(mailqueue.email_queue) IS
     'Queue email.queued of one mail that is about to be inserted.';
 
-CREATE OR REPLACE FUNCTION mailqueue.tell_queued(p_ids uuid[]) RETURNS void
+-- Its name in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.tell_queued(uuid[]);
+
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_queued_events(p_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -196,13 +212,13 @@ BEGIN
      WHERE EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
                     AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)));
     IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
+        PERFORM mailqueue.enqueue_webhook_events(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.tell_queued(uuid[]) IS 'Queue email.queued of mails that were just inserted.';
+COMMENT ON FUNCTION mailqueue.enqueue_queued_events(uuid[]) IS 'Queue email.queued of mails that were just inserted.';
 
 -- A temporary refusal of a mail that will be tried again. Other attempts have an event by their outcome.
-CREATE OR REPLACE FUNCTION mailqueue.send_logs_told() RETURNS trigger
+CREATE OR REPLACE FUNCTION mailqueue.send_logs_webhooks() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -210,12 +226,12 @@ DECLARE
     v_id uuid := mailqueue.uuidv7();
     q mailqueue.email_queue;
 BEGIN
-    IF NOT mailqueue.webhook_wanted(NEW.project_id, 'email.deferred') OR mailqueue.is_untold() THEN
+    IF NOT mailqueue.webhook_wanted(NEW.project_id, 'email.deferred') OR mailqueue.is_restoring() THEN
         RETURN NULL;
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS o WHERE o.id = NEW.email_id;
     IF FOUND THEN
-        PERFORM mailqueue.tell_webhooks(ARRAY[v_id], ARRAY[NEW.project_id], ARRAY['email.deferred'],
+        PERFORM mailqueue.enqueue_webhook_events(ARRAY[v_id], ARRAY[NEW.project_id], ARRAY['email.deferred'],
             ARRAY[NEW.email_id], ARRAY[NEW.sent_at],
             ARRAY[mailqueue.webhook_payload('email.deferred', NEW.sent_at, v_id, NEW.project_id,
                   (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id), NEW.email_id,
@@ -227,8 +243,9 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.send_logs_told() IS
+COMMENT ON FUNCTION mailqueue.send_logs_webhooks() IS
     'AFTER INSERT on send_logs of a deferred attempt: queue events for webhooks.';
 
 CREATE OR REPLACE TRIGGER send_logs_told AFTER INSERT ON mailqueue.send_logs
-    FOR EACH ROW WHEN (NEW.status = 'deferred') EXECUTE FUNCTION mailqueue.send_logs_told();
+    FOR EACH ROW WHEN (NEW.status = 'deferred') EXECUTE FUNCTION mailqueue.send_logs_webhooks();
+DROP FUNCTION IF EXISTS mailqueue.send_logs_told();

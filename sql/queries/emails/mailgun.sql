@@ -1,6 +1,6 @@
 -- Requests of Mailgun's API: domains, and the mode in which nothing is delivered.
 
--- name: domain_grounds :maybe
+-- name: find_allowed_from :maybe
 -- The From addresses a project allows (NULL: any), and its trap account, if it has one.
 SELECT p.allowed_from,
        (SELECT a.name FROM mailqueue.sender_accounts AS a

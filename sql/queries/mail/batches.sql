@@ -19,9 +19,9 @@ SELECT mailqueue.sweep_batches();
 -- Dry run of accepting a mail; nothing is stored. Invalid input raises 22023.
 SELECT mailqueue.try_email(%(project)s, %(message)s::jsonb);
 
--- name: letter_of :maybe
+-- name: read_message_source :maybe
 -- A mail of a project with everything its message is built from.
-SELECT mailqueue.letter_of(%(project_id)s, %(id)s);
+SELECT mailqueue.message_source(%(project_id)s, %(id)s);
 
 -- name: list_project_emails :many
 -- A page of a project's mail, the newest first.

@@ -51,7 +51,7 @@ FROM mailqueue.email_recipients AS r
 WHERE r.email_id = ANY (%(ids)s::uuid[])
 ORDER BY r.email_id, r.position;
 
--- name: write_down :many
+-- name: settle_and_mark :many
 -- In one commit: marks mail that is about to be sent, with the last check of each, and settles outcomes of other mail.
 -- If all marked mail may be sent, it is one row, known; without that row the worker was declared lost. Outcomes whose
 -- claim was lost are returned as moved_on.

@@ -1,6 +1,6 @@
 -- Maintenance besides the archive: partitions, old rows, statistics.
 
--- name: settle_session :run
+-- name: set_up_session :run
 -- Set up a maintenance session: no statement timeout, a short lock timeout, no search path, UTC.
 SELECT set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
        set_config('lock_timeout', '2s', false), set_config('search_path', '', false),
@@ -189,7 +189,7 @@ WHERE c.relnamespace = 'mailqueue'::regnamespace
   AND (s.n_dead_tup > %(dead)s AND s.n_dead_tup > s.n_live_tup / 2 OR age(c.relfrozenxid) > %(age)s)
 ORDER BY s.n_dead_tup DESC NULLS LAST, c.relname;
 
--- name: act_as_oneself :run
+-- name: reset_role :run
 -- Act as the session user until the transaction ends.
 SET LOCAL ROLE NONE;
 

@@ -27,7 +27,7 @@ UPDATE mailqueue.sender_accounts SET status = 'active' WHERE id = %(account)s;
 -- Nothing: measures the round trip.
 SELECT 1;
 
--- name: look_at_bench :one
+-- name: read_bench_progress :one
 -- Number of mails of the project that were sent, and the total duration in seconds.
 SELECT count(*) AS sent,
        coalesce(extract(epoch FROM max(h.finished_at)), 0)::double precision AS ended_at

@@ -24,7 +24,7 @@ SELECT has_function_privilege('mailqueue.report_space(text, text[], bigint[], bi
 -- Store the result of comparing the books.
 SELECT mailqueue.note_books(%(faults)s);
 
--- name: count_emails_roughly :value
+-- name: estimate_email_count :value
 -- Estimated number of mails, from statistics.
 SELECT mailqueue.rows_of('mailqueue.email_queue') + mailqueue.rows_of('mailqueue.email_history');
 

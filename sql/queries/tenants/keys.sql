@@ -6,7 +6,7 @@ SELECT f.id, f.project_id, f.project, f.is_test, f.trap_sender, f.name, f.scopes
        f.project_requests_per_second
 FROM mailqueue.find_api_key(%(key_hash)s, %(address)s::inet) AS f;
 
--- name: sift_keys :many
+-- name: list_valid_keys :many
 -- Those of these keys that are valid now.
 SELECT unnest(mailqueue.keys_in_force(%(ids)s::uuid[]));
 

@@ -15,4 +15,4 @@ class SendingRights(NamedTuple):
 
 async def grounds_of(conn: Conn, project_id: UUID) -> SendingRights | None:
     """Return the From patterns and the trap account of a project."""
-    return await maybe(conn, "domain_grounds", {"project_id": project_id}, SendingRights)
+    return await maybe(conn, "find_allowed_from", {"project_id": project_id}, SendingRights)

@@ -118,10 +118,10 @@ async def _write_together(
     asked = {"worker": worker, **_marked(new, opened), **_columns(settled)}
     several = [(one, each) for one in settled for each in one.recipients]
     if not several:  # one statement: a worker frozen between two would keep limits locked
-        return _read(await fetch.many(conn, "write_down", asked, _Row), asked=bool(new))
+        return _read(await fetch.many(conn, "settle_and_mark", asked, _Row), asked=bool(new))
     async with conn.transaction():
         await fetch.run(conn, "settle_recipients", _columns_of_recipients(several))
-        return _read(await fetch.many(conn, "write_down", asked, _Row), asked=bool(new))
+        return _read(await fetch.many(conn, "settle_and_mark", asked, _Row), asked=bool(new))
 
 
 def _read(rows: Sequence[_Row], *, asked: bool) -> SettleResult:
