@@ -8,7 +8,7 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
        w.failures AS recent_failures, w.domains AS recent_domains, w.sent AS recent_sent,
        coalesce(f.counts, '{}') AS failures, coalesce(f.last_errors, '{}') AS last_errors, f.last_failed_at,
        CASE WHEN a.status = 'suspended'
-                 THEN format('its server refuses it: mend what the reason names, try it with mailqueue sender test %s, '
+                 THEN format('its server refuses it: fix what the reason names, try it with mailqueue sender test %s, '
                              'then mailqueue sender resume %s',
                              a.name, a.name)
             WHEN a.status = 'paused' AND coalesce(a.status_until, 'infinity') > clock_timestamp()

@@ -123,7 +123,7 @@ COMMENT ON FUNCTION mailqueue.why(uuid) IS 'The first reason why a mail was not 
 CREATE OR REPLACE FUNCTION mailqueue.shown(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT CASE WHEN p_at = 'infinity' THEN 'somebody changes it'
+    SELECT CASE WHEN p_at = 'infinity' THEN 'further notice'
                 ELSE to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') END
 $$;
 COMMENT ON FUNCTION mailqueue.shown(timestamptz) IS 'A timestamp as text.';

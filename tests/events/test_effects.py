@@ -32,7 +32,7 @@ async def test_a_hard_bounce_suppresses_its_address_and_says_by_which_mail(conn:
     assert await make.scalar(conn, "SELECT email_id FROM mailqueue.suppressions") == mail
     why = await make.scalar(conn, "SELECT mailqueue.why(%s)", mail)
     assert "bounced for good at" in why
-    assert "ann@example.com is not written to since" in why
+    assert "ann@example.com has been suppressed since" in why
     later = await make.queued_email(conn, recipient_email=ANN)
     assert await make.status_of(conn, later) == "suppressed"
     why = await make.scalar(conn, "SELECT mailqueue.why(%s)", later)

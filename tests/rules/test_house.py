@@ -33,6 +33,23 @@ INSTEAD_OF: Mapping[str, str] = {
 _PICTURES = re.compile(rf"(?i)(?<![a-z])(?:{'|'.join(INSTEAD_OF)})(?:s|es|d)?(?![a-z])")
 _SERVERS = re.compile(r"\bCourier, OpenSMTPD\b")  # mail servers by these names
 
+# Words that leave open which role, process or person is meant, in comments of SQL.
+VAGUE: Mapping[str, str] = {
+    "nobody": "no worker, no recipient, no role",
+    "somebody": "a worker, an operator, a person",
+    "everybody": "all roles, all transactions",
+    "whoever": "the caller, the role, the transaction that",
+    "hears": "receives",
+    "tells": "reports",
+}
+_VAGUE = re.compile(rf"(?i)\b(?:{'|'.join(VAGUE)})\b")
+_COMMENT_OF_SQL = re.compile(r"(?m)--.*$|^COMMENT ON [^;]*;")
+_ELSEWHERE = ("sql/migrations", "sql/functions/claim")  # applied files; rewritten with the queue
+# Names of functions and statements end in what they return, not in how it came about.
+_RIDDLES = re.compile(
+    r"mailqueue\.(\w+_(?:told|said|anew))\(|^-- name: (\w+_(?:told|said|anew)) ", re.M
+)
+
 # First words of docstrings: a function returns or yields, it does not give, say or tell.
 _VERBS = re.compile(r"(?:Give|Gives|Say|Says|Tell whether|Tells whether)\b")
 _LARGEST = re.compile(r"\bMOST_[A-Z]")
@@ -96,9 +113,29 @@ def pictures(text: str) -> list[str]:
     return sorted({found[0].lower() for found in _PICTURES.finditer(_SERVERS.sub("", text))})
 
 
+def vague(text: str) -> list[str]:
+    """Return the words of VAGUE in the comments of a text of SQL."""
+    comments = (found[0] for found in _COMMENT_OF_SQL.finditer(text))
+    return sorted({word.lower() for each in comments for word in _VAGUE.findall(each)})
+
+
+def riddles(text: str) -> list[str]:
+    """Return the functions and statements with a name of _RIDDLES in a text of SQL."""
+    return sorted({found[1] or found[2] for found in _RIDDLES.finditer(text)})
+
+
+def _sql() -> Iterator[tuple[Path, str]]:
+    """Yield the files of SQL, without those of _ELSEWHERE."""
+    for path in files(".sql"):
+        place = path.relative_to(ROOT).as_posix()
+        if place.startswith("sql/") and not place.startswith(_ELSEWHERE):
+            yield path, path.read_text("utf-8")
+
+
 def _texts() -> Iterator[tuple[Path, str]]:
     """Yield the files that people read to understand the product."""
-    folders = (PACKAGE, ROOT / "sql" / "functions", ROOT / "sql" / "views", ROOT / "docs")
+    sql = ("functions", "views", "queries", "inspect")
+    folders = (PACKAGE, ROOT / "docs", *(ROOT / "sql" / folder for folder in sql))
     for path in files(".py", ".sql", ".md"):
         is_decision = "decisions" in path.parts  # says what was decided, in the words of its day
         if not is_decision and any(folder in path.parents for folder in folders):
@@ -123,6 +160,21 @@ def test_parts_have_the_words_of_the_field() -> None:
     found = {path.relative_to(ROOT).as_posix(): pictures(text) for path, text in _texts()}
 
     assert {path: words for path, words in found.items() if words} == {}, INSTEAD_OF
+
+
+def test_comments_of_sql_name_who_is_meant() -> None:
+    found = {path.relative_to(ROOT).as_posix(): vague(text) for path, text in _sql()}
+
+    assert {path: words for path, words in found.items() if words} == {}, VAGUE
+
+
+def test_functions_and_statements_have_plain_names() -> None:
+    dropped = re.compile(r"(?m)^DROP FUNCTION .*$|^CREATE OR REPLACE TRIGGER .*$")
+    found = {
+        path.relative_to(ROOT).as_posix(): riddles(dropped.sub("", text)) for path, text in _sql()
+    }
+
+    assert {path: names for path, names in found.items() if names} == {}
 
 
 def test_bounds_are_called_max() -> None:
@@ -160,3 +212,15 @@ def test_a_docstring_of_another_kind_is_found() -> None:
 def test_a_picture_is_found() -> None:
     assert pictures("class Courier: ...  # two parcels") == ["courier", "parcels"]
     assert pictures("a describer and a scribed line") == ["scribed"]
+
+
+def test_a_vague_comment_is_found() -> None:
+    text = "SELECT 'nobody'; -- Whoever asks\nCOMMENT ON TABLE t IS\n    'What everybody reads.';\n"
+
+    assert vague(text) == ["everybody", "whoever"]
+
+
+def test_a_riddle_of_a_name_is_found() -> None:
+    text = "-- name: find_said :one\nSELECT mailqueue.instant_said('x'), mailqueue.said_before();"
+
+    assert riddles(text) == ["find_said", "instant_said"]

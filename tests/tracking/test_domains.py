@@ -145,7 +145,7 @@ async def test_what_mail_goes_without_is_told_by_health(conn: Conn) -> None:
         if name in ("unsubscribe", "tracking", "postal address")
     }
     assert {state for state, _, _ in told.values()} == {"warning"}
-    assert told["unsubscribe"][1] == "marketing went without a way to unsubscribe: 4 of shop"
+    assert told["unsubscribe"][1] == "marketing without an unsubscribe link: 4 of shop"
     assert "MAILQUEUE_PUBLIC_URL" in told["tracking"][2]
     assert "--postal-address" in told["postal address"][2]
 

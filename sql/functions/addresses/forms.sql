@@ -195,7 +195,7 @@ BEGIN
     IF p_domain IS NULL OR octet_length(p_domain) = length(p_domain) THEN
         RETURN;
     ELSIF length(p_domain) > 253 THEN
-        PERFORM mailqueue.refuse(p_field, format('%s is no domain', to_json(left(p_domain, 300))));
+        PERFORM mailqueue.refuse(p_field, format('%s is not a domain', to_json(left(p_domain, 300))));
     END IF;
     v_lower := mailqueue.mapped_domain(p_domain);
     IF v_lower <> lower(p_domain COLLATE "C") AND v_lower <> mailqueue.lower_letters(p_domain) THEN

@@ -1,14 +1,15 @@
 -- Administration of the installation, over all projects: administrators, settings and flags, revoking keys.
 
 INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
-    ('accept_mail', 'on', 'flag', 'off: no new mail is accepted from anybody; what is queued is sent all the same'),
-    ('test_keys', 'on', 'flag', 'off: no new test keys are given out; those there are go on working'),
-    ('own_servers', 'on', 'flag', 'off: no mail may name a server of its own (smtp_override)'),
-    ('attachment_bytes_most', '25 MB', 'bytes', 'what all files of one mail may have, however much its project allows'),
-    ('attachment_types_most', '*', 'list', 'content types files may have where their project allows them too; *: any'),
-    ('project_daily_limit', '0', 'count', 'recipients a day of a new project that says nothing else; 0: no limit'),
+    ('accept_mail', 'on', 'flag', 'off: no new mail is accepted; queued mail is still sent'),
+    ('test_keys', 'on', 'flag', 'off: no new test keys are issued; existing ones stay valid'),
+    ('own_servers', 'on', 'flag', 'off: no mail may name a custom SMTP server (smtp_override)'),
+    ('attachment_bytes_most', '25 MB', 'bytes',
+     'maximum total size of the files of one mail, whatever its project allows'),
+    ('attachment_types_most', '*', 'list', 'content types of files, if their project allows them too; *: any'),
+    ('project_daily_limit', '0', 'count', 'recipients a day of a new project without a limit of its own; 0: none'),
     ('project_rate_per_second', '0', 'count',
-     'recipients a second of a new project that says nothing else; 0: no limit')
+     'recipients a second of a new project without a rate of its own; 0: none')
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 

@@ -108,7 +108,7 @@ AS $$
 BEGIN
     INSERT INTO mailqueue.unsubscribe_list AS u (project_id, project, email, category, unsubscribe_reason, campaign_id,
                                                  unsubscribed_at)
-    SELECT p_project, NULL, p_address, c.category, 'told by the provider', min(m.campaign_id), min(e.occurred_at)
+    SELECT p_project, NULL, p_address, c.category, 'reported by the provider', min(m.campaign_id), min(e.occurred_at)
       FROM mailqueue.email_events AS e
      CROSS JOIN LATERAL (SELECT h.category, h.campaign_id FROM mailqueue.email_history AS h WHERE h.id = e.email_id
                          UNION ALL SELECT q.category, q.campaign_id FROM mailqueue.email_queue AS q

@@ -31,17 +31,17 @@ BEGIN
         coalesce(mailqueue.some_words(v_paused || v_words), 'no account has too many'),
         CASE WHEN v_paused IS NOT NULL
                   THEN 'find out to whom it sent (view recipient_history), then mailqueue sender resume NAME: the '
-                       'count begins anew'
+                       'count starts again'
              WHEN v_words IS NOT NULL THEN 'look at the addresses it writes to: view sender_rates has the figures' END;
 
     SELECT count(*), min(n.noticed_at) INTO v_count, v_oldest FROM (
         SELECT o.noticed_at FROM mailqueue.notices AS o WHERE o.seen_at IS NULL AND o.kind = 'complaint'
          ORDER BY o.id DESC LIMIT 10000) AS n;
     RETURN QUERY SELECT 'complaints', CASE WHEN v_count > 0 THEN 'warning' ELSE 'ok' END,
-        CASE WHEN v_count = 0 THEN 'none that nobody has looked at'
-             ELSE format('%s nobody has looked at, the first %s ago', v_count,
+        CASE WHEN v_count = 0 THEN 'none unseen'
+             ELSE format('%s unseen, the first %s ago', v_count,
                          mailqueue.span_words(clock_timestamp() - v_oldest)) END,
-        CASE WHEN v_count > 0 THEN 'mailqueue event notices, and mailqueue event notices --seen when you have' END;
+        CASE WHEN v_count > 0 THEN 'see mailqueue event notices, then mark them with --seen' END;
 
     SELECT min(e.run_at) INTO v_oldest FROM mailqueue.inbound_events AS e WHERE e.status = 'pending'
         AND e.run_at < clock_timestamp() - CASE WHEN v_is_running THEN interval '5 min' ELSE interval '15 s' END;
@@ -53,14 +53,14 @@ BEGIN
         CASE WHEN v_oldest < clock_timestamp() - interval '1 h' THEN 'alarm'
              WHEN v_oldest IS NOT NULL OR v_failed > 0 THEN 'warning' ELSE 'ok' END,
         CASE WHEN v_oldest IS NOT NULL
-                  THEN format('%s have waited to be read for %s',
-                              CASE WHEN v_is_running THEN 'some' ELSE 'no worker reads them, and some' END,
+                  THEN format('%s have waited for %s',
+                              CASE WHEN v_is_running THEN 'some' ELSE 'no worker processes them, and some' END,
                               mailqueue.span_words(clock_timestamp() - v_oldest))
-             WHEN v_failed > 0 THEN format('%s of the last day could not be read', v_failed)
-             WHEN v_unmatched > 0 THEN format('all are read; %s of the last day are of no mail we know', v_unmatched)
-             ELSE 'all are read' END,
+             WHEN v_failed > 0 THEN format('%s of the last day could not be processed', v_failed)
+             WHEN v_unmatched > 0 THEN format('all are processed; %s of the last day match no mail', v_unmatched)
+             ELSE 'all are processed' END,
         CASE WHEN v_oldest IS NOT NULL THEN 'start a worker: mailqueue worker inbound'
-             WHEN v_failed > 0 THEN 'mailqueue event received --status failed says why' END;
+             WHEN v_failed > 0 THEN 'see mailqueue event received --status failed' END;
 END $$;
 COMMENT ON FUNCTION mailqueue.health_of_events() IS
     'Rows of view health: bounce and complaint rates, notices, and processing of incoming events.';

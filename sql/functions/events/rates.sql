@@ -142,7 +142,7 @@ COMMENT ON FUNCTION mailqueue.rate_words(numeric, numeric, numeric, numeric, big
     'State of rates by their thresholds: ok, warning or pause, with a text. Accounts below the minimum volume are '
     'always ok.';
 
-CREATE OR REPLACE FUNCTION mailqueue.sender_rates_anew() RETURNS trigger
+CREATE OR REPLACE FUNCTION mailqueue.reset_sender_rates() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -154,16 +154,18 @@ BEGIN
          WHERE m.sender_account_id = NEW.id ORDER BY c.rev DESC LIMIT 1), 0);
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.sender_rates_anew() IS
+COMMENT ON FUNCTION mailqueue.reset_sender_rates() IS
     'BEFORE UPDATE that resumes an account paused for its rates: restarts their window.';
 
+-- Triggers keep their names, which give their order.
 CREATE OR REPLACE TRIGGER sender_rates_anew BEFORE UPDATE OF status ON mailqueue.sender_accounts
     FOR EACH ROW WHEN (OLD.status = 'paused' AND NEW.status = 'active'
                        AND OLD.status_reason LIKE 'too many %: %, it is paused at %')
-    EXECUTE FUNCTION mailqueue.sender_rates_anew();
+    EXECUTE FUNCTION mailqueue.reset_sender_rates();
+DROP FUNCTION IF EXISTS mailqueue.sender_rates_anew();
 
 -- When a suppression is removed, earlier soft bounces no longer count.
-CREATE OR REPLACE FUNCTION mailqueue.soft_bounces_anew() RETURNS trigger
+CREATE OR REPLACE FUNCTION mailqueue.reset_soft_bounces() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -172,8 +174,9 @@ BEGIN
      WHERE b.project_id = OLD.project_id AND b.email = OLD.address;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.soft_bounces_anew() IS
+COMMENT ON FUNCTION mailqueue.reset_soft_bounces() IS
     'AFTER DELETE of a suppression for soft bounces: restarts their count.';
 
 CREATE OR REPLACE TRIGGER soft_bounces_anew AFTER DELETE ON mailqueue.suppressions
-    FOR EACH ROW WHEN (OLD.reason = 'soft_bounce_threshold') EXECUTE FUNCTION mailqueue.soft_bounces_anew();
+    FOR EACH ROW WHEN (OLD.reason = 'soft_bounce_threshold') EXECUTE FUNCTION mailqueue.reset_soft_bounces();
+DROP FUNCTION IF EXISTS mailqueue.soft_bounces_anew();

@@ -62,15 +62,15 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH kinds (gap, name, fine, told, fix) AS (VALUES
-        ('no_unsubscribe', 'unsubscribe', 'all marketing had a way to unsubscribe',
-         'marketing went without a way to unsubscribe: ',
+        ('no_unsubscribe', 'unsubscribe', 'all marketing had an unsubscribe link',
+         'marketing without an unsubscribe link: ',
          'set MAILQUEUE_PUBLIC_URL where workers run; do not send marketing with unsubscribe false, or to several '
          'recipients in one message'),
-        ('no_public_url', 'tracking', 'all mail that is to be tracked was', 'mail that is to be tracked went without: ',
+        ('no_public_url', 'tracking', 'all mail with tracking was tracked', 'mail with tracking was sent untracked: ',
          'set MAILQUEUE_PUBLIC_URL where workers run, or mailqueue project set PROJECT --track-opens off '
          '--track-clicks off'),
-        ('no_postal_address', 'postal address', 'all marketing said who sent it',
-         'marketing went without a postal address: ',
+        ('no_postal_address', 'postal address', 'all marketing had a postal address',
+         'marketing without a postal address: ',
          'mailqueue project set PROJECT --postal-address ''1 High Street, Oxford''')
     ), seen AS (
         SELECT d.gap, array_agg(format('%s of %s', d.emails, p.name) ORDER BY d.emails DESC, p.name) AS words

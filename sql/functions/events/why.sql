@@ -63,14 +63,14 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT coalesce((
-        SELECT format('%s is not written to%s since %s: %s%s%s', s.address,
-                      CASE WHEN s.category IN ('', '*') THEN '' ELSE ' by ' || s.category || ' mail' END,
+        SELECT format('%s has been suppressed%s since %s: %s%s%s', s.address,
+                      CASE WHEN s.category IN ('', '*') THEN '' ELSE ' for ' || s.category || ' mail' END,
                       mailqueue.shown(s.created_at), s.reason, coalesce(', ' || s.detail, ''),
                       coalesce(', because of mail ' || s.email_id, ''))
           FROM mailqueue.suppressions AS s
          WHERE s.project_id = p_project AND s.address = mailqueue.address_key(p_address) AND s.expires_at > now()
          ORDER BY s.reason IS DISTINCT FROM p_reason, s.category LIMIT 1),
-        CASE WHEN p_reason IS NOT NULL THEN 'it is written to again by now' END)
+        CASE WHEN p_reason IS NOT NULL THEN 'it is not suppressed any more' END)
 $$;
 COMMENT ON FUNCTION mailqueue.suppression_words(uuid, text, text) IS
     'Since when and why an address is suppressed, as text.';

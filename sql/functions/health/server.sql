@@ -78,7 +78,7 @@ BEGIN
 
     SELECT s.slot_warning INTO v_number FROM mailqueue.health_bounds() AS s;
     SELECT array_agg(format('%s (%s) keeps %s of WAL%s', s.slot_name,
-                            CASE WHEN s.active THEN 'pid ' || s.active_pid ELSE 'nobody reads it' END,
+                            CASE WHEN s.active THEN 'pid ' || s.active_pid ELSE 'no session reads it' END,
                             coalesce(pg_size_pretty(s.kept), 'nothing'),
                             CASE s.wal_status WHEN 'lost' THEN ' and has lost some' ELSE '' END)
                      ORDER BY s.kept DESC NULLS FIRST), max(s.kept),

@@ -69,8 +69,8 @@ BEGIN
     RETURN QUERY SELECT 'mail in doubt',
         CASE WHEN v_doubt = 0 THEN 'ok' WHEN v_doubt > mailqueue.system_number('held_alarm') THEN 'alarm'
              ELSE 'warning' END,
-        CASE v_doubt WHEN 0 THEN 'of none it is unknown whether it was sent'
-                     ELSE format('%s%s of which nobody knows whether it was sent',
+        CASE v_doubt WHEN 0 THEN 'none is in doubt'
+                     ELSE format('%s%s may or may not have been sent',
              CASE WHEN v_count + v_doubt >= v_most THEN 'more than ' END, mailqueue.count_words(v_doubt, 'mail')) END,
         CASE WHEN v_doubt > 0 THEN 'find out, then mailqueue resolve ID --sent or --not-sent' END;
 
@@ -107,9 +107,9 @@ BEGIN
             OR w.beat_at < v_now - interval '10 min';
     END IF;
     RETURN QUERY SELECT 'waiters', CASE v_count WHEN 0 THEN 'ok' ELSE 'warning' END,
-        CASE v_count WHEN 0 THEN 'everybody who waits to be rung is there'
+        CASE v_count WHEN 0 THEN 'every worker that waits for a NOTIFY is running'
              ELSE mailqueue.count_words(v_count, 'worker')
-                          || ' that are gone still wait to be rung, which slows commits' END,
+                          || ' that ended still wait for a NOTIFY, which slows commits' END,
         CASE WHEN v_count > 0
                   THEN 'start a worker, which declares silent ones lost, or run DELETE FROM mailqueue.waiters' END;
 
@@ -173,7 +173,7 @@ BEGIN
              WHEN v_free < v_warn OR (v_told IS NULL AND mailqueue.system_number('database_size_limit') = 0)
                                                 THEN 'warning'
                                            ELSE 'ok' END,
-        coalesce(v_told, 'nobody on the server''s host tells how much there is'
+        coalesce(v_told, 'no worker on the server''s host reports it'
                  || CASE WHEN mailqueue.system_number('database_size_limit') > 0
                               THEN ', but there is a database_size_limit'
                          ELSE '' END),

@@ -24,7 +24,7 @@ BEGIN
     END IF;
     -- The placeholder is suppressed, so that old mail sent again does not reach it.
     INSERT INTO mailqueue.suppressions (project_id, address, category, reason, detail, source)
-    VALUES (p_project, 'erased@erased.invalid', '', 'manual', 'stands for everybody who was erased', 'erasure')
+    VALUES (p_project, 'erased@erased.invalid', '', 'manual', 'placeholder for all erased persons', 'erasure')
     ON CONFLICT DO NOTHING;
 
     DELETE FROM mailqueue.suppressions AS s

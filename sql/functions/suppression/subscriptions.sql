@@ -73,7 +73,7 @@ BEGIN
     LOOP
         IF mailqueue.is_category_required(p_project, c.category) THEN
             PERFORM mailqueue.refuse('category',
-                                     format('nobody can unsubscribe from %s', to_json(left(c.category, 100))));
+                                     format('recipients cannot unsubscribe from %s', to_json(left(c.category, 100))));
         ELSIF c.state NOT IN ('on', 'off', 'paused') OR (c.state = 'paused') <> (c.until IS NOT NULL) THEN
             PERFORM mailqueue.refuse('state', 'on, off, or paused with until');
         END IF;
@@ -215,9 +215,9 @@ BEGIN
         PERFORM mailqueue.refuse('place', format('0 to 10000 is needed, got %s', v_new.place));
     ELSIF p_slug IN ('transactional', 'system') AND NOT v_new.is_required THEN
         PERFORM mailqueue.refuse('is_required',
-                                 format('nobody can unsubscribe from %s: it has to be required', p_slug));
+                                 format('recipients cannot unsubscribe from %s: it must be required', p_slug));
     ELSIF p_slug = 'marketing' AND v_new.is_required THEN
-        PERFORM mailqueue.refuse('is_required', 'everybody can unsubscribe from marketing');
+        PERFORM mailqueue.refuse('is_required', 'recipients can always unsubscribe from marketing');
     END IF;
     INSERT INTO mailqueue.subscription_categories AS c (project_id, slug, name, description, translations, is_required,
                                                         place, created_by)

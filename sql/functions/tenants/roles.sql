@@ -11,7 +11,7 @@ BEGIN
     END IF;
 EXCEPTION
     WHEN insufficient_privilege THEN
-        RAISE NOTICE 'mailqueue_migrator is no member of mailqueue_owner: an administrator may grant it';
+        RAISE NOTICE 'mailqueue_migrator is not a member of mailqueue_owner: an administrator may grant it';
     WHEN unique_violation OR internal_error THEN
         NULL;  -- a concurrent migration of another database of this server grants it
 END $$;
@@ -28,7 +28,7 @@ BEGIN
     END IF;
 EXCEPTION
     WHEN insufficient_privilege THEN
-        RAISE NOTICE 'mailqueue_owner is no member of mailqueue_api: an administrator may grant it';
+        RAISE NOTICE 'mailqueue_owner is not a member of mailqueue_api: an administrator may grant it';
     WHEN unique_violation OR internal_error THEN
         NULL;  -- a concurrent migration of another database of this server grants it
 END $$;

@@ -159,7 +159,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.unify_mail() IS
     'Convert the recipients of mail, and of its history, to the form in which they are sent.';
 
--- Once: the constraint that the migration left NOT VALID tells whether it is done. It reads the whole history.
+-- Once: the constraint that the migration left NOT VALID shows whether it is done. It reads the whole history.
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = 'mailqueue.suppressions'::regclass
