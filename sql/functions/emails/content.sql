@@ -51,7 +51,7 @@ COMMENT ON FUNCTION mailqueue.message_source(uuid, uuid) IS
 
 -- Called by an API of the release before.
 CREATE OR REPLACE FUNCTION mailqueue.letter_of(p_project uuid, p_id uuid) RETURNS jsonb
-LANGUAGE sql STABLE SECURITY DEFINER
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.message_source(p_project, p_id) $$;
 COMMENT ON FUNCTION mailqueue.letter_of(uuid, uuid) IS

@@ -51,7 +51,7 @@ COMMENT ON FUNCTION mailqueue.note_tracking_gaps(uuid[], text[], bigint[]) IS
 -- Called by workers of the release before.
 CREATE OR REPLACE FUNCTION mailqueue.note_dressing_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[])
 RETURNS void
-LANGUAGE sql SECURITY DEFINER
+LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.note_tracking_gaps(p_projects, p_gaps, p_emails) $$;
 COMMENT ON FUNCTION mailqueue.note_dressing_gaps(uuid[], text[], bigint[]) IS
