@@ -49,7 +49,7 @@ BEGIN
             AS r (name text, table_name text, done text, key_column text, columns text[], first_wait interval,
                   longest_wait interval, on_unknown text, max_crashes integer)
     LOOP
-        -- Rows whose worker died before are claimed by nobody but a worker that handles one row at a time.
+        -- Rows whose worker died before are claimed only by a worker that handles one row at a time.
         v_claim := CASE WHEN s.key_column IS NULL THEN
             format($f$
     ELSE
