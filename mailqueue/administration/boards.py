@@ -1,8 +1,7 @@
 """Overviews for administrators: queue, workers, accounts, health."""
 
 from mailqueue.administration import store
-from mailqueue.administration.model import WorkerBoard
-from mailqueue.contract.administration import HealthCheck, ProviderBoard, QueueBoard
+from mailqueue.contract.administration import HealthCheck, ProviderBoard, QueueBoard, WorkerProcess
 from mailqueue.db.fetch import Conn
 
 
@@ -15,7 +14,7 @@ async def queue(conn: Conn) -> QueueBoard:
     )
 
 
-async def workers(conn: Conn) -> list[WorkerBoard]:
+async def workers(conn: Conn) -> list[WorkerProcess]:
     """Return worker processes that run or ended within the hour."""
     return await store.worker_board(conn)
 

@@ -6,7 +6,10 @@ from uuid import UUID
 
 from mailqueue.administration import store
 from mailqueue.administration.model import PlatformEvent
+from mailqueue.contract.administration import AdminEvent
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.paging import cursor_of
 from mailqueue.db.fetch import Conn
 
 TYPES = (
@@ -14,6 +17,10 @@ TYPES = (
     *("hard_bounce", "held", "opened", "queued", "rejected", "resolved", "resubscribed"),
     *("sent", "soft_bounce", "suppressed", "unknown", "unsubscribed"),
 )
+
+# A cursor holds no null: this value sorts after all others.
+_NO_EVENT = UUID(int=2**128 - 1)
+_NO_ATTEMPT = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,14 @@ class EventPage:
 
     events: list[PlatformEvent]
     next: LogPosition | None
+
+    def shown(self) -> Page[AdminEvent]:
+        """Return the page as callers see it."""
+        cursor = None
+        if self.next is not None:
+            attempt_id = _NO_ATTEMPT if self.next.attempt_id is None else self.next.attempt_id
+            cursor = cursor_of(self.next.event_id or _NO_EVENT, attempt_id)
+        return Page([_event(each) for each in self.events], cursor)
 
 
 async def search(conn: Conn, wanted: Search, *, after: LogPosition | None, most: int) -> EventPage:
@@ -82,3 +97,17 @@ def merged(found: list[PlatformEvent], place: LogPosition, *, most: int) -> Even
         else:
             place = replace(place, attempt_id=taken.attempt_id)
     return EventPage(page, place if events or attempts else None)
+
+
+def _event(event: PlatformEvent) -> AdminEvent:
+    return AdminEvent(
+        id=str(event.event_id or event.attempt_id),
+        source=event.source,
+        type=event.type,
+        occurred_at=event.occurred_at,
+        project=event.project,
+        email_id=event.email_id,
+        recipient=event.recipient,
+        sender=event.sender,
+        detail=event.detail,
+    )

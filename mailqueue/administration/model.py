@@ -1,7 +1,7 @@
 """Values: administrators, settings, events and overviews of the whole installation."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -55,21 +55,3 @@ class PlatformEvent:
     recipient: str | None
     sender: str | None
     detail: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerBoard:
-    """A worker process and its last heartbeat."""
-
-    id: int
-    kind: str
-    host: str
-    pid: int
-    version: str
-    status: str  # running, stopping, silent, stopped, lost
-    started_at: datetime
-    beat_at: datetime
-    silence: timedelta
-    assigned: int
-    is_parked: bool
-    ended_at: datetime | None

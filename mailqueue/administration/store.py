@@ -10,7 +10,6 @@ from psycopg.errors import InvalidParameterValue
 from mailqueue.administration.model import (
     Administrator,
     PlatformEvent,
-    WorkerBoard,
 )
 from mailqueue.contract.administration import (
     Flow,
@@ -20,6 +19,7 @@ from mailqueue.contract.administration import (
     RevokedKey,
     Setting,
     StatusCount,
+    WorkerProcess,
 )
 from mailqueue.contract.projects import ProjectRetention
 from mailqueue.core.errors import InvalidField
@@ -140,9 +140,9 @@ async def flow_board(conn: Conn) -> list[Flow]:
     return await many(conn, "list_flow_board", None, Flow)
 
 
-async def worker_board(conn: Conn) -> list[WorkerBoard]:
+async def worker_board(conn: Conn) -> list[WorkerProcess]:
     """Return workers, newest first."""
-    return await many(conn, "list_worker_board", None, WorkerBoard)
+    return await many(conn, "list_worker_board", None, WorkerProcess)
 
 
 async def provider_board(conn: Conn) -> list[ProviderBoard]:

@@ -5,19 +5,25 @@ from collections.abc import Sequence
 from contextlib import suppress
 from uuid import UUID, uuid4
 
-from mailqueue.contract.suppression import SuppressionReason
+from mailqueue.contract.suppression import (
+    AddedSuppression,
+    CheckedSuppression,
+    EndedSuppression,
+    KnownSuppression,
+    RemovedSuppression,
+    Suppression,
+    SuppressionReason,
+)
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import store
 from mailqueue.suppression.acceptable import address_of, category_of, text_of
 from mailqueue.suppression.model import (
-    Added,
-    AddressSuppressions,
+    EndedSuppressionRow,
     ListLine,
     NewSuppression,
-    Removed,
-    SuppressionCheck,
+    SuppressionPage,
     SuppressionRow,
 )
 
@@ -28,7 +34,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 async def add(
     conn: Conn, project: str, *, wanted: Sequence[NewSuppression], by: str
-) -> list[Added]:
+) -> list[AddedSuppression]:
     """Suppress addresses; queued mail to them is not sent.
 
     Raises:
@@ -46,7 +52,7 @@ async def add(
     sent = [one.address.key for one in wanted]
     hashes = await store.hashes_of(conn, project_id, sent)
     return [
-        Added(outcomes[number], address, address_hash)
+        AddedSuppression(address, address_hash, outcomes[number])
         for number, (address, address_hash) in enumerate(zip(sent, hashes, strict=True))
     ]
 
@@ -60,7 +66,7 @@ async def list_page(
     reason: SuppressionReason | None = None,
     category: str | None = None,
     having: str | None = None,
-) -> list[SuppressionRow]:
+) -> SuppressionPage:
     """Return active suppressions, newest first, after the id `before`; `having` is a part of the
     address.
 
@@ -71,20 +77,24 @@ async def list_page(
     if not 1 <= limit <= MAX_PAGE_ROWS:
         raise InvalidField("limit", f"must be 1 to {MAX_PAGE_ROWS}, got {limit}")
     project_id = await project_of(conn, project)
-    return await store.list_page(
+    found = await store.list_page(
         conn,
         project_id,
         before=before,
-        limit=limit,
+        limit=limit + 1,
         reason=reason,
         category=None if category is None else category_of(category),
         having=text_of("having", having),
+    )
+    page = found[:limit]
+    return SuppressionPage(
+        [_shown(row) for row in page], page[-1].id if len(found) > limit else None
     )
 
 
 async def check(
     conn: Conn, project: str, *, email: str, category: str | None = None
-) -> SuppressionCheck:
+) -> CheckedSuppression:
     """Return whether mail to an address is sent: mail of a category, or, with None, of every
     category.
 
@@ -100,12 +110,12 @@ async def check(
     reasons = [one.reason for one in found if one.category in concerned]
     sent = address.key
     (address_hash,) = await store.hashes_of(conn, project_id, [sent])
-    return SuppressionCheck(
-        address=sent,
-        address_hash=address_hash,
-        is_suppressed=bool(reasons),
+    return CheckedSuppression(
+        email=sent,
+        email_hash=address_hash,
+        suppressed=bool(reasons),
         reason=reasons[0] if reasons else None,
-        found=found,
+        suppressions=[_shown(row) for row in found],
     )
 
 
@@ -117,7 +127,7 @@ async def remove(
     category: str | None = None,
     why: str | None = None,
     by: str,
-) -> Removed:
+) -> RemovedSuppression:
     """Remove the suppressions of an address, in one category or, with None, in all.
 
     Raises:
@@ -137,7 +147,7 @@ async def remove_by_hash(
     category: str | None = None,
     why: str | None = None,
     by: str,
-) -> Removed:
+) -> RemovedSuppression:
     """Remove the suppressions of the address with a hash, as `remove` does.
 
     Raises:
@@ -157,7 +167,7 @@ async def remove_by_hash(
     return await _removed(conn, project_id, spellings, category=category, why=why, by=by)
 
 
-async def show(conn: Conn, project: str, *, who: str) -> AddressSuppressions:
+async def show(conn: Conn, project: str, *, who: str) -> KnownSuppression:
     """Return the current and ended suppressions of an address, or of a hash.
 
     Raises:
@@ -171,12 +181,12 @@ async def show(conn: Conn, project: str, *, who: str) -> AddressSuppressions:
         if not now and not before:
             raise NotFound("suppression with the hash", who)
         known = [one.address for one in now] + [one.address for one in before]
-        return AddressSuppressions(next(filter(None, known), None), who.lower(), now, before)
+        return _known(next(filter(None, known), None), who.lower(), now, before)
     spellings = address_of(who).spellings
     now = await store.find_all(conn, project_id, spellings)
     before = await store.list_past(conn, project_id, spellings, address_hash="")
     (address_hash,) = await store.hashes_of(conn, project_id, [spellings[0]])
-    return AddressSuppressions(spellings[0], address_hash, now, before)
+    return _known(spellings[0], address_hash, now, before)
 
 
 def is_hash(text: str) -> bool:
@@ -211,7 +221,7 @@ async def _removed(
     category: str | None,
     why: str | None,
     by: str,
-) -> Removed:
+) -> RemovedSuppression:
     count = await store.remove(
         conn,
         project_id,
@@ -224,6 +234,46 @@ async def _removed(
     if not count:
         raise NotFound("suppression of", (*spellings, address_hash)[0])
     if not spellings:
-        return Removed(None, address_hash, count)
+        return RemovedSuppression(None, address_hash, count)
     (found,) = await store.hashes_of(conn, project_id, [spellings[0]])
-    return Removed(spellings[0], found, count)
+    return RemovedSuppression(spellings[0], found, count)
+
+
+def _known(
+    email: str | None,
+    email_hash: str,
+    now: list[SuppressionRow],
+    before: list[EndedSuppressionRow],
+) -> KnownSuppression:
+    return KnownSuppression(
+        email, email_hash, [_shown(row) for row in now], [_ended(row) for row in before]
+    )
+
+
+def _shown(row: SuppressionRow) -> Suppression:
+    return Suppression(
+        email=row.address,
+        email_hash=row.address_hash,
+        reason=row.reason,
+        category=row.category,
+        detail=row.detail,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        email_id=row.email_id,
+        source=row.source,
+    )
+
+
+def _ended(row: EndedSuppressionRow) -> EndedSuppression:
+    return EndedSuppression(
+        reason=row.reason,
+        category=row.category,
+        detail=row.detail,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        email_id=row.email_id,
+        source=row.source,
+        ended_at=row.ended_at,
+        ended_by=row.ended_by,
+        ended_why=row.ended_why,
+    )

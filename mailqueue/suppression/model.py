@@ -4,7 +4,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from mailqueue.contract.suppression import BadLine, SuppressionOutcome, SuppressionReason
+from mailqueue.contract.suppression import (
+    BadLine,
+    ImportedSuppressions,
+    Suppression,
+    SuppressionReason,
+)
 from mailqueue.core.address import Address
 
 
@@ -46,16 +51,6 @@ class EndedSuppressionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AddressSuppressions:
-    """The current and ended suppressions of one address."""
-
-    address: str | None
-    address_hash: str
-    now: list[SuppressionRow]
-    before: list[EndedSuppressionRow]
-
-
-@dataclass(frozen=True, slots=True)
 class NewSuppression:
     """A requested suppression, validated."""
 
@@ -74,15 +69,6 @@ class ListLine:
     wanted: NewSuppression
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """Result of suppressing one address."""
-
-    outcome: SuppressionOutcome
-    address: str
-    address_hash: str
-
-
 @dataclass(slots=True)
 class ImportTally:
     """Result of an import so far; all bad lines are counted, the first ones are kept."""
@@ -93,22 +79,21 @@ class ImportTally:
     bad: int = 0
     errors: list[BadLine] = field(default_factory=list)
 
+    def result(self, *, is_trial: bool) -> ImportedSuppressions:
+        """Return the counts as callers see them."""
+        return ImportedSuppressions(
+            added=self.added,
+            renewed=self.renewed,
+            there_already=self.there_already,
+            bad=self.bad,
+            errors=self.errors,
+            dry_run=is_trial,
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class SuppressionCheck:
-    """Whether mail to an address is sent; `found` are the active suppressions."""
+class SuppressionPage:
+    """A part of a list; `last_id` is the id of its last row, None where nothing comes after."""
 
-    address: str
-    address_hash: str
-    is_suppressed: bool
-    reason: SuppressionReason | None
-    found: list[SuppressionRow]
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """An address whose suppressions were removed, and their number."""
-
-    address: str | None  # None: erased
-    address_hash: str
-    count: int
+    data: list[Suppression]
+    last_id: int | None

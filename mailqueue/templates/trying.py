@@ -2,9 +2,9 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from mailqueue.contract.templates import Preview
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.faults import TemplateFault
@@ -13,19 +13,6 @@ from mailqueue.templates import store
 from mailqueue.templates.accepting import language_of
 from mailqueue.templates.model import TemplateRow, Text, VersionRow
 from mailqueue.templates.versions import invalid, texts_of
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedPreview:
-    """A rendered mail; its size is that of its bodies, in bytes."""
-
-    version: int
-    language: str
-    subject: str
-    html: str | None
-    text: str
-    size_bytes: int
-    warnings: list[str]
 
 
 async def words_of(
@@ -43,7 +30,7 @@ async def preview(
     words: Text,
     *,
     variables: Mapping[str, Any],
-) -> RenderedPreview:
+) -> Preview:
     """Render a version as one mail, in a process of its own.
 
     Raises:
@@ -62,7 +49,15 @@ async def preview(
         found = await compile_process.call("preview", asked)
     except TemplateFault as exc:
         raise invalid(exc) from None
-    return RenderedPreview(version=version.version, language=words.language, **found)
+    return Preview(
+        version=version.version,
+        language=words.language,
+        subject=found["subject"],
+        html_body=found["html"],
+        text_body=found["text"],
+        size_bytes=found["size_bytes"],
+        warnings=found["warnings"],
+    )
 
 
 async def usual(conn: Conn, template: TemplateRow) -> VersionRow:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
 import orjson
 
+from mailqueue.contract.webhooks import WebhookTest
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Poster
@@ -24,20 +24,6 @@ Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class TestCall:
-    """The result of a test; `error` None: the endpoint accepted it."""
-
-    delivery_id: UUID | None  # None: the webhook was deleted meanwhile
-    event_id: UUID
-    type: str
-    is_delivered: bool
-    status_code: int | None
-    error: str | None
-    took_ms: int
-    response: str | None
-
-
 async def try_out(
     lend: Lend,
     project_id: UUID,
@@ -46,7 +32,7 @@ async def try_out(
     event_type: str | None,
     poster: Poster,
     master: MasterKey | None,
-) -> TestCall:
+) -> WebhookTest:
     """Send a sample event once and log it; a disabled webhook is tested, too.
 
     No database connection is held during the call.
@@ -86,15 +72,15 @@ async def try_out(
             body=body,
             done=done,
         )
-    return TestCall(
+    return WebhookTest(
+        success=done.ending is DeliveryOutcome.DELIVERED,
         delivery_id=delivery_id,
         event_id=event_id,
         type=kind,
-        is_delivered=done.ending is DeliveryOutcome.DELIVERED,
-        status_code=done.code,
+        response_status=done.code,
         error=done.error,
-        took_ms=done.took_ms,
-        response=done.response,
+        latency_ms=done.took_ms,
+        response_body=done.response,
     )
 
 

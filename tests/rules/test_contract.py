@@ -20,7 +20,22 @@ TWINS: Mapping[frozenset[str], str] = {
     frozenset({"CreateTemplate", "NewTemplate"}): "a body is validated, a wish is a value",
     frozenset({"LogQuery", "DeliveryFilter"}): "a query is validated, a filter is a value",
     frozenset({"NewEmail", "Message"}): "the package without dependencies knows no capability",
-    frozenset({"Category", "CategoryRow"}): "a row has its translations as they are stored",
+}
+NEAR = 0.7
+"""Share of common fields from which a class is taken for a value of the contract."""
+# Classes that have most fields of a value, and why they are none: (class, value).
+RELATIVES: Mapping[tuple[str, str], str] = {
+    ("BatchRow", "BatchResult"): "a row; callers see the address beside it",
+    ("EndedSuppressionRow", "EndedSuppression"): "a row; callers see its address once",
+    ("ImportTally", "ImportedSuppressions"): "counts that still grow",
+    ("LaneDepth", "QueueLane"): "the overview of one moment, with rates",
+    ("PlatformEvent", "AdminEvent"): "a row of one of two logs, with the id of that log",
+    ("ProjectSettings", "ProjectDetails"): "a body is validated, and names what it changes",
+    ("Retention", "ProjectRetention"): "a rule names its project",
+    ("SenderHealth", "SenderCircuit"): "a row names its account",
+    ("TriedRecipient", "Recipient"): "an email that is not accepted has no outcome",
+    ("VersionRow", "TemplateVersion"): "a row, with the id of its template",
+    ("WebhookRow", "Webhook"): "a row, with the id and name of its project",
 }
 # What a client says beyond the value of the API.
 SUBCLASSES = {("mailqueue.client.answers", "Sent")}
@@ -64,6 +79,19 @@ def restated(classes: list[Declared]) -> list[str]:
     ]
 
 
+def resembling(classes: list[Declared]) -> set[tuple[str, str]]:
+    """Return the classes outside the contract that have most fields of one of its values."""
+    values = [each for each in classes if each.module.startswith(CONTRACT)]
+    return {
+        (each.name, value.name)
+        for each in classes
+        for value in values
+        if not each.module.startswith(CONTRACT)
+        and len(value.fields) >= MIN_FIELDS
+        and len(each.fields & value.fields) >= NEAR * len(each.fields | value.fields)
+    }
+
+
 def _bases(node: ast.ClassDef) -> set[str]:
     return {base.id for base in node.bases if isinstance(base, ast.Name)}
 
@@ -74,6 +102,10 @@ def every_class() -> list[Declared]:
 
 def test_no_value_is_declared_twice() -> None:
     assert restated(every_class()) == []
+
+
+def test_no_class_has_most_fields_of_a_value() -> None:
+    assert resembling(every_class()) == {*RELATIVES}
 
 
 def test_every_exception_is_needed() -> None:
@@ -114,3 +146,11 @@ def test_a_value_declared_twice_is_found() -> None:
     found = restated([*declared("mailqueue.x", ast.parse(source))])
 
     assert found == ["mailqueue.x.One and mailqueue.x.Other"]
+
+
+def test_a_class_with_most_fields_of_a_value_is_found() -> None:
+    fields = "\n".join(f"    {name}: int" for name in "abcde")
+    value = declared("mailqueue.contract.x", ast.parse(f"class One:\n{fields}\n    f: int"))
+    other = declared("mailqueue.x", ast.parse(f"class Other:\n{fields}\n    g: int"))
+
+    assert resembling([*value, *other]) == {("Other", "One")}

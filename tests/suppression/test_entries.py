@@ -45,9 +45,9 @@ async def test_a_category_stops_its_mail_only(conn: Conn) -> None:
 
     assert await is_written_to(conn, ANN)
     assert not await is_written_to(conn, ANN, "marketing")
-    assert not (await entries.check(conn, "default", email=ANN)).is_suppressed
+    assert not (await entries.check(conn, "default", email=ANN)).suppressed
     found = await entries.check(conn, "default", email=ANN, category="marketing")
-    assert (found.is_suppressed, found.reason) == (True, SuppressionReason.MANUAL)
+    assert (found.suppressed, found.reason) == (True, SuppressionReason.MANUAL)
 
 
 async def test_what_lasts_longer_stays(conn: Conn) -> None:
@@ -57,7 +57,7 @@ async def test_what_lasts_longer_stays(conn: Conn) -> None:
     assert await added(conn, ANN, expires_at=soon.isoformat()) == [SuppressionOutcome.THERE_ALREADY]
     await bounced(conn)
 
-    (found,) = (await entries.check(conn, "default", email=ANN)).found
+    (found,) = (await entries.check(conn, "default", email=ANN)).suppressions
     assert (found.reason, found.expires_at, found.detail) == (
         SuppressionReason.HARD_BOUNCE,
         None,
@@ -69,7 +69,7 @@ async def test_an_end_that_is_over_lets_mail_go_and_the_address_be_added_anew(co
     await added(conn, ANN, expires_at=(datetime.now(UTC) - timedelta(days=1)).isoformat())
 
     assert await is_written_to(conn, ANN)
-    assert await entries.list_page(conn, "default") == []
+    assert (await entries.list_page(conn, "default")).data == []
     assert await added(conn, ANN) == [SuppressionOutcome.RENEWED]
     assert not await is_written_to(conn, ANN)
 
@@ -80,8 +80,8 @@ async def test_a_domain_is_stopped_however_it_is_spelled(conn: Conn) -> None:
     assert not await is_written_to(conn, "Ann@BÜCHER.example")
     assert not await is_written_to(conn, "ann@xn--bcher-kva.example")
     shown = await entries.check(conn, "default", email="ann@xn--bcher-kva.example")
-    assert shown.is_suppressed
-    await entries.remove_by_hash(conn, "default", address_hash=shown.address_hash, by="tests")
+    assert shown.suppressed
+    await entries.remove_by_hash(conn, "default", address_hash=shown.email_hash, by="tests")
     assert await is_written_to(conn, "ann@bücher.example")
     assert await is_written_to(conn, "ann@xn--bcher-kva.example")
 
@@ -89,36 +89,36 @@ async def test_a_domain_is_stopped_however_it_is_spelled(conn: Conn) -> None:
 async def test_the_hash_is_an_hmac_by_a_key_of_the_project(conn: Conn) -> None:
     other = await make.project(conn, "other")
     await added(conn, ANN)
-    (one,) = await entries.list_page(conn, "default")
+    (one,) = (await entries.list_page(conn, "default")).data
     pads = await make.rows(conn, "SELECT inner_pad, outer_pad FROM mailqueue.address_keys")
 
     keys = [bytes(octet ^ 0x36 for octet in inner) for inner, _ in pads]
 
-    assert one.address_hash in [
+    assert one.email_hash in [
         hmac.new(key, ANN.encode(), hashlib.sha256).hexdigest() for key in keys
     ]
     assert [bytes(octet ^ 0x5C for octet in outer) for _, outer in pads] == keys
     assert len(set(keys)) == len(keys) == 2, "each project has its own"
     there = await entries.check(conn, "other", email=ANN)
-    assert there.address_hash not in ("", one.address_hash)
+    assert there.email_hash not in ("", one.email_hash)
     await conn.execute("DELETE FROM mailqueue.address_keys WHERE project_id = %s", (other,))
-    assert (await entries.check(conn, "other", email=ANN)).address_hash == ""
+    assert (await entries.check(conn, "other", email=ANN)).email_hash == ""
 
 
 async def test_one_is_removed_by_its_hash_and_the_audit_names_no_address(conn: Conn) -> None:
     await added(conn, ANN)
-    (one,) = await entries.list_page(conn, "default")
+    (one,) = (await entries.list_page(conn, "default")).data
 
     gone = await entries.remove_by_hash(
-        conn, "default", address_hash=one.address_hash.upper(), by="tests"
+        conn, "default", address_hash=one.email_hash.upper(), by="tests"
     )
 
-    assert (gone.address, gone.count) == (ANN, 1)
+    assert (gone.email, gone.removed) == (ANN, 1)
     assert await is_written_to(conn, ANN)
     ((actor, subject, detail),) = await audits(conn, "suppression.removed")
-    assert (actor, subject) == ("tests", f"address {one.address_hash}")
+    assert (actor, subject) == ("tests", f"address {one.email_hash}")
     assert detail == {"reasons": ["manual"]}
-    for again in (one.address_hash, "0" * 64, "no hash", ""):
+    for again in (one.email_hash, "0" * 64, "no hash", ""):
         with pytest.raises(NotFound):
             await entries.remove_by_hash(conn, "default", address_hash=again, by="tests")
 
@@ -169,16 +169,18 @@ async def test_pages_follow_each_other_newest_first(conn: Conn) -> None:
     await added(conn, "Q1@example.org")
 
     page = await entries.list_page(conn, "default", limit=2)
-    rest = await entries.list_page(conn, "default", before=page[-1].id, limit=100)
+    rest = await entries.list_page(conn, "default", before=page.last_id, limit=100)
 
-    assert [one.address for one in [*page, *rest]] == [
+    assert rest.last_id is None
+    assert [one.email for one in [*page.data, *rest.data]] == [
         "q1@example.org",
         *(f"p{n}@example.com" for n in range(4, -1, -1)),
     ]
     found = await entries.list_page(conn, "default", having="@EXAMPLE.org")
-    assert [one.address for one in found] == ["q1@example.org"]
-    assert len(await entries.list_page(conn, "default", reason=SuppressionReason.COMPLAINT)) == 5
-    assert await entries.list_page(conn, "default", having="%") == []
+    assert [one.email for one in found.data] == ["q1@example.org"]
+    complained = await entries.list_page(conn, "default", reason=SuppressionReason.COMPLAINT)
+    assert len(complained.data) == 5
+    assert (await entries.list_page(conn, "default", having="%")).data == []
     with pytest.raises(InvalidField):
         await entries.list_page(conn, "default", having="a\0b")
     for limit in (0, 1001):

@@ -46,7 +46,7 @@ async def test_good_lines_are_taken_in_and_bad_ones_counted(conn: Conn) -> None:
 
     assert (tally.added, tally.there_already, tally.bad) == (1, 2, 2)
     assert [bad.line for bad in tally.errors] == [3, 6]
-    assert {(one.address, one.reason) for one in await entries.list_page(conn, "default")} == {
+    assert {(one.email, one.reason) for one in (await entries.list_page(conn, "default")).data} == {
         ("a@example.com", SuppressionReason.HARD_BOUNCE),
         ("there@example.com", SuppressionReason.MANUAL),
     }
@@ -57,7 +57,7 @@ async def test_a_dry_run_counts_and_leaves_nothing(conn: Conn) -> None:
     tally = await imported(conn, "email\na@example.com\nb@example.com\nno\n", is_trial=True)
 
     assert (tally.added, tally.bad) == (2, 1)
-    assert await entries.list_page(conn, "default") == []
+    assert (await entries.list_page(conn, "default")).data == []
     assert await audits(conn, "suppressions.added") == []
 
 

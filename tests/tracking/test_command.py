@@ -26,7 +26,10 @@ def test_a_project_says_what_is_tracked_and_by_which_domain(cli: Cli) -> None:
     found = cli.json(*words, "Links.Example.com")
 
     assert (found["track_opens"], found["track_clicks"]) == (True, True)
-    assert (found["tracking_domain"], found["tracking_checked_at"]) == ("links.example.com", None)
+    assert (found["tracking_domain"], found["tracking_domain_verified_at"]) == (
+        "links.example.com",
+        None,
+    )
     assert cli.json("project", "set", "shop", "--track-opens", "off")["track_opens"] is False
 
 

@@ -1,15 +1,10 @@
 """The endpoints of the whole installation, for administrators."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mailqueue.administration import boards, events, revoking, settings
 from mailqueue.administration.events import LogPosition, Search
-from mailqueue.administration.model import (
-    PlatformEvent,
-    WorkerBoard,
-)
 from mailqueue.api.admin.schema import (
     ChangeFlags,
     ChangeSettings,
@@ -18,7 +13,7 @@ from mailqueue.api.admin.schema import (
 )
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, Handler
-from mailqueue.api.http.pagination import cursor_of, key_of, page_of
+from mailqueue.api.http.pagination import page_of
 from mailqueue.api.projects.endpoints import named
 from mailqueue.api.projects.schema import AuditQuery
 from mailqueue.contract.administration import (
@@ -32,14 +27,12 @@ from mailqueue.contract.administration import (
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import AuditEvent
+from mailqueue.core.paging import key_of
 from mailqueue.tenants.projects import manage as projects_manage
 
 PATH = "/admin"
 _LONG = timedelta(days=7)
 _STATES = ("ok", "warning", "alarm")
-# A cursor holds no null: this value sorts after all others.
-_NO_EVENT = UUID(int=2**128 - 1)
-_NO_ATTEMPT = 2**63 - 1
 
 
 async def show_settings(call: Call) -> Page[Setting]:
@@ -104,7 +97,7 @@ async def find_events(call: Call) -> Page[AdminEvent]:
         found = await events.search(
             conn, wanted, after=LogPosition(event_id, attempt_id), most=query.limit
         )
-    return Page([_event(each) for each in found.events], _cursor(found.next))
+    return found.shown()
 
 
 async def audit_log(call: Call) -> Page[AuditEvent]:
@@ -127,7 +120,7 @@ async def queue(call: Call) -> QueueBoard:
 async def workers(call: Call) -> Page[WorkerProcess]:
     """List workers."""
     async with call.connection() as conn:
-        return Page([_worker(each) for each in await boards.workers(conn)], None)
+        return Page(await boards.workers(conn), None)
 
 
 async def providers(call: Call) -> Page[ProviderBoard]:
@@ -143,32 +136,6 @@ async def health(call: Call) -> PlatformHealth:
     return PlatformHealth(
         max((each.state for each in checks), key=_STATES.index, default="ok"), checks
     )
-
-
-def _event(event: PlatformEvent) -> AdminEvent:
-    return AdminEvent(
-        id=str(event.event_id or event.attempt_id),
-        source=event.source,
-        type=event.type,
-        occurred_at=event.occurred_at,
-        project=event.project,
-        email_id=event.email_id,
-        recipient=event.recipient,
-        sender=event.sender,
-        detail=event.detail,
-    )
-
-
-def _cursor(place: LogPosition | None) -> str | None:
-    if place is None:
-        return None
-    attempt_id = _NO_ATTEMPT if place.attempt_id is None else place.attempt_id
-    return cursor_of(place.event_id or _NO_EVENT, attempt_id)
-
-
-def _worker(worker: WorkerBoard) -> WorkerProcess:
-    fields = asdict(worker)
-    return WorkerProcess(silent_seconds=fields.pop("silence").total_seconds(), **fields)
 
 
 def _endpoint(method: str, path: str, summary: str, handler: Handler, **more: object) -> Endpoint:

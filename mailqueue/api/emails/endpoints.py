@@ -13,10 +13,11 @@ from mailqueue.api.emails.actions import ACTING_ENDPOINTS
 from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.pagination import PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.contract.emails import Email, Event, ListedEmail, Moment
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import Conflict, NotFound
+from mailqueue.core.paging import key_of
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.tenants.model import Scope
 

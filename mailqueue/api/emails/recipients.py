@@ -5,11 +5,12 @@ from uuid import UUID
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.pagination import PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.contract.emails import RecipientEvent
 from mailqueue.contract.page import Page
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.paging import key_of
 from mailqueue.events import listing
 from mailqueue.tenants.model import Scope
 

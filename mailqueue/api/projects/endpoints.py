@@ -8,7 +8,7 @@ from uuid import UUID
 from mailqueue.administration import settings
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, Handler
-from mailqueue.api.http.pagination import key_of, page_of
+from mailqueue.api.http.pagination import page_of
 from mailqueue.api.projects.schema import (
     FIELD_BY_SETTING,
     AuditQuery,
@@ -17,18 +17,18 @@ from mailqueue.api.projects.schema import (
     ProjectsQuery,
     StatsQuery,
     Suspension,
-    shown,
-    shown_stats,
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import AuditEvent, ProjectDetails, ProjectStats
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.archive import manifest
 from mailqueue.maintenance.model import Retention
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects import stats as projects_stats
+from mailqueue.tenants.projects.values import details_of, stats_of
 
 PATH = "/admin/projects"
 
@@ -54,7 +54,7 @@ async def index(call: Call) -> Page[ProjectDetails]:
             conn, after=after, status=query.status, text=query.q, most=query.limit + 1
         )
     page = page_of(found, query.limit, key=lambda each: (each.name,))
-    return Page([shown(each) for each in page.data], page.next_cursor)
+    return Page([details_of(each) for each in page.data], page.next_cursor)
 
 
 async def show(call: Call) -> ProjectDetails:
@@ -82,7 +82,7 @@ async def delete(call: Call) -> ProjectDetails:
         found = await named(conn, call.path["id"])
         deleted = await projects_manage.delete(conn, found.name, by=call.by)
     call.runtime.callers.forget()
-    return shown(deleted)
+    return details_of(deleted)
 
 
 async def suspend(call: Call) -> ProjectDetails:
@@ -90,7 +90,7 @@ async def suspend(call: Call) -> ProjectDetails:
     wanted: Suspension = call.body
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
-        return shown(
+        return details_of(
             await projects_manage.suspend(conn, found.name, reason=wanted.reason, by=call.by)
         )
 
@@ -99,7 +99,7 @@ async def activate(call: Call) -> ProjectDetails:
     """Activate a project."""
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
-        return shown(await projects_manage.activate(conn, found.name, by=call.by))
+        return details_of(await projects_manage.activate(conn, found.name, by=call.by))
 
 
 async def stats(call: Call) -> ProjectStats:
@@ -107,7 +107,7 @@ async def stats(call: Call) -> ProjectStats:
     query: StatsQuery = call.query
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
-        return shown_stats(await projects_stats.look(conn, found.id, days=query.days))
+        return stats_of(await projects_stats.look(conn, found.id, days=query.days))
 
 
 async def audit_log(call: Call) -> Page[AuditEvent]:
@@ -136,7 +136,7 @@ async def named(conn: Conn, text: str) -> Project:
 
 
 async def _detail(conn: Conn, project: Project) -> ProjectDetails:
-    return shown(project, await settings.retention_of(conn, project.id))
+    return details_of(project, await settings.retention_of(conn, project.id))
 
 
 async def _keep(conn: Conn, project: Project, wanted: ProjectSettings, *, by: str) -> None:

@@ -6,19 +6,19 @@ from uuid import UUID
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.http.pagination import PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.projects.endpoints import PATH as PROJECTS
 from mailqueue.api.projects.endpoints import named
 from mailqueue.api.projects.own_keys import (
     NewKey,
     RevokeQuery,
-    made,
-    shown,
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import ApiKeyDetails, CreatedApiKey
 from mailqueue.core.errors import Conflict
+from mailqueue.core.paging import key_of
 from mailqueue.tenants.keys import manage as keys_manage
+from mailqueue.tenants.keys.values import created_key_of, details_of
 
 PATH = PROJECTS + "/{id}/api-keys"
 
@@ -40,7 +40,7 @@ async def create(call: Call) -> CreatedApiKey:
             expires_at=None if days is None else datetime.now(UTC) + timedelta(days=days),
             requests_per_second=wanted.rate_limit_per_sec,
         )
-    return made(issued)
+    return created_key_of(issued)
 
 
 async def index(call: Call) -> Page[ApiKeyDetails]:
@@ -54,7 +54,7 @@ async def index(call: Call) -> Page[ApiKeyDetails]:
             conn, project.id, most=query.limit + 1, before=before
         )
     return page_of(
-        [shown(key) for key in found], query.limit, key=lambda key: (key.created_at, key.id)
+        [details_of(key) for key in found], query.limit, key=lambda key: (key.created_at, key.id)
     )
 
 

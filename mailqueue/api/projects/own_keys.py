@@ -1,6 +1,5 @@
 """Endpoints of a project's API keys. A key cannot create one with more rights than its own."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated
@@ -10,21 +9,20 @@ from pydantic import Field
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.pagination import PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import ApiKeyDetails, CreatedApiKey
 from mailqueue.core.errors import Forbidden
+from mailqueue.core.paging import key_of
 from mailqueue.tenants.keys import manage as keys_manage
+from mailqueue.tenants.keys.values import created_key_of, details_of
 from mailqueue.tenants.model import (
-    ApiKey,
     Caller,
-    IssuedKey,
     Scope,
 )
 
 PATH = "/v1/projects/{pid}/api-keys"
-WARNING = "Store this key securely. It will not be shown again."
 
 Name = Annotated[str, Field(min_length=1, max_length=keys_manage.NAME_CHARACTERS)]
 Rate = Annotated[int, Field(ge=1, le=keys_manage.MAX_REQUESTS_PER_SECOND)]
@@ -86,7 +84,7 @@ async def create(call: Call) -> CreatedApiKey:
             expires_at=None if days is None else datetime.now(UTC) + timedelta(days=days),
             requests_per_second=wanted.rate_limit_per_sec,
         )
-    return made(issued)
+    return created_key_of(issued)
 
 
 async def index(call: Call) -> Page[ApiKeyDetails]:
@@ -100,14 +98,16 @@ async def index(call: Call) -> Page[ApiKeyDetails]:
             most=asked.limit + 1,
             before=None if at is None else (at, key_id),
         )
-    listed = [shown(key) for key in found]
+    listed = [details_of(key) for key in found]
     return page_of(listed, asked.limit, key=lambda key: (key.created_at, key.id))
 
 
 async def show(call: Call) -> ApiKeyDetails:
     """Return a key."""
     async with call.connection() as conn:
-        return shown(await keys_manage.show_key(conn, call.caller.project_id, call.id("key_id")))
+        return details_of(
+            await keys_manage.show_key(conn, call.caller.project_id, call.id("key_id"))
+        )
 
 
 async def change(call: Call) -> ApiKeyDetails:
@@ -123,7 +123,7 @@ async def change(call: Call) -> ApiKeyDetails:
             conn, call.caller.project_id, call.id("key_id"), changes=changes
         )
     call.runtime.callers.forget()
-    return shown(key)
+    return details_of(key)
 
 
 async def rotate(call: Call) -> CreatedApiKey:
@@ -135,7 +135,7 @@ async def rotate(call: Call) -> CreatedApiKey:
         _check_reach(call.caller, old.scopes, is_test=old.is_test)
         issued = await keys_manage.rotate_key(conn, project_id, key_id, grace=grace)
     call.runtime.callers.forget()
-    return made(issued)
+    return created_key_of(issued)
 
 
 async def revoke(call: Call) -> None:
@@ -154,34 +154,6 @@ def _check_reach(caller: Caller, scopes: list[str], *, is_test: bool) -> None:
         raise Forbidden(f"scope {missing[0]}")
     if caller.is_test and not is_test:
         raise Forbidden("a live key")
-
-
-def shown(key: ApiKey) -> ApiKeyDetails:
-    """Return a key without its secret."""
-    fields = asdict(key)
-    return ApiKeyDetails(
-        prefix=fields.pop("hint"),
-        status=key.status(datetime.now(UTC)),
-        rate_limit_per_sec=fields.pop("requests_per_second"),
-        last_used_ip=fields.pop("last_used_from"),
-        **fields,
-    )
-
-
-def made(issued: IssuedKey) -> CreatedApiKey:
-    """Return a new key with its secret, which is shown once."""
-    key = issued.record
-    return CreatedApiKey(
-        id=key.id,
-        key=issued.key.reveal(),
-        name=key.name,
-        prefix=key.hint,
-        is_test=key.is_test,
-        scopes=key.scopes,
-        rate_limit_per_sec=key.requests_per_second,
-        expires_at=key.expires_at,
-        warning=WARNING,
-    )
 
 
 ENDPOINTS = (

@@ -10,10 +10,10 @@ from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.projects.endpoints import PATH as PROJECTS
 from mailqueue.api.projects.endpoints import named
 from mailqueue.api.templates.schema import CloneTemplate
-from mailqueue.api.templates.views import shown
 from mailqueue.contract.templates import Template
 from mailqueue.core.errors import Conflict
 from mailqueue.templates import cloning, writing
+from mailqueue.templates.values import template_of
 
 PATH = PROJECTS + "/{id}/templates/{template}/clone"
 
@@ -40,7 +40,7 @@ async def copy(call: Call) -> Template:
         made = await cloning.clone(
             conn, template, to=target.id, slug=wanted.slug, name=wanted.name, by=call.by
         )
-        return shown(made)
+        return template_of(made)
 
 
 ENDPOINTS = (

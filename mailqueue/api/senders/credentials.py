@@ -1,4 +1,4 @@
-"""Credentials by kind of provider, and how they are shown: without secrets."""
+"""Credentials by kind of provider."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,9 +12,8 @@ from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import NAMES_FOR_ACCOUNTS, Provider
 from mailqueue.core.secret import Secret
-from mailqueue.senders.model import NewSender, SenderAccount, Tls
+from mailqueue.senders.model import NewSender, Tls
 
-MASK = "********"
 _TLS_BY_MODE: Mapping[str, Tls] = {
     "none": Tls.NONE,
     "plain": Tls.NONE,
@@ -177,38 +176,6 @@ def way_out(provider: Provider, given: Mapping[str, Any]) -> NewSender:
             return _api(provider, read, read.api_key.get_secret_value())
         case _:
             raise InvalidField("provider_type", f"{provider} has no credentials")
-
-
-def shown(account: SenderAccount) -> dict[str, Any]:
-    """Return an account's credentials without secrets, under the names of the request."""
-    settings = dict(account.provider_settings or {})
-    secret = None if account.smtp_password is None else MASK
-    match account.provider:
-        case Provider.SMTP:
-            login = "grant" if settings.get("auth") == "xoauth2" else "password"
-            return {
-                "host": account.smtp_host,
-                "port": account.smtp_port,
-                "tls_mode": account.smtp_tls,
-                "username": account.smtp_username,
-                login: secret,
-                **({"token_url": settings["token_url"]} if "token_url" in settings else {}),
-            }
-        case Provider.SES:
-            named = {"region": settings.pop("region", None)}
-            named["access_key_id"] = (account.smtp_username or "")[:4] + MASK
-            named |= {"secret_access_key": secret}
-        case Provider.MAILGUN:
-            named = {"api_key": secret, "domain": settings.pop("domain", None)}
-        case Provider.POSTMARK:
-            named = {"server_token": secret}
-        case Provider.GMAIL:
-            named = {"mailbox": account.smtp_username, "grant": secret}
-        case _:
-            named = {"api_key": secret}
-            if account.provider.facts.username:
-                named["username"] = account.smtp_username
-    return named | {"api_url": account.api_url, "settings": settings}
 
 
 def _smtp(read: SmtpCredentials) -> NewSender:

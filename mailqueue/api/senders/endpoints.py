@@ -13,7 +13,7 @@ from mailqueue.api.senders.schema import (
     RoutingRules,
 )
 from mailqueue.api.senders.trial import TRIAL_ENDPOINTS
-from mailqueue.api.senders.views import account_of, renamed, shown, shown_one
+from mailqueue.api.senders.views import account_of, renamed
 from mailqueue.api.senders.webhooks import RETURNS_ENDPOINTS
 from mailqueue.contract.senders import Sender, Senders
 from mailqueue.core.errors import InvalidField
@@ -23,6 +23,7 @@ from mailqueue.senders import accounts, changing
 from mailqueue.senders.acceptable import changed
 from mailqueue.senders.changing import SenderChange
 from mailqueue.senders.model import Limits, SenderAccount
+from mailqueue.senders.values import sender_of, senders_of
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 
@@ -58,20 +59,20 @@ async def create(call: Call) -> Sender:
                 )
             if body.routing_rules is not None:
                 await _route(conn, made, body.routing_rules, by=call.by)
-        return await shown_one(conn, made)
+        return await sender_of(conn, made)
 
 
 async def index(call: Call) -> Senders:
     """List the accounts by priority."""
     async with call.connection() as conn:
         found = await accounts.list_all(conn, project=call.caller.project)
-        return Senders(await shown(conn, call.caller.project, found))
+        return Senders(await senders_of(conn, call.caller.project, found))
 
 
 async def show(call: Call) -> Sender:
     """Return one account."""
     async with call.connection() as conn:
-        return await shown_one(conn, await account_of(conn, call))
+        return await sender_of(conn, await account_of(conn, call))
 
 
 async def change(call: Call) -> Sender:
@@ -91,7 +92,7 @@ async def change(call: Call) -> Sender:
             )
             if "routing_rules" in body.model_fields_set:
                 await _route(conn, after, body.routing_rules, by=call.by)
-        return await shown_one(conn, after)
+        return await sender_of(conn, after)
 
 
 async def activate(call: Call) -> Sender:
@@ -99,7 +100,7 @@ async def activate(call: Call) -> Sender:
     async with call.connection() as conn:
         account = await account_of(conn, call)
         preferred = await changing.prefer(conn, account.project, account_id=account.id, by=call.by)
-        return await shown_one(conn, preferred)
+        return await sender_of(conn, preferred)
 
 
 async def remove(call: Call) -> None:

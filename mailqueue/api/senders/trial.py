@@ -1,6 +1,5 @@
 """Endpoints that test a sender account and show its health."""
 
-from dataclasses import fields
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -9,15 +8,15 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.senders.schema import TestRequest
 from mailqueue.api.senders.views import account_of
-from mailqueue.contract.senders import SenderCircuit, SenderTest, SmtpLine
+from mailqueue.contract.senders import SenderCircuit, SenderTest
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import Forbidden, InvalidField
-from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders import accounts, health
 from mailqueue.senders.identity import as_project_says
 from mailqueue.senders.model import SenderAccount
-from mailqueue.senders.trial import SenderTestResult, trial_mail, try_out
+from mailqueue.senders.trial import trial_mail, try_out
+from mailqueue.senders.values import circuit_of, test_of
 from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
@@ -42,7 +41,7 @@ async def test(call: Call) -> SenderTest:
     transcript = Transcript()
     mail = None if to is None else _mail(named, to)
     transport = call.services.open_way(account, password, transcript)
-    return _tried(await try_out(transport, mail), transcript)
+    return test_of(await try_out(transport, mail), transcript)
 
 
 def _recipient(text: str) -> Address:
@@ -59,42 +58,12 @@ def _mail(account: SenderAccount, to: Address) -> SendAttempt:
         raise InvalidField("from_email", exc.why) from None
 
 
-def _tried(trial: SenderTestResult, transcript: Transcript) -> SenderTest:
-    verdict = trial.verdict
-    said = verdict if isinstance(verdict, Accepted) else _refusal(verdict)
-    refused = said if isinstance(said, Rejected) else None
-    detail = said.reply if isinstance(said, Accepted) else refused.detail if refused else None
-    return SenderTest(
-        success=trial.is_ok,
-        sent=None if trial.send_ms is None else trial.is_ok,
-        connect_ms=trial.connect_ms,
-        send_ms=trial.send_ms,
-        kind=refused.kind if refused else None,
-        code=said.code if said else None,
-        detail=detail,
-        stage=refused.stage if refused else None,
-        transcript=[SmtpLine(line.by, line.text) for line in transcript.lines],
-    )
-
-
-def _refusal(verdict: Verdict | None) -> Rejected | None:
-    match verdict:
-        case Rejected():
-            return verdict
-        case AllRefused():
-            return verdict.refused[0].why
-        case _:
-            return None
-
-
 async def show_health(call: Call) -> SenderCircuit:
     """Return the health of an account."""
     async with call.connection() as conn:
         account = await account_of(conn, call)
         found = await health.of_account(conn, account.project, name=account.name)
-    named = {field.name for field in fields(SenderCircuit)} - {"circuit_state"}
-    values = {name: getattr(found, name) for name in named}
-    return SenderCircuit(circuit_state=found.circuit, **values)
+    return circuit_of(found)
 
 
 TRIAL_ENDPOINTS = (

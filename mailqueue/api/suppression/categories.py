@@ -8,9 +8,8 @@ from pydantic import Field
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.schema_base import StrictRequestModel
-from mailqueue.contract.suppression import Categories, Category, CategoryText
+from mailqueue.contract.suppression import Categories, Category
 from mailqueue.suppression.subscriptions import categories
-from mailqueue.suppression.subscriptions.model import CategoryRow
 from mailqueue.tenants.model import Scope
 
 _TAG = "Subscriptions"
@@ -60,14 +59,13 @@ class NewCategory(CategoryChange):
 async def list_(call: Call) -> Categories:
     """List all categories."""
     async with call.connection() as conn:
-        found = await categories.list_(conn, call.caller.project)
-    return Categories([_shown(one) for one in found])
+        return Categories(await categories.list_(conn, call.caller.project))
 
 
 async def get(call: Call) -> Category:
     """Return one category."""
     async with call.connection() as conn:
-        return _shown(await categories.get(conn, call.caller.project, slug=call.path["slug"]))
+        return await categories.get(conn, call.caller.project, slug=call.path["slug"])
 
 
 async def add(call: Call) -> Category:
@@ -75,8 +73,7 @@ async def add(call: Call) -> Category:
     given = call.body.model_dump(exclude_unset=True)
     slug = given.pop("slug")
     async with call.connection() as conn:
-        made = await categories.add(conn, call.caller.project, slug=slug, given=given, by=call.by)
-    return _shown(made)
+        return await categories.add(conn, call.caller.project, slug=slug, given=given, by=call.by)
 
 
 async def change(call: Call) -> Category:
@@ -84,8 +81,7 @@ async def change(call: Call) -> Category:
     given = call.body.model_dump(exclude_unset=True)
     slug, project = call.path["slug"], call.caller.project
     async with call.connection() as conn:
-        made = await categories.change(conn, project, slug=slug, given=given, by=call.by)
-    return _shown(made)
+        return await categories.change(conn, project, slug=slug, given=given, by=call.by)
 
 
 async def remove(call: Call) -> None:
@@ -93,22 +89,6 @@ async def remove(call: Call) -> None:
     slug, project = call.path["slug"], call.caller.project
     async with call.connection() as conn:
         await categories.remove(conn, project, slug=slug, by=call.by)
-
-
-def _shown(one: CategoryRow) -> Category:
-    return Category(
-        slug=one.slug,
-        name=one.name,
-        description=one.description,
-        translations={
-            tag: CategoryText(words.get("name"), words.get("description"))
-            for tag, words in one.translations.items()
-        },
-        is_required=one.is_required,
-        place=one.place,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-    )
 
 
 ENDPOINTS = (

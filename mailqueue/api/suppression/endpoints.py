@@ -2,7 +2,6 @@
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.pagination import key_of, page_of
 from mailqueue.api.suppression.lists import LIST_ENDPOINTS
 from mailqueue.api.suppression.schema import (
     AddSuppressions,
@@ -13,21 +12,18 @@ from mailqueue.api.suppression.schema import (
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.suppression import (
-    AddedSuppression,
     AddedSuppressions,
     CheckedSuppression,
-    EndedSuppression,
     KnownSuppression,
     RemovedSuppression,
     Suppression,
 )
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.paging import cursor_of, key_of
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import reason_of, wanted_of
 from mailqueue.suppression.model import (
-    EndedSuppressionRow,
     NewSuppression,
-    SuppressionRow,
 )
 from mailqueue.tenants.model import Scope
 
@@ -39,9 +35,7 @@ async def add(call: Call) -> AddedSuppressions:
     wanted = _wanted(call.body)
     async with call.connection() as conn:
         found = await entries.add(conn, call.caller.project, wanted=wanted, by=call.by)
-    return AddedSuppressions(
-        [AddedSuppression(one.address, one.address_hash, one.outcome) for one in found]
-    )
+    return AddedSuppressions(found)
 
 
 def _wanted(body: AddSuppressions) -> list[NewSuppression]:
@@ -74,29 +68,21 @@ async def list_(call: Call) -> Page[Suppression]:
             conn,
             call.caller.project,
             before=before,
-            limit=query.limit + 1,
+            limit=query.limit,
             reason=None if query.reason is None else reason_of(query.reason),
             category=query.category,
             having=query.q,
         )
-    page = page_of(found, query.limit, key=lambda one: (one.id,))
-    return Page([shown(one) for one in page.data], page.next_cursor)
+    return Page(found.data, None if found.last_id is None else cursor_of(found.last_id))
 
 
 async def check(call: Call) -> CheckedSuppression:
     """Return whether mail to an address is sent."""
     query: CheckQuery = call.query
     async with call.connection() as conn:
-        found = await entries.check(
+        return await entries.check(
             conn, call.caller.project, email=query.email, category=query.category
         )
-    return CheckedSuppression(
-        email=found.address,
-        email_hash=found.address_hash,
-        suppressed=found.is_suppressed,
-        reason=found.reason,
-        suppressions=[shown(one) for one in found.found],
-    )
 
 
 async def remove(call: Call) -> RemovedSuppression:
@@ -106,52 +92,14 @@ async def remove(call: Call) -> RemovedSuppression:
     said = {"category": query.category, "why": query.why}
     async with call.connection() as conn:
         if "@" in who:
-            gone = await entries.remove(conn, project, email=who, by=call.by, **said)
-        else:
-            gone = await entries.remove_by_hash(conn, project, address_hash=who, by=call.by, **said)
-    return RemovedSuppression(gone.address, gone.address_hash, gone.count)
+            return await entries.remove(conn, project, email=who, by=call.by, **said)
+        return await entries.remove_by_hash(conn, project, address_hash=who, by=call.by, **said)
 
 
 async def show(call: Call) -> KnownSuppression:
     """Return the current and ended suppressions of an address."""
     async with call.connection() as conn:
-        found = await entries.show(conn, call.caller.project, who=call.path["email_hash"])
-    return KnownSuppression(
-        email=found.address,
-        email_hash=found.address_hash,
-        suppressions=[shown(one) for one in found.now],
-        history=[_past(one) for one in found.before],
-    )
-
-
-def _past(one: EndedSuppressionRow) -> EndedSuppression:
-    return EndedSuppression(
-        reason=one.reason,
-        category=one.category,
-        detail=one.detail,
-        created_at=one.created_at,
-        expires_at=one.expires_at,
-        email_id=one.email_id,
-        source=one.source,
-        ended_at=one.ended_at,
-        ended_by=one.ended_by,
-        ended_why=one.ended_why,
-    )
-
-
-def shown(one: SuppressionRow) -> Suppression:
-    """Return a suppression in the form shown to callers."""
-    return Suppression(
-        email=one.address,
-        email_hash=one.address_hash,
-        reason=one.reason,
-        category=one.category,
-        detail=one.detail,
-        created_at=one.created_at,
-        expires_at=one.expires_at,
-        email_id=one.email_id,
-        source=one.source,
-    )
+        return await entries.show(conn, call.caller.project, who=call.path["email_hash"])
 
 
 ENDPOINTS = (

@@ -39,14 +39,7 @@ async def import_(call: Call) -> ImportedSuppressions:
             by=call.by,
             tally=tally,
         )
-    return ImportedSuppressions(
-        added=tally.added,
-        renewed=tally.renewed,
-        there_already=tally.there_already,
-        bad=tally.bad,
-        errors=tally.errors,
-        dry_run=query.dry_run,
-    )
+    return tally.result(is_trial=query.dry_run)
 
 
 async def export_(call: Call) -> StreamingResponse:

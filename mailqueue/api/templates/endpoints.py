@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.pagination import key_of, page_of
+from mailqueue.api.http.pagination import page_of
 from mailqueue.api.templates.parts import PART_ENDPOINTS
 from mailqueue.api.templates.schema import (
     AskPreview,
@@ -14,11 +14,12 @@ from mailqueue.api.templates.schema import (
     TemplatesQuery,
 )
 from mailqueue.api.templates.versions import VERSION_ENDPOINTS
-from mailqueue.api.templates.views import shown, template_of
+from mailqueue.api.templates.views import template_of
 from mailqueue.contract.page import Page
 from mailqueue.contract.templates import Preview, Template
 from mailqueue.core.errors import NotFound
-from mailqueue.templates import cloning, trying, versions, writing
+from mailqueue.core.paging import key_of
+from mailqueue.templates import cloning, trying, values, versions, writing
 from mailqueue.templates.model import NewTemplate
 from mailqueue.tenants.model import Scope
 
@@ -38,7 +39,9 @@ async def create(call: Call) -> Template:
         language=None if wanted.language is None else wanted.language.lower().replace("_", "-"),
     )
     async with call.connection() as conn:
-        return shown(await writing.create(conn, call.caller.project_id, new=new, by=call.by))
+        return values.template_of(
+            await writing.create(conn, call.caller.project_id, new=new, by=call.by)
+        )
 
 
 async def index(call: Call) -> Page[Template]:
@@ -55,13 +58,15 @@ async def index(call: Call) -> Page[Template]:
             after=after,
             limit=query.limit + 1,
         )
-    return page_of([shown(one) for one in found], query.limit, key=lambda one: (one.slug,))
+    return page_of(
+        [values.template_of(one) for one in found], query.limit, key=lambda one: (one.slug,)
+    )
 
 
 async def show(call: Call) -> Template:
     """Return a template."""
     async with call.connection() as conn:
-        return shown(await template_of(call, conn))
+        return values.template_of(await template_of(call, conn))
 
 
 async def change(call: Call) -> Template:
@@ -72,7 +77,7 @@ async def change(call: Call) -> Template:
         changes["language"] = tag.lower().replace("_", "-")
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
-        return shown(await writing.change(conn, template, changes=changes, by=call.by))
+        return values.template_of(await writing.change(conn, template, changes=changes, by=call.by))
 
 
 async def remove(call: Call) -> None:
@@ -93,7 +98,7 @@ async def clone(call: Call) -> Template:
         copy = await cloning.clone(
             conn, template, to=own, slug=wanted.slug, name=wanted.name, by=call.by
         )
-        return shown(copy)
+        return values.template_of(copy)
 
 
 async def preview(call: Call) -> Preview:
@@ -106,17 +111,8 @@ async def preview(call: Call) -> Preview:
         else:
             version = await trying.usual(conn, template)
         words = await trying.words_of(conn, template, version, asked.language)
-    made = await trying.preview(
+    return await trying.preview(
         call.services.compile_process, template, version, words, variables=asked.variables
-    )
-    return Preview(
-        version=made.version,
-        language=made.language,
-        subject=made.subject,
-        html_body=made.html,
-        text_body=made.text,
-        size_bytes=made.size_bytes,
-        warnings=made.warnings,
     )
 
 

@@ -5,11 +5,10 @@ from http import HTTPStatus
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.templates.schema import PutPart
-from mailqueue.api.templates.views import shown_part
 from mailqueue.contract.page import Page
 from mailqueue.contract.templates import TemplatePart
 from mailqueue.core.errors import NotFound
-from mailqueue.templates import writing
+from mailqueue.templates import values, writing
 from mailqueue.tenants.model import Scope
 
 _PATH = "/v1/projects/{pid}/template-parts"
@@ -21,7 +20,7 @@ async def index(call: Call) -> Page[TemplatePart]:
     """List layouts and partials by name."""
     async with call.connection() as conn:
         found = await writing.list_parts(conn, call.caller.project_id)
-    return Page([shown_part(one) for one in found], None)
+    return Page([values.part_of(one) for one in found], None)
 
 
 async def show(call: Call) -> TemplatePart:
@@ -31,7 +30,7 @@ async def show(call: Call) -> TemplatePart:
         found = await writing.list_parts(conn, call.caller.project_id)
     for one in found:
         if one.name == name:
-            return shown_part(one)
+            return values.part_of(one)
     raise NotFound("layout or partial", name[:100])
 
 
@@ -44,7 +43,7 @@ async def put(call: Call) -> TemplatePart:
             conn, own, name=name, kind=wanted.kind, source=wanted.source, by=call.by
         )
         found = await writing.list_parts(conn, own)
-    return next(shown_part(one) for one in found if one.name == name)
+    return next(values.part_of(one) for one in found if one.name == name)
 
 
 async def remove(call: Call) -> None:

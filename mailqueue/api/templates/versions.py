@@ -4,16 +4,17 @@ from http import HTTPStatus
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.pagination import PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.templates.schema import (
     CreateVersion,
     DiffQuery,
 )
-from mailqueue.api.templates.views import shown_version, shown_words, template_of, version_of
+from mailqueue.api.templates.views import template_of, version_of
 from mailqueue.contract.page import Page
 from mailqueue.contract.templates import TemplateContent, TemplateDiff, TemplateVersion
 from mailqueue.core.errors import InvalidField
-from mailqueue.templates import trying, versions
+from mailqueue.core.paging import key_of
+from mailqueue.templates import trying, values, versions
 from mailqueue.templates.model import NewVersion, Words
 from mailqueue.tenants.model import Scope
 
@@ -37,7 +38,7 @@ async def create(call: Call) -> TemplateVersion:
     made = await versions.add(
         call.connection, call.services.compile_process, template, new=new, by=call.by
     )
-    return shown_version(made)
+    return values.version_of(made)
 
 
 async def index(call: Call) -> Page[TemplateVersion]:
@@ -47,7 +48,7 @@ async def index(call: Call) -> Page[TemplateVersion]:
     async with call.connection() as conn:
         template = await template_of(call, conn)
         found = await versions.list_all(conn, template, before=before, limit=query.limit + 1)
-    shown = [shown_version(one) for one in found]
+    shown = [values.version_of(one) for one in found]
     return page_of(shown, query.limit, key=lambda one: (one.version,))
 
 
@@ -56,7 +57,7 @@ async def show(call: Call) -> TemplateContent:
     async with call.connection() as conn:
         template = await template_of(call, conn)
         version = await version_of(call, conn, template)
-        return shown_words(template, version, await versions.texts_of(conn, version))
+        return values.content_of(template, version, await versions.texts_of(conn, version))
 
 
 async def publish(call: Call) -> TemplateVersion:
@@ -67,7 +68,7 @@ async def publish(call: Call) -> TemplateVersion:
     made = await versions.publish(
         call.connection, call.services.compile_process, template, version, by=call.by
     )
-    return shown_version(made)
+    return values.version_of(made)
 
 
 async def archive(call: Call) -> TemplateVersion:
@@ -75,7 +76,7 @@ async def archive(call: Call) -> TemplateVersion:
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
         version = await version_of(call, conn, template)
-        return shown_version(await versions.archive(conn, template, version, by=call.by))
+        return values.version_of(await versions.archive(conn, template, version, by=call.by))
 
 
 async def diff(call: Call) -> TemplateDiff:

@@ -7,7 +7,7 @@ from uuid import UUID
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of
-from mailqueue.api.http.pagination import key_of, page_of
+from mailqueue.api.http.pagination import page_of
 from mailqueue.api.webhooks.schema import (
     LogQuery,
     RangeRetry,
@@ -16,16 +16,17 @@ from mailqueue.api.webhooks.schema import (
 from mailqueue.contract.page import Page
 from mailqueue.contract.webhooks import (
     Delivery,
-    DeliveryAttempt,
     DeliveryDetail,
     RetriedDeliveries,
     WebhookTest,
 )
+from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks import deliveries, trial
-from mailqueue.webhooks.model import DeliveryAttemptRow, DeliveryFilter, DeliveryRow, DeliveryStatus
+from mailqueue.webhooks.model import DeliveryFilter
+from mailqueue.webhooks.values import delivery_detail_of, delivery_of
 
 _TAG = "Webhooks"
 _ONE = "/v1/webhooks/{webhook_id}"
@@ -52,7 +53,7 @@ async def index(call: Call) -> Page[Delivery]:
             limit=query.limit + 1,
         )
     page = page_of(found, query.limit, key=lambda one: (one.id,))
-    return Page([shown(one) for one in page.data], page.next_cursor)
+    return Page([delivery_of(one) for one in page.data], page.next_cursor)
 
 
 async def show(call: Call) -> DeliveryDetail:
@@ -61,10 +62,7 @@ async def show(call: Call) -> DeliveryDetail:
         found = await deliveries.show(
             conn, call.caller.project_id, call.id("webhook_id"), call.id("delivery_id")
         )
-    payload = None if found.payload is None else dict(found.payload)
-    return DeliveryDetail(
-        shown(found.delivery), payload, [_shown_attempt(one) for one in found.attempts]
-    )
+    return delivery_detail_of(found)
 
 
 async def retry(call: Call) -> Delivery:
@@ -77,7 +75,7 @@ async def retry(call: Call) -> Delivery:
             call.id("delivery_id"),
             by=call.by,
         )
-    return shown(found)
+    return delivery_of(found)
 
 
 async def retry_many(call: Call) -> RetriedDeliveries:
@@ -110,7 +108,7 @@ async def test(call: Call) -> WebhookTest:
 
     poster = call.services.make_poster()
     try:
-        done = await trial.try_out(
+        return await trial.try_out(
             lend,
             call.caller.project_id,
             call.id("webhook_id"),
@@ -120,48 +118,6 @@ async def test(call: Call) -> WebhookTest:
         )
     finally:
         poster.close()
-    return WebhookTest(
-        success=done.is_delivered,
-        delivery_id=done.delivery_id,
-        event_id=done.event_id,
-        type=done.type,
-        response_status=done.status_code,
-        error=done.error,
-        latency_ms=done.took_ms,
-        response_body=done.response,
-    )
-
-
-def shown(one: DeliveryRow) -> Delivery:
-    """Return a delivery in the form shown to callers."""
-    return Delivery(
-        id=one.id,
-        webhook_id=one.webhook_id,
-        event_id=one.event_id,
-        type=one.type,
-        status=one.status,
-        attempts=one.attempts,
-        max_attempts=one.max_attempts,
-        next_attempt_at=one.run_at if one.status == DeliveryStatus.PENDING else None,
-        response_status=one.last_code,
-        error=one.last_error,
-        email_id=one.email_id,
-        is_test=one.is_test,
-        created_at=one.created_at,
-        finished_at=one.finished_at,
-    )
-
-
-def _shown_attempt(one: DeliveryAttemptRow) -> DeliveryAttempt:
-    return DeliveryAttempt(
-        attempt=one.attempt,
-        tried_at=one.tried_at,
-        response_status=one.status_code,
-        error=one.error,
-        latency_ms=one.took_ms,
-        request_headers=one.request_headers,
-        response_body=one.response,
-    )
 
 
 LOG_ENDPOINTS = (

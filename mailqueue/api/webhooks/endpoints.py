@@ -7,7 +7,7 @@ from uuid import UUID
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import lent_key, own_key_of
-from mailqueue.api.http.pagination import PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.webhooks.deliveries import LOG_ENDPOINTS
 from mailqueue.api.webhooks.schema import (
     HookChange,
@@ -15,15 +15,16 @@ from mailqueue.api.webhooks.schema import (
     SecretRotation,
 )
 from mailqueue.contract.page import Page
-from mailqueue.contract.webhooks import CreatedWebhook, Webhook, WebhookEventType, WebhookEventTypes
+from mailqueue.contract.webhooks import CreatedWebhook, Webhook, WebhookEventTypes
+from mailqueue.core.paging import key_of
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks.model import MEANING_BY_TYPE, WebhookRow, WithSecret
+from mailqueue.webhooks.model import WebhookRow, WithSecret
+from mailqueue.webhooks.values import EVENT_TYPES, created_webhook_of, webhook_of
 
 _TAG = "Webhooks"
 _ONE = "/v1/webhooks/{webhook_id}"
-_WARNING = "Save the secret now: it is not shown again."
 
 
 async def create(call: Call) -> CreatedWebhook:
@@ -45,7 +46,7 @@ async def create(call: Call) -> CreatedWebhook:
         if not body.is_enabled:
             off = await _switched(call, added.webhook.id, is_enabled=False)
             added = WithSecret(off, added.secret)
-    return _made(added)
+    return created_webhook_of(added)
 
 
 async def index(call: Call) -> Page[Webhook]:
@@ -57,20 +58,18 @@ async def index(call: Call) -> Page[Webhook]:
             conn, call.caller.project_id, after=after, limit=query.limit + 1
         )
     page = page_of(found, query.limit, key=lambda one: (one.id,))
-    return Page([shown(one) for one in page.data], page.next_cursor)
+    return Page([webhook_of(one) for one in page.data], page.next_cursor)
 
 
 async def list_types(call: Call) -> WebhookEventTypes:  # noqa: ARG001
     """List the types of events."""
-    return WebhookEventTypes(
-        [WebhookEventType(one, words) for one, words in MEANING_BY_TYPE.items()]
-    )
+    return EVENT_TYPES
 
 
 async def show(call: Call) -> Webhook:
     """Return one webhook."""
     async with call.connection() as conn:
-        return shown(await endpoints.find(conn, call.caller.project_id, call.id("webhook_id")))
+        return webhook_of(await endpoints.find(conn, call.caller.project_id, call.id("webhook_id")))
 
 
 async def change(call: Call) -> Webhook:
@@ -105,17 +104,17 @@ async def change(call: Call) -> Webhook:
             now = rotated.webhook
         if body.is_enabled is not None:
             now = await _switched(call, webhook_id, is_enabled=body.is_enabled)
-    return shown(now)
+    return webhook_of(now)
 
 
 async def enable(call: Call) -> Webhook:
     """Enable a webhook."""
-    return shown(await _switched(call, call.id("webhook_id"), is_enabled=True))
+    return webhook_of(await _switched(call, call.id("webhook_id"), is_enabled=True))
 
 
 async def disable(call: Call) -> Webhook:
     """Disable a webhook."""
-    return shown(await _switched(call, call.id("webhook_id"), is_enabled=False))
+    return webhook_of(await _switched(call, call.id("webhook_id"), is_enabled=False))
 
 
 async def remove(call: Call) -> None:
@@ -138,7 +137,7 @@ async def rotate(call: Call) -> CreatedWebhook:
             master=master,
             by=call.by,
         )
-    return _made(rotated)
+    return created_webhook_of(rotated)
 
 
 async def _switched(call: Call, webhook_id: UUID, *, is_enabled: bool) -> WebhookRow:
@@ -146,30 +145,6 @@ async def _switched(call: Call, webhook_id: UUID, *, is_enabled: bool) -> Webhoo
         return await endpoints.switch(
             conn, call.caller.project_id, webhook_id, is_enabled=is_enabled, by=call.by
         )
-
-
-def shown(one: WebhookRow) -> Webhook:
-    """Return a webhook in the form shown to callers."""
-    return Webhook(
-        id=one.id,
-        url=one.url,
-        description=one.description,
-        event_types=one.event_types,
-        is_enabled=one.is_enabled,
-        disabled_at=one.disabled_at,
-        disabled_reason=one.disabled_reason,
-        circuit=one.circuit,
-        failures=one.failures,
-        failing_since=one.failing_since,
-        blocked_until=one.blocked_until,
-        previous_secret_until=one.previous_until,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-    )
-
-
-def _made(one: WithSecret) -> CreatedWebhook:
-    return CreatedWebhook(shown(one.webhook), one.secret.reveal(), _WARNING)
 
 
 ENDPOINTS = (

@@ -6,10 +6,11 @@ import click
 
 from mailqueue.administration import events as finding
 from mailqueue.administration.events import Search
-from mailqueue.administration.model import PlatformEvent
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.contract.administration import AdminEvent
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.tenants.projects import manage as projects_manage
@@ -57,10 +58,10 @@ def events(
     except ValueError as exc:
         raise InvalidField("within", str(exc)) from None
 
-    async def found(app: Opened) -> list[PlatformEvent]:
+    async def found(app: Opened) -> Page[AdminEvent]:
         only = None if project is None else (await projects_manage.find(app.conn, project)).id
         wanted = Search(since, until, project_id=only, type=kind, recipient=recipient)
-        return (await finding.search(app.conn, wanted, after=None, most=most)).events
+        return (await finding.search(app.conn, wanted, after=None, most=most)).shown()
 
     listed = execute(found)
-    print_rows(listed, _COLUMNS)
+    print_rows(listed.data, _COLUMNS, document=listed)

@@ -1,17 +1,16 @@
 """`mailqueue platform`: settings, flags, audit log and API keys of the whole installation."""
 
-from dataclasses import asdict
-
 import click
 
 from mailqueue.administration import revoking, settings
 from mailqueue.cli.admin.events import events
+from mailqueue.cli.projects.status import audit_page
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
-from mailqueue.contract.administration import Setting
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.contract.administration import RevokedKeys, Setting
+from mailqueue.contract.page import Page
 
 _SETTINGS = (Column("name", "SETTING"), Column("value", "VALUE"), Column("meaning", "MEANING"))
 _KEYS = (Column("project", "PROJECT"), Column("name", "KEY"), Column("hint", "BEGINS WITH"))
@@ -43,7 +42,8 @@ platform.add_command(events)
 @json_option
 def settings_() -> None:
     """List settings with their values and meanings."""
-    print_rows(execute(lambda app: settings.list_all(app.conn)), _SETTINGS)
+    found = execute(lambda app: settings.list_all(app.conn))
+    print_rows(found, _SETTINGS, document=Page(found, None))
 
 
 @platform.command(
@@ -63,14 +63,15 @@ def set_(*, name: str, value: str) -> None:
         async with app.conn.transaction():
             return await settings.change(app.conn, {name: value}, by=operator())
 
-    print_rows([each for each in execute(changed) if each.name == name], _SETTINGS)
+    _print_changed(execute(changed), name)
 
 
 @platform.command(epilog=examples("mailqueue platform flags"))
 @json_option
 def flags() -> None:
     """List flags with their values and effects."""
-    print_rows(execute(lambda app: settings.list_flags(app.conn)), _SETTINGS)
+    found = execute(lambda app: settings.list_flags(app.conn))
+    print_rows(found, _SETTINGS, document=Page(found, None))
 
 
 @platform.command(epilog=examples("mailqueue platform flag accept_mail off"))
@@ -84,7 +85,7 @@ def flag(*, name: str, to: str) -> None:
         async with app.conn.transaction():
             return await settings.switch(app.conn, {name: to == "on"}, by=operator())
 
-    print_rows([each for each in execute(switched) if each.name == name], _SETTINGS)
+    _print_changed(execute(switched), name)
 
 
 @platform.command(epilog=examples("mailqueue platform audit --action project.suspended"))
@@ -94,10 +95,8 @@ def flag(*, name: str, to: str) -> None:
 @json_option
 def audit(*, action: str | None, most: int, before: int | None) -> None:
     """List the audit log of all projects, newest first."""
-    listed = execute(
-        lambda app: projects_manage.audit(app.conn, None, action=action, before=before, most=most)
-    )
-    print_rows(listed, _AUDIT, document=[asdict(each) for each in listed])
+    listed = execute(lambda app: audit_page(app, None, action=action, before=before, most=most))
+    print_rows(listed.data, _AUDIT, document=listed)
 
 
 @platform.command(
@@ -125,4 +124,10 @@ def revoke_keys(*, project: str | None, prefix: str | None, is_all: bool, reason
             by=operator(),
         )
     )
-    print_rows(gone, _KEYS)
+    print_rows(gone, _KEYS, document=RevokedKeys(len(gone), gone))
+
+
+def _print_changed(found: list[Setting], name: str) -> None:
+    """Print the setting that was changed; as JSON all of them, as the API answers."""
+    changed = [each for each in found if each.name == name]
+    print_rows(changed, _SETTINGS, document=Page(found, None))

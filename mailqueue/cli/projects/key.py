@@ -17,10 +17,12 @@ from mailqueue.cli.support.answer import (
 )
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, show
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.tenants.actor import acting
 from mailqueue.tenants.keys import manage as keys_manage
+from mailqueue.tenants.keys.values import created_key_of, details_of
 from mailqueue.tenants.model import EVERY_SCOPE, ApiKey, IssuedKey, Scope
 
 _COLUMNS = (
@@ -117,15 +119,11 @@ def create(
 @json_option
 def list_(*, project: str, with_ended: bool) -> None:
     """List the API keys of a project, newest first."""
-    shown = [
-        _document(each) for each in execute(lambda app: keys_manage.list_keys(app.conn, project))
-    ]
-    wanted = [each for each in shown if with_ended or each["status"] in ("active", "rotated")]
-    print_rows(
-        [each | {"kind": "test" if each["is_test"] else "live"} for each in wanted],
-        _COLUMNS,
-        document=wanted,
-    )
+    now = datetime.now(UTC)
+    found = execute(lambda app: keys_manage.list_keys(app.conn, project))
+    wanted = [one for one in found if with_ended or one.status(now) in ("active", "rotated")]
+    document = Page([details_of(one) for one in wanted], None)
+    print_rows(wanted, _COLUMNS, document=document, row=_row)
 
 
 @key.command(
@@ -142,8 +140,9 @@ def show_(*, name: str, project: str) -> None:
         key_id = await keys_manage.id_of_key(app.conn, project_id, name)
         return await keys_manage.show_key(app.conn, project_id, key_id)
 
-    document = _document(execute(found))
-    print_facts(document, ((word.replace("_", " "), value) for word, value in document.items()))
+    shown = execute(found)
+    pairs = ((word.replace("_", " "), value) for word, value in _fields(shown).items())
+    print_facts(details_of(shown), pairs)
 
 
 @key.command(
@@ -187,8 +186,12 @@ def revoke(*, name: str, project: str, reason: str | None) -> None:
     )
 
 
-def _document(found: ApiKey) -> dict[str, object]:
+def _fields(found: ApiKey) -> dict[str, object]:
     return {"status": found.status(datetime.now(UTC))} | asdict(found)
+
+
+def _row(found: ApiKey) -> dict[str, object]:
+    return _fields(found) | {"kind": "test" if found.is_test else "live"}
 
 
 def _print_issued(issued: IssuedKey) -> None:
@@ -197,7 +200,7 @@ def _print_issued(issued: IssuedKey) -> None:
         click.echo(issued.key.reveal())
         click.echo("Save it now: it is not shown again, and only its hash is stored.", err=True)
 
-    print_result(_document(issued.record) | {"key": issued.key.reveal()}, as_text)
+    print_result(created_key_of(issued), as_text)
 
 
 def _span(field: str, text: str) -> timedelta:

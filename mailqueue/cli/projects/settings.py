@@ -1,18 +1,22 @@
 """`mailqueue project add|list|show|set`: projects and their settings."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any, TypeVar
 
 import click
 
+from mailqueue.administration import settings
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.contract.page import Page
+from mailqueue.contract.projects import ProjectRetention
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.tenants.projects.values import details_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _COLUMNS = (
@@ -130,13 +134,13 @@ def settings_options(command: Command) -> Command:
 @json_option
 def add(*, name: str, **given: str | tuple[str, ...] | None) -> None:
     """Create a project."""
-    settings = _changes(given)
+    given_settings = _changes(given)
 
     async def added(app: Opened) -> Project:
         async with app.conn.transaction():
-            return await projects_manage.add(app.conn, name, settings=settings, by=operator())
+            return await projects_manage.add(app.conn, name, settings=given_settings, by=operator())
 
-    print_project(execute(added))
+    _print_details(added)
 
 
 @click.command(
@@ -153,7 +157,7 @@ def list_(*, text: str | None, status: str | None) -> None:
             app.conn, text=text, status=status, most=projects_manage.MAX_LISTED
         )
     )
-    print_rows(found, _COLUMNS, document=[asdict(each) for each in found])
+    print_rows(found, _COLUMNS, document=Page([details_of(each) for each in found], None))
 
 
 @click.command(epilog=examples("mailqueue project show shop"))
@@ -161,7 +165,7 @@ def list_(*, text: str | None, status: str | None) -> None:
 @json_option
 def show(*, name: str) -> None:
     """Show the settings of a project."""
-    print_project(execute(lambda app: projects_manage.find(app.conn, name)))
+    _print_details(lambda app: projects_manage.find(app.conn, name))
 
 
 @click.command(
@@ -186,15 +190,25 @@ def set_(*, name: str, **given: str | tuple[str, ...] | None) -> None:
             "give at least one setting to change, such as --from shop@example.com"
         )
 
-    print_project(
-        execute(lambda app: projects_manage.change(app.conn, name, changes=changes, by=operator()))
+    _print_details(
+        lambda app: projects_manage.change(app.conn, name, changes=changes, by=operator())
     )
 
 
-def print_project(project: Project) -> None:
+def print_project(project: Project, retention: list[ProjectRetention] | None = None) -> None:
     """Print one project."""
-    document = asdict(project)
-    print_facts(document, ((name.replace("_", " "), value) for name, value in document.items()))
+    print_facts(
+        details_of(project, retention),
+        ((name.replace("_", " "), value) for name, value in asdict(project).items()),
+    )
+
+
+def _print_details(verb: Callable[[Opened], Awaitable[Project]]) -> None:
+    async def found(app: Opened) -> tuple[Project, list[ProjectRetention]]:
+        project = await verb(app)
+        return project, await settings.retention_of(app.conn, project.id)
+
+    print_project(*execute(found))
 
 
 def _changes(given: dict[str, str | tuple[str, ...] | None]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from uuid import UUID
 
 import click
 
@@ -10,12 +11,15 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts, table
+from mailqueue.cli.support.paging import read_page
+from mailqueue.contract.page import Page
 from mailqueue.contract.projects import AuditEvent
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects import stats as projects_stats
 from mailqueue.tenants.projects.stats import ProjectSummary
+from mailqueue.tenants.projects.values import stats_of
 
 _DAYS = (
     Column("day", "DAY (UTC)"),
@@ -85,7 +89,7 @@ def stats(*, name: str, days: int) -> None:
         click.echo()
         table(stood.days, _DAYS)
 
-    print_result(asdict(stood), as_text)
+    print_result(stats_of(stood), as_text)
 
 
 @click.command(epilog=examples("mailqueue project audit shop --limit 20"))
@@ -96,12 +100,30 @@ def stats(*, name: str, days: int) -> None:
 def audit(*, name: str, most: int, before: int | None) -> None:
     """List the audit log of a project, newest first."""
 
-    async def found(app: Opened) -> list[AuditEvent]:
+    async def found(app: Opened) -> Page[AuditEvent]:
         project = await projects_manage.find(app.conn, name)
-        return await projects_manage.audit(app.conn, project.id, before=before, most=most)
+        return await audit_page(app, project.id, before=before, most=most)
 
     events = execute(found)
-    print_rows(events, _AUDIT, document=[asdict(each) for each in events])
+    print_rows(events.data, _AUDIT, document=events)
+
+
+async def audit_page(
+    app: Opened,
+    project_id: UUID | None,
+    *,
+    action: str | None = None,
+    before: int | None,
+    most: int,
+) -> Page[AuditEvent]:
+    """Return a page of the audit log of a project, or (None) of all, newest first."""
+
+    async def read(behind: int | None, rows: int) -> list[AuditEvent]:
+        return await projects_manage.audit(
+            app.conn, project_id, action=action, before=behind, most=rows
+        )
+
+    return await read_page(read, most, key=lambda event: event.id, behind=before)
 
 
 def _do(work: Callable[[Conn], Awaitable[Project]]) -> None:

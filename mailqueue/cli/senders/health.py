@@ -1,12 +1,16 @@
 """`mailqueue sender health`: circuit breakers, failures by class, last errors and fixes."""
 
+from dataclasses import asdict
+
 import click
 
-from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.output import Column, examples, facts, table
+from mailqueue.cli.support.output import Column, examples
+from mailqueue.contract.page import Page
 from mailqueue.senders import health as health_of
 from mailqueue.senders.model import SenderHealth
+from mailqueue.senders.values import circuit_of
 
 _COLUMNS = (
     Column("project", "PROJECT"),
@@ -40,14 +44,15 @@ def health(*, name: str | None, project: str | None) -> None:
         return [await health_of.of_account(app.conn, project or "default", name=name)]
 
     found = execute(asked)
+    if name is None:
+        document = Page([_named(one) for one in found], None)
+        print_rows(found, _COLUMNS, document=document, row=_line)
+    else:
+        print_facts(circuit_of(found[0]), _facts(found[0]))
 
-    def as_text() -> None:
-        if name is None:
-            table([_line(one) for one in found], _COLUMNS)
-        else:
-            facts(_facts(found[0]))
 
-    print_result(found if name is None else found[0], as_text)
+def _named(one: SenderHealth) -> dict[str, object]:
+    return {"project": one.project, "sender": one.sender, **asdict(circuit_of(one))}
 
 
 def _line(one: SenderHealth) -> dict[str, object]:

@@ -17,6 +17,8 @@ from mailqueue.senders import accounts
 from mailqueue.senders.identity import as_project_says
 from mailqueue.senders.model import SenderAccount
 from mailqueue.senders.trial import SenderTestResult, trial_mail, try_out
+from mailqueue.senders.values import test_of
+from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.wiring import sending
 
 EXIT_REFUSED = 1
@@ -38,17 +40,19 @@ def test(ctx: click.Context, *, name: str, project: str, to: str | None) -> None
     """Connect, start TLS and log in, and print the result. Exit 1 if the account does not work."""
     recipient = None if to is None else _recipient(to)
 
+    transcript = Transcript()
+
     async def tried() -> tuple[SenderAccount, SenderTestResult]:
         async with opened() as app:
             account = await accounts.find(app.conn, project, name=name)
-            transport = await _transport(app, account)
+            transport = await _transport(app, account, transcript)
             named = await as_project_says(app.conn, account)
         # The database is let go before the network is waited for.
         mail = None if recipient is None else _mail(named, recipient)
         return account, await try_out(transport, mail)
 
     account, trial = run(tried())
-    print_result(_document(account, trial), lambda: _print(account, trial, to=to))
+    print_result(test_of(trial, transcript), lambda: _print(account, trial, to=to))
     if not trial.is_ok:
         ctx.exit(EXIT_REFUSED)
 
@@ -64,7 +68,7 @@ def _mail(account: SenderAccount, recipient: Address) -> SendAttempt:
     return trial_mail(account, recipient, email_id=uuid4(), now=datetime.now(UTC))
 
 
-async def _transport(app: Opened, account: SenderAccount) -> Transport:
+async def _transport(app: Opened, account: SenderAccount, transcript: Transcript) -> Transport:
     if account.smtp_host is None and not account.provider.has_api:
         raise InvalidField(
             "name",
@@ -72,24 +76,9 @@ async def _transport(app: Opened, account: SenderAccount) -> Transport:
         )
     master = app.master_key() if account.smtp_password else None
     password = await accounts.password_of(app.conn, account, master=master)
-    return sending.transport_for(account, password, allowed_hosts=app.settings.allowed_hosts)
-
-
-def _document(account: SenderAccount, trial: SenderTestResult) -> dict[str, object]:
-    return {
-        "name": account.name,
-        "project": account.project,
-        "server": server_of(account),
-        "is_ok": trial.is_ok,
-        "connect_ms": trial.connect_ms,
-        "send_ms": trial.send_ms,
-        "verdict": _fields(trial.verdict),
-    }
-
-
-def _fields(verdict: Verdict | None) -> object:
-    # Some verdicts are tuples, whose fields JSON would not name.
-    return verdict._asdict() if isinstance(verdict, Accepted | AllRefused) else verdict
+    return sending.transport_for(
+        account, password, allowed_hosts=app.settings.allowed_hosts, transcript=transcript
+    )
 
 
 def _print(account: SenderAccount, trial: SenderTestResult, *, to: str | None) -> None:

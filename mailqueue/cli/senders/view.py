@@ -2,12 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from itertools import groupby
 
 from mailqueue.cli.support.answer import execute, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.output import Column
+from mailqueue.cli.support.output import Column, in_project
+from mailqueue.contract.page import Page
+from mailqueue.contract.senders import Sender
 from mailqueue.senders import accounts
 from mailqueue.senders.model import Headroom, SenderAccount
+from mailqueue.senders.values import sender_of, senders_of
 
 _COLUMNS = (
     Column("project", "PROJECT"),
@@ -25,37 +29,34 @@ _COLUMNS = (
 def print_outcome(act: Callable[[Opened], Awaitable[SenderAccount]]) -> None:
     """Change one account and print the result."""
 
-    async def acted(app: Opened) -> tuple[SenderAccount, Headroom]:
+    async def acted(app: Opened) -> tuple[SenderAccount, Headroom, Sender]:
         account = await act(app)
-        return account, (await accounts.headroom_by_id(app.conn, [account]))[account.id]
+        today = (await accounts.headroom_by_id(app.conn, [account]))[account.id]
+        return account, today, await sender_of(app.conn, account)
 
-    account, today = execute(acted)
-    print_facts(document(account, today), _facts(account, today))
+    account, today, shown = execute(acted)
+    print_facts(shown, _facts(account, today))
 
 
 def print_accounts(project: str | None) -> None:
     """Print one line per account."""
 
-    async def listed(app: Opened) -> list[tuple[SenderAccount, Headroom]]:
+    async def listed(app: Opened) -> tuple[list[dict[str, object]], list[object]]:
         found = await accounts.list_all(app.conn, project=project)
         today = await accounts.headroom_by_id(app.conn, found)
-        return [(account, today[account.id]) for account in found]
+        shown: list[object] = []
+        for name, mine in groupby(found, key=lambda account: account.project):
+            values = await senders_of(app.conn, name, list(mine))
+            shown += [in_project(value, None if project else name) for value in values]
+        return [_row(account, today[account.id]) for account in found], shown
 
-    found = execute(listed)
-    print_rows(found, _COLUMNS, document=[document(*each) for each in found], row=_row)
+    rows, shown = execute(listed)
+    print_rows(rows, _COLUMNS, document=Page(shown, None))
 
 
-def _row(listed: tuple[SenderAccount, Headroom]) -> dict[str, object]:
-    account = listed[0]
-    return document(*listed) | {"server": server_of(account), "from": from_of(account)}
-
-
-def document(account: SenderAccount, today: Headroom) -> dict[str, object]:
-    """Return an account as a JSON object, with today's numbers and whether a password is set."""
-    shown = asdict(account) | asdict(today)
-    del shown["sender_account_id"]
-    shown["has_password"] = shown.pop("smtp_password") is not None
-    return shown
+def _row(account: SenderAccount, today: Headroom) -> dict[str, object]:
+    named = {"server": server_of(account), "from": from_of(account)}
+    return asdict(account) | asdict(today) | named
 
 
 def server_of(account: SenderAccount) -> str:

@@ -66,6 +66,12 @@ def paint(
     return click.style(text, fg=colour, bold=bold) if wanted else text
 
 
+def in_project(value: Any, project: str | None) -> dict[str, object]:
+    """Return a value as a row of a list that may span projects: with the name of its project."""
+    named = {field.name: getattr(value, field.name) for field in fields(value)}
+    return named if project is None else {"project": project, **named}
+
+
 def show(value: object) -> str:
     """Return a value as readable text on one line, without control characters."""
     match value:

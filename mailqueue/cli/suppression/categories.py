@@ -1,13 +1,15 @@
 """`mailqueue category`: the email categories shown in the preference centre."""
 
+from dataclasses import asdict
+
 import click
 
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, Command, examples, show
+from mailqueue.contract.suppression import Categories, Category, CategoryText
 from mailqueue.suppression.subscriptions import categories
-from mailqueue.suppression.subscriptions.model import CategoryRow
 
 _COLUMNS = (
     Column("slug", "CATEGORY"),
@@ -82,7 +84,7 @@ def add(
     added = execute(
         lambda app: categories.add(app.conn, project, slug=slug, given=given, by=operator())
     )
-    print_rows([added], _COLUMNS, row=_row)
+    print_rows([added], _COLUMNS, document=added, row=_row)
 
 
 @category.command(
@@ -109,14 +111,16 @@ def change(
     """Change the settings given; other translations stay."""
     given = _given(name, description, translations, is_required=is_required, place=place)
 
-    async def changed(app: Opened) -> CategoryRow:
+    async def changed(app: Opened) -> Category:
         async with app.conn.transaction():
             if "translations" in given:
                 before = await categories.get(app.conn, project, slug=slug)
-                given["translations"] = {**before.translations, **_read(translations)}
+                known = {tag: _given_text(text) for tag, text in before.translations.items()}
+                given["translations"] = known | _read(translations)
             return await categories.change(app.conn, project, slug=slug, given=given, by=operator())
 
-    print_rows([execute(changed)], _COLUMNS, row=_row)
+    found = execute(changed)
+    print_rows([found], _COLUMNS, document=found, row=_row)
 
 
 @category.command("list", epilog=examples("mailqueue category list --project shop --json"))
@@ -124,7 +128,8 @@ def change(
 @json_option
 def list_(*, project: str) -> None:
     """List categories in the order in which recipients see them."""
-    print_rows(execute(lambda app: categories.list_(app.conn, project)), _COLUMNS, row=_row)
+    found = execute(lambda app: categories.list_(app.conn, project))
+    print_rows(found, _COLUMNS, document=Categories(found), row=_row)
 
 
 @category.command(epilog=examples("mailqueue category remove product-updates"))
@@ -164,7 +169,11 @@ def _read(translations: tuple[str, ...]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _row(one: CategoryRow) -> dict[str, object]:
+def _given_text(text: CategoryText) -> dict[str, str]:
+    return {field: words for field, words in asdict(text).items() if words}
+
+
+def _row(one: Category) -> dict[str, object]:
     return {
         "slug": one.slug,
         "name": one.name,

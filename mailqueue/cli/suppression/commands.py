@@ -14,8 +14,10 @@ from mailqueue.cli.support.answer import (
 )
 from mailqueue.cli.support.output import Column, examples, show, table
 from mailqueue.cli.suppression.lists import export, import_
-from mailqueue.contract.suppression import SuppressionReason
+from mailqueue.contract.page import Page
+from mailqueue.contract.suppression import AddedSuppressions, SuppressionReason
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.paging import cursor_of, key_of
 from mailqueue.core.units import parse_duration
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import wanted_of
@@ -23,7 +25,7 @@ from mailqueue.suppression.acceptable import wanted_of
 EXIT_SUPPRESSED = 1
 
 _COLUMNS = (
-    Column("address", "ADDRESS"),
+    Column("email", "ADDRESS"),
     Column("reason", "REASON"),
     Column("category", "CATEGORY"),
     Column("created_at", "SINCE"),
@@ -46,7 +48,7 @@ _ENDED = (
     Column("ended_by", "ENDED BY"),
     Column("ended_why", "WHY"),
 )
-_ADDED = (Column("address", "ADDRESS"), Column("outcome", "OUTCOME"))
+_ADDED = (Column("email", "ADDRESS"), Column("status", "OUTCOME"))
 _project = click.option(
     "--project", default="default", show_default=True, help="Project of the list."
 )
@@ -108,7 +110,7 @@ def add(
     ]
 
     found = execute(lambda app: entries.add(app.conn, project, wanted=wanted, by=operator()))
-    print_rows(found, _ADDED)
+    print_rows(found, _ADDED, document=AddedSuppressions(found))
 
 
 @suppression.command(
@@ -125,7 +127,11 @@ def add(
 @click.option(
     "--limit", type=int, default=100, show_default=True, help="Maximum number of rows, up to 1000."
 )
-@click.option("--before", type=int, metavar="ID", help="Continue the list after this address.")
+@click.option(
+    "--before",
+    metavar="CURSOR",
+    help="Continue the list: `next_cursor` of --json, or the id of an address.",
+)
 @_project
 @json_option
 def list_(
@@ -134,22 +140,24 @@ def list_(
     category: str | None,
     having: str | None,
     limit: int,
-    before: int | None,
+    before: str | None,
     project: str,
 ) -> None:
     """List suppressed addresses, newest first."""
+    last_id = _last_id(before)
     found = execute(
         lambda app: entries.list_page(
             app.conn,
             project,
-            before=before,
+            before=last_id,
             limit=limit,
             reason=None if reason is None else SuppressionReason(reason),
             category=category,
             having=having,
         )
     )
-    print_rows(found, _COLUMNS)
+    cursor = None if found.last_id is None else cursor_of(found.last_id)
+    print_rows(found.data, _COLUMNS, document=Page(found.data, cursor))
 
 
 @suppression.command(
@@ -168,13 +176,13 @@ def check(ctx: click.Context, *, email: str, category: str | None, project: str)
     found = execute(lambda app: entries.check(app.conn, project, email=email, category=category))
 
     def as_text() -> None:
-        if found.found:
-            table(found.found, _COLUMNS)
+        if found.suppressions:
+            table(found.suppressions, _COLUMNS)
         else:
-            click.echo(f"{show(found.address)} is not suppressed")
+            click.echo(f"{show(found.email)} is not suppressed")
 
     print_result(found, as_text)
-    if found.is_suppressed:
+    if found.suppressed:
         ctx.exit(EXIT_SUPPRESSED)
 
 
@@ -199,7 +207,7 @@ def remove(*, email: str, category: str | None, why: str | None, project: str) -
             app.conn, project, email=email, category=category, why=why, by=operator()
         )
     )
-    print_message(found, f"{show(found.address or email)} is no longer suppressed")
+    print_message(found, f"{show(found.email or email)} is no longer suppressed")
 
 
 @suppression.command(
@@ -220,15 +228,26 @@ def show_(*, who: str, project: str) -> None:
     found = execute(lambda app: entries.show(app.conn, project, who=who))
 
     def as_text() -> None:
-        if found.now:
-            table(found.now, _CAUSES)
+        if found.suppressions:
+            table(found.suppressions, _CAUSES)
         else:
-            click.echo(f"{show(found.address or found.address_hash)} is not suppressed")
-        if found.before:
+            click.echo(f"{show(found.email or found.email_hash)} is not suppressed")
+        if found.history:
             click.echo("\nbefore:")
-            table(found.before, _ENDED)
+            table(found.history, _ENDED)
 
     print_result(found, as_text)
+
+
+def _last_id(text: str | None) -> int | None:
+    """Return the id of the last row of a page, from the page's cursor or as it is."""
+    if text is not None and text.isdecimal():
+        return int(text)
+    try:
+        (last_id,) = key_of(text, int)
+    except InvalidField as exc:
+        raise InvalidField("before", exc.why) from None
+    return None if last_id is None else int(last_id)
 
 
 def _end(lasts: str | None) -> datetime | None:

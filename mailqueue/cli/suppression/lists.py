@@ -131,18 +131,10 @@ def _tell(bad: BadLine) -> None:
 
 
 def _print(tally: ImportTally, *, dry_run: bool) -> None:
-    document = {
-        "added": tally.added,
-        "renewed": tally.renewed,
-        "there_already": tally.there_already,
-        "bad": tally.bad,
-        "errors": tally.errors,
-        "dry_run": dry_run,
-    }
     words = "would be added" if dry_run else "added"
     lines = "line" if tally.bad == 1 else "lines"
     print_message(
-        document,
+        tally.result(is_trial=dry_run),
         f"{tally.added} {words}, {tally.renewed} renewed, {tally.there_already} there already, "
         f"{tally.bad} bad {lines}",
     )

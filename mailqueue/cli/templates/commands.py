@@ -1,7 +1,5 @@
 """`mailqueue template`: email templates, with versions and languages."""
 
-from typing import Any
-
 import click
 
 from mailqueue.cli.support.actor import operator
@@ -18,8 +16,9 @@ from mailqueue.cli.templates.options import found_in, owner_of, owner_options
 from mailqueue.cli.templates.part import part
 from mailqueue.cli.templates.trying import clone, diff, preview
 from mailqueue.cli.templates.version import archive, publish, version
-from mailqueue.templates import versions, writing
-from mailqueue.templates.model import NewTemplate, TemplateRow, VersionRow
+from mailqueue.contract.page import Page
+from mailqueue.templates import values, versions, writing
+from mailqueue.templates.model import NewTemplate, TemplateRow, Text, VersionRow
 
 _COLUMNS = (
     Column("slug", "TEMPLATE"),
@@ -81,7 +80,8 @@ def create(*, slug: str, project: str | None, **said: str | None) -> None:
 
     made = execute(work)
     print_message(
-        made, f"{made.slug} is created: write a version with `mailqueue template version`"
+        values.template_of(made),
+        f"{made.slug} is created: write a version with `mailqueue template version`",
     )
 
 
@@ -107,7 +107,9 @@ def list_(
         owner = await owner_of(app, project)
         return await writing.list_all(app.conn, owner, category=category, status=status, q=q)
 
-    print_rows(execute(work), _COLUMNS, row=_row)
+    found = execute(work)
+    document = Page([values.template_of(one) for one in found], None)
+    print_rows(found, _COLUMNS, document=document, row=_row)
 
 
 @template.command(
@@ -119,7 +121,7 @@ def list_(
 def show(*, slug: str, project: str | None) -> None:
     """Show a template and its versions; with --json, also their content."""
 
-    async def work(app: Opened) -> tuple[TemplateRow, list[tuple[VersionRow, Any]]]:
+    async def work(app: Opened) -> tuple[TemplateRow, list[tuple[VersionRow, list[Text]]]]:
         found = await found_in(app, project, slug)
         all_ = await versions.list_all(app.conn, found)
         return found, [(one, await versions.texts_of(app.conn, one)) for one in all_]
@@ -141,9 +143,8 @@ def show(*, slug: str, project: str | None) -> None:
         click.echo()
         table([one for one, _ in both], _VERSIONS)
 
-    print_result(
-        {"template": found, "versions": [{"version": v, "texts": t} for v, t in both]}, as_text
-    )
+    contents = [values.content_of(found, one, texts) for one, texts in both]
+    print_result({"template": values.template_of(found), "versions": contents}, as_text)
 
 
 @template.command(
@@ -170,7 +171,7 @@ def change(*, slug: str, project: str | None, **said: str | None) -> None:
         return await writing.change(app.conn, found, changes=changes, by=operator())
 
     made = execute(work)
-    print_message(made, f"{slug} is changed: {', '.join(sorted(changes))}")
+    print_message(values.template_of(made), f"{slug} is changed: {', '.join(sorted(changes))}")
 
 
 @template.command(epilog=examples("mailqueue template delete welcome"))

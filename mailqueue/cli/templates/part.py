@@ -8,7 +8,8 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import owner_of, owner_options
-from mailqueue.templates import writing
+from mailqueue.contract.page import Page
+from mailqueue.templates import values, writing
 from mailqueue.templates.model import PartKind, PartRow
 
 _COLUMNS = (
@@ -68,7 +69,9 @@ def list_(*, project: str | None) -> None:
     async def listed(app: Opened) -> list[PartRow]:
         return await writing.list_parts(app.conn, await owner_of(app, project))
 
-    print_rows(execute(listed), _COLUMNS)
+    found = execute(listed)
+    document = Page([values.part_of(one) for one in found], None)
+    print_rows(found, _COLUMNS, document=document)
 
 
 @part.command(epilog=examples("mailqueue template part delete footer"))

@@ -15,9 +15,9 @@ from mailqueue.cli.templates.options import (
     variables_options,
 )
 from mailqueue.cli.templates.version import number_option
-from mailqueue.templates import cloning, trying, versions
+from mailqueue.contract.templates import Preview, TemplateDiff
+from mailqueue.templates import cloning, trying, values, versions
 from mailqueue.templates.model import TemplateRow
-from mailqueue.templates.trying import RenderedPreview
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -46,7 +46,7 @@ def preview(
 ) -> None:
     """Render the published version, or the newest, with sample data; print warnings."""
 
-    async def work(app: Opened) -> RenderedPreview:
+    async def work(app: Opened) -> Preview:
         async with compile_process() as inside:
             found = await found_in(app, project, slug)
             chosen = (
@@ -61,7 +61,7 @@ def preview(
 
     def as_text() -> None:
         if wants_html:
-            click.echo(made.html or "")
+            click.echo(made.html_body or "")
         else:
             facts(
                 (
@@ -70,7 +70,7 @@ def preview(
                     ("size", f"{made.size_bytes} bytes"),
                 )
             )
-            click.echo(f"\n{made.text}")
+            click.echo(f"\n{made.text_body}")
         for warning in made.warnings:
             click.echo(f"warning: {warning}", err=True)
 
@@ -111,7 +111,7 @@ def diff(
             shown = "".join(char if char.isprintable() or char == "\t" else "?" for char in line)
             click.echo(paint(shown, colour=_COLOURS.get(line[:1])))
 
-    print_result({"diff": lines}, as_text)
+    print_result(TemplateDiff(lines), as_text)
 
 
 @click.command(
@@ -135,4 +135,6 @@ def clone(*, slug: str, project: str | None, to: str | None, new_slug: str | Non
         return await cloning.clone(app.conn, found, to=owner, slug=new_slug, by=operator())
 
     made = execute(work)
-    print_message(made, f"{made.slug} is created as a copy of {slug}, and published")
+    print_message(
+        values.template_of(made), f"{made.slug} is created as a copy of {slug}, and published"
+    )

@@ -12,7 +12,7 @@ from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import compile_process, found_in, lending, owner_options
 from mailqueue.core.errors import InvalidField
-from mailqueue.templates import trying, versions
+from mailqueue.templates import trying, values, versions
 from mailqueue.templates.model import NewVersion, VersionRow, Words
 
 number_option = click.option(
@@ -127,7 +127,7 @@ def archive(*, slug: str, project: str | None, number: int | None) -> None:
 
 
 def _print(one: VersionRow, slug: str) -> None:
-    print_message(one, f"{slug}@{one.version} is {one.status}")
+    print_message(values.version_of(one), f"{slug}@{one.version} is {one.status}")
 
 
 def _schema(text: str | None) -> dict[str, Any] | None:

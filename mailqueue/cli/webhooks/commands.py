@@ -9,14 +9,16 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_result, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.output import Column, examples, facts
+from mailqueue.cli.support.output import Column, examples, facts, in_project
+from mailqueue.cli.support.paging import read_page
 from mailqueue.cli.webhooks.log import deliveries_, delivery, retry
 from mailqueue.cli.webhooks.trial import test
-from mailqueue.cli.webhooks.view import fields_of
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks.model import MEANING_BY_TYPE, WebhookRow, WithSecret
+from mailqueue.webhooks.model import WebhookRow, WithSecret
+from mailqueue.webhooks.values import EVENT_TYPES, created_webhook_of, webhook_of
 
 _COLUMNS = (
     Column("id", "WEBHOOK"),
@@ -100,26 +102,26 @@ def add(*, url: str, events: tuple[str, ...], description: str | None, project: 
 def list_(*, project: str | None, limit: int) -> None:
     """List endpoints and their status."""
 
-    async def listed(app: Opened) -> list[WebhookRow]:
+    async def listed(app: Opened) -> Page[WebhookRow]:
         project_id = None
         if project is not None:
             project_id = await endpoints.project_named(app.conn, project)
-        return await endpoints.list_page(app.conn, project_id, limit=limit)
+
+        async def read(after: UUID | None, rows: int) -> list[WebhookRow]:
+            return await endpoints.list_page(app.conn, project_id, after=after, limit=rows)
+
+        return await read_page(read, limit, key=lambda row: row.id)
 
     found = execute(listed)
-    print_rows(
-        [asdict(one) | {"event_types": one.event_types or "all"} for one in found],
-        _COLUMNS,
-        document=[fields_of(one) for one in found],
-    )
+    values = [in_project(webhook_of(row), None if project else row.project) for row in found.data]
+    print_rows(found.data, _COLUMNS, document=Page(values, found.next_cursor), row=_row)
 
 
 @webhook.command(epilog=examples("mailqueue webhook types", "mailqueue webhook types --json"))
 @json_option
 def types() -> None:
     """List event types that can be delivered."""
-    found = [{"type": one.value, "description": words} for one, words in MEANING_BY_TYPE.items()]
-    print_rows(found, _TYPES)
+    print_rows(EVENT_TYPES.data, _TYPES, document=EVENT_TYPES)
 
 
 @webhook.command(
@@ -252,10 +254,13 @@ def _print_made(made: WithSecret) -> None:
         )
         click.echo("Save the secret now: it is not shown again.", err=True)
 
-    print_result(fields_of(made.webhook) | {"secret": made.secret.reveal()}, as_text)
+    print_result(created_webhook_of(made), as_text)
 
 
 def _print(one: WebhookRow) -> None:
-    print_facts(
-        fields_of(one), [(name.replace("_", " "), value) for name, value in fields_of(one).items()]
-    )
+    pairs = ((name.replace("_", " "), value) for name, value in asdict(one).items())
+    print_facts(webhook_of(one), [pair for pair in pairs if pair[0] != "project id"])
+
+
+def _row(one: WebhookRow) -> dict[str, object]:
+    return asdict(one) | {"event_types": one.event_types or "all"}

@@ -16,28 +16,31 @@ from mailqueue.cli.support.answer import (
 )
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts, table
-from mailqueue.cli.webhooks.view import document_of
+from mailqueue.cli.support.paging import read_page
+from mailqueue.contract.page import Page
+from mailqueue.contract.webhooks import DeliveryDetail, RetriedDeliveries
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.webhooks import deliveries, endpoints
-from mailqueue.webhooks.model import ENDED, DeliveryFilter, DeliveryLog, DeliveryRow, DeliveryStatus
+from mailqueue.webhooks.model import ENDED, DeliveryFilter, DeliveryRow, DeliveryStatus
+from mailqueue.webhooks.values import delivery_detail_of, delivery_of
 
 _COLUMNS = (
     Column("id", "DELIVERY"),
     Column("type", "EVENT"),
     Column("status", "STATUS"),
     Column("attempts", "ATTEMPTS", numeric=True),
-    Column("last_code", "CODE", numeric=True),
-    Column("last_error", "ERROR"),
+    Column("response_status", "CODE", numeric=True),
+    Column("error", "ERROR"),
     Column("created_at", "AT"),
 )
 _CALLS = (
     Column("attempt", "ATTEMPT", numeric=True),
     Column("tried_at", "AT"),
-    Column("status_code", "CODE", numeric=True),
-    Column("took_ms", "MS", numeric=True),
+    Column("response_status", "CODE", numeric=True),
+    Column("latency_ms", "MS", numeric=True),
     Column("error", "ERROR"),
-    Column("response", "ANSWER"),
+    Column("response_body", "ANSWER"),
 )
 _id = click.argument("webhook_id", metavar="ID", type=click.UUID)
 _since = click.option("--since", metavar="AGO", help="Filter by age: at most this old, such as 2h.")
@@ -70,14 +73,19 @@ def deliveries_(
     """List the deliveries to an endpoint, newest first."""
     wanted = DeliveryFilter(status=status, type=kind, since=_ago(since))
 
-    async def listed(app: Opened) -> list[DeliveryRow]:
+    async def listed(app: Opened) -> Page[DeliveryRow]:
         found = await endpoints.find(app.conn, None, webhook_id)
-        return await deliveries.list_page(
-            app.conn, found.project_id, webhook_id, wanted=wanted, limit=limit
-        )
+
+        async def read(before: UUID | None, rows: int) -> list[DeliveryRow]:
+            return await deliveries.list_page(
+                app.conn, found.project_id, webhook_id, wanted=wanted, before=before, limit=rows
+            )
+
+        return await read_page(read, limit, key=lambda row: row.id)
 
     found = execute(listed)
-    print_rows(found, _COLUMNS)
+    values = [delivery_of(row) for row in found.data]
+    print_rows(values, _COLUMNS, document=Page(values, found.next_cursor))
 
 
 @click.command(
@@ -92,9 +100,10 @@ def deliveries_(
 def delivery(*, webhook_id: UUID, delivery_id: UUID) -> None:
     """Show one delivery: its payload, and the response to each attempt."""
 
-    async def found(app: Opened) -> DeliveryLog:
+    async def found(app: Opened) -> DeliveryDetail:
         webhook = await endpoints.find(app.conn, None, webhook_id)
-        return await deliveries.show(app.conn, webhook.project_id, webhook_id, delivery_id)
+        log = await deliveries.show(app.conn, webhook.project_id, webhook_id, delivery_id)
+        return delivery_detail_of(log)
 
     log = execute(found)
 
@@ -105,14 +114,14 @@ def delivery(*, webhook_id: UUID, delivery_id: UUID) -> None:
                 ("event", f"{one.type} {one.event_id}"),
                 ("status", one.status),
                 ("email", one.email_id),
-                ("next attempt", one.run_at if one.status == DeliveryStatus.PENDING else None),
+                ("next attempt", one.next_attempt_at),
                 ("told", None if log.payload is None else orjson.dumps(log.payload).decode()),
             ]
         )
         click.echo()
         table(log.attempts, _CALLS)
 
-    print_result(document_of(log), as_text)
+    print_result(log, as_text)
 
 
 @click.command(
@@ -173,7 +182,7 @@ def retry(
 
     count = execute(retried)
     more = "; run it again for more" if count == deliveries.MAX_RETRIED else ""
-    print_message({"retried": count}, f"{count} deliveries will be retried{more}")
+    print_message(RetriedDeliveries(count), f"{count} deliveries will be retried{more}")
 
 
 def _ago(text: str | None) -> datetime | None:

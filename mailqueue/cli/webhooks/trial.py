@@ -8,8 +8,8 @@ from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import examples, show
 from mailqueue.cli.webhooks.view import lent
+from mailqueue.contract.webhooks import WebhookTest
 from mailqueue.webhooks import endpoints, trial
-from mailqueue.webhooks.trial import TestCall
 from mailqueue.wiring import telling
 
 EXIT_FAILED = 1
@@ -30,7 +30,7 @@ EXIT_FAILED = 1
 def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None) -> None:
     """Send a test event and print the response. Exit 1 if the endpoint did not accept it."""
 
-    async def tried() -> TestCall:
+    async def tried() -> WebhookTest:
         async with opened() as app:
             found = await endpoints.find(app.conn, None, webhook_id)
         poster = telling.poster_of(app.settings)
@@ -48,14 +48,14 @@ def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None) -> None:
 
     done = run(tried())
     print_result(done, lambda: _print(done))
-    if not done.is_delivered:
+    if not done.success:
         ctx.exit(EXIT_FAILED)
 
 
-def _print(done: TestCall) -> None:
-    said = show(done.response)
-    if done.is_delivered:
-        click.echo(f"the endpoint answered {done.status_code} in {done.took_ms} ms: {said}")
+def _print(done: WebhookTest) -> None:
+    said = show(done.response_body)
+    if done.success:
+        click.echo(f"the endpoint answered {done.response_status} in {done.latency_ms} ms: {said}")
     else:
-        more = f": {said}" if done.response else ""
-        click.echo(f"error: {show(done.error)} after {done.took_ms} ms{more}", err=True)
+        more = f": {said}" if done.response_body else ""
+        click.echo(f"error: {show(done.error)} after {done.latency_ms} ms{more}", err=True)

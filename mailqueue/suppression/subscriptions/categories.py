@@ -3,19 +3,19 @@
 import re
 from collections.abc import Mapping
 
+from mailqueue.contract.suppression import Category
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.acceptable import text_of
 from mailqueue.suppression.entries import project_of
 from mailqueue.suppression.subscriptions import store
-from mailqueue.suppression.subscriptions.model import CategoryRow
 
 MAX_LANGUAGES = 50
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
 _MAX_CHARACTERS = {"name": 100, "description": 300}
 
 
-async def list_(conn: Conn, project: str) -> list[CategoryRow]:
+async def list_(conn: Conn, project: str) -> list[Category]:
     """Return the categories in display order.
 
     Raises:
@@ -24,7 +24,7 @@ async def list_(conn: Conn, project: str) -> list[CategoryRow]:
     return await store.list_categories(conn, await project_of(conn, project))
 
 
-async def get(conn: Conn, project: str, *, slug: str) -> CategoryRow:
+async def get(conn: Conn, project: str, *, slug: str) -> Category:
     """Return one category.
 
     Raises:
@@ -38,7 +38,7 @@ async def get(conn: Conn, project: str, *, slug: str) -> CategoryRow:
 
 async def add(
     conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
-) -> CategoryRow:
+) -> Category:
     """Add a category with the given fields: name, description, translations, is_required, place.
 
     Raises:
@@ -55,7 +55,7 @@ async def add(
 
 async def change(
     conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
-) -> CategoryRow:
+) -> Category:
     """Change the given fields of a category.
 
     Raises:

@@ -29,20 +29,6 @@ class ChoiceSource(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CategoryRow:
-    """A category of mail; `translations` by language, then field."""
-
-    slug: str
-    name: str
-    description: str | None
-    translations: Mapping[str, Mapping[str, str]]
-    is_required: bool
-    place: int
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Reader:
     """The recipient whose link was opened, and the design of the project's pages."""
 

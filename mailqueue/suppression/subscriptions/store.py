@@ -8,10 +8,11 @@ from uuid import UUID
 from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
+from mailqueue.contract.suppression import Category, CategoryText
 from mailqueue.core.address import key_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.suppression.subscriptions.model import CategoryRow, Choice, ChoiceOrigin, Reader
+from mailqueue.suppression.subscriptions.model import Choice, ChoiceOrigin, Reader
 
 
 class ReaderRow(NamedTuple):
@@ -37,6 +38,19 @@ class SubscriptionRow(NamedTuple):
     is_ours: bool
     reason: str
     until: datetime | None
+
+
+class CategoryRow(NamedTuple):
+    """A category; its translations by language, then field."""
+
+    slug: str
+    name: str
+    description: str | None
+    translations: Mapping[str, Mapping[str, str]]
+    is_required: bool
+    place: int
+    created_at: datetime
+    updated_at: datetime
 
 
 class Changed(NamedTuple):
@@ -109,11 +123,10 @@ async def change(
 
 async def list_categories(
     conn: Conn, project_id: UUID, *, slug: str | None = None
-) -> list[CategoryRow]:
+) -> list[Category]:
     """Return the categories of a project in their order, or the one with the slug."""
-    return await many(
-        conn, "list_categories", {"project_id": project_id, "slug": slug}, CategoryRow
-    )
+    params = {"project_id": project_id, "slug": slug}
+    return [_shown(row) for row in await many(conn, "list_categories", params, CategoryRow)]
 
 
 async def put_category(
@@ -124,7 +137,7 @@ async def put_category(
     given: Mapping[str, object],
     must_be_new: bool,
     by: str,
-) -> CategoryRow | None:
+) -> Category | None:
     """Add or change a category; return None where it must be new and exists.
 
     Raises:
@@ -139,9 +152,10 @@ async def put_category(
     }
     try:
         async with conn.transaction():
-            return await maybe(conn, "put_category", params, CategoryRow)
+            found = await maybe(conn, "put_category", params, CategoryRow)
     except InvalidParameterValue as exc:
         raise _invalid_field(exc) from exc
+    return None if found is None else _shown(found)
 
 
 async def remove_category(conn: Conn, project_id: UUID, slug: str, *, by: str) -> bool:
@@ -154,3 +168,11 @@ def _invalid_field(exc: InvalidParameterValue) -> InvalidField:
     """Return the error that names the field whose value the database refused."""
     field, _, why = (exc.diag.message_primary or "").partition(": ")
     return InvalidField(exc.diag.column_name or field, why)
+
+
+def _shown(row: CategoryRow) -> Category:
+    texts = {
+        language: CategoryText(words.get("name"), words.get("description"))
+        for language, words in row.translations.items()
+    }
+    return Category(**{**row._asdict(), "translations": texts})

@@ -17,22 +17,20 @@ def test_categories_are_added_changed_listed_and_removed(on_fresh_db: Cli) -> No
         "--translation",
         "fr=Conseils",
     )
-    (made,) = cli.json("category", "add", "tips", *words)
+    made = cli.json("category", "add", "tips", *words)
     assert made["translations"]["de"] == {"name": "Tipps", "description": "Jede Woche"}
     assert cli("category", "add", "tips", "--name", "Tips").exit_code == 1
 
-    (changed,) = cli.json(
-        "category", "change", "tips", "--required", "--translation", "de=Hinweise"
-    )
+    changed = cli.json("category", "change", "tips", "--required", "--translation", "de=Hinweise")
     assert (changed["is_required"], changed["name"]) == (True, "Tips")
     assert set(changed["translations"]) == {"de", "fr"}
-    assert changed["translations"]["de"] == {"name": "Hinweise"}
+    assert changed["translations"]["de"] == {"name": "Hinweise", "description": None}
     assert "de, fr" in cli("category", "list").stdout
 
     assert (
         cli("category", "remove", "tips").stdout == "tips is removed from the preference centre\n"
     )
-    assert cli.json("category", "list") == []
+    assert cli.json("category", "list") == {"data": []}
     assert cli("category", "remove", "tips").stderr == "error: no category tips\n"
     assert "lower-case letters" in cli("category", "add", "Ö", "--name", "x").stderr
 
@@ -44,10 +42,10 @@ def test_a_suppression_is_shown_with_its_past(on_fresh_db: Cli) -> None:
     cli("suppression", "add", "ann@example.com", "--category", "*")
 
     shown = cli.json("suppression", "show", "Ann@example.com")
-    told = cli("suppression", "show", shown["address_hash"]).stdout
+    told = cli("suppression", "show", shown["email_hash"]).stdout
 
-    assert [(one["category"], one["reason"]) for one in shown["now"]] == [("*", "manual")]
-    (past,) = shown["before"]
+    assert [(one["category"], one["reason"]) for one in shown["suppressions"]] == [("*", "manual")]
+    (past,) = shown["history"]
     assert (past["detail"], past["ended_why"]) == ("asked by phone", "changed her mind")
     assert "changed her mind" in told
     nobody = cli("suppression", "show", "bob@example.com")
@@ -78,7 +76,7 @@ def test_a_person_is_counted_exported_and_erased(on_fresh_db: Cli) -> None:
     assert [(one["project"], one["mails"]) for one in done["projects"]] == [("default", 1)]
     assert cli("erase", "ann@example.com").stdout == "no row contains this address\n"
     checked = cli.json("suppression", "check", "ann@example.com", exit_code=1)
-    assert checked["found"][0]["address"] is None
+    assert checked["suppressions"][0]["email"] is None
     assert cli.json("erase", "--unfinished")["projects"] == []
     assert cli("erase").exit_code == 2
     assert cli("erase", "nobody", "--yes").exit_code == 1

@@ -19,14 +19,14 @@ def test_a_key_lives_from_creation_to_revocation(on_fresh_db: Cli) -> None:
     words = ("--scope", "email:send", "--expires", "90d", "--rate", "5")
     made = cli.json("key", "create", "web", *words)
     shown = cli.json("key", "show", "web")
-    (listed,) = cli.json("key", "list")
+    (listed,) = cli.json("key", "list")["data"]
     new = cli.json("key", "rotate", "web")
     both = [caller(cli, made["key"]), caller(cli, new["key"])]
     cli.json("key", "revoke", "web", "--reason", "it leaked")
-    ended = {each["status"] for each in cli.json("key", "list", "--all")}
+    ended = {each["status"] for each in cli.json("key", "list", "--all")["data"]}
 
     assert shown["id"] == listed["id"] == made["id"]
-    assert (shown["scopes"], shown["requests_per_second"]) == (["email:send"], 5)
+    assert (shown["scopes"], shown["rate_limit_per_sec"]) == (["email:send"], 5)
     assert made["key"] not in str([shown, listed])
     assert [each and each.scopes for each in both] == [frozenset({"email:send"})] * 2
     assert caller(cli, new["key"]) is None

@@ -8,7 +8,7 @@ from tests.cli.support.invoked import Cli
 def test_a_project_is_made_changed_and_shown(on_fresh_db: Cli) -> None:
     made = on_fresh_db("project", "add", "shop", "--json")
     assert made.exit_code == 0, made.output
-    assert json.loads(made.stdout)["name"] == "shop"
+    assert json.loads(made.stdout)["slug"] == "shop"
 
     words = (
         "--from",
@@ -25,7 +25,7 @@ def test_a_project_is_made_changed_and_shown(on_fresh_db: Cli) -> None:
 
     shown = json.loads(on_fresh_db("project", "show", "shop", "--json").stdout)
     assert (shown["from_email"], shown["bounce_address"]) == ("shop@example.com", "b@example.com")
-    assert (shown["allowed_from"], shown["attachment_bytes"]) == (
+    assert (shown["allowed_from"], shown["max_attachment_bytes"]) == (
         ["example.com", "*.example.com"],
         1000,
     )
@@ -35,7 +35,7 @@ def test_a_project_is_made_changed_and_shown(on_fresh_db: Cli) -> None:
         None,
     )
     listed = json.loads(on_fresh_db("project", "list", "--json").stdout)
-    assert [each["name"] for each in listed] == ["default", "shop"]
+    assert [each["slug"] for each in listed["data"]] == ["default", "shop"]
 
 
 def test_what_cannot_be_is_named(on_fresh_db: Cli) -> None:

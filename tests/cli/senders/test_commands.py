@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -50,7 +51,12 @@ def document(result: Result) -> Any:
     return json.loads(result.stdout)
 
 
-def test_an_account_is_added_listed_and_shown(cli: Cli) -> None:
+def facts_of(text: str) -> dict[str, str]:
+    """Return the values that a command prints a line each, by name."""
+    return dict(re.split(r"  +", line, maxsplit=1) for line in text.splitlines())
+
+
+def test_an_account_is_added_listed_and_shown(cli: Cli, fresh_db: str) -> None:
     added = document(
         cli(
             *RELAY,
@@ -71,33 +77,42 @@ def test_an_account_is_added_listed_and_shown(cli: Cli) -> None:
     )
 
     wanted = {
-        "project": "default",
         "name": "relay",
-        "provider": "smtp",
-        "smtp_host": "127.0.0.1",
-        "smtp_port": 2525,
-        "smtp_tls": "none",
-        "email": "ann@example.com",
-        "display_name": "Ann, A.",
+        "provider_type": "smtp",
+        "from_email": "ann@example.com",
+        "from_name": "Ann, A.",
         "daily_limit": 1000,
         "batch_size": 50,
         "send_delay_ms": 100,
-        "rate_per_second": 2.5,
+        "rate_limit_per_sec": 2.5,
         "priority": 7,
-        "is_private_ok": True,
-        "has_password": False,
+        "is_active": True,
         "status": "active",
     }
     assert {key: added[key] for key in wanted} == wanted
+    assert added["credentials"] == {
+        "host": "127.0.0.1",
+        "port": 2525,
+        "tls_mode": "none",
+        "username": None,
+        "password": None,
+    }
+    with psycopg.connect(fresh_db) as conn:
+        stored = conn.execute(
+            "SELECT is_private_ok FROM mailqueue.sender_accounts WHERE id = %s", (added["id"],)
+        )
+        assert stored.fetchone() == (True,)
     assert document(cli("sender", "show", "relay", "--json")) == added
-    assert added in document(cli("sender", "list", "--json"))
+    assert document(cli("sender", "list", "--project", "default", "--json"))["data"] == [added]
+    assert {"project": "default", **added} in document(cli("sender", "list", "--json"))["data"]
     assert "smtp 127.0.0.1:2525 none" in cli("sender", "list").output
     assert "smtp 127.0.0.1:2525 none" in cli("sender", "show", "relay").output
 
 
 def test_what_an_account_sent_today_stands_beside_it(cli: Cli, fresh_db: str) -> None:
     added = document(cli(*RELAY, "--daily-limit", "10", "--json"))
-    assert (added["daily_sent"], added["headroom"], added["blocked_reason"]) == (0, 10, None)
+    assert (added["sent_today"], added["headroom"]) == (0, 10)
+    assert facts_of(cli("sender", "show", "relay").stdout)["waits for"] == "-"
 
     with psycopg.connect(fresh_db, autocommit=True) as conn:
         conn.execute("SET ROLE mailqueue_owner")
@@ -108,8 +123,9 @@ def test_what_an_account_sent_today_stands_beside_it(cli: Cli, fresh_db: str) ->
         )
 
     shown = document(cli("sender", "show", "relay", "--json"))
-    assert (shown["daily_sent"], shown["headroom"]) == (10, 0)
-    assert (shown["status"], shown["blocked_reason"]) == ("paused_limit_reached", "daily_limit")
+    assert (shown["sent_today"], shown["headroom"]) == (10, 0)
+    assert shown["status"] == "paused_limit_reached"
+    assert facts_of(cli("sender", "show", "relay").stdout)["waits for"] == "daily_limit"
     assert "paused_limit_reached" in cli("sender", "list").output
 
 
@@ -133,7 +149,7 @@ def test_a_preset_sets_what_is_not_given(cli: Cli) -> None:
         )
     )
 
-    assert (added["smtp_host"], added["smtp_port"]) == ("smtp.gmail.com", 587)
+    assert (added["credentials"]["host"], added["credentials"]["port"]) == ("smtp.gmail.com", 587)
     assert (added["daily_limit"], added["batch_size"], added["send_delay_ms"]) == (2000, 10, 100)
 
 
@@ -155,13 +171,13 @@ def test_a_preset_with_other_security_takes_the_port_that_belongs_to_it(cli: Cli
         )
     )
 
-    assert (added["smtp_port"], added["smtp_username"]) == (465, "resend")
+    assert (added["credentials"]["port"], added["credentials"]["username"]) == (465, "resend")
 
 
 def test_a_password_comes_from_the_environment_and_is_never_printed(cli: Cli) -> None:
     added = cli(*LOGIN, "--password-env", "MX_PASSWORD", "--json", env={"MX_PASSWORD": "hunter2"})
 
-    assert document(added)["has_password"] is True
+    assert document(added)["credentials"]["password"] == "********"
     for result in (
         added,
         cli("sender", "show", "mx"),
@@ -240,7 +256,7 @@ def test_an_account_is_paused_limited_and_resumed(cli: Cli) -> None:
 
     assert (paused["status"], paused["status_reason"]) == ("paused", "moving")
     assert paused["status_until"] is None
-    assert (limited["daily_limit"], limited["rate_per_second"]) == (None, 3.0)
+    assert (limited["daily_limit"], limited["rate_limit_per_sec"]) == (None, 3.0)
     assert limited["status"] == "paused"
     assert (resumed["status"], resumed["status_reason"]) == ("active", None)
 
@@ -279,15 +295,15 @@ def test_a_database_without_our_schema_says_how_to_get_it(cli: Cli, server: Any)
 
 def test_an_account_is_warmed_up_when_asked_for(cli: Cli) -> None:
     added = document(cli(*RELAY, "--warm-up", "5,50", "--daily-limit", "1000", "--json"))
-    assert (added["status"], added["warm_up"], added["warm_up_stage"]) == ("warming_up", [5, 50], 1)
-    assert (added["daily_limit"], added["limit_today"], added["headroom"]) == (1000, 5, 5)
+    assert (added["status"], added["warm_up"]) == ("warming_up", [5, 50])
+    assert (added["daily_limit"], added["headroom"]) == (1000, 5)
     assert "5, 50 a day: stage 1, 5 today" in cli("sender", "show", "relay").stdout
 
     usual = document(cli("sender", "limits", "relay", "--warm-up", "default", "--json"))
     assert usual["warm_up"] == [200, 1000, 5000, 20000]
 
     over = document(cli("sender", "limits", "relay", "--warm-up", "none", "--json"))
-    assert (over["status"], over["warm_up"], over["limit_today"]) == ("active", None, 1000)
+    assert (over["status"], over["warm_up"], over["headroom"]) == ("active", None, 1000)
 
 
 @pytest.mark.parametrize(("stages", "said"), [("soon", "neither `default`"), ("5,0", "got 0")])

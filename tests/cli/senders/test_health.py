@@ -17,7 +17,13 @@ def test_health_is_shown_for_one_and_for_all(cli: Cli, fresh_db: str) -> None:
 
     one = document(cli("sender", "health", "relay", "--json"))
     assert one["failures"] == {"unreachable": 1}
-    assert one["circuit"] in ("open", "half_open")
+    assert one["circuit_state"] in ("open", "half_open")
+    (listed,) = [
+        each
+        for each in document(cli("sender", "health", "--json"))["data"]
+        if each["sender"] == "relay"
+    ]
+    assert listed == {"project": "default", "sender": "relay", **one}
     assert "unreachable: connection refused" in cli("sender", "health", "relay").stdout
     assert "unreachable 1" in cli("sender", "health").stdout
     assert cli("sender", "health", "nobody").exit_code != 0

@@ -14,6 +14,6 @@ def test_an_account_becomes_the_first_and_another_goes(cli: Cli) -> None:
 
     assert (first["priority"], first["is_fallback"]) == (99, False)
     assert gone.stdout == "relay is deleted\n"
-    assert [one["name"] for one in document(cli("sender", "list", "--json"))] == ["spare"]
+    assert [one["name"] for one in document(cli("sender", "list", "--json"))["data"]] == ["spare"]
     assert cli("sender", "remove", "relay").exit_code == 1
     assert document(cli("sender", "remove", "spare", "--json"))["removed"] == "spare"

@@ -45,7 +45,9 @@ def test_versions_are_shown_compared_tried_and_put_away(welcome: Cli) -> None:
     assert (second["version"], second["status"]) == (2, "draft")
 
     listed = welcome.json("template", "list")
-    assert [(one["slug"], one["published"], one["newest"]) for one in listed] == [("welcome", 1, 2)]
+    assert [
+        (one["slug"], one["published_version"], one["newest_version"]) for one in listed["data"]
+    ] == [("welcome", 1, 2)]
     shown = welcome("template", "show", "welcome").stdout
     assert "draft" in shown
     assert "de, en" in shown
@@ -55,13 +57,13 @@ def test_versions_are_shown_compared_tried_and_put_away(welcome: Cli) -> None:
     assert welcome.json("template", "publish", "welcome")["version"] == 2
     assert welcome("template", "archive", "welcome").stdout == "welcome@2 is archived\n"
     assert welcome("template", "delete", "welcome").exit_code == 0
-    assert welcome.json("template", "list") == []
+    assert welcome.json("template", "list")["data"] == []
 
 
 def test_what_is_said_about_a_template_changes(welcome: Cli) -> None:
     changed = welcome.json("template", "change", "welcome", "--name", "Hi", "--category", "news")
 
-    assert (changed["name"], changed["category"], changed["published"]) == ("Hi", "news", 1)
+    assert (changed["name"], changed["category"], changed["published_version"]) == ("Hi", "news", 1)
     assert welcome("template", "change", "welcome").exit_code == 2
     assert welcome("template", "change", "welcome", "--language", "german").exit_code == 1
 
@@ -91,9 +93,9 @@ def test_parts_and_copies(welcome: Cli, tmp_path: Path) -> None:
     given = ("hello", "--project", "shop", "--var", "name=Ann")
     seen = welcome.json("template", "preview", *given)
 
-    assert (copy["slug"], copy["published"]) == ("hello", 1)
-    assert seen["text"] == "foot of Ann"
-    assert welcome.json("template", "part", "list") == []
+    assert (copy["slug"], copy["published_version"]) == ("hello", 1)
+    assert seen["text_body"] == "foot of Ann"
+    assert welcome.json("template", "part", "list")["data"] == []
 
 
 def test_send_names_a_template_and_its_variables(welcome: Cli) -> None:
