@@ -1,0 +1,28 @@
+"""`mailqueue sender` with the stages of a warm-up."""
+
+import pytest
+
+from tests.cli.senders.test_commands import RELAY, Cli, cli, document
+
+__all__ = ["cli"]
+
+
+def test_an_account_is_warmed_up_when_asked_for(cli: Cli) -> None:
+    added = document(cli(*RELAY, "--warm-up", "5,50", "--daily-limit", "1000", "--json"))
+    assert (added["status"], added["warm_up"]) == ("warming_up", [5, 50])
+    assert (added["daily_limit"], added["headroom"]) == (1000, 5)
+    assert "5, 50 a day: stage 1, 5 today" in cli("sender", "show", "relay").stdout
+
+    usual = document(cli("sender", "limits", "relay", "--warm-up", "default", "--json"))
+    assert usual["warm_up"] == [200, 1000, 5000, 20000]
+
+    over = document(cli("sender", "limits", "relay", "--warm-up", "none", "--json"))
+    assert (over["status"], over["warm_up"], over["headroom"]) == ("active", None, 1000)
+
+
+@pytest.mark.parametrize(("stages", "said"), [("soon", "neither `default`"), ("5,0", "got 0")])
+def test_stages_that_make_no_sense_are_refused(cli: Cli, stages: str, said: str) -> None:
+    refused = cli(*RELAY, "--warm-up", stages)
+
+    assert refused.exit_code != 0
+    assert said in refused.output
