@@ -13,13 +13,15 @@ MIN_FIELDS = 5
 CONTRACT = "mailqueue.contract"
 # Two classes that may have the same fields, and why.
 TWINS: Mapping[frozenset[str], str] = {
-    frozenset({"NewConfig", "ConfigChange"}): "every field of a change may be left out",
-    frozenset({"NewHook", "HookChange"}): "every field of a change may be left out",
+    frozenset({"CreateSender", "ChangeSender"}): "every field of a change may be left out",
+    frozenset({"CreateWebhook", "ChangeWebhook"}): "every field of a change may be left out",
     frozenset({"Limits", "LimitsChange"}): "every field of a change may be left out",
     frozenset({"Secrets", "SecretsChange"}): "every field of a change may be left out",
     frozenset({"CreateTemplate", "NewTemplate"}): "a body is validated, a wish is a value",
     frozenset({"LogQuery", "DeliveryFilter"}): "a query is validated, a filter is a value",
-    frozenset({"NewEmail", "Message"}): "the package without dependencies knows no capability",
+    frozenset(
+        {"NewEmail", "EnqueueMessage"}
+    ): "the package without dependencies knows no capability",
 }
 NEAR = 0.7
 """Share of common fields from which a class is taken for a value of the contract."""
@@ -33,7 +35,7 @@ RELATIVES: Mapping[tuple[str, str], str] = {
     ("ProjectSettings", "ProjectDetails"): "a body is validated, and names what it changes",
     ("Retention", "ProjectRetention"): "a rule names its project",
     ("SenderHealth", "SenderCircuit"): "a row names its account",
-    ("TriedRecipient", "Recipient"): "an email that is not accepted has no outcome",
+    ("DryRunRecipient", "Recipient"): "an email that is not accepted has no outcome",
     ("VersionRow", "TemplateVersion"): "a row, with the id of its template",
     ("WebhookRow", "Webhook"): "a row, with the id and name of its project",
 }

@@ -8,8 +8,8 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.senders.credentials import way_out
 from mailqueue.api.senders.schema import (
-    ConfigChange,
-    NewConfig,
+    ChangeSender,
+    CreateSender,
     RoutingRules,
 )
 from mailqueue.api.senders.trial import TRIAL_ENDPOINTS
@@ -34,7 +34,7 @@ _TAG = "Sender accounts"
 
 async def create(call: Call) -> Sender:
     """Add an account."""
-    body: NewConfig = call.body
+    body: CreateSender = call.body
     with renamed():
         limits = changed(Limits(), body.limits())
     new = replace(
@@ -77,7 +77,7 @@ async def show(call: Call) -> Sender:
 
 async def change(call: Call) -> Sender:
     """Change an account."""
-    body: ConfigChange = call.body
+    body: ChangeSender = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
     async with call.connection() as conn, lent_key(call, own, conn):
         account = await account_of(conn, call)
@@ -110,7 +110,7 @@ async def remove(call: Call) -> None:
         await changing.remove(conn, account.project, account_id=account.id, by=call.by)
 
 
-def _change(body: ConfigChange, account: SenderAccount) -> SenderChange:
+def _change(body: ChangeSender, account: SenderAccount) -> SenderChange:
     for name, is_now in (("name", account.name), ("provider_type", account.provider)):
         if name in body.model_fields_set and getattr(body, name) != is_now:
             raise InvalidField(name, f"cannot be changed, it is {is_now}")
@@ -142,7 +142,7 @@ ENDPOINTS = (
         Scope.PROJECT_WRITE,
         "Add a sender account.",
         create,
-        request=NewConfig,
+        request=CreateSender,
         response=Sender,
         status=HTTPStatus.CREATED,
         tag=_TAG,
@@ -186,7 +186,7 @@ ENDPOINTS = (
         Scope.PROJECT_WRITE,
         "Change a sender account; omitted fields are unchanged.",
         change,
-        request=ConfigChange,
+        request=ChangeSender,
         response=Sender,
         tag=_TAG,
         example={"priority": 20, "routing_rules": {"category": ["marketing"]}},

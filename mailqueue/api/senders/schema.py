@@ -52,7 +52,7 @@ class RoutingRules(RequestModel):
         return [given] if isinstance(given, str) else given
 
 
-class _Config(RequestModel):
+class _SenderSettings(RequestModel):
     from_email: Text | None = None
     """Default From address, such as `shop@example.com`."""
     from_name: Text | None = None
@@ -80,7 +80,7 @@ class _Config(RequestModel):
         return LimitsChange(**named)
 
 
-class NewConfig(_Config):
+class CreateSender(_SenderSettings):
     """A sender account to create. Its server is checked by a test or the first email."""
 
     name: Text
@@ -109,7 +109,7 @@ class NewConfig(_Config):
     """Time zone of the daily limit, such as `Europe/Berlin`."""
 
 
-class ConfigChange(_Config):
+class ChangeSender(_SenderSettings):
     """Fields of an account to change; omitted fields are unchanged.
 
     Credentials are replaced as a whole: none is used with another server.

@@ -10,8 +10,8 @@ from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.webhooks.deliveries import LOG_ENDPOINTS
 from mailqueue.api.webhooks.schema import (
-    HookChange,
-    NewHook,
+    ChangeWebhook,
+    CreateWebhook,
     SecretRotation,
 )
 from mailqueue.contract.page import Page
@@ -29,7 +29,7 @@ _ONE = "/v1/webhooks/{webhook_id}"
 
 async def create(call: Call) -> CreatedWebhook:
     """Register a webhook."""
-    body: NewHook = call.body
+    body: CreateWebhook = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
     async with call.connection() as conn, lent_key(call, own, conn):
         added = await endpoints.add(
@@ -74,7 +74,7 @@ async def show(call: Call) -> Webhook:
 
 async def change(call: Call) -> Webhook:
     """Change a webhook; omitted fields are unchanged."""
-    body: HookChange = call.body
+    body: ChangeWebhook = call.body
     project_id, webhook_id = call.caller.project_id, call.id("webhook_id")
     master, own = master_key_of(call.settings), own_key_of(call.request)
     async with call.connection() as conn, lent_key(call, own, conn):
@@ -154,7 +154,7 @@ ENDPOINTS = (
         Scope.WEBHOOK_MANAGE,
         "Register a webhook.",
         create,
-        request=NewHook,
+        request=CreateWebhook,
         response=CreatedWebhook,
         status=HTTPStatus.CREATED,
         tag=_TAG,
@@ -203,7 +203,7 @@ ENDPOINTS = (
         Scope.WEBHOOK_MANAGE,
         "Change a webhook.",
         change,
-        request=HookChange,
+        request=ChangeWebhook,
         response=Webhook,
         tag=_TAG,
         example={"event_types": ["email.hard_bounce", "email.complaint"]},

@@ -19,7 +19,7 @@ def _not_delivered() -> list[Ended]:
     return ["failed", "cancelled"]
 
 
-class NewHook(StrictRequestModel):
+class CreateWebhook(StrictRequestModel):
     """A webhook to register."""
 
     url: Word
@@ -34,7 +34,7 @@ class NewHook(StrictRequestModel):
     """Whether events are delivered."""
 
 
-class HookChange(StrictRequestModel):
+class ChangeWebhook(StrictRequestModel):
     """Fields of a webhook to change; omitted fields are unchanged."""
 
     url: Word | None = None
@@ -49,7 +49,7 @@ class HookChange(StrictRequestModel):
     """Whether events are delivered; while false, deliveries wait."""
 
     @model_validator(mode="after")
-    def _has_some(self) -> "HookChange":
+    def _has_some(self) -> "ChangeWebhook":
         if not self.model_fields_set:
             raise ValueError("give at least one field")
         for name in ("url", "event_types", "secret", "is_enabled"):
