@@ -71,11 +71,11 @@ SLOW_DISK = Accepting(0.1, 12.0, 9000.0)
 @pytest.mark.parametrize(
     ("accepting", "sending", "said"),
     [
-        (NEAR, BUSY, "bound by the worker's own CPU, 150 us a mail"),
+        (NEAR, BUSY, "limited by the worker's CPU, 150 us per email"),
         (NEAR, WAITING, "waited 80% of the time"),
         (FAR, BUSY, "20.00 ms away"),
         (SLOW_DISK, BUSY, "most of it the disk"),
-        (NEAR, BUSY, "the disk is not what bounds"),
+        (NEAR, BUSY, "the disk is not the limit"),
     ],
 )
 def test_it_says_in_words_what_bounds_the_rates(

@@ -56,7 +56,7 @@ async def test_inserts_go_on_while_a_reader_keeps_a_month_from_being_retired(
     report = await retiring
 
     assert report.needs
-    assert "cannot be retired while somebody may read it" in report.needs[0]
+    assert "cannot be dropped while a transaction may read it" in report.needs[0]
     assert await make.scalar(producer, "SELECT count(*) FROM mailqueue.email_queue") > 0
 
 

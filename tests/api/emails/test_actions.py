@@ -118,7 +118,7 @@ async def test_the_source_of_mail_whose_content_is_gone_says_so(api: Calling) ->
     gone = await api.get(f"/v1/emails/{email}/source")
 
     assert gone.status_code == 409
-    assert "in the archive" in error_of(gone)["message"]
+    assert "deleted or archived" in error_of(gone)["message"]
 
 
 async def test_events_are_listed_by_themselves(api: Calling) -> None:

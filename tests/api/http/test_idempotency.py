@@ -268,7 +268,7 @@ async def test_nobody_is_told_to_ask_again_where_the_effect_is_unknown(
     answer = await wish(table, name, "/t/apart", name=name)
 
     assert (answer.status_code, "retry-after" in answer.headers) == (409, False)
-    assert "see whether it took effect" in error_of(answer)["message"]
+    assert "check whether it took effect" in error_of(answer)["message"]
 
 
 async def test_a_refusal_of_such_a_handler_leaves_the_key_free(table: httpx2.AsyncClient) -> None:

@@ -83,7 +83,7 @@ async def test_what_does_not_compile_is_refused_with_its_line(api: Calling) -> N
         ({"html_body": "{{if .A}}x{{end}}"}, "html_body", "write {% if A %}"),
         ({"html_body": "{{ 'a' | attr('x') }}"}, "html_body", "No filter named 'attr'"),
         ({"variables_schema": {"$ref": "https://example.com/s"}}, "variables_schema", "$ref"),
-        ({"variables_schema": {"type": "objekt"}}, "variables_schema", "type is object"),
+        ({"variables_schema": {"type": "objekt"}}, "variables_schema", "type must be object"),
         ({"translations": {"en": {"subject": "x", "text_body": "x"}}}, "translations", "twice"),
     ]
 

@@ -99,7 +99,7 @@ def test_the_librarys_own_example_of_mime_is_taken(site: Served, client: Client)
         ({}, None, "message parameter is missing"),
         ({"to": ""}, MIME, "to parameter is missing"),
         ({"to": "nobody"}, MIME, "'to' parameter is not a valid address"),
-        ({"h:X": "y"}, MIME, "'h:' parameter: the message has its headers"),
+        ({"h:X": "y"}, MIME, "'h:' parameter: a finished message has its own headers"),
         ({"t:variables": "{}"}, MIME, "'t:' parameter"),
         ({"text": "y"}, MIME, "'text' parameter: is not supported"),
         ({"o:tracking": "yes"}, MIME, "'o:tracking' parameter: a finished message"),

@@ -174,7 +174,7 @@ def test_mail_that_was_tried_is_not_put_off(site: Served) -> None:
     sent = resend.Emails.send(HELLO)
     site.rows("UPDATE mailqueue.email_queue SET attempts = 1 WHERE id = %s RETURNING 1", sent["id"])
 
-    with pytest.raises(ValidationError, match="Only emails that wait"):
+    with pytest.raises(ValidationError, match="Only waiting emails"):
         resend.Emails.update({"id": sent["id"], "scheduled_at": "in 1 min"})
 
 

@@ -18,7 +18,7 @@ def refusal(octets: bytes, *to: str) -> str:
 @pytest.mark.parametrize(
     ("octets", "why"),
     [
-        (simple(b"X-Mailqueue-Colour: red"), "X-Mailqueue-Colour: there is no such field"),
+        (simple(b"X-Mailqueue-Colour: red"), "X-Mailqueue-Colour: is not a field of mailqueue"),
         (simple(b"X-Mailqueue-Campaign: a", b"X-Mailqueue-Campaign: b"), "stands twice"),
         (simple(b"X-Mailqueue-Send-At: tomorrow"), "a time with its zone is needed"),
         (simple(b"X-Mailqueue-Send-At: 2030-01-01T00:00:00"), "a time with its zone is needed"),

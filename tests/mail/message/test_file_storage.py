@@ -198,7 +198,7 @@ async def test_a_file_of_a_place_that_is_not_named_here_is_waited_for(
 
     assert isinstance(answer, FileFault)
     assert not answer.is_lasting
-    assert "in no place that MAILQUEUE_ATTACHMENT_STORE names" in answer.reason
+    assert "in no store of MAILQUEUE_ATTACHMENT_STORE" in answer.reason
     assert moved == PDF, "further places are read"
 
 
