@@ -1,6 +1,6 @@
-"""Decides whether mail from a template is accepted: which version it is, and if its variables do.
+"""Accept mail from a template: find the version, and validate the variables.
 
-What a caller does, for one mail or for ten thousand:
+Steps of a caller, for one mail or for ten thousand:
 
 1. `chosen = await choose(conn, cache, project_id, template="welcome", language="de")`, once a call;
    `cache` is the `TemplateCache()` of the process.
@@ -8,14 +8,14 @@ What a caller does, for one mail or for ten thousand:
 3. `NewEmail(recipient, subject=None, options={"template": "welcome", "language": "de",
    "variables": variables, …})` to `mail.accept.acceptance`, as any mail.
 
-SQL resolves the template anew in the transaction that accepts, so a version published between is
-the one that counts, and looks at required names and types itself. It stores one content row for
+SQL resolves the template again in the accepting transaction, so a version published meanwhile is
+used, and checks required names and types itself. It stores one content row for
 all mail of a batch call (`template_version_id`, `template_language`, the template's own subject,
 no bodies) and the variables in each mail's `custom_data` under `variables`; the worker renders.
 
-`template` is `slug` (its published version), `slug@published` or `slug@3`. A language there is
-not falls back from `de-at` to `de`, then to the template's own. Where a mail is sent while its
-caller waits, nothing is queued to render later: `chosen.render(variables)` gives what it says.
+`template` is `slug` (its published version), `slug@published` or `slug@3`. A missing language
+falls back from `de-at` to `de`, then to the template's own. A mail that is sent during the
+request is rendered at once: `chosen.render(variables)` returns its content.
 """
 
 import re

@@ -54,6 +54,14 @@ _RIDDLES = re.compile(
 _VERBS = re.compile(r"(?:Give|Gives|Say|Says|Tell whether|Tells whether)\b")
 _LARGEST = re.compile(r"\bMOST_[A-Z]")
 
+# Pronouns that withhold the noun: say caller, client, process, recipient, operator.
+_WITHHELD = re.compile(r"(?i)\b(?:nobody|somebody|anybody|everybody|whoever)\b")
+_PLAIN = (
+    "administration api client events inbound maintenance operations producer rendering senders"
+    " suppression templates tenants tracking wiring mail/accept mail/message"
+).split()
+"""Folders of mailqueue whose docstrings name every noun."""
+
 
 def prefixed(paths: Iterable[PurePosixPath]) -> list[str]:
     """Return the files whose name begins with the name of a file or folder beside them."""
@@ -108,6 +116,18 @@ def misworded(tree: ast.Module) -> list[str]:
     ]
 
 
+def withheld(tree: ast.Module) -> list[str]:
+    """Return the words of _WITHHELD that stand in docstrings, those of fields included."""
+    texts = (
+        node.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+    return [found[0].lower() for text in texts for found in _WITHHELD.finditer(text)]
+
+
 def pictures(text: str) -> list[str]:
     """Return the words of INSTEAD_OF that stand in a text."""
     return sorted({found[0].lower() for found in _PICTURES.finditer(_SERVERS.sub("", text))})
@@ -154,6 +174,14 @@ def test_docstrings_begin_with_what_is_returned() -> None:
     found = {path.relative_to(ROOT).as_posix(): misworded(parsed(path)) for path in files(".py")}
 
     assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_docstrings_name_their_nouns() -> None:
+    paths = [path for name in _PLAIN for path in sorted((PACKAGE / name).rglob("*.py"))]
+    found = {path.relative_to(ROOT).as_posix(): withheld(parsed(path)) for path in paths}
+
+    assert paths
+    assert {path: words for path, words in found.items() if words} == {}
 
 
 def test_parts_have_the_words_of_the_field() -> None:
@@ -207,6 +235,12 @@ def test_a_docstring_of_another_kind_is_found() -> None:
     source = 'def found():\n    """Give it."""\n\ndef fine():\n    """Return it, given one."""\n'
 
     assert misworded(ast.parse(source)) == ["found"]
+
+
+def test_a_withheld_noun_is_found() -> None:
+    source = 'LIMIT = 3\n"""Whoever waits."""\n\ndef fine():\n    """Raise NoBody."""\n'
+
+    assert withheld(ast.parse(source)) == ["whoever"]
 
 
 def test_a_picture_is_found() -> None:
