@@ -61,7 +61,7 @@ def client(site: Served) -> Iterator[Client]:
         ({"o:colour": "red"}, "'o:colour' parameter: is not supported"),
         ({"o:dkim": "no"}, "'o:dkim' parameter: is not supported"),
         ({"o:require-tls": "yes"}, "'o:require-tls' parameter: is not supported"),
-        ({"o:tracking": "maybe"}, "'o:tracking' parameter: yes or no"),
+        ({"o:tracking": "maybe"}, "'o:tracking' parameter: must be yes or no"),
         ({"o:deliverytime": "soon"}, "'o:deliverytime' parameter: a date as in RFC 2822"),
         ({"o:deliverytime": "Fri, 14 Oct 9999999 23:10:10 +0000"}, "'o:deliverytime' parameter: "),
         (

@@ -53,7 +53,7 @@ CANNOT: list[tuple[dict[str, Any], int, str]] = [
     ({"MessageStream": "inbound"}, 1236, "MessageStream"),
     ({"MessageStream": "No Such"}, 1235, "MessageStream"),
     ({"Headers": {"Message-ID": "<a@example.com>"}}, 300, "Message-ID"),
-    ({"Headers": {"X-A": "1", "x-a": "2"}}, 300, "twice"),
+    ({"Headers": {"X-A": "1", "x-a": "2"}}, 300, "repeated headers"),
     ({"Attachments": [("x.exe", "TVqQ", "application/x-msdownload")]}, 411, "not allowed"),
     ({"Attachments": [("x.pdf", "TVqQ", "application/pdf")]}, 411, "declared as"),
     ({"Attachments": [("x.pdf", "*", "application/pdf")]}, 300, "base64"),

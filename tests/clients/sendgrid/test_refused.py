@@ -118,12 +118,16 @@ HI = {"to": [{"email": "a@example.com"}], "subject": "x"}
             "Give either",
         ),
         ({"ip_pool_name": "gone"}, "ip_pool_name", "this project has no sender account"),
-        ({"asm": {"group_id": 1, "groups_to_display": [1]}}, "asm.groups_to_display", "Which"),
+        (
+            {"asm": {"group_id": 1, "groups_to_display": [1]}},
+            "asm.groups_to_display",
+            "The categories shown",
+        ),
         ({"mail_settings": {"footer": {"enable": True}}}, "mail_settings.footer.enable", "This"),
         (
             {"mail_settings": {"bypass_list_management": {"enable": True}}},
             "mail_settings.bypass_list_management.enable",
-            "This setting is not supported: suppressed",
+            "This setting is not supported: mail is never sent to suppressed",
         ),
         ({"mail_settings": {"magic": {}}}, "mail_settings.magic", "This parameter is not"),
         (

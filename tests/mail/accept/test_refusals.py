@@ -40,7 +40,7 @@ def refusal(octets: bytes, *to: str) -> str:
         (simple() + b"one\n\r\r\n", "a CR or LF alone"),
         (simple() + b"a\0b\r\n", "has a NUL"),
         (simple() + b"x" * 999 + b"\r\n", "more than 998 octets"),
-        (raw(*[b"Received: by x"] * 51, b"From: a@example.com"), "a loop"),
+        (raw(*[b"Received: by x"] * 51, b"From: a@example.com"), "a mail loop"),
         (raw(*[b"A: b"] * 1_001, b"From: a@example.com"), "more than 1000 fields"),
     ],
 )

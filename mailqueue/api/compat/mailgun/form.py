@@ -75,7 +75,7 @@ class Form:
         names = frozenset(known)
         for name in (*(name for name, _ in self.fields), *(one.field for one in self.files)):
             if name not in names and not name.startswith(_OPTIONS):
-                raise InvalidField(name[:100], "is unknown or not supported")
+                raise InvalidField(name[:100], "is not supported or not known")
 
 
 async def form_of(request: Request) -> Form:

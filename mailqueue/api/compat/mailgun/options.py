@@ -88,7 +88,7 @@ def _option(name: str, values: list[str], now: datetime) -> dict[str, Any]:
                 why = _NEVER.get(name) or _ALWAYS[name]
                 raise InvalidField(path, f"is not supported: {why}")
             return {}
-    raise InvalidField(path[:100], "is unknown or not supported")
+    raise InvalidField(path[:100], "is not supported or not known")
 
 
 def _is_tracked(values: list[str] | None) -> bool | None:

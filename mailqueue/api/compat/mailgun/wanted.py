@@ -76,7 +76,7 @@ def meant_by(form: Form, options: MailgunOptions) -> ParsedRequest:
     own = form.below("t:")
     for name in own:
         if name not in _TEMPLATE or template is None:
-            why = "is unknown or not supported"
+            why = "is not supported or not known"
             raise InvalidField(
                 f"t:{name[:100]}", why if name not in _TEMPLATE else "without template"
             )

@@ -205,7 +205,7 @@ def invalid_document(exc: ValidationError) -> InvalidField:
         case "missing":
             return InvalidField(field, f"'{field}' is needed.")
         case "extra_forbidden":
-            return NoFormat(field, f"'{field}': the field is unknown or not supported.")
+            return NoFormat(field, f"'{field}': the field is not supported or not known.")
         case "value_error":
             why = first["msg"].removeprefix("Value error, ")
             return InvalidField(field, f"'{field}': {why}.")

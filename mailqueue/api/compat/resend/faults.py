@@ -146,7 +146,7 @@ def invalid_document(exc: ValidationError) -> InvalidField:
     if first["type"] == "missing":
         return MissingField(field)
     if first["type"] == "extra_forbidden":
-        return InvalidField(field, "the field is unknown or not supported")
+        return InvalidField(field, "the field is not supported or not known")
     return InvalidField(field, first["msg"].removeprefix("Value error, "))
 
 

@@ -106,7 +106,7 @@ _WORDS = (
         "The value must be a string.",
     ),
     (r".*", "missing", "This parameter is required."),
-    (r".*", "extra_forbidden", "This parameter is unknown or not supported."),
+    (r".*", "extra_forbidden", "This parameter is not supported or not known."),
 )
 
 
