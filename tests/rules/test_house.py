@@ -56,9 +56,24 @@ _LARGEST = re.compile(r"\bMOST_[A-Z]")
 
 # Pronouns that withhold the noun: say caller, client, process, recipient, operator.
 _WITHHELD = re.compile(r"\b(?:[Nn]obody|[Ss]omebody|[Aa]nybody|[Ee]verybody|[Ww]hoever)\b")
-_PLAIN = tuple(
-    "administration api client events inbound maintenance operations producer rendering senders"
-    " suppression templates tenants tracking wiring mail/accept mail/message".split()  # noqa: SIM905
+_PLAIN = (
+    "administration",
+    "api",
+    "client",
+    "events",
+    "inbound",
+    "maintenance",
+    "operations",
+    "producer",
+    "rendering",
+    "senders",
+    "suppression",
+    "templates",
+    "tenants",
+    "tracking",
+    "wiring",
+    "mail/accept",
+    "mail/message",
 )
 """Folders of mailqueue whose docstrings name every noun."""
 
