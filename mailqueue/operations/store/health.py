@@ -56,6 +56,11 @@ async def may_tell(conn: Conn) -> bool:
     return await fetch.value(conn, "may_tell_health", None, bool)
 
 
+async def may_read_retention(conn: Conn) -> bool:
+    """Return whether this login may look through the tables that have a retention."""
+    return await fetch.value(conn, "may_read_retention", None, bool)
+
+
 async def kinds_past_retention(conn: Conn, *, days: int, pages: int) -> list[LateKind]:
     """Return kinds with rows `days` past their retention; reads at most `pages` of each table."""
     asked = {"days": days, "pages": pages}

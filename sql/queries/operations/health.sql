@@ -28,6 +28,10 @@ SELECT mailqueue.note_books(%(faults)s);
 -- Estimated number of mails, from statistics.
 SELECT mailqueue.rows_of('mailqueue.email_queue') + mailqueue.rows_of('mailqueue.email_history');
 
+-- name: may_read_retention :value
+-- Whether this login may look through the tables that have a retention.
+SELECT has_function_privilege('mailqueue.kinds_past_retention(integer, integer)', 'EXECUTE');
+
 -- name: list_kinds_past_retention :many
 -- Kinds with rows that are older than their retention by some days, and the oldest seen; reads so many pages of each.
 SELECT k.kind, k.table_name, k.oldest FROM mailqueue.kinds_past_retention(%(days)s, %(pages)s) AS k;

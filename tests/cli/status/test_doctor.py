@@ -271,6 +271,24 @@ def test_an_unlucky_user_is_told_what_cannot_be_checked(on_fresh_db: Cli, server
     assert "cannot be checked" in found["schema"]["says"]
 
 
+def test_a_login_that_may_not_read_all_tables_leaves_retention_out(
+    on_fresh_db: Cli, server: Server
+) -> None:
+    on_fresh_db.sql(records_that_stay)
+    database = on_fresh_db.database.rpartition("/")[2]
+    name = f"mailqueue_test_worker_{os.getpid()}"
+    with psycopg.connect(server.superuser, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x' IN ROLE mailqueue_worker".encode())
+        try:
+            host = server.superuser.rpartition("@")[2].partition("/")[0]
+            url = f"postgresql://{name}:x@{host}/{database}"
+            found = findings(on_fresh_db, {"MAILQUEUE_DATABASE_URL": url})
+        finally:
+            admin.execute(f"DROP ROLE {name}".encode())
+
+    assert "retention" not in found
+
+
 def test_a_login_that_policies_would_not_hold_is_named(on_fresh_db: Cli) -> None:
     on_fresh_db.sql(well)
     with psycopg.connect(on_fresh_db.database, autocommit=True) as admin:
