@@ -254,18 +254,23 @@ def test_a_data_folder_that_cannot_be_written_is_told(on_fresh_db: Cli, tmp_path
     assert list(found) == ["data folder"]
 
 
-def test_an_unlucky_user_is_told_what_cannot_be_checked(on_fresh_db: Cli, server: Server) -> None:
-    """A login without rights gets findings, not a traceback."""
-    database = on_fresh_db.database.rpartition("/")[2]
-    name = f"mailqueue_test_nobody_{os.getpid()}"
+def found_by_login(cli: Cli, server: Server, options: str) -> dict[str, Any]:
+    """Return what a login that is made for it finds."""
+    database = cli.database.rpartition("/")[2]
+    name = f"mailqueue_test_doctor_{os.getpid()}"
     with psycopg.connect(server.superuser, autocommit=True) as admin:
-        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'".encode())
+        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x' {options}".encode())
         try:
             host = server.superuser.rpartition("@")[2].partition("/")[0]
             url = f"postgresql://{name}:x@{host}/{database}"
-            found = findings(on_fresh_db, {"MAILQUEUE_DATABASE_URL": url})
+            return findings(cli, {"MAILQUEUE_DATABASE_URL": url})
         finally:
             admin.execute(f"DROP ROLE {name}".encode())
+
+
+def test_an_unlucky_user_is_told_what_cannot_be_checked(on_fresh_db: Cli, server: Server) -> None:
+    """A login without rights gets findings, not a traceback."""
+    found = found_by_login(on_fresh_db, server, "")
 
     assert list(found) == ["schema"]
     assert "cannot be checked" in found["schema"]["says"]
@@ -275,16 +280,7 @@ def test_a_login_that_may_not_read_all_tables_leaves_retention_out(
     on_fresh_db: Cli, server: Server
 ) -> None:
     on_fresh_db.sql(records_that_stay)
-    database = on_fresh_db.database.rpartition("/")[2]
-    name = f"mailqueue_test_worker_{os.getpid()}"
-    with psycopg.connect(server.superuser, autocommit=True) as admin:
-        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x' IN ROLE mailqueue_worker".encode())
-        try:
-            host = server.superuser.rpartition("@")[2].partition("/")[0]
-            url = f"postgresql://{name}:x@{host}/{database}"
-            found = findings(on_fresh_db, {"MAILQUEUE_DATABASE_URL": url})
-        finally:
-            admin.execute(f"DROP ROLE {name}".encode())
+    found = found_by_login(on_fresh_db, server, "IN ROLE mailqueue_worker")
 
     assert "retention" not in found
 
