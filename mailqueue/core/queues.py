@@ -43,6 +43,8 @@ class QueueSpec:
     backoff: Backoff
     columns: tuple[str, ...] = ()
     key: str | None = None
+    has_circuit: bool = False
+    """Whether keys may be blocked: `ready_TABLE` and `begin_probe_TABLE` are SQL of their own."""
     batch: int = 100
     """Rows of one claim."""
     concurrency: int = 8
@@ -66,6 +68,20 @@ QUEUES = (
         lease=timedelta(minutes=5),
         backoff=Backoff(timedelta(seconds=30), timedelta(hours=1)),
         columns=("waiting", "outcome", "confirm_url"),
+    ),
+    QueueSpec(
+        name="webhooks",
+        table="webhook_deliveries",
+        work="deliveries of events to webhooks",
+        done="delivered",
+        lease=timedelta(seconds=60),
+        backoff=Backoff(timedelta(minutes=1), timedelta(hours=24)),
+        columns=("last_code",),
+        key="webhook_id",
+        has_circuit=True,
+        batch=500,
+        concurrency=128,
+        poll=(0.05, 1.0),
     ),
 )
 

@@ -26,6 +26,7 @@ ROWS_BY_MARKER: Mapping[str, list[Any]] = {
             "table_name": one.table,
             "done": one.done,
             "key_column": one.key,
+            "has_circuit": one.has_circuit,
             "columns": one.columns,
             "first_wait": f"{one.backoff.first.total_seconds()} seconds",
             "longest_wait": f"{one.backoff.longest.total_seconds()} seconds",

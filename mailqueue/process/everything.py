@@ -27,10 +27,8 @@ from mailqueue.tenants.keys.local import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
-from mailqueue.webhooks.worker import keeping_webhooks
 from mailqueue.wiring.files import ArchiveStores
 from mailqueue.wiring.serving import build_services
-from mailqueue.wiring.telling import webhook_tools
 
 Say = Callable[[str], None]
 
@@ -80,7 +78,6 @@ async def run_everything(
         app = create_app(settings, pool, services=build_services(settings, pool))
         api = await stack.enter_async_context(listening(app, api_socket))
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
-        await stack.enter_async_context(keeping_webhooks(database, webhook_tools(settings)))
         await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
         await stack.enter_async_context(
             keeping_erasures(

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
+from uuid import UUID
 
 from mailqueue.queue.handler import Row
 
@@ -55,10 +56,11 @@ class _Key(Generic[Row]):
     used_at: float
     waiting: deque[tuple[float, Row]] = field(default_factory=deque)
     running: int = 0
+    doubts: set[UUID] = field(default_factory=set)  # rows without a success that are not settled
 
     @property
     def is_idle(self) -> bool:
-        return not self.waiting and not self.running
+        return not self.waiting and not self.running and not self.doubts
 
 
 class Dispatcher(Generic[Row]):
@@ -104,7 +106,7 @@ class Dispatcher(Generic[Row]):
     def rooms(self) -> dict[str, int]:
         """Return how many more rows of each known key may be claimed."""
         return {
-            name: max(0, key.limit * WAITING_PER_ROW - len(key.waiting))
+            name: 0 if key.doubts else max(0, key.limit * WAITING_PER_ROW - len(key.waiting))
             for name, key in self._keys.items()
         }
 
@@ -122,7 +124,8 @@ class Dispatcher(Generic[Row]):
         waiting = [key for key in self._keys.values() if key.waiting]
         random.shuffle(waiting)
         for key in waiting:
-            while key.waiting and key.running < key.limit:
+            # A failure is settled first: it may block the key.
+            while key.waiting and key.running < key.limit and not key.doubts:
                 if not self._slots.take(is_unproven=key.is_unproven):
                     break
                 self._start(key)
@@ -143,6 +146,16 @@ class Dispatcher(Generic[Row]):
         key.waiting.clear()
         key.limit, key.is_unproven = FIRST_ROWS, True
         return back
+
+    def settled(self, rows: Sequence[Row]) -> None:
+        """Start more rows of keys whose failures are settled now."""
+        if self._key_of is None:
+            return
+        for row in rows:
+            key = self._keys.get(self._key_of(row))
+            if key is not None:
+                key.doubts.discard(row.id)
+        self.start()
 
     async def drained(self) -> None:
         """Wait until what is being handled has ended."""
@@ -197,6 +210,7 @@ class Dispatcher(Generic[Row]):
             key.limit, key.is_unproven = min(MAX_ROWS, key.limit + 1), False
         else:
             key.limit, key.is_unproven = FIRST_ROWS, True
+            key.doubts.add(row.id)
 
     @staticmethod
     def _now() -> float:

@@ -1,7 +1,7 @@
 """What a kind of background work provides: how one claimed row is handled."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
@@ -20,6 +20,13 @@ class Claim(Protocol):
 
 Row = TypeVar("Row", bound=Claim)
 Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+
+class Call(Protocol):
+    """Runs a function with a connection, and again if the connection broke."""
+
+    async def __call__(self, operation: Callable[[Conn], Awaitable[Result]], /) -> Result: ...
 
 
 class Handler(ABC, Generic[Row, Work]):
@@ -27,10 +34,20 @@ class Handler(ABC, Generic[Row, Work]):
 
     `handle` may use the network; no transaction is open. What it returns is an outcome, or work
     that `commit` writes in the transaction that settles the row, so that both happen or neither.
-    `row` is a NamedTuple whose fields are columns of the table.
+    `row` is a NamedTuple; its fields without a default are columns of the table, the others are
+    what `load` adds.
     """
 
     row: type[Row]
+    release_key: Callable[[str, str], None] = staticmethod(lambda _key, _reason: None)
+    """Return the waiting rows of a key to the queue, with a reason; set by the worker."""
+
+    async def load(self, conn: Conn, rows: Sequence[Row]) -> Sequence[Row]:  # noqa: ARG002
+        """Return the rows of one claim with what they need, read together.
+
+        What it raises is a failed attempt of the rows at fault.
+        """
+        return rows
 
     @abstractmethod
     async def handle(self, row: Row) -> Outcome | Work:
@@ -58,8 +75,11 @@ class Handler(ABC, Generic[Row, Work]):
         """Return whether the row's key responded well: then it may have one more row at a time."""
         return not isinstance(result, Retry)
 
-    def rest(self) -> None:
-        """Release what is idle; called every few seconds."""
+    async def rest(self, call: Call) -> None:
+        """Release what is idle, and do other upkeep; called every few seconds.
+
+        `call` runs a function with a connection, and again if the connection broke.
+        """
 
     async def close(self) -> None:
         """Release everything."""

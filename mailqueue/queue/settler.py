@@ -115,8 +115,8 @@ class Settler(Generic[Row, Work]):
             await self._write_failure(group[0], exc)
             return
         reach(f"{self._spec.name}.settled")
+        self._handler.committed(ended)  # it may release a key before more of its rows are started
         self._written([one.row for one in group])
-        self._handler.committed(ended)
 
     async def _write_failure(self, one: Handled[Row, Work], fault: Exception) -> None:
         """Write that a row's result could not be written."""

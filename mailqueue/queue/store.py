@@ -138,7 +138,8 @@ async def claim(
         "keys": arrays.texts(rooms or ()),
         "rooms": arrays.integers((rooms or {}).values()),
     }
-    fields: tuple[str, ...] = getattr(row, "_fields")  # noqa: B009
+    defaults: Mapping[str, object] = getattr(row, "_field_defaults", {})
+    fields = tuple(name for name in getattr(row, "_fields", ()) if name not in defaults)
     try:
         return await fetch.many(conn, statement(spec, "claim", fields), values, row)
     except ObjectNotInPrerequisiteState as exc:

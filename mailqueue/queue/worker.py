@@ -18,6 +18,7 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import MailqueueError
 from mailqueue.core.outcome import Defer, Outcome, Retry
 from mailqueue.core.queues import QueueSpec
+from mailqueue.db.faults import concerns_rows
 from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.concurrency import FIRST_ROWS, WAITING_PER_ROW, Dispatcher
@@ -60,6 +61,7 @@ class QueueWorker(Generic[Row, Work]):
         self._settler = Settler(self._writes, spec, handler, written=self._written)
         self._held: dict[object, tuple[Row, float]] = {}  # rows of which a claim of ours holds
         self._room = asyncio.Event()
+        handler.release_key = self._release_key
         lease = spec.lease.total_seconds()
         self._dispatcher = Dispatcher(
             1 if is_alone else spec.concurrency,
@@ -130,8 +132,23 @@ class QueueWorker(Generic[Row, Work]):
             reach(f"{self.spec.name}.claimed")
             now = asyncio.get_running_loop().time()
             self._held |= {row.id: (row, now) for row in rows}
-            self._dispatcher.add(rows)
+            await self._load(rows)
         return len(rows)
+
+    async def _load(self, rows: Sequence[Row]) -> None:
+        """Read what the rows need and dispatch them; a row that cannot be read fails alone."""
+        try:
+            loaded = await self._claims.call(partial(self._handler.load, rows=rows))
+        except Exception as exc:
+            if not concerns_rows(exc):
+                raise
+            if len(rows) == 1:
+                self._settle(rows[0], self._failure(rows[0], exc))
+                return
+            for row in rows:
+                await self._load([row])
+            return
+        self._dispatcher.add(loaded)
 
     async def turn_to_end(self, worker: int) -> int:
         """Claim once, and handle and settle what was claimed; return the number of rows."""
@@ -190,7 +207,7 @@ class QueueWorker(Generic[Row, Work]):
     def _settle(self, row: Row, result: Outcome | Work) -> None:
         self._settler.settle(row, result)
 
-    def release_key(self, key: str, reason: str) -> None:
+    def _release_key(self, key: str, reason: str) -> None:
         """Return the waiting rows of a key to the queue, such as when its circuit opened."""
         for row in self._dispatcher.give_back_of(key):
             self._settle(row, Defer(reason))
@@ -199,6 +216,7 @@ class QueueWorker(Generic[Row, Work]):
         return str(getattr(row, cast("str", self.spec.key)))
 
     def _written(self, rows: Sequence[Row]) -> None:
+        self._dispatcher.settled(rows)
         for row in rows:
             held = self._held.get(row.id)
             if held is not None and held[0].claim_no == row.claim_no:
@@ -222,7 +240,7 @@ class QueueWorker(Generic[Row, Work]):
         while True:
             await asyncio.sleep(REST_SECONDS)
             self._dispatcher.forget_idle()
-            self._handler.rest()
+            await self._handler.rest(self._writes.call)
 
     async def _drain(self) -> None:
         for row in self._dispatcher.give_back():

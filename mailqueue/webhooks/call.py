@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mailqueue.ports.webhook import Posted, Poster
-from mailqueue.webhooks.model import SettledDelivery
-from mailqueue.webhooks.outcomes import asks_for_rest, ending_of, fault_of, kept_of
+from mailqueue.webhooks.model import CallResult
+from mailqueue.webhooks.outcomes import asks_for_rest, fault_of, kept_of, outcome_of
 from mailqueue.webhooks.signing import headers_of, logged
 
 
@@ -14,24 +14,22 @@ async def call_endpoint(
     poster: Poster,
     url: str,
     *,
-    claim: tuple[UUID, int],
     event_id: UUID,
     body: bytes,
     keys: Sequence[bytes],
-) -> SettledDelivery:
-    """Send a signed POST to an endpoint; return how to settle `claim` (id and claim number)."""
+) -> CallResult:
+    """Send a signed POST to an endpoint; return what came of it."""
     now = datetime.now(UTC)
     headers = headers_of(str(event_id), body, at=int(now.timestamp()), keys=keys)
     posted: Posted = await poster.post(url, headers, body)
-    return SettledDelivery(
-        *claim,
-        ending_of(posted),
+    return CallResult(
+        outcome_of(posted),
+        now,
+        posted.took_ms,
+        logged(headers),
         code=posted.status,
         error=fault_of(posted),
         wait=posted.retry_after,
         rests=asks_for_rest(posted),
-        tried_at=now,
-        took_ms=posted.took_ms,
-        headers=logged(headers),
         response=kept_of(posted),
     )

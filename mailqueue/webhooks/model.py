@@ -174,37 +174,42 @@ class ClaimedDelivery(NamedTuple):
     project_id: UUID
     event_id: UUID
     type: str
-    attempt: int
-    is_probe: bool
+    attempts: int
+    revision: int | None = None
+    """Revision of the endpoint; None: it is deleted."""
+    payload: str | None = None
+    """None: it is no longer stored."""
+
+
+class DeliveryContent(NamedTuple):
+    """What a claimed delivery sends, as in ClaimedDelivery."""
+
+    id: UUID
     revision: int | None
     payload: str | None
 
 
-class DeliveryOutcome(StrEnum):
-    """Outcome of one claim; settle_webhook_deliveries() decides the next status."""
+class CallOutcome(StrEnum):
+    """Outcome of one call of an endpoint."""
 
     DELIVERED = "delivered"
-    FAILED = "failed"  # this attempt
+    FAILED = "failed"
     GONE = "gone"  # 410: the endpoint wants no more events
-    REFUSED = "refused"  # it cannot be delivered at all
-    DEFER = "defer"  # not tried
 
 
-class SettledDelivery(NamedTuple):
-    """How to settle one claim; `tried_at` None: there was no call.
+class CallResult(NamedTuple):
+    """One call of an endpoint and its response.
 
     `wait` is the minimum wait before the next attempt; with `rests` it holds for all deliveries
     of the endpoint.
     """
 
-    id: UUID
-    claim_no: int
-    ending: DeliveryOutcome
+    outcome: CallOutcome
+    tried_at: datetime
+    took_ms: int
+    headers: Mapping[str, str]
     code: int | None = None
     error: str | None = None
     wait: timedelta | None = None
     rests: bool = False
-    tried_at: datetime | None = None
-    took_ms: int = 0
-    headers: Mapping[str, str] | None = None
     response: str | None = None

@@ -1,7 +1,7 @@
 """The outcome of a response of an endpoint. Pure."""
 
 from mailqueue.ports.webhook import Posted
-from mailqueue.webhooks.model import DeliveryOutcome
+from mailqueue.webhooks.model import CallOutcome
 
 MAX_RESPONSE_BYTES = 4096
 """Bytes of a response body that the log keeps."""
@@ -10,13 +10,13 @@ _PAUSES = frozenset({429, 503})
 """Status codes whose Retry-After holds for all calls of the endpoint."""
 
 
-def ending_of(posted: Posted) -> DeliveryOutcome:
+def outcome_of(posted: Posted) -> CallOutcome:
     """Return the outcome of a response: 2xx delivered, 410 gone, all else failed."""
     if posted.status is None:
-        return DeliveryOutcome.FAILED
+        return CallOutcome.FAILED
     if 200 <= posted.status < 300:
-        return DeliveryOutcome.DELIVERED
-    return DeliveryOutcome.GONE if posted.status == _GONE else DeliveryOutcome.FAILED
+        return CallOutcome.DELIVERED
+    return CallOutcome.GONE if posted.status == _GONE else CallOutcome.FAILED
 
 
 def fault_of(posted: Posted) -> str | None:

@@ -2,16 +2,15 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from mailqueue.core.errors import ConfigError, Locked, SealBroken
 from mailqueue.db.fetch import Conn
-from mailqueue.db.link import Link
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.webhooks.dispatcher import EndpointTarget
 from mailqueue.webhooks.endpoints import secrets_of
 from mailqueue.webhooks.model import WebhookKeys
 from mailqueue.webhooks.signing import key_of
@@ -25,22 +24,55 @@ _FAULT_WAIT = timedelta(minutes=5)
 log = get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class EndpointTarget:
+    """URL and signing keys of an endpoint; `fault` says why it cannot be called."""
+
+    revision: int
+    url: str = ""
+    keys: tuple[tuple[bytes, float], ...] = ()  # each with the loop time until which it signs
+    read_at: float = 0.0
+    fault: str | None = None
+    wait: timedelta | None = None
+
+
 class EndpointTargets:
-    """Loads the targets of endpoints, many at a time."""
+    """The targets of endpoints, read again when they change and every CACHE_SECONDS."""
 
-    def __init__(self, link: Link, read_master: Callable[[], MasterKey | None]) -> None:
-        self._link = link
+    def __init__(self, read_master: Callable[[], MasterKey | None]) -> None:
         self._read_master = read_master
+        self._targets: dict[UUID, EndpointTarget] = {}
 
-    async def find(self, ids: Collection[UUID]) -> dict[UUID, EndpointTarget]:
-        """Return the targets of these endpoints; deleted ones are left out."""
-        return await self._link.call(lambda conn: self._read(conn, ids))
+    def get(self, webhook_id: UUID) -> EndpointTarget | None:
+        """Return the target of an endpoint; None if it is deleted."""
+        return self._targets.get(webhook_id)
 
-    async def _read(self, conn: Conn, ids: Collection[UUID]) -> dict[UUID, EndpointTarget]:
-        return {
+    async def refresh(self, conn: Conn, revisions: Mapping[UUID, int | None]) -> None:
+        """Read the targets of those endpoints whose revision is another, or that are too old."""
+        oldest = asyncio.get_running_loop().time() - CACHE_SECONDS
+        stale = []
+        for webhook_id, revision in revisions.items():
+            target = self._targets.get(webhook_id)
+            if target is None or target.revision != revision or target.read_at < oldest:
+                stale.append(webhook_id)
+        if not stale:
+            return
+        found = {
             keys.id: await self._target(conn, keys)
-            for keys in await endpoints_store.read_keys(conn, [*ids])
+            for keys in await endpoints_store.read_keys(conn, stale)
         }
+        for webhook_id in stale:
+            if webhook_id in found:
+                self._targets[webhook_id] = found[webhook_id]
+            else:
+                self._targets.pop(webhook_id, None)
+
+    def forget_old(self) -> None:
+        """Forget targets that no claimed delivery needs."""
+        oldest = asyncio.get_running_loop().time() - 2 * CACHE_SECONDS
+        for webhook_id, target in list(self._targets.items()):
+            if target.read_at < oldest:
+                del self._targets[webhook_id]
 
     async def _target(self, conn: Conn, keys: WebhookKeys) -> EndpointTarget:
         now = asyncio.get_running_loop().time()

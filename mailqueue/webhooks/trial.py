@@ -15,7 +15,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.call import call_endpoint
 from mailqueue.webhooks.ids import new_id
-from mailqueue.webhooks.model import TEST_TYPE, DeliveryOutcome, EventType, WebhookRow
+from mailqueue.webhooks.model import TEST_TYPE, CallOutcome, EventType, WebhookRow
 from mailqueue.webhooks.signing import key_of
 from mailqueue.webhooks.store import deliveries as deliveries_store
 from mailqueue.webhooks.store import endpoints as endpoints_store
@@ -57,7 +57,6 @@ async def try_out(
     done = await call_endpoint(
         poster,
         webhook.url,
-        claim=(event_id, 0),
         event_id=event_id,
         body=body,
         keys=[key_of(secret) for secret in secrets],
@@ -77,7 +76,12 @@ async def try_out(
         delivery_id=delivery_id,
         event_id=event_id,
         type=kind,
+<<<<<<< HEAD
         response_status=done.code,
+=======
+        is_delivered=done.outcome is CallOutcome.DELIVERED,
+        status_code=done.code,
+>>>>>>> 6e0a874d (Deliver webhooks by the queue kernel)
         error=done.error,
         latency_ms=done.took_ms,
         response_body=done.response,

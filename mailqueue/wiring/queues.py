@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mailqueue.core.queues import queue_named
@@ -9,17 +10,28 @@ from mailqueue.queue.handler import Handler
 from mailqueue.queue.process import Kind
 from mailqueue.settings.environment import Settings
 
-HANDLERS: Mapping[str, str] = {"inbound": "mailqueue.wiring.receiving:inbound_handler"}
+HANDLERS: Mapping[str, str] = {
+    "inbound": "mailqueue.wiring.receiving:inbound_handler",
+    "webhooks": "mailqueue.wiring.telling:webhook_handler",
+}
 """The function that makes the handler of each queue; a process imports those that it runs."""
 
 
-def kinds_of(settings: Settings, names: Sequence[str]) -> list[Kind]:
-    """Return the queues of these names with what makes their handlers."""
+def kinds_of(
+    settings: Settings, names: Sequence[str], *, in_flight: int | None = None
+) -> list[Kind]:
+    """Return the queues of these names with what makes their handlers.
+
+    `in_flight` rows of each are handled at the same time; None: as the queue says.
+    """
 
     def kind(name: str) -> Kind:
         module, _, function = HANDLERS[name].partition(":")
         build: Callable[[Settings], Handler[Any, Any]]
         build = getattr(importlib.import_module(module), function)
-        return Kind(queue_named(name), lambda: build(settings))
+        spec = queue_named(name)
+        if in_flight is not None:
+            spec = replace(spec, concurrency=in_flight)
+        return Kind(spec, lambda: build(settings))
 
     return [kind(name) for name in names]

@@ -3,7 +3,7 @@
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.inbound.fetching import fetcher
 from mailqueue.adapters.providers import providers
-from mailqueue.inbound.worker import InboundHandler, InboundTools
+from mailqueue.inbound.handler import InboundHandler, InboundTools
 from mailqueue.settings.environment import Settings
 from mailqueue.wiring.keyring import keyring_of
 

@@ -6,7 +6,7 @@ from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.http.poster import HttpPoster
 from mailqueue.settings.environment import Settings
 from mailqueue.vault.masterkey import master_key_of
-from mailqueue.webhooks.worker import WebhookTools
+from mailqueue.webhooks.handler import WebhookHandler, WebhookTools
 
 
 def poster_of(settings: Settings) -> HttpPoster:
@@ -17,3 +17,8 @@ def poster_of(settings: Settings) -> HttpPoster:
 def webhook_tools(settings: Settings) -> WebhookTools:
     """Return the dependencies of the webhook worker."""
     return WebhookTools(poster_of(settings), partial(master_key_of, settings))
+
+
+def webhook_handler(settings: Settings) -> WebhookHandler:
+    """Return the handler of queue `webhooks`."""
+    return WebhookHandler(webhook_tools(settings))

@@ -113,20 +113,21 @@ SELECT mailqueue.log_webhook_test(%(project_id)s, %(webhook_id)s, %(event_id)s, 
     %(code)s, %(error)s,
     %(took_ms)s, %(headers)s, %(response)s);
 
--- name: claim_webhook_deliveries :many
--- Claim due deliveries, fairly among projects and endpoints.
-SELECT c.id, c.claim_no, c.webhook_id, c.project_id, c.event_id, c.type, c.attempt, c.is_probe, c.revision, c.payload
-FROM mailqueue.claim_webhook_deliveries(%(by)s, %(limit)s, %(lease)s, %(first)s, %(webhooks)s::uuid[],
-                                        %(room)s::integer[]) AS c;
+-- name: read_delivery_contents :many
+-- What claimed deliveries send, and the revision of their endpoints.
+SELECT d.id, w.revision, e.payload::text AS payload
+FROM mailqueue.webhook_deliveries AS d
+LEFT JOIN mailqueue.webhooks AS w ON w.id = d.webhook_id AND w.removed_at IS NULL
+LEFT JOIN mailqueue.webhook_events AS e ON e.id = d.event_id
+WHERE d.id = ANY (%(ids)s::uuid[]);
 
--- name: settle_webhook_deliveries :many
--- Settle claims; returns endpoints whose circuit is open and deliveries whose claim was lost.
-SELECT s.webhook_id, s.delivery_id
-FROM mailqueue.settle_webhook_deliveries(%(ids)s::uuid[], %(claims)s::bigint[], %(endings)s::text[],
-    %(codes)s::integer[], %(errors)s::text[],
-    %(waits)s::interval[], %(rests)s::boolean[], %(times)s::timestamptz[], %(took)s::integer[], %(headers)s::jsonb[],
-    %(responses)s::text[]) AS s;
+-- name: record_webhook_calls :many
+-- Log calls of endpoints; returns endpoints that are left alone now.
+SELECT r.id
+FROM mailqueue.record_webhook_calls(%(ids)s::uuid[], %(outcomes)s::text[], %(codes)s::integer[], %(errors)s::text[],
+                                    %(waits)s::interval[], %(rests)s::boolean[], %(times)s::timestamptz[],
+                                    %(took)s::integer[], %(headers)s::jsonb[], %(responses)s::text[]) AS r(id);
 
 -- name: tidy_webhooks :value
--- Return deliveries of lost workers and delete what belongs to removed endpoints; returns the number of rows.
+-- Cancel deliveries of endpoints that are gone and delete those of removed ones; returns the number of rows.
 SELECT mailqueue.tidy_webhooks(%(most)s);

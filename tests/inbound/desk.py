@@ -17,9 +17,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, open_pool
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
+from mailqueue.inbound.handler import InboundHandler, InboundTools
 from mailqueue.inbound.model import NewRequest
 from mailqueue.inbound.store import keep
-from mailqueue.inbound.worker import InboundHandler, InboundTools
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,

@@ -12,7 +12,7 @@ from mailqueue.adapters.inbound.words import ID_NAME
 from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
-from mailqueue.inbound.worker import InboundHandler
+from mailqueue.inbound.handler import InboundHandler
 from mailqueue.queue import store
 from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.settings.environment import DatabaseSettings

@@ -4,26 +4,27 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from dataclasses import replace
 from ipaddress import ip_network
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.http.poster import HttpPoster
+from mailqueue.core.queues import queue_named
 from mailqueue.db.fetch import Conn
+from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.process import Kind, run_queues
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
 from mailqueue.webhooks import endpoints
+from mailqueue.webhooks.handler import WebhookHandler, WebhookTools
 from mailqueue.webhooks.signing import key_of, secret_of
-from mailqueue.webhooks.worker import WebhookTools, WebhookWorker
 from tests import make
 from tests.api.support.wired import MASTER
 
 LOOPBACK = NetworkPolicy(allowed_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-LEASED_OUT = timedelta(milliseconds=1)
-"""A lease that is over at once."""
 PATIENCE = 60.0
 """Seconds; how long a test waits for what must come."""
 
@@ -36,10 +37,8 @@ def key() -> bytes:
     return key_of(secret_of(SECRET))
 
 
-def tools(
-    *, total_s: float = 15.0, in_flight: int = 128, reach: NetworkPolicy = LOOPBACK
-) -> WebhookTools:
-    return WebhookTools(HttpPoster(reach, total_s=total_s), master, in_flight)
+def tools(*, total_s: float = 15.0, reach: NetworkPolicy = LOOPBACK) -> WebhookTools:
+    return WebhookTools(HttpPoster(reach, total_s=total_s), master)
 
 
 async def webhook(
@@ -100,14 +99,24 @@ async def due_now(conn: Conn) -> None:
     )
 
 
+async def deliver(
+    database: DatabaseSettings, made: WebhookTools, stop: asyncio.Event, *, in_flight: int = 128
+) -> None:
+    """Deliver until told to stop."""
+    spec = replace(queue_named("webhooks"), concurrency=in_flight)
+    kinds = [Kind(spec, lambda: WebhookHandler(made))]
+    await run_queues(database, kinds, stop, launch_id=uuid4(), in_progress=InProgress())
+
+
 @asynccontextmanager
-async def delivering(database: DatabaseSettings, **options: Any) -> AsyncIterator[WebhookWorker]:
+async def delivering(
+    database: DatabaseSettings, *, in_flight: int = 128, **options: Any
+) -> AsyncIterator[None]:
     """Run a worker beside the block; it drains at the end."""
     stop = asyncio.Event()
-    worker = WebhookWorker(database, tools(**options))
-    running = asyncio.create_task(worker.run(stop))
+    running = asyncio.create_task(deliver(database, tools(**options), stop, in_flight=in_flight))
     try:
-        yield worker
+        yield
     finally:
         if running.done():
             running.result()  # why it ended before its time

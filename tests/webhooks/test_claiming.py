@@ -2,43 +2,59 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
 
+from mailqueue.core.outcome import Defer
+from mailqueue.core.queues import queue_named
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks.model import ClaimedDelivery, DeliveryOutcome, SettledDelivery
+from mailqueue.queue import store as queue_store
+from mailqueue.webhooks.handler import outcome_of
+from mailqueue.webhooks.model import CallOutcome, CallResult, ClaimedDelivery
 from mailqueue.webhooks.store import deliveries as store
 from tests import make
 from tests.webhooks.delivering import due_now, states, told, webhook
 
 pytestmark = pytest.mark.anyio
 URL = "https://app.example.com/hooks"
-LEASE = timedelta(seconds=60)
+SPEC = queue_named("webhooks")
+FAILED = CallResult(CallOutcome.FAILED, datetime.now(UTC), 1, {}, code=500, error="answered 500")
 LADDER = (60, 300, 1800, 7200, 43200, 86400)
 
 
 async def claim(
     conn: Conn, *, limit: int = 500, first: int = 500, room: Mapping[UUID, int] | None = None
 ) -> list[ClaimedDelivery]:
-    return await store.claim(conn, by="t", limit=limit, lease=LEASE, first=first, room=room or {})
+    number = await make.worker(conn)
+    rooms = {str(key): count for key, count in (room or {}).items()}
+    return await queue_store.claim(
+        conn, SPEC, ClaimedDelivery, worker=number, limit=limit, first=first, rooms=rooms
+    )
 
 
 async def settle(
     conn: Conn,
     claims: Sequence[ClaimedDelivery],
-    ending: DeliveryOutcome,
+    outcome: CallOutcome,
     code: int | None = 500,
-    **more: object,
-) -> list[store.SettleNotice]:
-    done = [
-        SettledDelivery(one.id, one.claim_no, ending, code=code, error=f"answered {code}")._replace(
-            **more
-        )  # type: ignore[arg-type]
-        for one in claims
-    ]
-    return await store.settle(conn, done)
+    **more: Any,
+) -> list[UUID]:
+    """Settle calls with one result; return the endpoints that are left alone now."""
+    error = None if outcome is CallOutcome.DELIVERED else f"answered {code}"
+    result = CallResult(outcome, datetime.now(UTC), 1, {}, code=code, error=error)._replace(**more)
+    return await settle_each(conn, [(one, result) for one in claims])
+
+
+async def settle_each(conn: Conn, done: Sequence[tuple[ClaimedDelivery, CallResult]]) -> list[UUID]:
+    held = await queue_store.hold(conn, SPEC, [row for row, _ in done])
+    ours = [(row, result) for row, result in done if row.id in held]
+    blocked = await store.record_calls(conn, ours)
+    ended = [(row, outcome_of(row, result)) for row, result in ours]
+    assert await queue_store.settle(conn, SPEC, ended) == []
+    return blocked
 
 
 async def column(conn: Conn, webhook_id: UUID, name: str) -> object:
@@ -53,9 +69,11 @@ async def test_a_claim_brings_the_body_and_counts_the_attempt(conn: Conn) -> Non
 
     (one,) = await claim(conn)
 
-    assert (one.webhook_id, one.attempt, one.is_probe, one.revision) == (hook, 1, False, 1)
-    assert one.payload is not None
-    assert str(one.event_id) in one.payload
+    assert (one.webhook_id, one.attempts) == (hook, 1)
+    (content,) = await store.read_contents(conn, [one])
+    assert content.revision == 1
+    assert content.payload is not None
+    assert str(one.event_id) in content.payload
     assert await claim(conn) == []
 
 
@@ -101,18 +119,16 @@ async def test_a_late_worker_cannot_settle_a_delivery_it_lost(conn: Conn) -> Non
     hook = await webhook(conn, URL)
     await told(conn)
     first = await claim(conn)
-    await conn.execute(
-        "UPDATE mailqueue.webhook_deliveries SET lease_until = now() - interval '1s'"
-    )
-    assert await store.tidy(conn, most=100) == 1
+    await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
+    await queue_store.rescue(conn, silence=timedelta(seconds=30))
     second = await claim(conn)
 
-    told_late = await settle(conn, first, DeliveryOutcome.FAILED)
-
-    assert told_late == [store.SettleNotice(None, first[0].id)]
-    assert second[0].attempt == 1, "a crash of ours takes no attempt from it"
+    assert await queue_store.hold(conn, SPEC, first) == set()
+    late = [(first[0], outcome_of(first[0], FAILED))]
+    assert await queue_store.settle(conn, SPEC, late) == [first[0].id]
+    assert second[0].attempts == 1, "a crash of ours takes no attempt from it"
     assert await states(conn, hook) == ["assigned"]
-    assert await settle(conn, second, DeliveryOutcome.DELIVERED, 200) == []
+    assert await settle(conn, second, CallOutcome.DELIVERED, 200) == []
     assert await states(conn, hook) == ["delivered"]
 
 
@@ -121,7 +137,7 @@ async def test_retries_follow_the_ladder_and_the_last_one_ends_it(conn: Conn) ->
     await told(conn)
     waits = []
     for _ in LADDER:
-        await settle(conn, await claim(conn), DeliveryOutcome.FAILED)
+        await settle(conn, await claim(conn), CallOutcome.FAILED)
         waits.append(
             await make.scalar(
                 conn,
@@ -130,7 +146,7 @@ async def test_retries_follow_the_ladder_and_the_last_one_ends_it(conn: Conn) ->
             )
         )
         await due_now(conn)
-    await settle(conn, await claim(conn), DeliveryOutcome.FAILED)
+    await settle(conn, await claim(conn), CallOutcome.FAILED)
 
     for wait, step in zip(waits, LADDER, strict=True):
         assert step - 30 < wait <= step * 1.05, "never earlier, and not much later"
@@ -144,10 +160,10 @@ async def test_a_wait_that_was_asked_for_is_kept_by_all_deliveries(conn: Conn) -
     first = await claim(conn, limit=1)
 
     blocked = await settle(
-        conn, first, DeliveryOutcome.FAILED, 429, wait=timedelta(minutes=10), rests=True
+        conn, first, CallOutcome.FAILED, 429, wait=timedelta(minutes=10), rests=True
     )
 
-    assert [one.webhook_id for one in blocked] == [hook]
+    assert blocked == [hook]
     assert await claim(conn) == []
     rest = await column(conn, hook, "blocked_until - clock_timestamp()")
     assert isinstance(rest, timedelta)
@@ -165,10 +181,10 @@ async def test_an_endpoint_that_keeps_failing_is_left_alone_and_then_probed_by_o
     hook, fine = await webhook(conn, URL), await webhook(conn, URL)
     await told(conn, 20)
     batch = [one for one in await claim(conn) if one.webhook_id == hook]
-    await settle(conn, batch[:4], DeliveryOutcome.FAILED)
+    await settle(conn, batch[:4], CallOutcome.FAILED)
     assert await column(conn, hook, "circuit_opened_at") is None
-    await settle(conn, batch[4:5], DeliveryOutcome.FAILED)
-    await settle(conn, batch[5:], DeliveryOutcome.DEFER, None, tried_at=None)
+    await settle(conn, batch[4:5], CallOutcome.FAILED)
+    await queue_store.settle(conn, SPEC, [(row, Defer()) for row in batch[5:]])
 
     assert await claim(conn) == [], "nobody calls it, and its deliveries count no attempt"
     assert (
@@ -182,15 +198,15 @@ async def test_an_endpoint_that_keeps_failing_is_left_alone_and_then_probed_by_o
     await due_now(conn)
 
     probe = await claim(conn)
-    assert [(one.webhook_id, one.is_probe) for one in probe] == [(hook, True)]
+    assert [one.webhook_id for one in probe] == [hook]
     assert await claim(conn) == [], "one probe at a time"
     opened = await column(conn, hook, "openings")
-    await settle(conn, probe, DeliveryOutcome.FAILED)
+    await settle(conn, probe, CallOutcome.FAILED)
     assert await column(conn, hook, "openings") == opened + 1  # type: ignore[operator]
     assert await claim(conn) == []
 
     await due_now(conn)
-    await settle(conn, await claim(conn), DeliveryOutcome.DELIVERED, 200)
+    await settle(conn, await claim(conn), CallOutcome.DELIVERED, 200)
     assert await column(conn, hook, "circuit_opened_at") is None
     assert len(await claim(conn)) == 19, "all the others, at once"
     assert await column(conn, fine, "failures") == 0
@@ -211,7 +227,7 @@ async def test_an_endpoint_that_is_gone_is_disabled_and_its_deliveries_cancelled
     await told(conn, 5)
     (one,) = await claim(conn, limit=1)
 
-    await settle(conn, [one], DeliveryOutcome.GONE, 410)
+    await settle(conn, [one], CallOutcome.GONE, 410)
     await store.tidy(conn, most=100)
 
     assert sorted(await states(conn, hook)) == ["cancelled"] * 4 + ["failed"]
@@ -232,11 +248,11 @@ async def test_an_endpoint_that_failed_for_days_is_disabled(conn: Conn) -> None:
     hook = await webhook(conn, URL)
     await told(conn, 2)
     first, second = await claim(conn)
-    await settle(conn, [first], DeliveryOutcome.FAILED)
+    await settle(conn, [first], CallOutcome.FAILED)
     assert await column(conn, hook, "is_enabled") is True
     await conn.execute("UPDATE mailqueue.webhooks SET failing_since = now() - interval '121 h'")
 
-    await settle(conn, [second], DeliveryOutcome.FAILED)
+    await settle(conn, [second], CallOutcome.FAILED)
 
     assert await column(conn, hook, "disabled_reason") == "failing"
 
@@ -245,16 +261,10 @@ async def test_one_good_answer_ends_a_row_of_failures(conn: Conn) -> None:
     hook = await webhook(conn, URL)
     await told(conn, 9)
     batch = await claim(conn)
-    await settle(conn, batch[:4], DeliveryOutcome.FAILED)
-    done = [
-        SettledDelivery(batch[4].id, batch[4].claim_no, DeliveryOutcome.DELIVERED, code=200),
-        *(
-            SettledDelivery(one.id, one.claim_no, DeliveryOutcome.FAILED, code=500)
-            for one in batch[5:]
-        ),
-    ]
+    await settle(conn, batch[:4], CallOutcome.FAILED)
+    delivered = CallResult(CallOutcome.DELIVERED, datetime.now(UTC), 1, {}, code=200)
 
-    await store.settle(conn, done)
+    await settle_each(conn, [(batch[4], delivered), *((one, FAILED) for one in batch[5:])])
 
     assert await column(conn, hook, "failures") == 4
     assert await column(conn, hook, "circuit_opened_at") is None
@@ -276,7 +286,7 @@ async def test_what_waits_for_a_disabled_endpoint_waits_until_it_is_enabled(conn
 async def test_the_log_of_a_removed_webhook_goes_in_batches_and_then_it_itself(conn: Conn) -> None:
     hook = await webhook(conn, URL)
     await told(conn, 5)
-    await settle(conn, await claim(conn, limit=2), DeliveryOutcome.FAILED, tried_at=None)
+    await settle(conn, await claim(conn, limit=2), CallOutcome.FAILED)
     project = await make.project_named(conn)
     await conn.execute("SELECT mailqueue.remove_webhook(%s, %s, 'me')", (project, hook))
 

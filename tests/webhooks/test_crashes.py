@@ -4,11 +4,14 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.db.pool import connect
+from mailqueue.queue import store
+from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.adapters.sending.fake import Reply, fake
@@ -34,6 +37,8 @@ async def crashed(database: DatabaseSettings, folder: Path, words: str) -> int:
         "mailqueue",
         "worker",
         "webhooks",
+        f"--child={uuid4()}",
+        stdin=asyncio.subprocess.PIPE,  # as its parent would keep it
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
         env=os.environ
@@ -56,10 +61,8 @@ async def survive(database: DatabaseSettings, folder: Path, words: str) -> None:
 
         assert await crashed(database, folder, words) == -9
         before = [one.headers["webhook-id"] for one in server.requests]
-        await conn.execute(
-            "UPDATE mailqueue.webhook_deliveries SET lease_until = now() - interval '1 s'"
-            " WHERE status = 'assigned'"
-        )
+        await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
+        await store.rescue(conn, silence=LOST_AFTER)
         async with delivering(database):
 
             async def all_delivered() -> bool:

@@ -3,7 +3,7 @@
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks.model import DeliveryOutcome
+from mailqueue.webhooks.model import CallOutcome
 from tests import make
 from tests.webhooks.delivering import told, webhook
 from tests.webhooks.test_claiming import URL, claim, settle
@@ -27,7 +27,7 @@ async def test_events_that_nobody_delivers_are_seen_by_health(conn: Conn) -> Non
 async def test_old_deliveries_are_forgotten_with_what_they_told(conn: Conn) -> None:
     await webhook(conn, URL)
     await told(conn, 3)
-    await settle(conn, await claim(conn, limit=1), DeliveryOutcome.DELIVERED, 200)
+    await settle(conn, await claim(conn, limit=1), CallOutcome.DELIVERED, 200)
     for table in ("webhook_deliveries", "webhook_events"):
         await conn.execute(
             f"UPDATE mailqueue.{table} SET created_at = now() - interval '40 days'".encode()

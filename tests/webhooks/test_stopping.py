@@ -8,11 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mailqueue.db.pool import connect
+from mailqueue.queue.concurrency import Slots
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.webhooks.concurrency import CallSlots
-from mailqueue.webhooks.worker import WebhookWorker
 from tests import make
-from tests.webhooks.delivering import states, told, tools, webhook
+from tests.webhooks.delivering import deliver, states, told, tools, webhook
 
 
 @pytest.mark.anyio
@@ -24,7 +23,7 @@ async def test_a_worker_that_stops_finishes_calls_and_gives_the_rest_back(
         hook = await webhook(db, url)
         await told(db, 10)
         stop = asyncio.Event()
-        running = asyncio.create_task(WebhookWorker(database, tools()).run(stop))
+        running = asyncio.create_task(deliver(database, tools(), stop))
         await seen.wait()
         stop.set()
         gate.set()
@@ -66,7 +65,7 @@ async def slow(gate: asyncio.Event) -> AsyncIterator[tuple[str, asyncio.Event]]:
 
 
 def test_unproven_endpoints_hold_half_of_the_slots() -> None:
-    slots = CallSlots(4)
+    slots = Slots(4)
 
     assert [slots.take(is_unproven=True) for _ in range(3)] == [True, True, False]
     assert [slots.take(is_unproven=False) for _ in range(3)] == [True, True, False]

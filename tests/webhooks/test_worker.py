@@ -4,23 +4,26 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 import standardwebhooks
 
+from mailqueue.core.queues import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.queue import store as queue_store
+from mailqueue.queue.concurrency import MAX_ROWS
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks.dispatcher import MAX_CALLS
+from mailqueue.webhooks.model import ClaimedDelivery
 from mailqueue.webhooks.store import deliveries as deliveries_store
-from mailqueue.webhooks.worker import WebhookWorker
 from tests import make
 from tests.adapters.sending.fake import CLOSES, SILENT, Fake, Reply, fake
 from tests.webhooks.delivering import (
-    LEASED_OUT,
     SECRET,
+    deliver,
     delivering,
     due_now,
     master,
@@ -68,7 +71,7 @@ async def test_every_event_arrives_once_and_is_signed(db: Conn, database: Databa
 
     ids = [one.headers["webhook-id"] for one in server.requests]
     assert len(ids) == len(set(ids)) == 60
-    assert server.connections <= MAX_CALLS
+    assert server.connections <= MAX_ROWS
     for one in server.requests:
         headers = dict(one.headers)
         event = standardwebhooks.Webhook(SECRET).verify(one.body.decode(), headers)
@@ -172,10 +175,12 @@ async def test_what_a_dead_worker_had_is_delivered_by_another(
     async with fake([Reply(200)]) as server:
         hook = await webhook(db, url_of(server))
         await told(db, 3)
-        dead = await deliveries_store.claim(
-            db, by="dead", limit=10, lease=LEASED_OUT, first=10, room={}
-        )
+        number = await make.worker(db)
+        spec = queue_named("webhooks")
+        dead = await queue_store.claim(db, spec, ClaimedDelivery, worker=number, limit=10, first=10)
         assert len(dead) == 3
+        await make.silent(db, number)
+        await queue_store.rescue(db, silence=timedelta(seconds=30))
         async with delivering(database):
             await until(lambda: all_are(db, hook, "delivered"))
 
@@ -228,10 +233,10 @@ async def test_an_endpoint_that_is_gone_hears_nothing_more(
     async with fake([Reply(410)]) as server:
         hook = await webhook(db, url_of(server))
         await told(db, 20)
-        async with delivering(database) as worker:
+        async with delivering(database):
 
             async def is_over() -> bool:
-                await worker.tidy()
+                await deliveries_store.tidy(db, most=100)
                 return sorted(await states(db, hook)) == ["cancelled"] * 19 + ["failed"]
 
             await until(is_over)
@@ -248,7 +253,7 @@ async def test_where_secrets_cannot_be_opened_events_wait_without_an_attempt(
         await told(db)
         stop = asyncio.Event()
         keyless = replace(tools(), read_master=lambda: None)
-        running = asyncio.create_task(WebhookWorker(database, keyless).run(stop))
+        running = asyncio.create_task(deliver(database, keyless, stop))
 
         async def is_put_off() -> bool:
             query = (

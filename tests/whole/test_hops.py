@@ -12,7 +12,7 @@ from mailqueue.core.queues import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
-from mailqueue.inbound.worker import InboundHandler, InboundTools
+from mailqueue.inbound.handler import InboundHandler, InboundTools
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.senders import accounts

@@ -14,7 +14,6 @@ COMMANDS: Mapping[str, Lazy] = {
     "bounces": Lazy(
         "mailqueue.cli.worker.bounces:bounces", "Receive bounce emails by SMTP and LMTP."
     ),
-    "webhooks": Lazy("mailqueue.cli.worker.webhooks:webhooks", "Deliver events to webhooks."),
 } | {
     spec.name: Lazy(f"mailqueue.cli.worker.queues:{spec.name}", f"Process {spec.work}.")
     for spec in QUEUES

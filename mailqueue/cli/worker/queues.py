@@ -45,6 +45,11 @@ def command_of(spec: QueueSpec) -> click.Command:
     )
     @click.argument("names", nargs=-1, type=click.Choice(_NAMES), metavar="[NAME]...")
     @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
+    @click.option(
+        "--in-flight",
+        type=click.IntRange(2, 10_000),
+        help=f"Rows of each queue handled at the same time.  [default: {spec.concurrency}]",
+    )
     @click.option("--public-url", hidden=True)
     @click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
     @click.option("--in-progress", type=int, hidden=True, help="Memory file of the parent.")
@@ -53,6 +58,7 @@ def command_of(spec: QueueSpec) -> click.Command:
         *,
         names: tuple[str, ...],
         data: Path | None,
+        in_flight: int | None,
         public_url: str | None,
         child: UUID | None,
         in_progress: int | None,
@@ -62,11 +68,20 @@ def command_of(spec: QueueSpec) -> click.Command:
         settings = load_settings(data=data, public_url=public_url)
         configure_logging(settings.log)
         if child is None:
-            uvloop.run(_run_in_child(settings, queues))
+            uvloop.run(_run_in_child(settings, queues, in_flight=in_flight))
             return
         if alone:
             resource.setrlimit(resource.RLIMIT_DATA, (ALONE_MEMORY_BYTES, ALONE_MEMORY_BYTES))
-        uvloop.run(_run_here(settings, queues, launch_id=child, memory=in_progress, is_alone=alone))
+        uvloop.run(
+            _run_here(
+                settings,
+                queues,
+                in_flight=in_flight,
+                launch_id=child,
+                memory=in_progress,
+                is_alone=alone,
+            )
+        )
 
     return command
 
@@ -79,18 +94,22 @@ def __getattr__(name: str) -> click.Command:
         raise AttributeError(name) from None
 
 
-async def _run_in_child(settings: Settings, queues: tuple[str, ...]) -> None:
+async def _run_in_child(
+    settings: Settings, queues: tuple[str, ...], *, in_flight: int | None
+) -> None:
     async with connect(settings.database, application_name="mailqueue/start") as conn:
         await require_current(conn, may_be_newer=False)
     async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
         tell_ready()
-        await WorkerPool(settings, [queue_children(queues)]).run(stop)
+        options = [] if in_flight is None else [f"--in-flight={in_flight}"]
+        await WorkerPool(settings, [queue_children(queues, options)]).run(stop)
 
 
 async def _run_here(
     settings: Settings,
     queues: tuple[str, ...],
     *,
+    in_flight: int | None,
     launch_id: UUID,
     memory: int | None,
     is_alone: bool,
@@ -100,7 +119,7 @@ async def _run_here(
     async with signals.stop_signal(ends_with_parent=True) as stop:
         await run_queues(
             settings.database,
-            kinds_of(settings, queues),
+            kinds_of(settings, queues, in_flight=in_flight),
             stop,
             launch_id=launch_id,
             in_progress=InProgress(memory),

@@ -1,30 +1,25 @@
 """Deliveries as rows: the log, and what workers claim and settle."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import orjson
 from psycopg.types.json import Jsonb
 
-from mailqueue.db import fetch
+from mailqueue.core.storable_text import storable
+from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.webhooks.model import (
+    CallResult,
     ClaimedDelivery,
     DeliveryAttemptRow,
+    DeliveryContent,
     DeliveryFilter,
     DeliveryRow,
-    SettledDelivery,
 )
-
-
-class SettleNotice(NamedTuple):
-    """An answer of settle: an endpoint whose circuit opened, or a claim that no longer held."""
-
-    webhook_id: UUID | None
-    delivery_id: UUID | None
 
 
 async def list_page(
@@ -99,7 +94,7 @@ async def log_test(
     event_id: UUID,
     event_type: str,
     body: bytes,
-    done: SettledDelivery,
+    done: CallResult,
 ) -> UUID | None:
     """Log a test; return the id of its delivery, None when the webhook is gone."""
     row = {
@@ -112,51 +107,40 @@ async def log_test(
         "code": done.code,
         "error": done.error,
         "took_ms": done.took_ms,
-        "headers": Jsonb(dict(done.headers or {})),
+        "headers": Jsonb(dict(done.headers)),
         "response": done.response,
     }
     return await fetch.maybe(conn, "log_webhook_test", row, UUID)
 
 
-async def claim(
-    conn: Conn,
-    *,
-    by: str,
-    limit: int,
-    lease: timedelta,
-    first: int,
-    room: Mapping[UUID, int],
-) -> list[ClaimedDelivery]:
-    """Claim due deliveries: at most `room` of each known endpoint, `first` of each other one."""
-    row = {
-        "by": by,
-        "limit": limit,
-        "lease": lease,
-        "first": first,
-        "webhooks": list(room),
-        "room": list(room.values()),
-    }
-    return await fetch.many(conn, "claim_webhook_deliveries", row, ClaimedDelivery)
+async def read_contents(conn: Conn, rows: Sequence[ClaimedDelivery]) -> list[DeliveryContent]:
+    """Return what claimed deliveries send."""
+    ids = {"ids": arrays.uuids([row.id for row in rows])}
+    return await fetch.many(conn, "read_delivery_contents", ids, DeliveryContent)
 
 
-async def settle(conn: Conn, done: Sequence[SettledDelivery]) -> list[SettleNotice]:
-    """Settle claims; return endpoints to block, and claims that no longer held."""
-    row = {
-        "ids": [one.id for one in done],
-        "claims": [one.claim_no for one in done],
-        "endings": [one.ending.value for one in done],
-        "codes": [one.code for one in done],
-        "errors": [one.error for one in done],
-        "waits": [one.wait for one in done],
-        "rests": [one.rests for one in done],
-        "times": [one.tried_at for one in done],
-        "took": [one.took_ms for one in done],
-        "headers": [orjson.dumps(one.headers or {}).decode() for one in done],
-        "responses": [one.response for one in done],
+async def record_calls(
+    conn: Conn, done: Sequence[tuple[ClaimedDelivery, CallResult]]
+) -> list[UUID]:
+    """Log calls and count them in the circuits; return the endpoints to leave alone now."""
+    results = [result for _, result in done]
+    values = {
+        "ids": arrays.uuids([row.id for row, _ in done]),
+        "outcomes": arrays.texts([one.outcome.value for one in results]),
+        "codes": arrays.integers([one.code for one in results]),
+        "errors": arrays.texts([storable(one.error) for one in results]),
+        "waits": arrays.intervals([one.wait for one in results]),
+        "rests": arrays.booleans([one.rests for one in results]),
+        "times": arrays.texts([one.tried_at.isoformat() for one in results]),
+        "took": arrays.integers([one.took_ms for one in results]),
+        "headers": arrays.texts([orjson.dumps(one.headers).decode() for one in results]),
+        "responses": arrays.texts([storable(one.response) for one in results]),
     }
-    return await fetch.many(conn, "settle_webhook_deliveries", row, SettleNotice)
+    return await fetch.many(conn, "record_webhook_calls", values, UUID)
 
 
 async def tidy(conn: Conn, *, most: int) -> int:
-    """Rescue expired claims and delete expired rows; return their number."""
+    """Cancel deliveries of endpoints that are gone and delete those of removed ones; return how
+    many.
+    """
     return await fetch.value(conn, "tidy_webhooks", {"most": most}, int)

@@ -46,7 +46,7 @@ BEGIN
                'SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan '
                'SET jit = off' AS pinned
           FROM jsonb_to_recordset(v_queues)
-            AS r (name text, table_name text, done text, key_column text, columns text[], first_wait interval,
+            AS r (name text, table_name text, done text, key_column text, has_circuit boolean, columns text[], first_wait interval,
                   longest_wait interval, on_unknown text, max_crashes integer)
     LOOP
         -- Rows whose worker died before are claimed only by a worker that handles one row at a time.
@@ -60,25 +60,51 @@ BEGIN
             format($f$
     ELSE
         FOR k IN
-            SELECT r.key, least(r.room, coalesce(h.room, p_first),
-                                greatest(1, p_limit / r.projects / r.siblings)) AS room
-              FROM (SELECT o.key, o.room, count(*) OVER (PARTITION BY o.project_id) AS siblings,
-                           (SELECT count(DISTINCT x.project_id) FROM mailqueue.ready_%2$s(v_now) AS x) AS projects,
-                           row_number() OVER (PARTITION BY o.project_id ORDER BY random()) AS turn
-                      FROM mailqueue.ready_%2$s(v_now) AS o) AS r
-              LEFT JOIN unnest(p_keys, p_rooms) AS h(key, room) ON h.key = r.key::text
-             WHERE coalesce(h.room, p_first) > 0 AND r.room > 0
-             ORDER BY r.turn, random() LIMIT p_limit
+            WITH ready AS MATERIALIZED (
+                SELECT r.key, r.project_id, r.is_probe, least(r.room, coalesce(h.room, p_first)) AS room
+                  FROM mailqueue.ready_%2$s(v_now) AS r
+                  LEFT JOIN unnest(p_keys, p_rooms) AS h(key, room) ON h.key = r.key::text
+                 WHERE least(r.room, coalesce(h.room, p_first)) > 0
+            ), shared AS (
+                SELECT r.*, count(*) OVER (PARTITION BY r.project_id) AS siblings,
+                       row_number() OVER (PARTITION BY r.project_id ORDER BY random()) AS turn,
+                       (SELECT count(DISTINCT o.project_id) FROM ready AS o) AS projects
+                  FROM ready AS r
+            )
+            SELECT s.key, s.is_probe, least(s.room, greatest(1, p_limit / s.projects / s.siblings)) AS take
+              FROM shared AS s ORDER BY s.turn, random() LIMIT p_limit
         LOOP
-            EXIT WHEN cardinality(v_ids) >= p_limit;
+            EXIT WHEN cardinality(v_ids) >= p_limit;%4$s
             v_ids := v_ids || ARRAY(
                 SELECT q.id FROM %1$s AS q
                  WHERE q.%3$I = k.key AND q.status = 'pending' AND q.crashes = 0 AND q.run_at <= v_now
-                 ORDER BY q.run_at, q.id LIMIT least(k.room, p_limit - cardinality(v_ids))
+                 ORDER BY q.run_at, q.id LIMIT least(k.take, p_limit - cardinality(v_ids))
                    FOR NO KEY UPDATE SKIP LOCKED);
         END LOOP;
-            $f$, s.q, s.table_name, s.key_column)
+            $f$, s.q, s.table_name, s.key_column, CASE WHEN s.has_circuit THEN format($f$
+            CONTINUE WHEN k.is_probe AND NOT mailqueue.begin_probe_%s(k.key, p_lease);$f$, s.table_name) ELSE '' END)
         END;
+        IF s.key_column IS NOT NULL AND NOT s.has_circuit THEN
+            EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.ready_%2$s(p_now timestamptz)
+RETURNS TABLE (key %4$s, project_id uuid, room integer, is_probe boolean)
+LANGUAGE sql STABLE
+AS $body$
+    WITH RECURSIVE waiting AS (
+        (SELECT q.%3$I AS key FROM %1$s AS q WHERE q.status = 'pending' ORDER BY q.%3$I LIMIT 1)
+        UNION ALL
+        SELECT (SELECT q.%3$I FROM %1$s AS q WHERE q.status = 'pending' AND q.%3$I > x.key ORDER BY q.%3$I LIMIT 1)
+          FROM waiting AS x WHERE x.key IS NOT NULL
+    )
+    SELECT x.key, d.project_id, 1000000, false
+      FROM waiting AS x
+     CROSS JOIN LATERAL (SELECT q.project_id FROM %1$s AS q
+                          WHERE q.%3$I = x.key AND q.status = 'pending' AND q.run_at <= p_now LIMIT 1) AS d
+$body$;
+COMMENT ON FUNCTION mailqueue.ready_%2$s(timestamptz) IS 'Values of %3$I that have due rows.';
+            $f$, s.q, s.table_name, s.key_column, (SELECT format_type(a.atttypid, a.atttypmod) FROM pg_attribute AS a
+                                                   WHERE a.attrelid = s.q::regclass AND a.attname = s.key_column));
+        END IF;
         EXECUTE format($f$
 CREATE OR REPLACE FUNCTION mailqueue.claim_%2$s(p_worker integer, p_limit integer, p_lease interval, p_alone boolean,
     p_first integer, p_keys text[], p_rooms integer[]) RETURNS SETOF %1$s

@@ -40,6 +40,33 @@ $$;
 COMMENT ON FUNCTION mailqueue.ready_webhooks(timestamptz) IS
     'Webhooks that have due deliveries and may be called at a point in time.';
 
+-- For claims of the queue kernel: an open circuit lets one delivery pass.
+CREATE OR REPLACE FUNCTION mailqueue.ready_webhook_deliveries(p_now timestamptz)
+RETURNS TABLE (key uuid, project_id uuid, room integer, is_probe boolean)
+LANGUAGE sql STABLE
+AS $$ SELECT r.id, r.project_id, CASE WHEN r.is_probe THEN 1 ELSE 1000000 END, r.is_probe
+        FROM mailqueue.ready_webhooks(p_now) AS r $$;
+COMMENT ON FUNCTION mailqueue.ready_webhook_deliveries(timestamptz) IS
+    'Webhooks that have due deliveries and may be called, and how many deliveries each may have.';
+
+-- One probe at a time; if its worker dies, another may be sent when the lease is over.
+CREATE OR REPLACE FUNCTION mailqueue.begin_probe_webhook_deliveries(p_webhook uuid, p_lease interval) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    UPDATE mailqueue.webhooks AS x SET probing_until = v_now + p_lease
+     WHERE x.id = (SELECT o.id FROM mailqueue.webhooks AS o
+                    WHERE o.id = p_webhook AND coalesce(o.probing_until <= v_now, true)
+                      AND coalesce(o.blocked_until <= v_now, true) FOR NO KEY UPDATE SKIP LOCKED);
+    RETURN FOUND;
+END $$;
+COMMENT ON FUNCTION mailqueue.begin_probe_webhook_deliveries(uuid, interval) IS
+    'Reserve the probe of a webhook whose circuit is open; false where another worker has it.';
+
+-- For workers of the release before, which run on until they are restarted.
 -- p_room: how many more deliveries of each of p_webhooks the worker takes; of others it takes p_first.
 CREATE OR REPLACE FUNCTION mailqueue.claim_webhook_deliveries(p_by text, p_limit integer, p_lease interval,
     p_first integer, p_webhooks uuid[], p_room integer[])

@@ -1,58 +1,29 @@
 -- Settling claimed deliveries, many at a time, with the effect on their endpoints, in one transaction.
 
--- Outcomes: delivered; failed (an attempt: the next follows after webhook_wait(), not before p_waits); gone (410);
--- refused (cannot be delivered at all); defer (not tried: no attempt is counted, due again after p_waits). Returns the
--- webhooks whose circuit is open now, and rows without a webhook for each claim that was lost.
-CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_deliveries(p_ids uuid[], p_claims bigint[], p_outcomes text[],
-    p_codes integer[], p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[],
-    p_headers jsonb[], p_responses text[])
-RETURNS TABLE (webhook_id uuid, delivery_id uuid)
+-- The log of calls, and what they say about their endpoints. The deliveries are held by the caller's claim, and settled
+-- in the same transaction.
+CREATE OR REPLACE FUNCTION mailqueue.record_webhook_calls(p_ids uuid[], p_outcomes text[], p_codes integer[],
+    p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[], p_headers jsonb[],
+    p_responses text[])
+RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
 AS $$
-#variable_conflict use_column
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_done uuid[]; v_hooks uuid[];
     w record;
     x mailqueue.webhooks;
 BEGIN
-    WITH input AS MATERIALIZED (
-        SELECT *
-          FROM unnest(p_ids, p_claims, p_outcomes, p_codes, p_errors, p_waits, p_times, p_ms, p_headers, p_responses)
-            AS t(id, claim_no, outcome, code, error, wait, tried_at, ms, headers, response)
-    ), ended AS (
-        UPDATE mailqueue.webhook_deliveries AS d
-           SET status = CASE WHEN i.outcome = 'delivered' THEN 'delivered' WHEN i.outcome = 'defer' THEN 'pending'
-                             WHEN i.outcome = 'failed' AND s.wait IS NOT NULL THEN 'pending' ELSE 'failed' END,
-               run_at = CASE i.outcome
-                             WHEN 'failed'
-                                  THEN coalesce(v_now + greatest(s.wait * (1 + random() * 0.05), i.wait), d.run_at)
-                                       WHEN 'defer' THEN CASE WHEN i.wait IS NULL THEN d.run_at ELSE v_now + i.wait END
-                             ELSE d.run_at END,
-               attempts = d.attempts - CASE i.outcome WHEN 'defer' THEN 1 ELSE 0 END,
-               claim_no = NULL, claimed_by = NULL, assigned_at = NULL, lease_until = NULL,
-               last_error = CASE WHEN i.outcome = 'delivered' THEN NULL ELSE coalesce(i.error, d.last_error) END,
-               last_code = CASE i.outcome WHEN 'defer' THEN d.last_code ELSE i.code END,
-               finished_at = CASE WHEN i.outcome = 'defer' OR i.outcome = 'failed' AND s.wait IS NOT NULL THEN NULL
-                                  ELSE v_now END
-          FROM input AS i, mailqueue.webhook_deliveries AS o
-         CROSS JOIN LATERAL (SELECT CASE WHEN o.attempts < o.max_attempts
-                                              THEN mailqueue.webhook_wait(o.attempts) END AS wait) AS s
-         WHERE d.id = i.id AND d.claim_no = i.claim_no AND o.id = i.id
-        RETURNING d.id, d.webhook_id, d.project_id, o.attempts
-    ), logged AS (
-        INSERT INTO mailqueue.webhook_attempts (delivery_id, tried_at, project_id, webhook_id, attempt, status_code,
-                                                error, took_ms, request_headers, response)
-        SELECT e.id, i.tried_at, e.project_id, e.webhook_id, e.attempts, i.code,
-               CASE i.outcome WHEN 'delivered' THEN NULL ELSE i.error END, i.ms, i.headers, i.response
-          FROM ended AS e JOIN input AS i ON i.id = e.id WHERE i.tried_at IS NOT NULL
-        ON CONFLICT ON CONSTRAINT webhook_attempts_pkey DO NOTHING
-    )
-    SELECT array_agg(e.id), array_agg(e.webhook_id) INTO v_done, v_hooks FROM ended AS e;
+    INSERT INTO mailqueue.webhook_attempts (delivery_id, tried_at, project_id, webhook_id, attempt, status_code,
+                                            error, took_ms, request_headers, response)
+    SELECT d.id, i.tried_at, d.project_id, d.webhook_id, d.attempts, i.code,
+           CASE i.outcome WHEN 'delivered' THEN NULL ELSE i.error END, i.ms, i.headers, i.response
+      FROM unnest(p_ids, p_outcomes, p_codes, p_errors, p_times, p_ms, p_headers, p_responses)
+        AS i(id, outcome, code, error, tried_at, ms, headers, response)
+      JOIN mailqueue.webhook_deliveries AS d ON d.id = i.id WHERE i.tried_at IS NOT NULL
+    ON CONFLICT ON CONSTRAINT webhook_attempts_pkey DO NOTHING;
 
-    RETURN QUERY SELECT NULL::uuid, i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_done, '{}'));
     -- Endpoints that succeed, and did before, are not updated. In id order, so that settlers cannot deadlock.
     FOR w IN
         SELECT h.webhook_id AS id, max(i.n) FILTER (WHERE i.outcome = 'delivered') AS delivered_last,
@@ -60,7 +31,7 @@ BEGIN
                bool_or(i.outcome = 'gone') AS is_gone, max(i.wait) FILTER (WHERE i.rests) AS rest,
                array_agg(i.n) FILTER (WHERE i.outcome IN ('failed', 'gone')) AS failed_at
           FROM unnest(p_ids, p_outcomes, p_waits, p_rests) WITH ORDINALITY AS i(id, outcome, wait, rests, n)
-          JOIN unnest(v_done, v_hooks) AS h(id, webhook_id) ON h.id = i.id
+          JOIN mailqueue.webhook_deliveries AS h ON h.id = i.id
          GROUP BY h.webhook_id ORDER BY h.webhook_id
     LOOP
         CONTINUE WHEN w.failed = 0 AND EXISTS (SELECT FROM mailqueue.webhooks AS o
@@ -94,9 +65,71 @@ BEGIN
                openings = x.openings, blocked_until = x.blocked_until, probing_until = x.probing_until
          WHERE o.id = x.id;
         IF x.circuit_opened_at IS NOT NULL OR x.blocked_until > v_now OR w.is_gone OR NOT x.is_enabled THEN
-            RETURN QUERY SELECT x.id, NULL::uuid;
+            RETURN NEXT x.id;
         END IF;
     END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.record_webhook_calls(uuid[], text[], integer[], text[], interval[], boolean[],
+                                                   timestamptz[], integer[], jsonb[], text[]) IS
+    'Log calls of endpoints and count them in the circuits; returns endpoints that are left alone now.';
+
+-- For workers of the release before, which run on until they are restarted.
+-- Outcomes: delivered; failed (an attempt: the next follows after webhook_wait(), not before p_waits); gone (410);
+-- refused (cannot be delivered at all); defer (not tried: no attempt is counted, due again after p_waits). Returns the
+-- webhooks whose circuit is open now, and rows without a webhook for each claim that was lost.
+CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_deliveries(p_ids uuid[], p_claims bigint[], p_outcomes text[],
+    p_codes integer[], p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[],
+    p_headers jsonb[], p_responses text[])
+RETURNS TABLE (webhook_id uuid, delivery_id uuid)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_done uuid[];
+BEGIN
+    WITH input AS MATERIALIZED (
+        SELECT *
+          FROM unnest(p_ids, p_claims, p_outcomes, p_codes, p_errors, p_waits, p_times, p_ms, p_headers, p_responses)
+            AS t(id, claim_no, outcome, code, error, wait, tried_at, ms, headers, response)
+    ), ended AS (
+        UPDATE mailqueue.webhook_deliveries AS d
+           SET status = CASE WHEN i.outcome = 'delivered' THEN 'delivered' WHEN i.outcome = 'defer' THEN 'pending'
+                             WHEN i.outcome = 'failed' AND s.wait IS NOT NULL THEN 'pending' ELSE 'failed' END,
+               run_at = CASE i.outcome
+                             WHEN 'failed'
+                                  THEN coalesce(v_now + greatest(s.wait * (1 + random() * 0.05), i.wait), d.run_at)
+                                       WHEN 'defer' THEN CASE WHEN i.wait IS NULL THEN d.run_at ELSE v_now + i.wait END
+                             ELSE d.run_at END,
+               attempts = d.attempts - CASE i.outcome WHEN 'defer' THEN 1 ELSE 0 END,
+               claim_no = NULL, claimed_by = NULL, assigned_at = NULL, lease_until = NULL,
+               last_error = CASE WHEN i.outcome = 'delivered' THEN NULL ELSE coalesce(i.error, d.last_error) END,
+               last_code = CASE i.outcome WHEN 'defer' THEN d.last_code ELSE i.code END,
+               finished_at = CASE WHEN i.outcome = 'defer' OR i.outcome = 'failed' AND s.wait IS NOT NULL THEN NULL
+                                  ELSE v_now END
+          FROM input AS i, mailqueue.webhook_deliveries AS o
+         CROSS JOIN LATERAL (SELECT CASE WHEN o.attempts < o.max_attempts
+                                              THEN mailqueue.webhook_wait(o.attempts) END AS wait) AS s
+         WHERE d.id = i.id AND d.claim_no = i.claim_no AND o.id = i.id
+        RETURNING d.id
+    )
+    SELECT array_agg(e.id) INTO v_done FROM ended AS e;
+
+    RETURN QUERY SELECT NULL::uuid, i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_done, '{}'));
+    RETURN QUERY
+    SELECT r.webhook_id, NULL::uuid
+      FROM (SELECT array_agg(i.id) AS ids, array_agg(i.outcome) AS outcomes, array_agg(i.code) AS codes,
+                   array_agg(i.error) AS errors, array_agg(i.wait) AS waits, array_agg(i.rests) AS rests,
+                   array_agg(i.tried_at) AS times, array_agg(i.ms) AS ms, array_agg(i.headers) AS headers,
+                   array_agg(i.response) AS responses
+              FROM unnest(p_ids, p_outcomes, p_codes, p_errors, p_waits, p_rests, p_times, p_ms, p_headers,
+                          p_responses)
+                AS i(id, outcome, code, error, wait, rests, tried_at, ms, headers, response)
+             WHERE i.id = ANY (v_done)) AS h
+     CROSS JOIN LATERAL mailqueue.record_webhook_calls(h.ids, h.outcomes, h.codes, h.errors, h.waits, h.rests, h.times,
+                                                       h.ms, h.headers, h.responses) AS r(webhook_id);
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[], interval[],
                                                         boolean[], timestamptz[], integer[], jsonb[], text[]) IS

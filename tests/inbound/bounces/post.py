@@ -7,9 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
+from mailqueue.inbound.handler import InboundHandler, InboundTools
 from mailqueue.inbound.model import NewRequest
 from mailqueue.inbound.store import keep
-from mailqueue.inbound.worker import InboundHandler, InboundTools
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.returnpath import return_path

@@ -1,0 +1,112 @@
+"""The handler of queue `webhooks`: call the endpoint of a delivery, log the call."""
+
+import asyncio
+import random
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry
+from mailqueue.db.fetch import Conn
+from mailqueue.ports.webhook import Poster
+from mailqueue.queue.handler import Call, Handler
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.webhooks.call import call_endpoint
+from mailqueue.webhooks.model import CallOutcome, CallResult, ClaimedDelivery
+from mailqueue.webhooks.store import deliveries as store
+from mailqueue.webhooks.targets import EndpointTargets
+
+WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 2 * 60, 12 * 60, 24 * 60))
+"""Waits after the first failed attempt and the next ones, a twentieth longer at random."""
+TIDY_ROWS = 5000
+"""Rows that one statement cancels or deletes."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookTools:
+    """The adapters that the handler uses."""
+
+    poster: Poster
+    read_master: Callable[[], MasterKey | None]
+
+
+class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
+    """Calls endpoints; calls are logged in the transaction that settles them."""
+
+    row = ClaimedDelivery
+
+    def __init__(self, tools: WebhookTools) -> None:
+        self._poster = tools.poster
+        self._targets = EndpointTargets(tools.read_master)
+        self._blocked: Collection[UUID] = ()
+
+    async def load(self, conn: Conn, rows: Sequence[ClaimedDelivery]) -> list[ClaimedDelivery]:
+        found = {one.id: one for one in await store.read_contents(conn, rows)}
+        loaded = [
+            row._replace(revision=content.revision, payload=content.payload)
+            if (content := found.get(row.id)) is not None
+            else row
+            for row in rows
+        ]
+        await self._targets.refresh(conn, {row.webhook_id: row.revision for row in loaded})
+        return loaded
+
+    async def handle(self, row: ClaimedDelivery) -> Outcome | CallResult:
+        target = self._targets.get(row.webhook_id)
+        if target is None:
+            return Failed("the endpoint was removed")
+        if row.payload is None:
+            return Failed("its payload is no longer stored")
+        if target.fault is not None:
+            return Defer(target.fault, target.wait)
+        now = asyncio.get_running_loop().time()
+        reach("webhooks.calling")
+        result = await call_endpoint(
+            self._poster,
+            target.url,
+            event_id=row.event_id,
+            body=row.payload.encode(),
+            keys=[key for key, until in target.keys if until > now],
+        )
+        reach("webhooks.answered")
+        return result
+
+    async def commit(
+        self, conn: Conn, done: Sequence[tuple[ClaimedDelivery, CallResult]]
+    ) -> list[Outcome]:
+        self._blocked = await store.record_calls(conn, done)
+        return [outcome_of(row, result) for row, result in done]
+
+    def committed(self, done: Sequence[tuple[ClaimedDelivery, Outcome]]) -> None:  # noqa: ARG002
+        blocked, self._blocked = self._blocked, ()
+        for webhook_id in blocked:
+            self.release_key(str(webhook_id), "the endpoint's circuit is open")
+
+    def is_answered(self, result: Outcome | CallResult) -> bool:
+        return isinstance(result, CallResult) and result.outcome is CallOutcome.DELIVERED
+
+    async def rest(self, call: Call) -> None:
+        self._poster.rest()
+        self._targets.forget_old()
+        while await call(lambda conn: store.tidy(conn, most=TIDY_ROWS)) >= TIDY_ROWS:
+            pass
+
+    async def close(self) -> None:
+        self._poster.close()
+
+
+def outcome_of(row: ClaimedDelivery, result: CallResult) -> Outcome:
+    """Return the outcome of a delivery that was called."""
+    values = {"last_code": result.code}
+    error = result.error or ""
+    match result.outcome:
+        case CallOutcome.DELIVERED:
+            return Done(values=values)
+        case CallOutcome.GONE:
+            return Failed(error, values=values)
+        case CallOutcome.FAILED:
+            wait = WAITS[min(max(row.attempts, 1), len(WAITS)) - 1]
+            longer = wait * (1 + random.random() * 0.05)  # noqa: S311
+            return Retry(error, max(longer, result.wait or longer), values=values)
