@@ -11,7 +11,8 @@ BEGIN
                'SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan '
                'SET jit = off' AS pinned
           FROM jsonb_to_recordset(v_queues)
-            AS r (name text, table_name text, done text, key_column text, has_circuit boolean, columns text[], first_wait interval,
+            AS r (name text, table_name text, done text, key_column text,
+                  has_circuit boolean, columns text[], first_wait interval,
                   longest_wait interval, on_unknown text, max_crashes integer)
     LOOP
         EXECUTE format($f$
