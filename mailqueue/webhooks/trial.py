@@ -72,16 +72,11 @@ async def try_out(
             done=done,
         )
     return WebhookTest(
-        success=done.ending is DeliveryOutcome.DELIVERED,
+        success=done.outcome is CallOutcome.DELIVERED,
         delivery_id=delivery_id,
         event_id=event_id,
         type=kind,
-<<<<<<< HEAD
         response_status=done.code,
-=======
-        is_delivered=done.outcome is CallOutcome.DELIVERED,
-        status_code=done.code,
->>>>>>> 6e0a874d (Deliver webhooks by the queue kernel)
         error=done.error,
         latency_ms=done.took_ms,
         response_body=done.response,

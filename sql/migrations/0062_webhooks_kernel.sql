@@ -1,4 +1,4 @@
--- 0061_webhooks_kernel.sql
+-- 0062_webhooks_kernel.sql
 -- Adds:    webhook_deliveries.worker_id and crashes, and an index of rows that are handled alone
 -- Running workers: not affected; they go on with functions of their own until they are restarted
 -- Locks:   webhook_deliveries for a moment, nothing is rewritten; the index is of rows that are there by then: none
