@@ -11,6 +11,7 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.cli.support.paging import read_page
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import ProjectRetention
 from mailqueue.core.errors import InvalidField
@@ -152,12 +153,18 @@ def add(*, name: str, **given: str | tuple[str, ...] | None) -> None:
 @json_option
 def list_(*, text: str | None, status: str | None) -> None:
     """List projects: all, or those with TEXT in name or description."""
-    found = execute(
-        lambda app: projects_manage.list_page(
-            app.conn, text=text, status=status, most=projects_manage.MAX_LISTED
-        )
-    )
-    print_rows(found, _COLUMNS, document=Page([details_of(each) for each in found], None))
+
+    async def listed(app: Opened) -> Page[Project]:
+        async def read(after: str | None, rows: int) -> list[Project]:
+            return await projects_manage.list_page(
+                app.conn, after=after, text=text, status=status, most=rows
+            )
+
+        return await read_page(read, projects_manage.MAX_LISTED, key=lambda one: one.name)
+
+    found = execute(listed)
+    document = Page([details_of(one) for one in found.data], found.next_cursor)
+    print_rows(found.data, _COLUMNS, document=document)
 
 
 @click.command(epilog=examples("mailqueue project show shop"))

@@ -12,6 +12,7 @@ from mailqueue.cli.support.answer import (
 )
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts, table
+from mailqueue.cli.support.paging import read_page
 from mailqueue.cli.templates.options import found_in, owner_of, owner_options
 from mailqueue.cli.templates.part import part
 from mailqueue.cli.templates.trying import clone, diff, preview
@@ -103,13 +104,19 @@ def list_(
 ) -> None:
     """List templates, including those of the platform that the project may use."""
 
-    async def work(app: Opened) -> list[TemplateRow]:
+    async def listed(app: Opened) -> Page[TemplateRow]:
         owner = await owner_of(app, project)
-        return await writing.list_all(app.conn, owner, category=category, status=status, q=q)
 
-    found = execute(work)
-    document = Page([values.template_of(one) for one in found], None)
-    print_rows(found, _COLUMNS, document=document, row=_row)
+        async def read(after: str | None, rows: int) -> list[TemplateRow]:
+            return await writing.list_all(
+                app.conn, owner, category=category, status=status, q=q, after=after, limit=rows
+            )
+
+        return await read_page(read, writing.MAX_LISTED, key=lambda one: one.slug)
+
+    found = execute(listed)
+    document = Page([values.template_of(one) for one in found.data], found.next_cursor)
+    print_rows(found.data, _COLUMNS, document=document, row=_row)
 
 
 @template.command(

@@ -63,7 +63,7 @@ def test_what_cannot_be_is_one_line(on_fresh_db: Cli) -> None:
     cli("key", "create", "web")
 
     for words, said in (
-        (("create", "web"), "key web exists already"),
+        (("create", "web"), "key web already exists in this project"),
         (("create", " "), "name: must be"),
         (("create", "x", "--expires", "soon"), "expires: must be a duration"),
         (("create", "x", "--project", "nowhere"), "no project nowhere"),
