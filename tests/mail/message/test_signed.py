@@ -51,7 +51,7 @@ def test_where_signatures_are_required_others_are_not_written() -> None:
     signers = Signers({DOMAIN: signer()}, is_required=True)
 
     written(loaded(), signers)
-    with pytest.raises(NotSigned, match=r"no DKIM key of example\.net is in force"):
+    with pytest.raises(NotSigned, match=r"no DKIM key of example\.net is active"):
         written(loaded(from_email="a@example.net"), signers)
 
 
