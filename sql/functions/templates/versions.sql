@@ -166,6 +166,19 @@ END $$;
 COMMENT ON FUNCTION mailqueue.add_template_version(uuid, jsonb, text) IS
     'Create a draft, the next version of a template; NULL if there is no template.';
 
+-- Changes of one template's versions wait for each other.
+CREATE OR REPLACE FUNCTION mailqueue.lock_template_of(p_version uuid, OUT id uuid, OUT project_id uuid, OUT slug text,
+    OUT version integer)
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT o.id, o.project_id, o.slug, v.version
+      FROM mailqueue.template_versions AS v JOIN mailqueue.templates AS o ON o.id = v.template_id
+     WHERE v.id = p_version AND o.deleted_at IS NULL FOR NO KEY UPDATE OF o
+$$;
+COMMENT ON FUNCTION mailqueue.lock_template_of(uuid) IS
+    'Lock the template of a version; returns it with the number of the version, NULL if there is none.';
+
 -- p_sent: {language: HTML with inlined CSS}. The version that was published is archived in the same transaction.
 CREATE OR REPLACE FUNCTION mailqueue.publish_template(p_version uuid, p_sent jsonb DEFAULT '{}',
     p_by text DEFAULT session_user)
@@ -176,9 +189,7 @@ AS $$
 DECLARE
     t record;
 BEGIN
-    SELECT o.id, o.project_id, o.slug, v.version INTO t
-      FROM mailqueue.template_versions AS v JOIN mailqueue.templates AS o ON o.id = v.template_id
-     WHERE v.id = p_version AND o.deleted_at IS NULL FOR NO KEY UPDATE OF o;
+    SELECT * INTO t FROM mailqueue.lock_template_of(p_version);
     IF t.id IS NULL THEN
         RETURN false;
     END IF;
@@ -202,9 +213,7 @@ AS $$
 DECLARE
     t record;
 BEGIN
-    SELECT o.id, o.project_id, o.slug, v.version INTO t
-      FROM mailqueue.template_versions AS v JOIN mailqueue.templates AS o ON o.id = v.template_id
-     WHERE v.id = p_version AND o.deleted_at IS NULL FOR NO KEY UPDATE OF o;
+    SELECT * INTO t FROM mailqueue.lock_template_of(p_version);
     IF t.id IS NULL THEN
         RETURN false;
     END IF;
