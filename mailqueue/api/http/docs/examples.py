@@ -28,18 +28,18 @@ _BY_FORMAT = MappingProxyType(
 
 def example_of(schema: Json, components: Mapping[str, Json]) -> object:
     """Return a value that fits a schema of a JSON answer."""
-    return _Maker(components).value(schema, "", "", frozenset())
+    return _Maker(components).example(schema, "", "", frozenset())
 
 
 class _Maker:
     def __init__(self, components: Mapping[str, Json]) -> None:
         self._components = components
 
-    def value(self, schema: Json, model: str, field: str, within: frozenset[str]) -> Any:
+    def example(self, schema: Json, model: str, field: str, within: frozenset[str]) -> Any:
         """Return a value for a field of a model; `within` are the schemas it stands in."""
         if "$ref" in schema:
             name = schema["$ref"].rpartition("/")[2]
-            return self.value(self._components[name], name, field, within | {name})
+            return self.example(self._components[name], name, field, within | {name})
         named = f"{model}.{field}"
         if named in SAMPLES_OF_MODELS and schema.get("type") not in ("array", "object"):
             return SAMPLES_OF_MODELS[named]
@@ -57,7 +57,7 @@ class _Maker:
                 items = schema.get("items", {})
                 if self._repeats(items, within):
                     return []
-                return [self.value(items, model, field, within)]
+                return [self.example(items, model, field, within)]
             case "string":
                 return _text(schema, field)
             case "integer" | "number":
@@ -74,15 +74,15 @@ class _Maker:
         is_nullable = {"type": "null"} in choices
         if is_nullable and (field in _NULL or self._repeats(choices[0], within)):
             return None
-        return self.value(choices[0], model, field, within)
+        return self.example(choices[0], model, field, within)
 
     def _object(self, schema: Json, model: str, field: str, within: frozenset[str]) -> Json:
         fields = schema.get("properties", {})
-        found = {name: self.value(each, model, name, within) for name, each in fields.items()}
+        found = {name: self.example(each, model, name, within) for name, each in fields.items()}
         extra = schema.get("additionalProperties")
         if not fields and isinstance(extra, dict):
             key = "de" if field == "translations" else "sent"
-            found = {key: self.value(extra, model, field, within)}
+            found = {key: self.example(extra, model, field, within)}
         return found
 
     def _repeats(self, schema: Json, within: frozenset[str]) -> bool:
