@@ -222,6 +222,7 @@ BEGIN
                          mailqueue.change_project(text, jsonb, text), mailqueue.suspend_project(text, text, text),
                          mailqueue.activate_project(text, text), mailqueue.delete_project(text, text),
                          mailqueue.project_today(uuid), mailqueue.project_days(uuid, integer),
+                         mailqueue.bounds_of_projects(uuid),
                          mailqueue.change_retention(text, text, integer, integer, integer, text),
                          mailqueue.reset_retention(text, text, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.find_administrator(bytea), mailqueue.settings_of_installation(),
@@ -274,6 +275,7 @@ BEGIN
                          mailqueue.health, mailqueue.attempts, mailqueue.audit, mailqueue.system_settings,
                          mailqueue.retention, mailqueue.archive_files'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(),
+                         mailqueue.health_of_bounds(),
                          mailqueue.health_of_stock(), mailqueue.health_of_server(), mailqueue.health_bounds(),
                          mailqueue.row_lock_holders(), mailqueue.lease_holders(), mailqueue.span_words(interval),
                          mailqueue.some_words(text[])'),  -- in health

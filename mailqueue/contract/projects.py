@@ -59,6 +59,11 @@ class ProjectDetails(Value):
     tracking_domain: str | None
     tracking_domain_verified_at: datetime | None
     brand_color: str | None
+    max_queued_emails: int | None
+    max_stored_bytes: int | None
+    max_uploads: int | None
+    max_templates: int | None
+    max_events: int | None
     retention: Sequence[ProjectRetention] | None
     """Null in lists of projects."""
     created_at: datetime
@@ -85,6 +90,18 @@ class SentToday(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class BoundUsage(Value):
+    """What a project uses of one of its bounds, now."""
+
+    project: str
+    bound: str
+    """Name of the setting, such as `max_queued_emails`."""
+    used: int
+    max: int | None
+    """Null for no bound."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectStats(Value):
     """Statistics of a project; `totals` and the rates are of all days in `days`."""
 
@@ -95,6 +112,7 @@ class ProjectStats(Value):
     hard_bounce_rate: float | None
     complaint_rate: float | None
     days: Sequence[Mapping[str, Any]]
+    bounds: Sequence[BoundUsage]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ MailqueueError
 │   ├── Conflict             what stands in the way          → 409
 │   ├── Forbidden            what is needed, why             → 403
 │   ├── LimitReached         limit, retry_after              → 429
+│   ├── ProjectFull          bound, why                      → 429
 │   └── TooManyRequests      limit, retry_after              → 429
 ├── SealBroken               a sealed value cannot be opened
 ├── Locked                   a project's own key has to allow it first
@@ -100,6 +101,17 @@ class LimitReached(InputError):
         self.limit = limit
         self.retry_after = retry_after
         super().__init__(f"{limit} reached, try again in {int(retry_after.total_seconds())} s")
+
+
+class ProjectFull(InputError):
+    """A project has as much as one of its bounds allows (SQLSTATE MQ002).
+
+    `bound` is the name of the setting; empty where a limit of all projects is the reason.
+    """
+
+    def __init__(self, bound: str, why: str) -> None:
+        self.bound = bound
+        super().__init__(why)
 
 
 class TooManyRequests(InputError):

@@ -3,7 +3,7 @@
 import os
 import re
 
-from psycopg import DataError, Error, IntegrityError
+from psycopg import DatabaseError, DataError, Error, IntegrityError
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import (
     DiskFull,
@@ -13,10 +13,19 @@ from psycopg.errors import (
     StatementTooComplex,
 )
 
-from mailqueue.core.errors import Away, ConfigError, MailqueueError, NoRoom, Unavailable
+from mailqueue.core.errors import (
+    Away,
+    ConfigError,
+    MailqueueError,
+    NoRoom,
+    ProjectFull,
+    Unavailable,
+)
 from mailqueue.db.durable import NotReplicated
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource
 
+PROJECT_FULL = "MQ002"
+"""SQLSTATE of statements that would exceed a bound of a project."""
 _NAME = re.compile(r'(?:user|role|database) "([^"]*)"')
 
 # What libpq or the server says, and what a person should read; the first that fits decides.
@@ -55,6 +64,13 @@ def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
     if isinstance(exc, ReadOnlySqlTransaction):
         return Away(f"PostgreSQL at {where} takes no changes, it is a standby: {_fix(settings)}")
     return Away(_sentence(" ".join(str(exc).split()), where, settings))
+
+
+def project_full(exc: DatabaseError) -> ProjectFull | None:
+    """Return the refusal where a project is at one of its bounds; None for any other error."""
+    if exc.sqlstate != PROJECT_FULL:
+        return None
+    return ProjectFull(exc.diag.column_name or "", exc.diag.message_primary or str(exc))
 
 
 def concerns_rows(exc: Exception) -> bool:

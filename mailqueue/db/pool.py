@@ -5,14 +5,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import orjson
-from psycopg import OperationalError
+from psycopg import DatabaseError, OperationalError
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
 from mailqueue.db.durable import DurableConnection
-from mailqueue.db.faults import address_of, checked, unavailable
+from mailqueue.db.faults import address_of, checked, project_full, unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.reading import read_json
 from mailqueue.settings.environment import DatabaseSettings, Pooler
@@ -76,12 +76,21 @@ async def open_pool(
 
 @asynccontextmanager
 async def borrow(pool: Pool, settings: DatabaseSettings) -> AsyncIterator[Conn]:
-    """Lend a connection; where the server goes away, Unavailable is raised."""
+    """Lend a connection.
+
+    Raises:
+        Unavailable: the server went away.
+        ProjectFull: a statement would have exceeded a bound of its project.
+    """
     try:
         async with pool.connection() as conn:
             yield conn
     except (OperationalError, ReadOnlySqlTransaction) as exc:
         raise unavailable(exc, settings) from exc
+    except DatabaseError as exc:
+        if (full := project_full(exc)) is not None:
+            raise full from exc
+        raise
 
 
 @asynccontextmanager

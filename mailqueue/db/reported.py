@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from psycopg import OperationalError
+from psycopg import DatabaseError, OperationalError
 from psycopg.errors import (
     InsufficientPrivilege,
     ReadOnlySqlTransaction,
@@ -13,13 +13,14 @@ from psycopg.errors import (
 )
 
 from mailqueue.core.errors import ConfigError
-from mailqueue.db.faults import address_of, unavailable
+from mailqueue.db.faults import address_of, project_full, unavailable
 from mailqueue.settings.environment import DatabaseSettings
 
 
 @contextmanager
 def reported(settings: DatabaseSettings) -> Iterator[None]:
-    """Turn a lost server, a missing privilege and an older schema into errors of ours."""
+    """Turn a lost server, a full project, a missing privilege and an older
+    schema into errors of ours."""
     try:
         yield
     except (OperationalError, ReadOnlySqlTransaction) as exc:
@@ -35,3 +36,7 @@ def reported(settings: DatabaseSettings) -> Iterator[None]:
             f"the database lacks what this mailqueue needs ({exc.diag.message_primary}): "
             "run `mailqueue migrate`"
         ) from exc
+    except DatabaseError as exc:
+        if (full := project_full(exc)) is not None:
+            raise full from exc
+        raise

@@ -1,4 +1,6 @@
-"""The task `counters`: close the counts of past days, and count accepted mail if no worker did."""
+"""The task `counters`: close the counts of past days, count accepted mail if no worker did, and
+correct what projects use of their bounds.
+"""
 
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import TaskReport
@@ -12,8 +14,14 @@ counted.
 
 async def run(desk: MaintenanceContext) -> TaskReport:
     """Gather signals and close past days; workers also do both."""
-    counts = {"signals": await _gather(desk), "days": await tasks_store.roll_days_over(desk.conn)}
+    counts = {
+        "signals": await _gather(desk),
+        "days": await tasks_store.roll_days_over(desk.conn),
+        "corrected": await tasks_store.recount_usage(desk.conn),
+    }
     said = f"{counts['days']} counters moved to a new day, {counts['signals']} signals gathered"
+    if counts["corrected"]:
+        said += f", usage of {counts['corrected']} projects corrected"
     return TaskReport(said, counts)
 
 

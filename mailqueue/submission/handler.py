@@ -10,6 +10,7 @@ from mailqueue.core.errors import (
     InvalidField,
     MailqueueError,
     NoRoom,
+    ProjectFull,
     TooManyRequests,
     Unauthorized,
     Unavailable,
@@ -125,6 +126,8 @@ def trouble(exc: MailqueueError) -> SmtpReply:
     match exc:
         case NoRoom():
             return NO_ROOM
+        case ProjectFull():
+            return SmtpReply(452, "4.2.2", str(exc)[:300])
         case Unavailable():
             return AWAY
         case Unauthorized():

@@ -5,6 +5,7 @@ CREATE VIEW mailqueue.health AS
 SELECT h.name, h.state, h.found, h.fix
   FROM (SELECT * FROM mailqueue.health_of_mail()
         UNION ALL SELECT * FROM mailqueue.health_of_space()
+        UNION ALL SELECT * FROM mailqueue.health_of_bounds()
         UNION ALL SELECT * FROM mailqueue.health_of_stock()
         UNION ALL SELECT * FROM mailqueue.health_of_webhooks()
         UNION ALL SELECT * FROM mailqueue.health_of_events()

@@ -22,6 +22,7 @@ from mailqueue.core.errors import (
     MailqueueError,
     NoRoom,
     NotFound,
+    ProjectFull,
     TooManyRequests,
     Unauthorized,
     Unavailable,
@@ -36,6 +37,7 @@ STATUS_BY_ERROR: Mapping[type[MailqueueError], tuple[HTTPStatus, str]] = {
     Forbidden: (HTTPStatus.FORBIDDEN, "forbidden"),
     TooManyRequests: (HTTPStatus.TOO_MANY_REQUESTS, "rate_limit_exceeded"),
     LimitReached: (HTTPStatus.TOO_MANY_REQUESTS, "quota_exceeded"),
+    ProjectFull: (HTTPStatus.TOO_MANY_REQUESTS, "quota_exceeded"),
     InputError: (HTTPStatus.BAD_REQUEST, "invalid_request"),
     NoRoom: (HTTPStatus.SERVICE_UNAVAILABLE, "no_room"),
     Unavailable: (HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
@@ -198,6 +200,8 @@ def refusal(scope: Scope, exc: MailqueueError) -> Response:
             headers["Retry-After"] = "1"
         case Unavailable():
             headers["Retry-After"] = "60" if isinstance(exc, NoRoom) else "5"
+        case ProjectFull():
+            headers["Retry-After"] = "60"
         case LimitReached() | TooManyRequests():
             headers["Retry-After"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
     why = exc.told if isinstance(exc, Unavailable) else str(exc)

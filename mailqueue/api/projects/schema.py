@@ -25,6 +25,7 @@ FIELD_BY_SETTING = {setting: field for field, setting in SETTING_BY_FIELD.items(
 }
 Kind = Annotated[str, Field(pattern="^[a-z_]{1,40}$")]
 Days = Annotated[int, Field(ge=1, le=36_500)]
+Bound = Annotated[int, Field(ge=0, le=9_007_199_254_740_991)]
 
 
 class Keep(StrictRequestModel):
@@ -103,6 +104,16 @@ class ProjectSettings(StrictRequestModel):
     """
     brand_color: str | None = None
     """Colour of the unsubscribe pages, such as `#0b6e4f`; null is the default."""
+    max_queued_emails: Bound | None = None
+    """Emails in the queue; further ones are refused. Null is no bound."""
+    max_stored_bytes: Bound | None = None
+    """Stored bytes of subjects, bodies and files. Null is no bound."""
+    max_uploads: Bound | None = None
+    """Stored files, uploads and attachments. Null is no bound."""
+    max_templates: Bound | None = None
+    """Templates. Null is no bound."""
+    max_events: Bound | None = None
+    """Stored events; further opens and clicks are not stored. Null is no bound."""
     retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
     """Retention by kind of record, such as `email_history`; null for a kind resets it."""
 

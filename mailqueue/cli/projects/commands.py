@@ -6,7 +6,7 @@ from datetime import timedelta
 import click
 
 from mailqueue.cli.projects.settings import add, list_, set_, show
-from mailqueue.cli.projects.status import activate, audit, delete, stats, suspend
+from mailqueue.cli.projects.status import activate, audit, delete, stats, suspend, usage
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
@@ -35,7 +35,7 @@ def project() -> None:
     """Create, configure, suspend and delete projects."""
 
 
-for _command in (add, list_, show, set_, suspend, activate, delete, stats, audit):
+for _command in (add, list_, show, set_, suspend, activate, delete, stats, usage, audit):
     project.add_command(_command)
 
 

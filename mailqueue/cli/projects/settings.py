@@ -91,6 +91,23 @@ _NUMBERS = (
         "Days for which soft bounces are counted.  [default: 30]",
     ),
     ("--attachment-bytes", "attachment_bytes", "Maximum size of all attachments of an email."),
+    (
+        "--max-queued-emails",
+        "max_queued_emails",
+        "Maximum number of emails in the queue.  [default: no bound]",
+    ),
+    (
+        "--max-stored-bytes",
+        "max_stored_bytes",
+        "Maximum bytes of stored subjects, bodies and files.  [default: no bound]",
+    ),
+    ("--max-uploads", "max_uploads", "Maximum number of stored files.  [default: no bound]"),
+    ("--max-templates", "max_templates", "Maximum number of templates.  [default: no bound]"),
+    (
+        "--max-events",
+        "max_events",
+        "Stored events above which opens and clicks are not stored.  [default: no bound]",
+    ),
 )
 _LISTS = (
     ("--allow-from", "allowed_from", "PATTERN", "Allowed From address, domain or *.domain."),
@@ -183,6 +200,7 @@ def show(*, name: str) -> None:
         "mailqueue project set shop --allow-from example.com --allow-from '*.example.com'",
         "mailqueue project set shop --daily-limit 20000 --rate 50 --time-zone Europe/Berlin",
         "mailqueue project set shop --track-opens on --tracking-domain links.example.com",
+        "mailqueue project set shop --max-queued-emails 100000",
         "mailqueue project set shop --reply-to none",
     ),
 )

@@ -1,4 +1,4 @@
-"""`mailqueue project suspend|activate|delete|stats|audit`: status and history."""
+"""`mailqueue project suspend|activate|delete|stats|usage|audit`: status and history."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.cli.support.paging import read_page
 from mailqueue.contract.page import Page
-from mailqueue.contract.projects import AuditEvent
+from mailqueue.contract.projects import AuditEvent, BoundUsage
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
@@ -29,6 +29,12 @@ _DAYS = (
     Column("suppressed", "SUPPRESSED", numeric=True),
     Column("hard_bounces", "HARD BOUNCES", numeric=True),
     Column("complaints", "COMPLAINTS", numeric=True),
+)
+_BOUNDS = (
+    Column("project", "PROJECT"),
+    Column("bound", "BOUND"),
+    Column("used", "USED", numeric=True),
+    Column("max", "MAX", numeric=True),
 )
 _AUDIT = (
     Column("id", "ID", numeric=True),
@@ -88,8 +94,23 @@ def stats(*, name: str, days: int) -> None:
         facts((f"{key} rate".replace("_", " "), rate) for key, rate in asdict(stood.rates).items())
         click.echo()
         table(stood.days, _DAYS)
+        click.echo()
+        table(stood.bounds, _BOUNDS)
 
     print_result(stats_of(stood), as_text)
+
+
+@click.command(epilog=examples("mailqueue project usage", "mailqueue project usage shop --json"))
+@click.argument("name", metavar="PROJECT", required=False)
+@json_option
+def usage(*, name: str | None) -> None:
+    """Show what a project, or each, uses of its bounds."""
+
+    async def found(app: Opened) -> list[BoundUsage]:
+        project = None if name is None else await projects_manage.find(app.conn, name)
+        return await projects_stats.bounds(app.conn, None if project is None else project.id)
+
+    print_rows(execute(found), _BOUNDS)
 
 
 @click.command(epilog=examples("mailqueue project audit shop --limit 20"))

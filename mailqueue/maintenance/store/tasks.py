@@ -113,6 +113,13 @@ async def roll_days_over(conn: Conn) -> int:
     return await fetch.value(conn, "roll_days_over", None, int)
 
 
+async def recount_usage(conn: Conn) -> int:
+    """Compare what projects use with the tables, where that is due; return the number of projects
+    that were corrected.
+    """
+    return await fetch.value(conn, "recount_usage", None, int)
+
+
 async def sweep_balanced_days(conn: Conn) -> int:
     """Delete the books of days without remaining mail; return the number of days."""
     return await fetch.value(conn, "sweep_balanced_days", None, int)

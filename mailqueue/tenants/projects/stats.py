@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from mailqueue.contract.projects import BoundUsage
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import ProjectDay, ProjectToday
@@ -23,11 +24,12 @@ class ProjectRates:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSummary:
-    """Today's counts of a project, its last days, oldest first, and the rates over those days."""
+    """Today's counts of a project, its last days, oldest first, and their rates, and its bounds."""
 
     today: ProjectToday
     days: list[ProjectDay]
     rates: ProjectRates
+    bounds: list[BoundUsage]
 
 
 async def look(conn: Conn, project_id: UUID, *, days: int) -> ProjectSummary:
@@ -39,7 +41,17 @@ async def look(conn: Conn, project_id: UUID, *, days: int) -> ProjectSummary:
     if not 1 <= days <= MAX_DAYS:
         raise InvalidField("days", f"must be 1 to {MAX_DAYS}, got {days}")
     found = await store.project_days(conn, project_id, days=days)
-    return ProjectSummary(await store.project_today(conn, project_id), found, rates_of(found))
+    return ProjectSummary(
+        await store.project_today(conn, project_id),
+        found,
+        rates_of(found),
+        await store.project_bounds(conn, project_id),
+    )
+
+
+async def bounds(conn: Conn, project_id: UUID | None) -> list[BoundUsage]:
+    """Return what a project, or (None) each that is not deleted, uses of its bounds now."""
+    return await store.project_bounds(conn, project_id)
 
 
 def rates_of(days: Sequence[ProjectDay]) -> ProjectRates:

@@ -7,7 +7,7 @@ from uuid import UUID
 from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
-from mailqueue.contract.projects import AuditEvent
+from mailqueue.contract.projects import AuditEvent, BoundUsage
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
@@ -92,6 +92,11 @@ async def project_today(conn: Conn, project_id: UUID) -> ProjectToday:
 async def project_days(conn: Conn, project_id: UUID, *, days: int) -> list[ProjectDay]:
     """Return the results of a project's mail on each of the last days, oldest first."""
     return await many(conn, "list_project_days", {"id": project_id, "days": days}, ProjectDay)
+
+
+async def project_bounds(conn: Conn, project_id: UUID | None) -> list[BoundUsage]:
+    """Read what a project, or (None) each that is not deleted, uses of its bounds."""
+    return await many(conn, "list_project_bounds", {"id": project_id}, BoundUsage)
 
 
 async def list_audit(

@@ -43,6 +43,11 @@ def details_of(project: Project, retention: list[ProjectRetention] | None = None
         tracking_domain=project.tracking_domain,
         tracking_domain_verified_at=project.tracking_checked_at,
         brand_color=project.brand_color,
+        max_queued_emails=project.max_queued_emails,
+        max_stored_bytes=project.max_stored_bytes,
+        max_uploads=project.max_uploads,
+        max_templates=project.max_templates,
+        max_events=project.max_events,
         retention=retention,
         created_at=project.created_at,
         updated_at=project.updated_at,
@@ -74,4 +79,5 @@ def stats_of(summary: ProjectSummary) -> ProjectStats:
         hard_bounce_rate=summary.rates.hard_bounce,
         complaint_rate=summary.rates.complaint,
         days=days,
+        bounds=summary.bounds,
     )

@@ -70,6 +70,7 @@ BEGIN
        AND a.created_on >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
      LIMIT 1;
     IF keep_attachment.id IS NULL THEN
+        PERFORM mailqueue.check_upload_room(p_project, 1, length(p_octets));
         INSERT INTO mailqueue.attachments AS a (project_id, sha256, bytes, content_type, file_name, octets, is_test)
         VALUES (p_project, v_hash, length(p_octets), p_type, p_name, p_octets, p_is_test)
         RETURNING a.id, a.created_on INTO keep_attachment.id, keep_attachment.created_on;

@@ -70,9 +70,7 @@ DECLARE
     q mailqueue.email_queue;
 BEGIN
     PERFORM mailqueue.check_tenant(v_project);
-    IF EXISTS (SELECT FROM mailqueue.refusals AS x WHERE x.valid_until > now()) THEN
-        PERFORM mailqueue.refuse_for_now();
-    END IF;
+    PERFORM mailqueue.check_room(v_project, jsonb_array_length(p_recipients));
     FOR r IN SELECT c.value FROM jsonb_array_elements(p_contents) AS c LOOP
         v_contents := array_append(v_contents, mailqueue.shared_content(v_project, r, p_options));
     END LOOP;

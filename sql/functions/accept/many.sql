@@ -55,9 +55,8 @@ BEGIN
         PERFORM mailqueue.refuse('messages',
                                  format('a list is needed, got %s',
                                         coalesce(jsonb_typeof(enqueue_batch.messages), 'null')));
-    ELSIF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
-        PERFORM mailqueue.refuse_for_now();
     END IF;
+    PERFORM mailqueue.check_room(v_project, jsonb_array_length(enqueue_batch.messages));
     LOOP
         v_rows := '{}'; v_contents := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}'; c := NULL;
         BEGIN
@@ -143,6 +142,7 @@ AS $$
 DECLARE
     v_today date := (now() AT TIME ZONE 'UTC')::date;
     v_ids uuid[];
+    v_bytes bigint;
     v_differ boolean;                                        -- no content occurs twice
     q mailqueue.email_queue;
 BEGIN
@@ -188,8 +188,10 @@ BEGIN
           FROM unnest(p_rows) AS n, places AS p
         RETURNING id
     )
-    SELECT array_agg(k.id) INTO v_ids FROM kept AS k;
-    RETURN CASE WHEN v_ids IS NULL THEN 0 ELSE mailqueue.accept_rows(v_ids) END;
+    SELECT array_agg(k.id),
+           (SELECT sum(mailqueue.content_bytes(c.subject, c.html_body, c.text_body)) FROM contents AS c)
+      INTO v_ids, v_bytes FROM kept AS k;
+    RETURN CASE WHEN v_ids IS NULL THEN 0 ELSE mailqueue.accept_rows(v_ids, v_bytes) END;
 END $$;
 COMMENT ON FUNCTION mailqueue.store_batch(mailqueue.email_queue[], mailqueue.email_queue[]) IS
     'Insert the checked rows of one batch; equal contents are stored once. Returns the number of suppressed mails.';

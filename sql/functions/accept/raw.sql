@@ -60,6 +60,7 @@ DECLARE
     v_new uuid[] := '{}';
     v_file uuid;
     v_content bigint;
+    v_bytes bigint := 0;                                     -- of contents; files count themselves
     v_octets bytea;
     v_stored integer := 0;                                   -- the message of v_file and v_content
     v_places integer[] := '{}';                              -- the message of each mail
@@ -68,9 +69,7 @@ DECLARE
     q mailqueue.email_queue;
 BEGIN
     PERFORM mailqueue.check_tenant(v_project);
-    IF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
-        PERFORM mailqueue.refuse_for_now();
-    END IF;
+    PERFORM mailqueue.check_room(v_project, jsonb_array_length(p_documents));
     FOR n IN 1 .. jsonb_array_length(p_documents) LOOP
         d := p_documents -> (n - 1);
         v_place := coalesce((d ->> 'octets')::integer + 1, n);
@@ -96,6 +95,7 @@ BEGIN
                     length(v_octets), 'raw', true,
                     'null_sender', CASE WHEN (d ->> 'has_null_sender')::boolean THEN true END))))
             RETURNING email_contents.id INTO v_content;
+            v_bytes := v_bytes + octet_length(q.subject);
         END IF;
         IF q.recipients > 1 THEN
             PERFORM mailqueue.store_recipients(q);
@@ -107,7 +107,7 @@ BEGIN
         v_new := array_append(v_new, q.id);
     END LOOP;
     IF v_new <> '{}' THEN
-        PERFORM mailqueue.accept_rows(v_new);
+        PERFORM mailqueue.accept_rows(v_new, v_bytes);
     END IF;
     IF cardinality(v_ids) > cardinality(p_octets) THEN
         PERFORM mailqueue.keep_batch(v_project, m.ids, p_documents -> m.first -> 'email' ->> 'subject',

@@ -39,9 +39,14 @@ END $$;
 COMMENT ON FUNCTION mailqueue.suppress_new(uuid[]) IS
     'Finish new mail whose recipients are all suppressed; returns the number of mails.';
 
+-- It took no size in an earlier version.
+DROP FUNCTION IF EXISTS mailqueue.accept_rows(uuid[]);
+
 -- Once for each statement, for rows inserted with their content: a batch, resent or requeued mail. Without
 -- plan_cache_mode the look-up of a single id is planned at each call, which costs more than running it.
-CREATE OR REPLACE FUNCTION mailqueue.accept_rows(p_ids uuid[]) RETURNS integer
+--
+-- p_bytes: the size of the contents that were stored for them.
+CREATE OR REPLACE FUNCTION mailqueue.accept_rows(p_ids uuid[], p_bytes bigint DEFAULT 0) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
@@ -51,8 +56,9 @@ DECLARE
     v_stopped uuid[];
     v_count integer := 0;
 BEGIN
-    INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on)
-    SELECT q.lane_id, min(q.run_at), count(*) FILTER (WHERE q.created_at = now()), (now() AT TIME ZONE 'UTC')::date
+    INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on, bytes)
+    SELECT q.lane_id, min(q.run_at), count(*) FILTER (WHERE q.created_at = now()), (now() AT TIME ZONE 'UTC')::date,
+           CASE WHEN row_number() OVER () = 1 THEN p_bytes ELSE 0 END
       -- Requeued mail is older: it was counted when it was accepted.
       FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids) GROUP BY q.lane_id;
 
@@ -81,7 +87,7 @@ BEGIN
     PERFORM mailqueue.wake_workers();  -- NOTIFY serialises the commits of the whole server, so only if a worker waits
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.accept_rows(uuid[]) IS
+COMMENT ON FUNCTION mailqueue.accept_rows(uuid[], bigint) IS
     'After an INSERT of rows with content: suppress, signal lanes, wake waiting workers. Returns the number of '
     'suppressed mails.';
 

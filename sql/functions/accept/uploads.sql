@@ -50,6 +50,7 @@ BEGIN
     IF p_octets IS NULL AND v_location IS NULL THEN
         RETURN;
     END IF;
+    PERFORM mailqueue.check_upload_room(p_project, 1, p_bytes);
     RETURN QUERY
         INSERT INTO mailqueue.attachments AS a (project_id, sha256, bytes, content_type, file_name, octets, location,
                                                 is_test)

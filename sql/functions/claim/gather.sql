@@ -50,6 +50,10 @@ BEGIN
         ELSE
             SELECT l.blocked_until - v_now INTO next_wake FROM mailqueue.lanes AS l
              WHERE l.blocked_until IS NOT NULL AND l.blocked_until < 'infinity' ORDER BY l.blocked_until LIMIT 1;
+            IF EXISTS (SELECT FROM mailqueue.project_usage_changes)
+               OR EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.project_id IS NOT NULL) THEN
+                PERFORM mailqueue.count_usage();
+            END IF;
         END IF;
         next_wake := coalesce(v_brake, next_wake);
         RETURN;
@@ -74,13 +78,17 @@ BEGIN
             DELETE FROM mailqueue.lane_signals AS s
              WHERE (s.xid, s.id) IN (SELECT o.xid, o.id FROM mailqueue.lane_signals AS o
                                       WHERE o.xid >= v_floor ORDER BY o.xid, o.id LIMIT 5000)
-            RETURNING s.lane_id, s.due_at, s.emails, s.accepted_on
+            RETURNING s.lane_id, s.due_at, s.emails, s.accepted_on, s.bytes
         ), counted AS (
             INSERT INTO mailqueue.accepted_days AS a (project_id, day, emails)
             SELECT l.project_id, g.accepted_on, sum(g.emails)
               FROM gone AS g JOIN mailqueue.lanes AS l ON l.id = g.lane_id WHERE g.emails > 0
              GROUP BY l.project_id, g.accepted_on
             ON CONFLICT (project_id, day) DO UPDATE SET emails = a.emails + excluded.emails
+        ), used AS (
+            INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails, stored_bytes)
+            SELECT l.project_id, sum(g.emails), sum(g.bytes)
+              FROM gone AS g JOIN mailqueue.lanes AS l ON l.id = g.lane_id WHERE g.emails > 0 GROUP BY l.project_id
         ), per_lane AS (
             SELECT g.lane_id, min(g.due_at) AS due_at, count(*) AS signals FROM gone AS g GROUP BY g.lane_id
         )
@@ -104,6 +112,9 @@ BEGIN
           FROM unnest(v_lanes, v_due) AS s(lane_id, due_at), mailqueue.lane_classes AS c
          WHERE l.id = s.lane_id AND c.priority = l.priority AND (l.blocked_until IS NOT NULL OR l.due_floor > s.due_at);
         woken := v_signals;
+    END IF;
+    IF v_signals < 5000 THEN
+        PERFORM mailqueue.count_usage();
     END IF;
     IF v_signals < 5000 AND v_new_floor::text::bigint > v_floor::text::bigint + 1000 THEN
         UPDATE mailqueue.lane_gather AS g SET signal_floor = v_new_floor WHERE g.is_only;

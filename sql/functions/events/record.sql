@@ -100,6 +100,7 @@ DECLARE
     v_ns integer[]; v_results text[];
     v_doubted uuid[]; v_names text[];
     v_months timestamptz[];
+    v_full uuid[] := mailqueue.projects_full_of_events();
     v_bounces mailqueue.email_events[];
 BEGIN
     v_months := mailqueue.event_months(v_now);
@@ -117,6 +118,7 @@ BEGIN
         SELECT m.*, CASE WHEN NOT m.is_known_type THEN 'ignored'
                          WHEN m.email_id IS NULL THEN 'unmatched'
                          WHEN m.has_key AND k.key IS NULL THEN 'repeated'
+                         WHEN m.project_id = ANY (v_full) AND m.type IN ('opened', 'clicked') THEN 'ignored'
                          ELSE 'recorded' END AS result,
                m.type IN ('hard_bounce', 'soft_bounce') AND mailqueue.is_about_us(m.code, m.detail) AS is_about_us
           FROM matched AS m LEFT JOIN first AS f ON f.n = m.n LEFT JOIN keyed AS k ON k.key = f.key
@@ -173,7 +175,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.record_events(jsonb) IS
     'Record events of mails, each once, with all consequences. Returns for each, in order: recorded, repeated, '
-    'unmatched (no such mail yet: try again later) or ignored.';
+    'unmatched (no such mail yet: try again later) or ignored (of an unknown type, or an open or click of a project at '
+    'its bound of events).';
 
 -- Events older than all months are stored in the oldest; those of a month that was dropped in the next one that exists.
 CREATE OR REPLACE FUNCTION mailqueue.event_months(p_now timestamptz) RETURNS timestamptz[]

@@ -3,19 +3,34 @@
 CREATE OR REPLACE FUNCTION mailqueue.refusal_now() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$ SELECT string_agg(r.told, '; ' ORDER BY r.since) FROM mailqueue.refusals AS r WHERE r.valid_until > now() $$;
+AS $$
+    SELECT string_agg(r.told, '; ' ORDER BY r.since)
+      FROM mailqueue.refusals AS r WHERE r.valid_until > now() AND r.project_id IS NULL
+$$;
 COMMENT ON FUNCTION mailqueue.refusal_now() IS 'Why mail is not accepted at present; NULL while it is accepted.';
 
-CREATE OR REPLACE FUNCTION mailqueue.refuse_for_now() RETURNS void
+DROP FUNCTION IF EXISTS mailqueue.refuse_for_now();
+
+CREATE OR REPLACE FUNCTION mailqueue.refuse_for_now(p_project uuid) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+DECLARE
+    r record;
 BEGIN
+    IF mailqueue.refusal_now() IS NULL THEN
+        SELECT p.name, x.told INTO r FROM mailqueue.refusals AS x JOIN mailqueue.projects AS p ON p.id = x.project_id
+         WHERE x.project_id = p_project AND x.valid_until > now() ORDER BY x.since LIMIT 1;
+        RAISE EXCEPTION 'project % is full: %', r.name, r.told
+              USING ERRCODE = 'MQ002',
+                  HINT = 'Queued emails are still sent, and other projects are accepted. Try again in a minute.';
+    END IF;
     RAISE EXCEPTION 'mail is not accepted now: %', mailqueue.refusal_now()
           USING ERRCODE = '53100',
               HINT = 'Queued mail is still sent. Try again in a minute; mailqueue doctor names the fix.';
 END $$;
-COMMENT ON FUNCTION mailqueue.refuse_for_now() IS 'Raise SQLSTATE 53100 with the reason from refusals.';
+COMMENT ON FUNCTION mailqueue.refuse_for_now(uuid) IS
+    'Raise the reason from refusals: SQLSTATE 53100 where all mail is refused, MQ002 where only this project is.';
 
 -- A report expires after two minutes: a worker that reported a full disk and is gone must not stop mail for good.
 CREATE OR REPLACE FUNCTION mailqueue.report_space(p_host text, p_places text[], p_free bigint[], p_total bigint[],
@@ -26,6 +41,7 @@ AS $$
 DECLARE
     v_limit bigint := mailqueue.system_number('database_size_limit');
     v_size bigint;
+    v_short text;
 BEGIN
     INSERT INTO mailqueue.space_reports AS s (host, place, free_bytes, total_bytes)
     SELECT p_host, n.place, n.free, n.total FROM unnest(p_places, p_free, p_total) AS n(place, free, total)
@@ -58,6 +74,13 @@ BEGIN
     IF v_limit = 0 THEN
         DELETE FROM mailqueue.refusals AS r WHERE r.reason = 'size_limit';
     END IF;
+    SELECT format('the disk of PostgreSQL on %s has %s left of %s', s.host, pg_size_pretty(s.free_bytes),
+                  pg_size_pretty(s.total_bytes)) INTO v_short
+      FROM mailqueue.fresh_space() AS s
+     WHERE s.place <> 'limit' AND refuse_below > 0 AND s.free_bytes < accept_above
+        OR s.place = 'limit' AND s.free_bytes < s.total_bytes / 20
+     ORDER BY s.free_bytes LIMIT 1;
+    PERFORM mailqueue.refuse_largest(v_short IS NOT NULL, v_short);
     is_refused := mailqueue.refusal_now() IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.report_space(text, text[], bigint[], bigint[]) IS

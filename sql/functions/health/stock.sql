@@ -197,7 +197,7 @@ BEGIN
     SELECT string_agg(r.told, '; ' ORDER BY r.since), min(r.since),
            bool_or(r.reason NOT IN ('free_space', 'size_limit'))
       INTO v_told, v_since, v_by_person
-      FROM mailqueue.refusals AS r WHERE r.valid_until > clock_timestamp();
+      FROM mailqueue.refusals AS r WHERE r.valid_until > clock_timestamp() AND r.project_id IS NULL;
     RETURN QUERY SELECT 'acceptance', CASE WHEN v_told IS NULL THEN 'ok' ELSE 'alarm' END,
         coalesce('no mail is accepted since ' || mailqueue.shown(v_since) || ': ' || v_told, 'mail is accepted'),
         CASE WHEN v_by_person THEN 'when it is over, delete the row from mailqueue.refusals'

@@ -101,6 +101,9 @@ BEGIN
     SELECT array_agg(b.id) INTO v_ids FROM back AS b;
     IF v_ids IS NOT NULL THEN
         PERFORM mailqueue.accept_rows(v_ids);
+        -- Its signals count what is new.
+        INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails)
+        SELECT p_project, count(*) FROM mailqueue.email_queue AS q WHERE q.id = ANY (v_ids) AND q.created_at <> now();
     END IF;
     RETURN QUERY SELECT r.id, 'requeued'::text FROM unnest(v_ids) AS r(id);
 END $$;

@@ -58,6 +58,7 @@ BEGIN
     IF v_old IS NULL THEN
         RETURN;
     END IF;
+    PERFORM mailqueue.check_room(p_project, cardinality(v_new));
     INSERT INTO mailqueue.email_recipients (email_id, position, project_id, kind, address, name)
     SELECT p.new_id, r.position, r.project_id, r.kind, r.address, r.name
       FROM unnest(v_old, v_new) AS p(old_id, new_id) JOIN mailqueue.email_recipients AS r ON r.email_id = p.old_id;

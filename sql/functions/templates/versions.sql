@@ -60,6 +60,7 @@ BEGIN
         PERFORM mailqueue.refuse('slug', 'is needed');
     END IF;
     PERFORM mailqueue.check_template(p_template);
+    PERFORM mailqueue.check_template_room(p_project);
     INSERT INTO mailqueue.templates (project_id, slug, name, description, category, language, created_by)
     VALUES (p_project, p_template ->> 'slug', coalesce(p_template ->> 'name', p_template ->> 'slug'),
             p_template ->> 'description', coalesce(p_template ->> 'category', 'transactional'),

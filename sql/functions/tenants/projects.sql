@@ -53,6 +53,8 @@ BEGIN
            soft_bounce_limit = p.soft_bounce_limit, soft_bounce_days = p.soft_bounce_days, time_zone = p.time_zone,
            requests_per_second = p.requests_per_second, track_opens = p.track_opens, track_clicks = p.track_clicks,
            tracking_domain = p.tracking_domain, brand_color = p.brand_color,
+           max_queued_emails = p.max_queued_emails, max_stored_bytes = p.max_stored_bytes, max_uploads = p.max_uploads,
+           max_templates = p.max_templates, max_events = p.max_events,
            tracking_checked_at = CASE WHEN o.tracking_domain = p.tracking_domain THEN o.tracking_checked_at END,
            updated_at = now()
      WHERE o.id = p.id;
@@ -64,6 +66,11 @@ BEGIN
            SET from_email = p.from_email, from_name = p.from_name, reply_to = p.reply_to,
                bounce_address = p.bounce_address, bounce_domain = p.bounce_domain
          WHERE o.id = p.id;
+    END IF;
+    -- A bound needs counts; a database of an earlier version has none yet.
+    IF num_nonnulls(p.max_queued_emails, p.max_stored_bytes, p.max_uploads, p.max_events) > 0
+       AND EXISTS (SELECT FROM mailqueue.usage_counts AS c WHERE c.recounted_at IS NULL) THEN
+        PERFORM mailqueue.recount_usage();
     END IF;
     RETURN true;
 END $$;

@@ -25,7 +25,8 @@ BEGIN
             END IF;
             v_list := ARRAY(SELECT lower(btrim(l)) FROM jsonb_array_elements_text(c.value) AS l);
         ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second', 'requests_per_second',
-                        'soft_bounce_limit', 'soft_bounce_days')
+                        'soft_bounce_limit', 'soft_bounce_days', 'max_queued_emails', 'max_stored_bytes', 'max_uploads',
+                        'max_templates', 'max_events')
               AND c.type <> 'null' THEN
             v_number := mailqueue.project_number(c.key, c.value);
         ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'bounce_domain', 'display_name',
@@ -101,6 +102,11 @@ BEGIN
         WHEN 'soft_bounce_limit' THEN p.soft_bounce_limit := coalesce(v_number, 5);
         WHEN 'soft_bounce_days' THEN p.soft_bounce_days := coalesce(v_number, 30);
         WHEN 'requests_per_second' THEN p.requests_per_second := v_number;
+        WHEN 'max_queued_emails' THEN p.max_queued_emails := v_number;
+        WHEN 'max_stored_bytes' THEN p.max_stored_bytes := v_number;
+        WHEN 'max_uploads' THEN p.max_uploads := v_number;
+        WHEN 'max_templates' THEN p.max_templates := v_number;
+        WHEN 'max_events' THEN p.max_events := v_number;
         ELSE
             PERFORM mailqueue.refuse(left(c.key, 100), 'there is no such setting of a project');
         END CASE;
@@ -116,11 +122,17 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_least numeric := CASE p_key WHEN 'attachment_bytes' THEN 0 WHEN 'daily_limit' THEN 0
-                                  WHEN 'soft_bounce_limit' THEN 0 WHEN 'rate_per_second' THEN 0.001 ELSE 1 END;
+                                  WHEN 'soft_bounce_limit' THEN 0 WHEN 'rate_per_second' THEN 0.001
+                                  WHEN 'max_queued_emails' THEN 0 WHEN 'max_stored_bytes' THEN 0
+                                  WHEN 'max_uploads' THEN 0 WHEN 'max_templates' THEN 0 WHEN 'max_events' THEN 0
+                                  ELSE 1 END;
     v_most numeric := CASE p_key WHEN 'attachment_bytes' THEN 26214400 WHEN 'weight' THEN 10000
                                  WHEN 'rate_per_second' THEN 1000000
                                  WHEN 'burst' THEN 1000000 WHEN 'requests_per_second' THEN 1000000
                                  WHEN 'soft_bounce_limit' THEN 1000 WHEN 'soft_bounce_days' THEN 365
+                                 WHEN 'max_queued_emails' THEN 9007199254740991
+                                 WHEN 'max_stored_bytes' THEN 9007199254740991 WHEN 'max_uploads' THEN 9007199254740991
+                                 WHEN 'max_templates' THEN 9007199254740991 WHEN 'max_events' THEN 9007199254740991
                                  ELSE 2147483647 END;
 BEGIN
     IF jsonb_typeof(p_value) <> 'number' OR p_value::numeric NOT BETWEEN v_least AND v_most
@@ -210,7 +222,9 @@ AS $$
         'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery, 'resend_elsewhere',
         p.resend_elsewhere,
         'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
-        'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color)
+        'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color, 'max_queued_emails', p.max_queued_emails,
+        'max_stored_bytes', p.max_stored_bytes, 'max_uploads', p.max_uploads, 'max_templates', p.max_templates,
+        'max_events', p.max_events)
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS
     'The settings of a project that change_project() changes.';

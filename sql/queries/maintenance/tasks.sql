@@ -65,6 +65,10 @@ SELECT g.woken FROM mailqueue.gather_lanes() AS g;
 -- Move counters of past days to limit_days; returns the number of limits.
 SELECT mailqueue.roll_days_over();
 
+-- name: recount_usage :value
+-- Compare what projects use of their bounds with the tables, where a day has passed; returns how many were corrected.
+SELECT mailqueue.recount_usage_if_due();
+
 -- name: sweep_balanced_days :value
 -- Delete the books of days that balance and of which no mail is left; returns the number of days.
 WITH old AS (

@@ -19,7 +19,8 @@ SELECT p.id, p.name, p.display_name, p.description,
        p.rate_per_second::float8 AS rate_per_second, p.burst,
        p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere,
        p.requests_per_second, p.track_opens, p.track_clicks,
-       p.tracking_domain, p.tracking_checked_at, p.brand_color, p.created_at, p.updated_at
+       p.tracking_domain, p.tracking_checked_at, p.brand_color, p.max_queued_emails, p.max_stored_bytes, p.max_uploads,
+       p.max_templates, p.max_events, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE p.name = %(name)s::text
    OR p.id = %(id)s::uuid;
@@ -33,7 +34,8 @@ SELECT p.id, p.name, p.display_name, p.description,
        p.rate_per_second::float8 AS rate_per_second, p.burst,
        p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere,
        p.requests_per_second, p.track_opens, p.track_clicks,
-       p.tracking_domain, p.tracking_checked_at, p.brand_color, p.created_at, p.updated_at
+       p.tracking_domain, p.tracking_checked_at, p.brand_color, p.max_queued_emails, p.max_stored_bytes, p.max_uploads,
+       p.max_templates, p.max_events, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE (%(after)s::text IS NULL OR p.name > %(after)s::text)
   AND (%(status)s::text IS NULL AND p.deleted_at IS NULL
@@ -65,6 +67,11 @@ SELECT mailqueue.delete_project(%(name)s::text, %(by)s::text);
 SELECT t.day, t.daily_limit, t.sent, t.reserved, t.headroom, t.rate_per_second::float8 AS rate_per_second, t.bounces,
        t.errors, t.blocked_reason, t.blocked_until, t.next_day_at, t.pending, t.assigned, t.held
 FROM mailqueue.project_today(%(id)s::uuid) AS t;
+
+-- name: list_project_bounds :many
+-- What a project, or each that is not deleted, uses of its bounds now; max is null where there is none.
+SELECT b.project, b.bound, b.used, b.most AS max
+FROM mailqueue.bounds_of_projects(%(id)s::uuid) AS b;
 
 -- name: list_project_days :many
 -- Mail of a project on each of the last days, oldest first.

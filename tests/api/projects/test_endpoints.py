@@ -201,6 +201,27 @@ async def test_stats_say_what_was_sent_and_is_left(admin: Administering) -> None
     await admin("GET", f"/projects/{made['id']}/stats?days=91", status=422)
 
 
+async def test_bounds_are_set_and_what_is_used_is_told(admin: Administering) -> None:
+    made = await admin("POST", "/projects", HIRING | {"max_queued_emails": 5}, status=201)
+    path = f"/projects/{made['id']}"
+    assert (made["max_queued_emails"], made["max_stored_bytes"]) == (5, None)
+    async with admin.conn() as conn:
+        await make.queued_emails(conn, 3, project="simplify-hiring")
+
+    stats = await admin("GET", f"{path}/stats")
+
+    assert {each["bound"]: (each["used"], each["max"]) for each in stats["bounds"]} == {
+        "max_queued_emails": (3, 5),
+        "max_stored_bytes": (42, None),
+        "max_uploads": (0, None),
+        "max_templates": (0, None),
+        "max_events": (0, None),
+    }
+    await admin("PUT", path, {"max_queued_emails": -1}, status=422)
+    changed = await admin("PUT", path, {"max_queued_emails": None, "max_events": 0})
+    assert (changed["max_queued_emails"], changed["max_events"]) == (None, 0)
+
+
 async def test_what_is_not_there_is_404(admin: Administering) -> None:
     nobody = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
     for ref in (nobody, "away", "a%00b", "x" * 300, "%F0%9F%92%A9"):

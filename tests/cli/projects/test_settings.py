@@ -38,6 +38,22 @@ def test_a_project_is_made_changed_and_shown(on_fresh_db: Cli) -> None:
     assert [each["slug"] for each in listed["data"]] == ["default", "shop"]
 
 
+def test_bounds_are_set_and_their_use_is_shown(on_fresh_db: Cli) -> None:
+    on_fresh_db("project", "add", "shop", "--max-queued-emails", "5", "--max-events", "0")
+
+    used = json.loads(on_fresh_db("project", "usage", "shop", "--json").stdout)
+    assert {each["bound"]: (each["used"], each["max"]) for each in used} == {
+        "max_queued_emails": (0, 5),
+        "max_stored_bytes": (0, None),
+        "max_uploads": (0, None),
+        "max_templates": (0, None),
+        "max_events": (0, 0),
+    }
+    assert "max_queued_emails" in on_fresh_db("project", "usage").stdout
+    back = on_fresh_db("project", "set", "shop", "--max-queued-emails", "none", "--json")
+    assert json.loads(back.stdout)["max_queued_emails"] is None
+
+
 def test_what_cannot_be_is_named(on_fresh_db: Cli) -> None:
     taken = on_fresh_db("project", "add", "default")
     assert (taken.exit_code, taken.stderr) == (

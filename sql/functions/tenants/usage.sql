@@ -1,0 +1,211 @@
+-- What each project uses: emails in the queue, bytes stored, files, events.
+--
+-- Counted from what the accepting transactions write. Accepted mail is counted in lane_signals, which they write
+-- anyway; all else is a row of project_usage_changes for each statement. Rows are only appended, so that no producer
+-- waits for another. count_usage() adds them up, about twice a second while workers gather.
+
+CREATE OR REPLACE FUNCTION mailqueue.content_bytes(p_subject text, p_html text, p_text text) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT (coalesce(octet_length(p_subject), 0) + coalesce(octet_length(p_html), 0)
+            + coalesce(octet_length(p_text), 0))::bigint
+$$;
+COMMENT ON FUNCTION mailqueue.content_bytes(text, text, text) IS
+    'Bytes of a content that count as stored, before compression.';
+
+-- Finished messages are stored as files too, and are no uploads.
+CREATE OR REPLACE FUNCTION mailqueue.is_upload(p_type text, p_name text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT p_type <> 'message/rfc822' OR p_name IS NOT NULL $$;
+COMMENT ON FUNCTION mailqueue.is_upload(text, text) IS
+    'Whether a row of attachments is a file; false for a finished message.';
+
+CREATE OR REPLACE FUNCTION mailqueue.email_queue_left() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails)
+    SELECT g.project_id, -count(*) FROM gone AS g GROUP BY g.project_id;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.email_queue_left() IS
+    'AFTER DELETE on email_queue, once a statement: its projects have fewer emails in the queue.';
+
+CREATE OR REPLACE TRIGGER email_queue_left AFTER DELETE ON mailqueue.email_queue
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_queue_left();
+
+CREATE OR REPLACE FUNCTION mailqueue.email_contents_left() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    INSERT INTO mailqueue.project_usage_changes (project_id, stored_bytes)
+    SELECT g.project_id, -sum(mailqueue.content_bytes(g.subject, g.html_body, g.text_body)) FROM gone AS g
+     GROUP BY g.project_id;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.email_contents_left() IS
+    'AFTER DELETE on email_contents, once a statement: its projects store fewer bytes.';
+
+CREATE OR REPLACE TRIGGER email_contents_left AFTER DELETE ON mailqueue.email_contents
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_contents_left();
+
+CREATE OR REPLACE FUNCTION mailqueue.attachments_counted() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_sign integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+    INSERT INTO mailqueue.project_usage_changes (project_id, stored_bytes, uploads)
+    SELECT c.project_id, v_sign * sum(c.bytes),
+           v_sign * count(*) FILTER (WHERE mailqueue.is_upload(c.content_type, c.file_name))
+      FROM changed AS c GROUP BY c.project_id;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.attachments_counted() IS
+    'AFTER INSERT or DELETE on attachments, once a statement: count files and their bytes.';
+
+CREATE OR REPLACE TRIGGER attachments_came AFTER INSERT ON mailqueue.attachments
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.attachments_counted();
+CREATE OR REPLACE TRIGGER attachments_left AFTER DELETE ON mailqueue.attachments
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.attachments_counted();
+
+CREATE OR REPLACE FUNCTION mailqueue.email_events_counted() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_sign integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+    INSERT INTO mailqueue.project_usage_changes (project_id, events)
+    SELECT c.project_id, v_sign * count(*) FROM changed AS c GROUP BY c.project_id;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.email_events_counted() IS
+    'AFTER INSERT or DELETE on email_events, once a statement: count events.';
+
+CREATE OR REPLACE TRIGGER email_events_came AFTER INSERT ON mailqueue.email_events
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_events_counted();
+CREATE OR REPLACE TRIGGER email_events_left AFTER DELETE ON mailqueue.email_events
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_events_counted();
+
+-- Called by gather_lanes() when no signal is left, so that usage is complete up to that moment. Others skip it while
+-- one counts.
+CREATE OR REPLACE FUNCTION mailqueue.count_usage() RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET jit = off
+AS $$
+BEGIN
+    PERFORM FROM mailqueue.usage_counts AS c
+      WHERE c.is_only AND c.counted_at < clock_timestamp() - interval '500 ms' FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    WITH gone AS (
+        DELETE FROM mailqueue.project_usage_changes AS c
+         WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM mailqueue.project_usage_changes AS o LIMIT 20000))
+        RETURNING c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events
+    )
+    INSERT INTO mailqueue.project_usage AS u (project_id, queued_emails, stored_bytes, uploads, events)
+    SELECT g.project_id, sum(g.queued_emails), sum(g.stored_bytes), sum(g.uploads), sum(g.events) FROM gone AS g
+     GROUP BY g.project_id
+    ON CONFLICT (project_id) DO UPDATE
+       SET queued_emails = u.queued_emails + excluded.queued_emails,
+           stored_bytes = u.stored_bytes + excluded.stored_bytes, uploads = u.uploads + excluded.uploads,
+           events = u.events + excluded.events;
+    DELETE FROM mailqueue.usage_carries;
+    UPDATE mailqueue.usage_counts AS c SET counted_at = clock_timestamp() WHERE c.is_only;
+    PERFORM mailqueue.refuse_fullest();
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.count_usage() IS
+    'Add to project_usage what changed since the last time, at most twice a second; false where it was too soon, or '
+    'another process does it.';
+
+-- In one statement, so that every row and the count of it are seen together or not at all.
+CREATE OR REPLACE FUNCTION mailqueue.recount_usage() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET jit = off
+AS $$
+DECLARE
+    v_count bigint;
+BEGIN
+    WITH there AS (
+        SELECT q.project_id, count(*) AS queued_emails, 0 AS stored_bytes, 0 AS uploads, 0 AS events
+          FROM mailqueue.email_queue AS q GROUP BY q.project_id
+        UNION ALL
+        SELECT c.project_id, 0, sum(mailqueue.content_bytes(c.subject, c.html_body, c.text_body)), 0, 0
+          FROM mailqueue.email_contents AS c GROUP BY c.project_id
+        UNION ALL
+        SELECT a.project_id, 0, sum(a.bytes),
+               count(*) FILTER (WHERE mailqueue.is_upload(a.content_type, a.file_name)), 0
+          FROM mailqueue.attachments AS a GROUP BY a.project_id
+        UNION ALL
+        SELECT v.project_id, 0, 0, 0, count(*) FROM mailqueue.email_events AS v GROUP BY v.project_id
+        UNION ALL
+        SELECT u.project_id, -u.queued_emails, -u.stored_bytes, -u.uploads, -u.events FROM mailqueue.project_usage AS u
+        UNION ALL
+        SELECT c.project_id, -c.queued_emails, -c.stored_bytes, -c.uploads, -c.events
+          FROM mailqueue.project_usage_changes AS c
+        UNION ALL
+        SELECT l.project_id, -s.emails, -s.bytes, 0, 0
+          FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id
+    )
+    INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails, stored_bytes, uploads, events)
+    SELECT t.project_id, sum(t.queued_emails), sum(t.stored_bytes), sum(t.uploads), sum(t.events)
+      FROM there AS t JOIN mailqueue.projects AS p ON p.id = t.project_id
+     GROUP BY t.project_id
+    HAVING sum(t.queued_emails) <> 0 OR sum(t.stored_bytes) <> 0 OR sum(t.uploads) <> 0 OR sum(t.events) <> 0;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    DELETE FROM mailqueue.project_usage AS u
+     WHERE NOT EXISTS (SELECT FROM mailqueue.projects AS p WHERE p.id = u.project_id);
+    UPDATE mailqueue.usage_counts AS c SET recounted_at = clock_timestamp() WHERE c.is_only;
+    RETURN v_count;
+END $$;
+COMMENT ON FUNCTION mailqueue.recount_usage() IS
+    'Compare what projects use with the tables themselves and correct it; returns the number of projects that were '
+    'corrected.';
+
+-- Maintenance asks once a day. Reading every content and event takes long where there are many: then once a week.
+CREATE OR REPLACE FUNCTION mailqueue.recount_usage_if_due() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM mailqueue.usage_counts AS c
+                WHERE c.recounted_at > clock_timestamp()
+                      - CASE WHEN mailqueue.rows_of('mailqueue.email_contents')
+                                  + mailqueue.rows_of('mailqueue.email_events')
+                                  > 10 * mailqueue.system_number('count_exactly') THEN interval '7 days'
+                             ELSE interval '23 h' END) THEN
+        RETURN 0;
+    END IF;
+    RETURN mailqueue.recount_usage();
+END $$;
+COMMENT ON FUNCTION mailqueue.recount_usage_if_due() IS
+    'recount_usage(), where the last time was a day ago, or a week where there is much to read.';
+
+CREATE OR REPLACE FUNCTION mailqueue.usage_of_projects(p_project uuid DEFAULT NULL)
+RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT x.project_id, greatest(0, sum(x.queued_emails))::bigint, greatest(0, sum(x.stored_bytes))::bigint,
+           greatest(0, sum(x.uploads))::bigint, greatest(0, sum(x.events))::bigint
+      FROM (SELECT u.project_id, u.queued_emails, u.stored_bytes, u.uploads, u.events FROM mailqueue.project_usage AS u
+            UNION ALL
+            SELECT c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events
+              FROM mailqueue.project_usage_changes AS c
+            UNION ALL
+            SELECT l.project_id, s.emails, s.bytes, 0, 0
+              FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id) AS x
+     WHERE x.project_id = coalesce(p_project, x.project_id)
+       AND x.project_id = coalesce(mailqueue.tenant(), x.project_id)
+     GROUP BY x.project_id
+$$;
+COMMENT ON FUNCTION mailqueue.usage_of_projects(uuid) IS
+    'What a project, or each, uses now; no row for one that never used anything.';
