@@ -20,7 +20,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from bench.cpu import spending
 from bench.report import Report
 from mailqueue.smtp.server.answer import SmtpReply
-from mailqueue.smtp.server.handler import Received
+from mailqueue.smtp.server.handler import ReceivedEnvelope
 from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.submission.server import LIMITS
 
@@ -70,7 +70,7 @@ class OurHandler:
         """Accept every recipient."""
         return None
 
-    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:  # noqa: ARG002
+    async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:  # noqa: ARG002
         """Answer after the commit."""
         await self._commit.keep(raw)
         return TAKEN

@@ -20,7 +20,7 @@ from mailqueue.inbound.model import NewRequest
 from mailqueue.settings.bounces import DEFAULT_PORT, BounceSettings
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.smtp.server.answer import SmtpReply
-from mailqueue.smtp.server.handler import Received, ServerLimits
+from mailqueue.smtp.server.handler import ReceivedEnvelope, ServerLimits
 from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.telemetry.log import get_logger
 
@@ -31,10 +31,10 @@ LIMITS = ServerLimits(
     connections=500,
     connections_per_address=50,
     waiting=50,
-    refuses_early_talk=True,
+    refuses_early_commands=True,
     idle_commands=100,
     message_s=600.0,
-    least_bytes_per_s=500,
+    min_bytes_per_s=500,
     drain_s=15.0,
 )
 FRESH_SECONDS = 5.0
@@ -86,7 +86,7 @@ class BounceHandler:
         """Return the refusal of a recipient in another domain: the listener does not relay."""
         return None if self.domains.takes(address) else NOT_OURS
 
-    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
+    async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
         """Store a message once for all its recipients, which share one reply."""
         recipients = " ".join(envelope.recipients)
         digest = hashlib.sha256(recipients.encode() + b"\n" + raw).hexdigest()

@@ -19,7 +19,7 @@ from mailqueue.mail.accept.intake import Intake
 from mailqueue.mail.accept.mode import with_test_mode
 from mailqueue.mail.accept.raw import PreparedRaw, RawEmail, prepared
 from mailqueue.smtp.server.answer import CLOSING, SmtpReply
-from mailqueue.smtp.server.handler import Received
+from mailqueue.smtp.server.handler import ReceivedEnvelope
 from mailqueue.submission.model import Program
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.model import Caller
@@ -69,9 +69,9 @@ class SubmissionHandler:
             return SmtpReply(553, "5.1.3", str(exc))
         return None
 
-    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
+    async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
         """Accept one message and say so once it is committed."""
-        program = envelope.who
+        program = envelope.client
         assert isinstance(program, Program)  # nobody else gets here
         try:
             await self._let_in(program.caller)
@@ -143,7 +143,7 @@ def _wait(program: Program, exc: TooManyRequests) -> SmtpReply:
     return SmtpReply(code, "4.7.0", f"too many messages, try again in {seconds} s")
 
 
-async def _prepared(caller: Caller, envelope: Received, raw: bytes) -> PreparedRaw:
+async def _prepared(caller: Caller, envelope: ReceivedEnvelope, raw: bytes) -> PreparedRaw:
     """Return the message as it will be sent; one of a test key goes to the trap and
     nowhere else.
     """

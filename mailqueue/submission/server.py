@@ -34,11 +34,11 @@ LIMITS = ServerLimits(
     waiting=50,
     text_line_bytes=998,  # RFC 5322 section 2.1.1
     refuses_bare_ends=True,
-    refuses_early_talk=True,
+    refuses_early_commands=True,
     idle_commands=100,
-    stranger_s=120.0,
+    login_s=120.0,
     message_s=3_600.0,
-    least_bytes_per_s=500,
+    min_bytes_per_s=500,
     drain_s=15.0,
 )
 

@@ -14,7 +14,7 @@ from mailqueue.smtp.server.handler import (
     Authenticate,
     LoggedIn,
     LoginAttempt,
-    Received,
+    ReceivedEnvelope,
     ServerLimits,
 )
 from mailqueue.smtp.server.listener import smtp_server
@@ -43,7 +43,7 @@ class TrapHandler:
         """Refuse the simulator addresses that refuse."""
         return self.behaviours.get(name_of(address), DEFAULT_BEHAVIOUR).at_recipient
 
-    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
+    async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
         """Store a message; reply once it is committed."""
         behaviour = behaviour_for(envelope.recipients, self.behaviours)
         if behaviour.after_data is not None:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mailqueue.smtp.server.answer import SmtpReply
-from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, Received
+from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ReceivedEnvelope
 from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.submission.server import LIMITS
 
@@ -18,12 +18,12 @@ class Counting:
     """Takes whatever comes, and remembers what it was."""
 
     def __init__(self) -> None:
-        self.taken: list[tuple[Received, bytes]] = []
+        self.taken: list[tuple[ReceivedEnvelope, bytes]] = []
 
     def check_recipient(self, address: str) -> SmtpReply | None:  # noqa: ARG002
         return None
 
-    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
+    async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
         self.taken.append((envelope, raw))
         return SmtpReply(250, "2.0.0", "Ok")
 

@@ -13,7 +13,7 @@ from mailqueue.core.verdict import Kind, Rejected
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.conversation import Conversation
 from mailqueue.smtp.client.dial import dial
-from mailqueue.smtp.client.session import NO_PASSWORD, Login, TlsMode, open_session
+from mailqueue.smtp.client.session import NO_PASSWORD, SessionOptions, TlsMode, open_session
 from mailqueue.smtp.client.timeouts import DEFAULT_TIMEOUTS, SmtpTimeouts
 from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.smtp.client.trust import system_trust
@@ -93,7 +93,7 @@ class SmtpTransport:
             return sock
         if self._tls_context is None and account.tls is not TlsMode.NONE:
             self._tls_context = await system_trust()
-        login = Login(
+        login = SessionOptions(
             host=account.host.removesuffix("."),
             tls=account.tls,
             context=self._tls_context,

@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 import uvloop
 
 from mailqueue.smtp.server.answer import SmtpReply
-from mailqueue.smtp.server.handler import Received
+from mailqueue.smtp.server.handler import ReceivedEnvelope
 from mailqueue.smtp.server.listener import smtp_server
 
 
@@ -20,7 +20,7 @@ class Nowhere:
         """Accept every recipient."""
         return None
 
-    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:  # noqa: ARG002
+    async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:  # noqa: ARG002
         """Accept the message."""
         return SmtpReply(250, "2.0.0", "Ok")
 

@@ -1,8 +1,8 @@
-"""Decides whom a refusal concerns: recipient, message, account, our standing, or nobody. Pure.
+"""Classifies refusals: by recipient, message, account or infrastructure. Pure.
 
-The tables say which kind a code means; `classify` only picks the table for the stage. Words that
-name a limit of our account come first, see `core.limits`. What stands in no table is unrecognized:
-it ends no mail by itself. Sources: RFC 5321 section 4.2, RFC 3463 and its registry
+The tables map codes to kinds; `classify` picks the table for the stage. Texts that name a limit of
+the account are looked at first, see `core.limits`. A code in no table is unrecognized, which alone
+does not fail the mail. Sources: RFC 5321 section 4.2, RFC 3463 and its registry
 https://www.iana.org/assignments/smtp-enhanced-status-codes
 """
 
@@ -14,9 +14,9 @@ from mailqueue.core.limits import Limit, limit_in_reply, says_closed
 from mailqueue.core.verdict import Kind, Rejected, Stage
 
 GREYLISTED = timedelta(minutes=5)
-HARD = "hard"  # the address does not exist: PERMANENT_RECIPIENT with evidence
+HARD = "hard"  # the address does not exist: PERMANENT_RECIPIENT, and evidence for a suppression
 
-# By subject and detail of the enhanced code, for answers of class 5.
+# By subject and detail of the enhanced code, for replies of class 5.
 # Address status at RCPT, and at the final dot when there was one recipient.
 RECIPIENT: dict[str, Kind | str] = {
     "1.0": Kind.PERMANENT_RECIPIENT,
@@ -25,7 +25,7 @@ RECIPIENT: dict[str, Kind | str] = {
     "1.3": HARD,
     "1.4": HARD,
     "1.5": Kind.PERMANENT_RECIPIENT,
-    "1.6": Kind.PERMANENT_RECIPIENT,  # moved: hard only when it keeps on
+    "1.6": Kind.PERMANENT_RECIPIENT,  # moved: a hard bounce only if it happens again
     "1.9": Kind.PERMANENT_RECIPIENT,
     "1.10": HARD,
     "2.0": Kind.PERMANENT_RECIPIENT,
@@ -33,13 +33,13 @@ RECIPIENT: dict[str, Kind | str] = {
     "2.2": Kind.PERMANENT_RECIPIENT,  # mailbox full is soft, even as 5.2.2
     "2.4": Kind.PERMANENT_RECIPIENT,
 }
-# Recipients too, but by policy: these say nothing after the body was read.
+# Refusals of a recipient by policy: after the body was read they do not concern a recipient.
 RECIPIENT_AT_RCPT: dict[str, Kind | str] = {
     "7.13": Kind.PERMANENT_RECIPIENT,
     "7.17": HARD,
     "7.18": HARD,
 }
-# Whatever the stage.
+# At every stage.
 ANYWHERE: dict[str, Kind] = {
     "1.7": Kind.PERMANENT_MESSAGE,
     "1.8": Kind.ACCOUNT,
@@ -56,14 +56,14 @@ ANYWHERE: dict[str, Kind] = {
     "4.5": Kind.TRANSIENT,
     "4.6": Kind.TRANSIENT,
     "4.7": Kind.PERMANENT_RECIPIENT,  # the next server gave up: soft and final
-    "5.3": Kind.TRANSIENT,  # too many recipients: split and try again
+    "5.3": Kind.TRANSIENT,  # too many recipients: split and retry
     "7.8": Kind.ACCOUNT,
     "7.9": Kind.ACCOUNT,
     "7.14": Kind.ACCOUNT,
     "7.27": Kind.ACCOUNT,
     "7.30": Kind.PERMANENT_MESSAGE,
 }
-# Our standing, in either class: DKIM, SPF, reverse DNS, ARC; and too fast.
+# Sender reputation, in either class: DKIM, SPF, reverse DNS, ARC; and sending too fast.
 STANDING: dict[str, Kind] = {
     **{f"7.{detail}": Kind.INFRASTRUCTURE for detail in (20, 21, 22, 23, 24, 25, 26, 29)},
     "7.28": Kind.RATE_LIMITED,
@@ -74,7 +74,7 @@ BY_SUBJECT: dict[str, Kind] = {
     "6": Kind.PERMANENT_MESSAGE,
     "7": Kind.INFRASTRUCTURE,
 }
-# A sender refused at MAIL is the account's matter, but for these.
+# A refused MAIL FROM concerns the account, except with these codes.
 AT_MAIL: dict[str, Kind] = {
     "1.7": Kind.PERMANENT_MESSAGE,
     "2.3": Kind.PERMANENT_MESSAGE,
@@ -103,7 +103,7 @@ POLICY_HINT = re.compile(
 RELAY_HINT = re.compile(
     r"\brelay|access denied|not permitted|not allowed|unauthenticated|authenticat|sender"
 )
-# A refusal that speaks of the recipient, and says what is the matter with him.
+# A text that mentions the recipient and gives a reason that concerns the recipient.
 RECIPIENT_HINT = re.compile(
     r"recipient|mailbox|\buser\b|\baddress|\baccount\b|inbox|\bperson\b|\bdomain\b"
 )
@@ -130,8 +130,8 @@ DNS_HINT = re.compile(r"\bdns\b|temporar|time(?:d )?out|servfail|lookup|try agai
 GREYLIST_HINT = re.compile(r"gr[ae]y-?list")
 
 
-class Step(StrEnum):
-    """Where the opening of a session stood when the server refused."""
+class OpeningStep(StrEnum):
+    """The step of opening a session at which the server refused."""
 
     GREETING = "greeting"
     HELLO = "hello"
@@ -139,18 +139,19 @@ class Step(StrEnum):
     AUTH = "auth"
 
 
-# RFC 4954 and 5321: the password or the mechanism will not do, or a new password is needed. Any
-# other refusal while opening lets the account rest and be tried again.
+# RFC 4954 and 5321: wrong credentials, an unsuitable mechanism, or an expired password. After any
+# other refusal while opening, the account is paused and tried again.
 AUTH_REFUSED = frozenset({432, 504, 525, 530, 534, 535, 538})
 
 
-def classify_opening(step: Step, code: int, enhanced: str, text: str) -> Rejected:
+def classify_opening(step: OpeningStep, code: int, enhanced: str, text: str) -> Rejected:
     """Return what a refusal before MAIL FROM means for the account."""
     limit = limit_in_reply(enhanced, text)
     if limit is not None and (code >= 500 or limit.is_quota or limit.wait is not None):
-        return _limited(limit, Stage.CONNECT, code, enhanced, text)  # else one connection too many
-    is_refused = step is Step.AUTH and code in AUTH_REFUSED
-    is_closed = code >= 500 and step is not Step.GREETING and says_closed(text)
+        # Without a named limit it means too many connections.
+        return _limited(limit, Stage.CONNECT, code, enhanced, text)
+    is_refused = step is OpeningStep.AUTH and code in AUTH_REFUSED
+    is_closed = code >= 500 and step is not OpeningStep.GREETING and says_closed(text)
     kind = Kind.ACCOUNT if is_refused or is_closed else Kind.TRANSIENT
     return Rejected(kind, str(code), text, Stage.CONNECT, enhanced)
 
@@ -168,13 +169,13 @@ def _limited(limit: Limit, stage: Stage, code: int, enhanced: str, text: str) ->
 
 
 def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: int) -> Rejected:
-    """Return whom a refusal at this stage concerns.
+    """Return the verdict for a refusal at this stage.
 
-    `recipients` is how many the transaction had: after the body, a verdict on an address counts
-    only when there was one. `enhanced` is "" where the server gave none.
+    `recipients` is the number of recipients in the transaction: after the body, a refusal of an
+    address counts only if there was one. `enhanced` is "" if the reply has no enhanced code.
     """
     if stage is Stage.CONNECT:
-        return classify_opening(Step.GREETING, code, enhanced, text)
+        return classify_opening(OpeningStep.GREETING, code, enhanced, text)
     limit = limit_in_reply(enhanced, text)
     if limit is not None:
         return _limited(limit, stage, code, enhanced, text)
@@ -214,7 +215,7 @@ def _temporary(stage: Stage, code: int, enhanced: str, text: str) -> Rejected:
 
 
 def _at_mail(code: int, key: str, lowered: str) -> Kind:
-    """Return whom a refusal of the sender concerns: it says nothing about the recipient."""
+    """Return the kind of a refused MAIL FROM; it never concerns the recipient."""
     if key in AT_MAIL:
         return AT_MAIL[key]
     if key.startswith("6."):
@@ -242,7 +243,7 @@ def _at_rcpt(code: int, key: str, lowered: str) -> Kind | str:
 def _by_hint(code: int, lowered: str) -> Kind | str:
     if code not in HINT_CODES:
         return Kind.UNRECOGNIZED
-    if POLICY_HINT.search(lowered):  # soft wins where both match
+    if POLICY_HINT.search(lowered):  # where both match, the soft kind is chosen
         return Kind.INFRASTRUCTURE
     if HARD_HINT.search(lowered) or (code == 550 and WEAK_HARD_HINT.search(lowered)):
         return HARD

@@ -1,9 +1,9 @@
 """Sends MAIL, RCPT and DATA on an open connection, in groups if the server offers PIPELINING.
 
-With PIPELINING (RFC 2920) one write carries the body of a mail, its final dot and the whole
-envelope of the next; without, one command is sent at a time. Two rules keep replies and mails
-together in both: we write only when every reply owed to us was read and nothing else came, and an
-outcome is reported only when the replies of its group match the commands.
+With PIPELINING (RFC 2920) one write carries the body of an email, its final dot and the whole
+envelope of the next; without it, one command is sent at a time. Two rules match replies to emails
+in both cases: commands are written only after every expected reply was read and nothing else was
+received, and an outcome is reported only if the replies of its group match the commands.
 """
 
 import asyncio
@@ -14,23 +14,30 @@ from mailqueue.core.verdict import Stage
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.batch import EnvelopeBatch, behind
 from mailqueue.smtp.client.deadline import Deadline
-from mailqueue.smtp.client.envelope import Offered
+from mailqueue.smtp.client.envelope import Extensions
 from mailqueue.smtp.client.replies import Malformed, Reply, ReplyReader
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
-from mailqueue.smtp.client.transaction import BROKEN, CLOSING, GO_ON, Then, Transaction, take_all
+from mailqueue.smtp.client.transaction import (
+    BROKEN,
+    CLOSING,
+    GO_ON,
+    MailTransaction,
+    NextStep,
+    take_all,
+)
 
 DOT = b".\r\n"
 RESET = b"RSET\r\n"
-# Larger bodies go out alone: then unsent bytes prove that the dot has not left.
+# Larger bodies are written without the next envelope: unsent bytes then include the final dot.
 MAX_SHARED_BODY_BYTES = 65536
-BLOCK_BYTES = 65536  # what a slow server must take in each `block_s`
+BLOCK_BYTES = 65536  # bytes that the server must take in each `block_s`
 
 
 class Conversation(asyncio.Protocol):
-    """The envelope conversation on one connection; one `send` at a time."""
+    """The mail transactions on one connection; one `send` at a time."""
 
     def __init__(
-        self, transport: asyncio.Transport, offered: Offered, timeouts: SmtpTimeouts
+        self, transport: asyncio.Transport, offered: Extensions, timeouts: SmtpTimeouts
     ) -> None:
         """Take over a connection that is greeted, secured and authenticated."""
         self._loop = asyncio.get_running_loop()
@@ -42,20 +49,22 @@ class Conversation(asyncio.Protocol):
         self._deadline = Deadline(self._loop, self._on_timeout, shortest_s=shortest_s)
         self._gone: asyncio.Future[None] = self._loop.create_future()
         self._is_open = True
-        self._is_resetting = False  # RSET is the first reply owed
-        self._is_reused = False  # has carried mail, and nothing was heard since
+        self._is_resetting = False  # RSET is the first expected reply
+        self._is_reused = False  # has carried mail, and nothing was received since
         self._needs_reset = False
-        self._owed = 0  # replies the server still has to give
-        self._unsent_bytes = 0  # above 0: the connection did not take all we wrote
+        self._owed = 0  # replies the server still has to send
+        self._unsent_bytes = 0  # above 0: the connection has not taken all bytes
         self._wait_s = timeouts.command_s
         self._batch: EnvelopeBatch | None = None
         self._may_finish: Callable[[], bool] = bool
         self._done: asyncio.Future[None] | None = None
-        self._turn: Transaction | None = None
-        self._answered: list[Transaction] = []  # reported once the replies behind them fit too
-        self._ahead: Transaction | None = None  # its envelope travels behind the body of the turn
+        self._turn: MailTransaction | None = None
+        self._answered: list[MailTransaction] = []  # reported once the replies after them match too
+        self._ahead: MailTransaction | None = (
+            None  # its envelope is written after the body of `_turn`
+        )
         transport.set_protocol(self)
-        transport.set_write_buffer_limits(high=1)  # to hear when the last byte has left
+        transport.set_write_buffer_limits(high=1)  # to be called when the last byte was sent
 
     @property
     def is_usable(self) -> bool:
@@ -65,7 +74,7 @@ class Conversation(asyncio.Protocol):
     async def send(
         self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
-        """Send the mails in order and report each exactly once; see `ports.transport.Channel`."""
+        """Send the emails in order and report each exactly once; see `ports.transport.Channel`."""
         self._batch = EnvelopeBatch(mails, report, self._offered)
         self._may_finish = may_finish
         self._done = done = self._loop.create_future()
@@ -84,7 +93,7 @@ class Conversation(asyncio.Protocol):
             self._is_reused = True
 
     async def quit(self) -> None:
-        """Send QUIT and close, waiting at most `quit_s` for each."""
+        """Send QUIT and close, waiting at most `quit_s` seconds for each."""
         if self.is_usable and self._batch is None:
             self._is_open = False
             self._transport.write(b"QUIT\r\n")
@@ -94,7 +103,7 @@ class Conversation(asyncio.Protocol):
             await asyncio.wait((self._gone,), timeout=self._timeouts.quit_s)
 
     def data_received(self, data: bytes) -> None:
-        """Take the replies in these bytes, then write what they allow."""
+        """Read the replies in these bytes, then write what they allow."""
         if not self._is_open:  # the answer to QUIT
             self._transport.close()
             return
@@ -115,12 +124,12 @@ class Conversation(asyncio.Protocol):
                 return
         if self._owed == 0:
             if not self._reader.is_between_replies:
-                self._fail("the server said more than it was asked", trusted=False)
+                self._fail("the server sent more replies than commands", trusted=False)
             elif self._batch is not None:
                 self._advance(self._batch)
 
     def _all_taken(self, data: bytes) -> bool:
-        """Take the replies to the dot and the next one-recipient envelope, if all are positive."""
+        """Read the replies to the dot and the next one-recipient envelope, if all are positive."""
         turn, ahead, batch = self._turn, self._ahead, self._batch
         if turn is None or ahead is None or batch is None or self._unsent_bytes:
             return False
@@ -132,7 +141,7 @@ class Conversation(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        """Record that bytes are still unsent: the server cannot have the whole message."""
+        """Record that bytes are unsent: the server cannot have the whole message."""
         self._unsent_bytes = self._transport.get_write_buffer_size()
         self._deadline.set(self._timeouts.block_s)
 
@@ -142,7 +151,7 @@ class Conversation(asyncio.Protocol):
         self._deadline.set(self._wait_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report what was in progress."""
+        """Report the emails in progress."""
         if not self._gone.done():
             self._gone.set_result(None)
         self._fail("the server closed the connection" if exc is None else "the connection broke")
@@ -153,7 +162,8 @@ class Conversation(asyncio.Protocol):
             self._unsent_bytes = left
             self._deadline.set(self._timeouts.block_s)
         else:
-            # A reply left out shifts those behind it: then a refusal ends up at a wrong command.
+            # A missing reply shifts those after it, so that a refusal is matched to the wrong
+            # command.
             turn = self._turn
             is_sound = turn is None or not turn.grouped or not turn.has_refusal
             self._fail("no answer in time", trusted=is_sound)
@@ -171,44 +181,44 @@ class Conversation(asyncio.Protocol):
             then = turn.take(reply)
             if then is GO_ON:
                 return
-            if then is Then.DONE:
+            if then is NextStep.DONE:
                 self._end_turn(turn)
                 self._turn, self._ahead = self._ahead, None
                 self._is_reused = True
-            elif then is Then.CLOSING:
+            elif then is NextStep.CLOSING:
                 self._end_turn(turn)
                 self._fail("the server closes the connection")
             elif then is BROKEN:
-                self._fail(f"the server answered {reply.code} out of turn", trusted=False)
+                self._fail(f"the server answered {reply.code} out of sequence", trusted=False)
 
-    def _take_early(self, turn: Transaction, reply: Reply) -> None:
-        """Take a reply that came before all bytes were sent: only a refusal is a verdict."""
+    def _take_early(self, turn: MailTransaction, reply: Reply) -> None:
+        """Read a reply that came before all bytes were sent: only a refusal is a verdict."""
         self._take_early_refusal(turn, reply)
-        self._fail("the server answered before it had the message", trusted=False)
+        self._fail("the server answered before it received the message", trusted=False)
 
     def _take_surplus(self, reply: Reply) -> None:
-        """Take a reply that was not owed; after the go-ahead it may be an early refusal."""
+        """Read an unexpected reply; after the 354 it may be an early refusal."""
         turn = self._turn
-        if turn is not None and turn.then is Then.BODY:
+        if turn is not None and turn.then is NextStep.BODY:
             self._take_early_refusal(turn, reply)
-        self._fail("the server answered unasked", trusted=reply.code == CLOSING)
+        self._fail("the server sent an unexpected reply", trusted=reply.code == CLOSING)
 
-    def _take_early_refusal(self, turn: Transaction, reply: Reply) -> None:
-        """Report a refusal that came before the message did."""
+    def _take_early_refusal(self, turn: MailTransaction, reply: Reply) -> None:
+        """Report a refusal that came before the whole message was sent."""
         if self._batch is not None and reply.code >= 400:
             turn.take(reply)
             self._end_turn(turn)
             self._report_answered(self._batch)
 
     def _advance(self, batch: EnvelopeBatch) -> None:
-        """Write what comes next; every reply owed was read."""
+        """Write the next bytes; every expected reply was read."""
         self._report_answered(batch)
         turn = self._turn
         if turn is None:
             self._begin(batch)
-        elif turn.then is Then.BODY:
+        elif turn.then is NextStep.BODY:
             self._write_body(turn, batch)
-        elif turn.then is Then.LONE_DOT:
+        elif turn.then is NextStep.LONE_DOT:
             self._write(DOT, owed=1)
         else:
             self._write(turn.plan.commands[turn.step], owed=1)
@@ -220,15 +230,15 @@ class Conversation(asyncio.Protocol):
             self._complete()
             return
         grouped = self._offered.pipelining
-        self._turn = Transaction(planned, grouped=grouped, started=self._loop.time())
+        self._turn = MailTransaction(planned, grouped=grouped, started=self._loop.time())
         commands = planned.commands if grouped else planned.commands[:1]
         if self._needs_reset:
             commands = (RESET, *commands) if grouped else (RESET,)
             self._needs_reset, self._is_resetting = False, True
         self._write(b"".join(commands), owed=len(commands))
 
-    def _write_body(self, turn: Transaction, batch: EnvelopeBatch) -> None:
-        """Send the message, with the next envelope behind it if that is allowed."""
+    def _write_body(self, turn: MailTransaction, batch: EnvelopeBatch) -> None:
+        """Send the message, followed by the next envelope if that is allowed."""
         if not self._may_finish():
             self._fail("stopped before the message was handed over")
             return
@@ -246,7 +256,7 @@ class Conversation(asyncio.Protocol):
             return
         parts: tuple[bytes, ...] = (body, DOT)
         if self._offered.pipelining and (ahead := batch.take_ready()) is not None:
-            self._ahead = Transaction(ahead, grouped=True, started=self._loop.time())
+            self._ahead = MailTransaction(ahead, grouped=True, started=self._loop.time())
             self._owed += len(ahead.commands)
             parts += ahead.commands
         self._transport.write(b"".join(parts))
@@ -258,7 +268,7 @@ class Conversation(asyncio.Protocol):
         self._owed = owed
         self._transport.write(data)
 
-    def _end_turn(self, turn: Transaction) -> None:
+    def _end_turn(self, turn: MailTransaction) -> None:
         self._turn = None
         self._needs_reset = turn.needs_reset
         self._answered.append(turn)
@@ -284,7 +294,7 @@ class Conversation(asyncio.Protocol):
         self._answered.clear()
         if turn is not None:
             if self._unsent_bytes and ahead is None:
-                turn.handed_over = False  # bytes left here include the dot
+                turn.handed_over = False  # the unsent bytes include the final dot
             never_heard = turn.step == 0 and (self._is_resetting or self._is_reused)
             stage = Stage.CONNECT if never_heard else None
             verdict = turn.verdict_when_lost(why, trusted=trusted, stage=stage)

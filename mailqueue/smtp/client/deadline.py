@@ -1,14 +1,14 @@
-"""One timer for a whole conversation: moving the deadline costs an addition, not a timer."""
+"""A deadline for a whole conversation; moving it starts no new timer."""
 
 import asyncio
 from collections.abc import Callable
 
 
 class Deadline:
-    """Calls back when the time that was set last has run out.
+    """Calls back when the deadline that was set last has passed.
 
-    `shortest_s` is the shortest wait that will ever be set. The timer never sleeps longer than
-    that, so a deadline moved closer is still met on time.
+    `shortest_s` is the shortest wait in seconds that may be set. The timer never sleeps longer, so
+    that a deadline that was moved closer is met on time.
     """
 
     __slots__ = ("_at", "_late", "_loop", "_shortest_s", "_timer")
@@ -23,7 +23,7 @@ class Deadline:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, wait_s: float) -> None:
-        """Begin to watch; `set` may be called at any time from now on."""
+        """Start the timer; `set` may be called at any time afterwards."""
         self.set(wait_s)
         if self._timer is None:
             self._timer = self._loop.call_later(min(wait_s, self._shortest_s), self._look)
@@ -33,7 +33,7 @@ class Deadline:
         self._at = self._loop.time() + wait_s
 
     def stop(self) -> None:
-        """Stop watching."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,4 @@
-"""Connects to a server at an address that was checked, and to no other."""
+"""Connects to a server at a checked address."""
 
 import asyncio
 import os
@@ -25,12 +25,13 @@ async def dial(
     timeout_s: float = 20.0,
     lookups: Executor | None = None,
 ) -> socket.socket | Rejected:
-    """Resolve once, check every address, connect to the first that answers.
+    """Resolve the host once, check every address, and connect to the first that answers.
 
-    A name with one address that is not public is refused as a whole, unless the operator allowed
-    it: what was checked is what is connected to, whatever the name means a second later. The
-    refusal is the same whether or not anything listens there. `lookups` are threads for names: the
-    loop has few, and a name server that never answers keeps each for as long as it likes.
+    A host with one address that is not public is refused, unless `allow_private` or `allowed`
+    permits it. The name is not resolved a second time, so that the address connected to is the one
+    checked (DNS rebinding). The refusal does not tell whether a server listens there. `lookups` is
+    the executor for DNS lookups: a name server that does not answer blocks a thread, and the event
+    loop's executor has few.
     """
     try:
         name = normal_host(host)
@@ -44,7 +45,7 @@ async def dial(
     if not found:
         return _rejected(Kind.TRANSIENT, f"{name} has no address")
     if not allow_private and not all(may_reach(ip_address(a[0]), allowed) for _, a in found):
-        return _rejected(Kind.ACCOUNT, f"{name} does not lead to a public address")
+        return _rejected(Kind.ACCOUNT, f"{name} does not resolve to public addresses only")
     return await _connect(found, f"{name}:{port}", timeout_s=timeout_s)
 
 
@@ -65,7 +66,7 @@ async def _resolve(name: str, port: int, lookups: Executor | None) -> list[tuple
 async def _connect(
     found: Sequence[tuple[int, SockAddress]], where: str, *, timeout_s: float
 ) -> socket.socket | Rejected:
-    """Try the addresses in order; each gets its share of the time that is left."""
+    """Try the addresses in order; divide the remaining time among them."""
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout_s
     why = ""
@@ -73,8 +74,8 @@ async def _connect(
         share_s = (end - loop.time()) / (len(found) - tried)
         try:
             sock = socket.socket(family, socket.SOCK_STREAM)
-        except OSError as error:  # this process has no descriptor left
-            return _rejected(Kind.TRANSIENT, f"no connection can be opened here: {error.strerror}")
+        except OSError as error:  # this process has no file descriptor left
+            return _rejected(Kind.TRANSIENT, f"cannot open a socket: {error.strerror}")
         sock.setblocking(False)
         try:
             async with asyncio.timeout(share_s):
@@ -82,7 +83,7 @@ async def _connect(
         except TimeoutError:
             why = "no answer"
         except OSError as error:
-            # Not the text of the error: some loops write the address into it.
+            # Not the text of the error: some event loops include the address.
             why = os.strerror(error.errno) if error.errno else "failed"
         except asyncio.CancelledError:
             sock.close()

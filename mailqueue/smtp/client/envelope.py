@@ -1,6 +1,6 @@
-"""Turns one mail into the commands and bytes for one server, or refuses it before a byte is sent.
+"""Encodes one email as commands and bytes for one server, or refuses it before a byte is sent.
 
-Pure. Nothing reaches the wire that could end a command or the message early.
+Pure. Addresses and body cannot end a command or the message early.
 """
 
 import re
@@ -13,16 +13,16 @@ from mailqueue.ports.transport import Envelope, SendAttempt
 DATA = b"DATA\r\n"
 MAX_PATH_BYTES = 254  # RFC 5321 section 4.5.3.1.3 less the angle brackets
 
-# No leading @, which would be a source route, and no quoting in the domain.
+# No leading @, which is a source route, and no quoted string in the domain.
 ADDRESS = re.compile(r"[^\x00-\x20\x7f<>@][^\x00-\x20\x7f<>]*@[^\x00-\x20\x7f<>@\\\"]+")
-# What is left of a canonical message without these is CR LF pairs: one quick pass tells.
+# A canonical message without these bytes is CR LF pairs only: one translate() call checks it.
 ALL_BUT_ENDS = bytes(octet for octet in range(256) if octet not in b"\r\n\0")
-DOT_IN_FRONT = re.compile(rb"\r\n\.")  # found in half the time that `in` takes
+DOT_IN_FRONT = re.compile(rb"\r\n\.")  # the regex takes half the time of `in`
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """What the server said after EHLO that it can do. `max_bytes` 0 means no limit was named."""
+class Extensions:
+    """The extensions of a server's EHLO reply; `max_bytes` is 0 if it names no size limit."""
 
     pipelining: bool = False
     size: bool = False
@@ -31,18 +31,18 @@ class Offered:
     smtputf8: bool = False
 
 
-class Plan(NamedTuple):
-    """One mail in the form it goes over the wire. A tuple, because one is made for every mail."""
+class EncodedEmail(NamedTuple):
+    """One email encoded for one server. A tuple, because one is created for every email."""
 
     mail: SendAttempt
     commands: tuple[bytes, ...]  # MAIL, every RCPT, DATA
-    recipients: tuple[str, ...]  # those the RCPT commands name, in order
-    refused: tuple[Refused, ...]  # those that cannot be asked for here
+    recipients: tuple[str, ...]  # those of the RCPT commands, in order
+    refused: tuple[Refused, ...]  # those that this server cannot take
     body: bytes  # dot-stuffed, ends in CRLF, without the final dot
 
 
-def plan(mail: SendAttempt, offered: Offered) -> Plan | Verdict:
-    """Return the commands and body for this server, or the verdict that needs no server."""
+def encode(mail: SendAttempt, offered: Extensions) -> EncodedEmail | Verdict:
+    """Return the commands and body for this server, or a verdict if it cannot take the email."""
     envelope, message = mail.envelope, mail.message
     body = _stuffed(message)
     if isinstance(body, Rejected):
@@ -65,36 +65,38 @@ def plan(mail: SendAttempt, offered: Offered) -> Plan | Verdict:
         *[f"RCPT TO:<{address}>\r\n".encode() for address in accepted],
         DATA,
     )
-    return Plan(mail, commands, accepted, refused, body)
+    return EncodedEmail(mail, commands, accepted, refused, body)
 
 
-def _objection(envelope: Envelope, message: bytes, offered: Offered) -> Rejected | None:
-    """Return why this server cannot get this message at all, or None."""
+def _objection(envelope: Envelope, message: bytes, offered: Extensions) -> Rejected | None:
+    """Return why this server cannot take the message, or None."""
     sender = envelope.sender
     if sender and not _is_safe(sender):
         return _refusal("5.1.7", "the envelope sender is not an address")
     if not envelope.recipients:
         return _refusal("5.5.1", "the message has no recipient")
     if offered.size and 0 < offered.max_bytes < len(message):
-        limit = f"{len(message)} bytes, and the server takes {offered.max_bytes}"
+        limit = f"{len(message)} bytes; the server accepts at most {offered.max_bytes}"
         return _refusal("5.3.4", f"the message has {limit}")
     if message.isascii():
         headers_are_ascii = True
     else:
         if not offered.eight_bit:
-            return _refusal("5.6.3", "the message is not 7-bit and the server takes nothing else")
+            return _refusal(
+                "5.6.3", "the message is not 7-bit and the server does not offer 8BITMIME"
+            )
         headers_are_ascii = message.partition(b"\r\n\r\n")[0].isascii()
     if sender.isascii() and headers_are_ascii:
         return None
     if envelope.needs_smtputf8 and offered.smtputf8:
         return None
-    return _refusal("5.6.7", "the sender or a header is not ASCII and cannot go over this route")
+    return _refusal("5.6.7", "the sender or a header is not ASCII; the server offers no SMTPUTF8")
 
 
 def _addressable(
-    envelope: Envelope, offered: Offered
+    envelope: Envelope, offered: Extensions
 ) -> tuple[tuple[str, ...], tuple[Refused, ...]]:
-    """Part the recipients into those that can be named to this server and those that cannot."""
+    """Split the recipients into those that this server can take and those that it cannot."""
     utf8 = envelope.needs_smtputf8 and offered.smtputf8
     recipients = envelope.recipients
     if all(_is_safe(address) and (utf8 or address.isascii()) for address in recipients):
@@ -117,7 +119,7 @@ def _addressable(
 
 
 def _is_safe(address: str) -> bool:
-    """Return whether the address can stand in a command without ending or extending it."""
+    """Return whether the address can be part of a command without ending or extending it."""
     return (
         ADDRESS.fullmatch(address) is not None
         and address.isprintable()
@@ -126,14 +128,14 @@ def _is_safe(address: str) -> bool:
 
 
 def _stuffed(message: bytes) -> bytes | Rejected:
-    """Return the message with dots doubled (RFC 5321 section 4.5.2); a copy only where one is.
+    """Return the message with leading dots doubled (RFC 5321 section 4.5.2), copied only if needed.
 
-    A bare CR or LF is refused, not repaired: some servers read LF dot LF as the end of the
-    message, and altering signed bytes would break the signature.
+    A bare CR or LF is refused, not repaired: some servers read LF dot LF as the end of the message,
+    and changing signed bytes would invalidate the signature.
     """
     ends = message.translate(None, ALL_BUT_ENDS)
     if ends != b"\r\n" * (len(ends) // 2):
-        return _refusal("5.6.0", "the message has a bare CR or LF, or a NUL")
+        return _refusal("5.6.0", "the message contains a bare CR or LF, or a NUL")
     if message[:1] == b".":
         message = b"." + message
     if DOT_IN_FRONT.search(message):

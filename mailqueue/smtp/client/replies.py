@@ -1,10 +1,10 @@
-"""Reads an SMTP server's replies out of the bytes it sends, however they are cut. Pure."""
+"""Parses an SMTP server's replies from received bytes, split at any place. Pure."""
 
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-MAX_LINE_BYTES = 4096  # RFC 5321 section 4.5.3.1.5 says 512; some servers explain at length
+MAX_LINE_BYTES = 4096  # RFC 5321 section 4.5.3.1.5 allows 512; some servers send more
 MAX_LINES = 128
 MAX_DETAIL_CHARS = 500
 
@@ -13,30 +13,30 @@ ENHANCED = re.compile(r"([245]\.\d{1,3}\.\d{1,3})(?:\s|$)")
 
 
 class Reply(NamedTuple):
-    """One whole reply. A tuple, because four of them are made for every mail."""
+    """One whole reply. A tuple, because four are created for every email."""
 
     code: int
     text: bytes  # without codes and line ends; lines joined by LF
 
     def enhanced(self) -> str:
-        """Return the RFC 3463 code the text begins with, or "" where it has none that fits."""
+        """Return the RFC 3463 code that begins the text; "" if none fits the reply code."""
         return enhanced_code(self.code, self.detail())
 
     def detail(self) -> str:
-        """Return the text fit for a record: one line, printable, bounded."""
+        """Return the text as one printable line of bounded length."""
         text = self.text.decode("utf-8", "replace")
         return text if len(text) <= MAX_DETAIL_CHARS and text.isprintable() else _printable(text)
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """What the server sent is no reply; nothing after it can be trusted."""
+    """Bytes that are not a reply; what follows them is not read."""
 
     why: str
 
 
 class ReplyReader:
-    """Turns received bytes into replies; holds at most one unfinished reply of bounded size."""
+    """Parses received bytes into replies; keeps at most one unfinished reply of bounded size."""
 
     __slots__ = ("_code", "_lines", "_rest")
 
@@ -51,7 +51,7 @@ class ReplyReader:
         return not self._rest and not self._lines
 
     def feed(self, data: bytes) -> list[Reply | Malformed]:
-        """Return the replies these bytes complete; a Malformed can only be the last of them."""
+        """Return the replies that these bytes complete; only the last can be Malformed."""
         if self._rest:
             data = self._rest + data
             self._rest = b""
@@ -81,7 +81,7 @@ class ReplyReader:
     def _take_part(
         self, code: bytes, mark: bytes | None, text: bytes, replies: list[Reply | Malformed]
     ) -> Malformed | None:
-        """Take one line of a reply that has several."""
+        """Read one line of a multi-line reply."""
         if self._lines and code != self._code:
             return Malformed("a reply whose lines carry different codes")
         if len(self._lines) >= MAX_LINES:
@@ -95,17 +95,15 @@ class ReplyReader:
 
 
 def enhanced_code(code: int, text: str) -> str:
-    """Return the enhanced code at the start of the text when its class fits the reply code."""
+    """Return the enhanced code at the start of the text if its class fits the reply code."""
     match = ENHANCED.match(text)
     return match[1] if match and match[1][0] == str(code)[0] else ""
 
 
 def _unfinished(data: bytes, start: int) -> Malformed | None:
-    """Return what is wrong with bytes that are not a whole line, or None if more may
-    complete it.
-    """
+    """Return what is wrong with an incomplete line, or None if more bytes may complete it."""
     if data.find(b"\n", start, start + MAX_LINE_BYTES) >= 0:
-        return Malformed("a line that is no SMTP reply")
+        return Malformed("a line that is not an SMTP reply")
     if len(data) - start >= MAX_LINE_BYTES:
         return Malformed(f"a line longer than {MAX_LINE_BYTES} bytes")
     return None

@@ -1,6 +1,6 @@
-"""Opens an SMTP session on a socket: greeting, EHLO, TLS, AUTH, and hands the connection over.
+"""Opens an SMTP session on a socket: greeting, EHLO, TLS and AUTH.
 
-aiosmtplib speaks until the server is ready for MAIL; from there on it is `conversation.py`.
+aiosmtplib runs the session until the server is ready for MAIL; `conversation.py` continues it.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ import aiosmtplib
 from mailqueue.core.outbound_guard import is_public
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind, Rejected, Stage
-from mailqueue.smtp.client.classify import Step, classify_opening
+from mailqueue.smtp.client.classify import OpeningStep, classify_opening
 from mailqueue.smtp.client.conversation import Conversation
-from mailqueue.smtp.client.envelope import Offered
+from mailqueue.smtp.client.envelope import Extensions
 from mailqueue.smtp.client.replies import Reply
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
 from mailqueue.smtp.client.transcript import CLIENT, RecordedSmtp, RecordedTransport, Transcript
@@ -30,7 +30,7 @@ NO_PASSWORD = Secret("")
 
 
 class TlsMode(StrEnum):
-    """When a connection is secured. There is no mode that goes on in clear if TLS fails."""
+    """When a connection is secured; a failed TLS handshake never falls back to plain text."""
 
     NONE = "none"
     STARTTLS = "starttls"
@@ -38,8 +38,8 @@ class TlsMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
-    """How to open a session. `host` is the name the certificate must show."""
+class SessionOptions:
+    """Options for opening a session; the certificate is checked against `host`."""
 
     host: str
     tls: TlsMode
@@ -47,17 +47,17 @@ class Login:
     username: str = ""
     password: Secret = NO_PASSWORD
     has_token: bool = False  # the password is an access token: AUTH XOAUTH2
-    local_hostname: str = ""  # "" introduces us by the address of our end of the connection
-    transcript: Transcript | None = None  # where what is said is written down
+    local_hostname: str = ""  # "": the address literal of the local end of the connection
+    transcript: Transcript | None = None  # records commands and replies
 
 
 async def open_session(
-    sock: socket.socket, login: Login, timeouts: SmtpTimeouts
+    sock: socket.socket, login: SessionOptions, timeouts: SmtpTimeouts
 ) -> Conversation | Rejected:
-    """Bring the connection to where MAIL may follow, or say why it cannot be brought there.
+    """Return a conversation that is ready for MAIL, or why the session cannot be opened.
 
-    Owns the socket from the call on. The user name, the password and what encodes them stand in no
-    answer given.
+    Takes ownership of the socket. Rejected never contains the user name, the password or their
+    encodings.
     """
     if login.username and login.tls is TlsMode.NONE and _leaves_the_house(sock):
         sock.close()
@@ -77,10 +77,10 @@ async def open_session(
 
 
 class _Opening:
-    """One attempt to open a session, and the step it is at."""
+    """The opening of one session, and the current step of it."""
 
-    def __init__(self, sock: socket.socket, login: Login, timeouts: SmtpTimeouts) -> None:
-        self.step = Step.GREETING
+    def __init__(self, sock: socket.socket, login: SessionOptions, timeouts: SmtpTimeouts) -> None:
+        self.step = OpeningStep.GREETING
         self._sock = sock
         self._login = login
         self._timeouts = timeouts
@@ -104,21 +104,21 @@ class _Opening:
             login.transcript.add_reply(greeting)
         await self._hello(smtp)
         if login.tls is TlsMode.STARTTLS:
-            self.step = Step.STARTTLS
+            self.step = OpeningStep.STARTTLS
             if not smtp.supports_extension("starttls"):
                 return _rejected(Kind.ACCOUNT, "the server does not offer STARTTLS")
-            answer = await smtp.starttls()  # forgets what was learned and buffered in clear
+            answer = await smtp.starttls()  # discards what was received before TLS
             if login.transcript is not None:
                 login.transcript.add(CLIENT, "STARTTLS")
                 login.transcript.add_reply(answer)
             await self._hello(smtp)
         if login.username:
-            self.step = Step.AUTH
+            self.step = OpeningStep.AUTH
             return await _authenticate(smtp, login)
         return None
 
     async def _hello(self, smtp: aiosmtplib.SMTP) -> None:
-        self.step = Step.HELLO
+        self.step = OpeningStep.HELLO
         try:
             await smtp.ehlo()
         except aiosmtplib.SMTPHeloError as error:
@@ -143,7 +143,7 @@ class _Opening:
             self._smtp.close()
         if transport is None:
             self._sock.close()
-        else:  # not asked by class: uvloop's transports do not inherit from asyncio's
+        else:  # no isinstance(): uvloop's transports do not inherit from asyncio's
             cast(asyncio.WriteTransport, transport).abort()
 
 
@@ -153,8 +153,8 @@ def _client(transcript: Transcript | None, sock: socket.socket, **options: Any) 
     return RecordedSmtp(transcript, sock=sock, **options)
 
 
-async def _authenticate(smtp: aiosmtplib.SMTP, login: Login) -> Rejected | None:
-    """Log in by the first mechanism both sides know; a refusal is final, not tried again."""
+async def _authenticate(smtp: aiosmtplib.SMTP, login: SessionOptions) -> Rejected | None:
+    """Log in with the first mechanism that both sides support; a refusal is not retried."""
     mechanisms = smtp.server_auth_methods
     if login.has_token:
         if "xoauth2" not in mechanisms:
@@ -169,10 +169,10 @@ async def _authenticate(smtp: aiosmtplib.SMTP, login: Login) -> Rejected | None:
     return None
 
 
-def _offered(extensions: dict[str, str]) -> Offered:
-    """Read what the EHLO answer offers; a SIZE that is no number names no limit."""
+def _offered(extensions: dict[str, str]) -> Extensions:
+    """Return the extensions of the EHLO reply; a SIZE that is not a number means no limit."""
     limit = extensions.get("size", "").strip()
-    return Offered(
+    return Extensions(
         pipelining="pipelining" in extensions,
         size="size" in extensions,
         max_bytes=int(limit) if re.fullmatch(r"[0-9]{1,18}", limit) else 0,
@@ -181,11 +181,11 @@ def _offered(extensions: dict[str, str]) -> Offered:
     )
 
 
-def _why(error: Exception, step: Step) -> Rejected:
+def _why(error: Exception, step: OpeningStep) -> Rejected:
     """Translate what aiosmtplib or the socket raised."""
     if isinstance(error, aiosmtplib.SMTPResponseException):
         if not 400 <= error.code <= 599:
-            return _rejected(Kind.TRANSIENT, f"the server sent no proper answer ({step})")
+            return _rejected(Kind.TRANSIENT, f"the server sent an invalid reply ({step})")
         reply = Reply(error.code, error.message.encode("utf-8", "replace"))
         return classify_opening(step, reply.code, reply.enhanced(), reply.detail())
     for cause in (error, error.__cause__):
@@ -203,8 +203,8 @@ def _why(error: Exception, step: Step) -> Rejected:
     return _rejected(Kind.TRANSIENT, f"the connection broke ({step})")
 
 
-def _without_secrets(refused: Rejected, login: Login) -> Rejected:
-    """Take out what a server echoed of the credentials."""
+def _without_secrets(refused: Rejected, login: SessionOptions) -> Rejected:
+    """Redact the credentials that a server repeated in its reply."""
     detail = refused.detail
     for secret in sorted((*_echoes(login), login.username), key=len, reverse=True):
         detail = detail.replace(secret, "***") if secret else detail
@@ -213,8 +213,8 @@ def _without_secrets(refused: Rejected, login: Login) -> Rejected:
     return Rejected(refused.kind, refused.code, detail, refused.stage, refused.enhanced)
 
 
-def _echoes(login: Login) -> list[str]:
-    """Return the password, and all that encodes it or the user name, as a server may repeat it."""
+def _echoes(login: SessionOptions) -> list[str]:
+    """Return the password and every encoding of it or of the user name that a server may repeat."""
     username, password = login.username, login.password.reveal()
     token = f"user={username}\x01auth=Bearer {password}\x01\x01"
     encoded = (f"\0{username}\0{password}", token, username, password)
@@ -227,7 +227,7 @@ def _leaves_the_house(sock: socket.socket) -> bool:
 
 
 def _address_literal(sock: socket.socket) -> str:
-    """Return our end of the connection in the form of RFC 5321 section 4.1.3."""
+    """Return the local address as an address literal (RFC 5321 section 4.1.3)."""
     address = sock.getsockname()[0].partition("%")[0]
     return f"[IPv6:{address}]" if ":" in address else f"[{address}]"
 

@@ -1,19 +1,19 @@
-"""How long we wait for an SMTP server at each point."""
+"""Timeouts of an SMTP client for each step of a session."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class SmtpTimeouts:
-    """Waits in seconds; RFC 5321 section 4.5.3.2 has the minima for servers far away.
+    """Timeouts in seconds; RFC 5321 section 4.5.3.2 has the recommended minima.
 
-    `dot_s` is long on purpose: the server may have accepted, and giving up early makes duplicates.
+    `dot_s` is long: the server may have accepted the message, and a retry would send a duplicate.
     """
 
     connect_s: float = 20.0  # resolve and connect, all addresses together
     command_s: float = 60.0  # greeting, EHLO, TLS handshake, AUTH, MAIL, RCPT, DATA
-    block_s: float = 180.0  # without the server taking any byte of the body
-    dot_s: float = 600.0  # from the last byte sent to the verdict
+    block_s: float = 180.0  # while the server takes no byte of the body
+    dot_s: float = 600.0  # from the last byte sent to the reply
     quit_s: float = 2.0
 
 

@@ -1,6 +1,6 @@
-"""Follows one mail through MAIL, RCPT, DATA and the final dot, and decides its verdict.
+"""Follows one email through MAIL, RCPT, DATA and the final dot, and decides its verdict.
 
-Pure: replies go in, what to do next comes out. RFC 5321 section 4.1.4, RFC 2920 section 3.1.
+Pure: takes replies and returns the next step. RFC 5321 section 4.1.4, RFC 2920 section 3.1.
 """
 
 import re
@@ -16,11 +16,11 @@ from mailqueue.core.verdict import (
     Verdict,
 )
 from mailqueue.smtp.client.classify import classify
-from mailqueue.smtp.client.envelope import Plan
+from mailqueue.smtp.client.envelope import EncodedEmail
 from mailqueue.smtp.client.replies import Reply, enhanced_code
 
 CLOSING = 421
-# What nearly every mail is answered: yes to its dot and to MAIL, RCPT and DATA of the next.
+# The replies to most emails: positive to its dot, and to MAIL, RCPT and DATA of the next email.
 _ALL_TAKEN = re.compile(
     rb"250 ([^\0\r\n]{0,500})\r\n250 [^\0\r\n]{0,500}\r\n250 [^\0\r\n]{0,500}\r\n"
     rb"354 [^\0\r\n]{0,500}\r\n"
@@ -28,22 +28,22 @@ _ALL_TAKEN = re.compile(
 RECIPIENT_OK = (250, 251, 252)
 
 
-class Then(Enum):
-    """What a reply makes of the conversation."""
+class NextStep(Enum):
+    """What to do after a reply."""
 
-    GO_ON = auto()  # the next command, or the next reply where commands went out as a group
+    GO_ON = auto()  # send the next command, or read the next reply if commands were sent as a group
     BODY = auto()  # the server waits for the message
-    LONE_DOT = auto()  # it waits, yet took no recipient: end at once and ignore what it says
+    LONE_DOT = auto()  # 354, but no recipient was accepted: send the final dot and ignore the reply
     DONE = auto()
-    CLOSING = auto()  # done, and the server closes
-    BROKEN = auto()  # the reply cannot belong here
+    CLOSING = auto()  # finished, and the server closes the connection
+    BROKEN = auto()  # the reply does not fit the command
 
 
-GO_ON, BROKEN = Then.GO_ON, Then.BROKEN  # looked up for every reply
+GO_ON, BROKEN = NextStep.GO_ON, NextStep.BROKEN  # module-level names are faster to look up
 
 
-class Transaction:
-    """One mail's place in the conversation. Mutable, made once a mail: hence slots."""
+class MailTransaction:
+    """The state of one mail transaction. Mutable, one per email, hence slots."""
 
     __slots__ = (
         "_accepted",
@@ -60,13 +60,13 @@ class Transaction:
         "then",
     )
 
-    def __init__(self, plan: Plan, *, grouped: bool, started: float) -> None:
+    def __init__(self, plan: EncodedEmail, *, grouped: bool, started: float) -> None:
         self.plan = plan
-        self.grouped = grouped  # MAIL, RCPT and DATA went out in one write
+        self.grouped = grouped  # MAIL, RCPT and DATA were sent in one write
         self.started = started
-        self.step = 0  # 0 MAIL, then one a recipient, then DATA, then the dot
+        self.step = 0  # 0 MAIL, then one per recipient, then DATA, then the dot
         self.then = GO_ON
-        self.handed_over = False  # the final dot was given to the connection
+        self.handed_over = False  # the final dot was written to the connection
         self._data = len(plan.recipients) + 1
         self._dot = self._data + 1
         self._accepted: list[str] = []
@@ -76,29 +76,29 @@ class Transaction:
 
     @property
     def needs_reset(self) -> bool:
-        """Return whether the server still holds a transaction we gave up: RSET must come first."""
+        """Return whether the server still has an unfinished transaction: RSET must come first."""
         return 1 < self.step <= self._dot and not self.handed_over
 
     @property
     def has_refusal(self) -> bool:
-        """Return whether the server refused anything so far."""
+        """Return whether the server has refused any command so far."""
         return self._refusal is not None or len(self._refused) > len(self.plan.refused)
 
     @property
     def stage(self) -> Stage:
-        """Return how far the mail is."""
+        """Return the stage that the transaction has reached."""
         if self.step == 0:
             return Stage.MAIL
         if self.step < self._data:
             return Stage.RCPT
         return Stage.DOT if self.step == self._dot and self.handed_over else Stage.DATA
 
-    def take(self, reply: Reply) -> Then:
-        """Take the reply that is owed next and return what follows."""
+    def take(self, reply: Reply) -> NextStep:
+        """Read the next expected reply and return what to do."""
         code, step = reply.code, self.step
         if code == CLOSING:
             self._close(reply)
-            self.then = then = Then.CLOSING
+            self.then = then = NextStep.CLOSING
             return then
         if step == 0:
             then = GO_ON if code == 250 else self._take_mail_refused(reply)
@@ -113,7 +113,7 @@ class Transaction:
         return then
 
     def verdict(self) -> Verdict:
-        """Return the verdict the replies so far amount to; meant for DONE and CLOSING."""
+        """Return the verdict of the replies so far; call it after DONE or CLOSING."""
         reply = self._reply
         if reply is not None:
             detail = reply.detail()
@@ -135,9 +135,10 @@ class Transaction:
         return AllRefused(tuple(self._refused))
 
     def verdict_when_lost(self, why: str, *, trusted: bool, stage: Stage | None = None) -> Verdict:
-        """Return the verdict when the conversation ended here without one.
+        """Return the verdict if the connection ended before the final reply.
 
-        `trusted` says that the replies read so far were sound, so that refusals among them count.
+        `trusted` is true if the replies so far matched the commands, so that refusals among them
+        count.
         """
         if self.handed_over:
             return Rejected(Kind.AMBIGUOUS, "", why, Stage.DOT)
@@ -145,15 +146,15 @@ class Transaction:
             return self.verdict()
         return Rejected(Kind.TRANSIENT, "", why, stage or self.stage)
 
-    def _take_mail_refused(self, reply: Reply) -> Then:
+    def _take_mail_refused(self, reply: Reply) -> NextStep:
         if reply.code < 400:
             return BROKEN
         self._refusal = self._refuse(Stage.MAIL, reply)
-        return GO_ON if self.grouped else Then.DONE
+        return GO_ON if self.grouped else NextStep.DONE
 
-    def _take_rcpt(self, reply: Reply) -> Then:
+    def _take_rcpt(self, reply: Reply) -> NextStep:
         if self._refusal is not None:
-            return GO_ON  # follows from the refused sender, whatever it says
+            return GO_ON  # RFC 5321: without MAIL every RCPT is refused; the reply says nothing new
         address = self.plan.recipients[self.step - 1]
         if reply.code in RECIPIENT_OK:
             self._accepted.append(address)
@@ -162,43 +163,43 @@ class Transaction:
             return BROKEN
         self._refused.append(Refused(address, self._refuse(Stage.RCPT, reply)))
         is_last = self.step == self._data - 1
-        return Then.DONE if is_last and not self._accepted and not self.grouped else GO_ON
+        return NextStep.DONE if is_last and not self._accepted and not self.grouped else GO_ON
 
-    def _take_data(self, reply: Reply) -> Then:
+    def _take_data(self, reply: Reply) -> NextStep:
         if reply.code == 354:
             if self._accepted:
-                return Then.BODY
-            # No sender but a go-ahead: a dot might deliver an empty message to somebody.
-            return BROKEN if self._refusal else Then.LONE_DOT
+                return NextStep.BODY
+            # MAIL was refused but DATA was not: a final dot might deliver an empty message.
+            return BROKEN if self._refusal else NextStep.LONE_DOT
         if reply.code < 400:
             return BROKEN
         if self._accepted:
             self._refusal = self._refuse(Stage.DATA, reply)
-        return Then.DONE
+        return NextStep.DONE
 
-    def _take_dot(self, reply: Reply) -> Then:
+    def _take_dot(self, reply: Reply) -> NextStep:
         if not self._accepted:
-            return Then.DONE  # of a lone dot
+            return NextStep.DONE  # to a final dot without recipients
         if reply.code == 250:
             self._reply = reply
         elif reply.code < 400:
             return BROKEN
         else:
             self._refusal = self._refuse(Stage.DOT, reply)
-        return Then.DONE
+        return NextStep.DONE
 
     def _end(self, reply: Reply) -> None:
         self._reply = reply
         self.step += 1
-        self.then = Then.DONE
+        self.then = NextStep.DONE
 
     def _go_ahead(self) -> None:
         self._accepted.append(self.plan.recipients[0])
         self.step = self._dot
-        self.then = Then.BODY
+        self.then = NextStep.BODY
 
     def _close(self, reply: Reply) -> None:
-        """Take 421: nothing is accepted for this mail, but refusals already read stand."""
+        """Read a 421: the email was not accepted; refusals of recipients already read count."""
         if self._refusal is None and (self._accepted or self.step < self._data):
             self._refusal = self._refuse(self.stage, reply)
 
@@ -209,11 +210,12 @@ class Transaction:
         return classify(stage, code, enhanced_code(code, detail), detail, recipients=count)
 
 
-def take_all(turn: Transaction, ahead: Transaction, data: bytes) -> bool:
-    """Take these bytes if they are the four replies that end a mail and let the next one follow.
+def take_all(turn: MailTransaction, ahead: MailTransaction, data: bytes) -> bool:
+    """Read these bytes if they are the four replies that end one email and let the next follow.
 
-    `turn` has been handed over, `ahead` is a group to one recipient, nothing of the four was read.
-    The same as to take one by one, several times quicker; whatever is not just this is left.
+    `turn` has been handed over, `ahead` is a group with one recipient, and none of the four was
+    read. Same result as reading them one by one, and several times faster; any other bytes are left
+    unread.
     """
     found = _ALL_TAKEN.fullmatch(data)
     if found is None:

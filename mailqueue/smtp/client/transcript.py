@@ -1,4 +1,4 @@
-"""Records both sides of an SMTP session for the trial of an account, without secrets."""
+"""Records both sides of an SMTP session for testing an account, with secrets redacted."""
 
 import asyncio
 import re
@@ -32,11 +32,11 @@ class Transcript:
         self._hidden: list[str] = []
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """Redact these texts in every line from now on."""
+        """Redact these texts in every line added from now on."""
         self._hidden = sorted(filter(None, secrets), key=len, reverse=True)
 
     def add(self, by: str, text: str) -> None:
-        """Add a text of one line or several."""
+        """Add a text of one or more lines."""
         for line in text.splitlines():
             if len(self.lines) >= MAX_LINES:
                 return
@@ -51,7 +51,7 @@ class Transcript:
         self.add(SERVER, "\n".join(f"{response.code} {one}" for one in _lines(response.message)))
 
     def add_written(self, data: bytes) -> None:
-        """Add what was sent: commands in full, of a message only its size."""
+        """Add what was sent: commands in full, a message as its size in bytes."""
         if _COMMAND.match(data):
             self.add(CLIENT, data.decode("utf-8", "replace"))
         else:
@@ -63,7 +63,7 @@ def _lines(message: str) -> list[str]:
 
 
 class RecordedSmtp(aiosmtplib.SMTP):
-    """A session whose commands and replies are recorded, without credentials."""
+    """An aiosmtplib session that records commands and replies, without credentials."""
 
     def __init__(self, transcript: Transcript, **options: Any) -> None:
         super().__init__(**options)

@@ -1,15 +1,15 @@
-"""Decides which servers' certificates are believed: those this system trusts, TLS 1.2 and later."""
+"""The TLS context for SMTP servers: the system's trusted certificates, TLS 1.2 and later."""
 
 import asyncio
 import ssl
 import threading
 from functools import lru_cache
 
-_READING = threading.Lock()  # else accounts that open together would each read every certificate
+_READING = threading.Lock()  # so that certificates are loaded once
 
 
 async def system_trust() -> ssl.SSLContext:
-    """Return the context all accounts share; read once a process, and not on the loop."""
+    """Return the context that all accounts share, loaded once per process in a thread."""
     return await asyncio.to_thread(_shared)
 
 

@@ -1,4 +1,4 @@
-"""Reads the arguments of MAIL and RCPT as a server is given them. Pure."""
+"""Parses the arguments of MAIL and RCPT. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -8,28 +8,28 @@ from mailqueue.smtp.server.answer import SmtpReply
 
 PATH_BYTES = 254  # RFC 5321 section 4.5.3.1.3 less the angle brackets
 
-# A path: quoted strings may hold blanks and angle brackets, the rest may not.
+# A path: only quoted strings may contain spaces and angle brackets.
 _PATH = rb'<((?:"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*"|[^"\x00-\x20\x7f<>])*)>'
 _MAIL = re.compile(rb"FROM: ?" + _PATH + rb"(?: ++([^\x00-\x1f\x7f]*))?", re.IGNORECASE)
 _RCPT = re.compile(rb"TO: ?" + _PATH + rb"(?: ++([^\x00-\x1f\x7f]*))?", re.IGNORECASE)
-_SOURCE_ROUTE = re.compile(r"\A@[^:]*:")  # RFC 5321 appendix C: to be ignored
+_SOURCE_ROUTE = re.compile(r"\A@[^:]*:")  # RFC 5321 appendix C: ignored
 _BODIES = (b"7BIT", b"8BITMIME")
 
 BAD_SENDER = SmtpReply(553, "5.1.7", "the sender is not an address")
 BAD_RECIPIENT = SmtpReply(553, "5.1.3", "the recipient is not an address")
-NEEDS_SMTPUTF8 = SmtpReply(553, "5.6.7", "an address that is not ASCII needs SMTPUTF8")
+NEEDS_SMTPUTF8 = SmtpReply(553, "5.6.7", "an address with characters beyond ASCII needs SMTPUTF8")
 
 
 @dataclass(frozen=True, slots=True)
 class MailFrom:
-    """The argument of MAIL; an empty sender is that of a bounce."""
+    """The argument of MAIL; bounces have an empty sender."""
 
     sender: str
     needs_smtputf8: bool
 
 
 def read_mail(argument: bytes, *, max_bytes: int) -> MailFrom | SmtpReply:
-    """Read the sender and the parameters SIZE, BODY, SMTPUTF8 and AUTH, or say what is wrong."""
+    """Parse the sender and the parameters SIZE, BODY, SMTPUTF8 and AUTH, or return the refusal."""
     match = _MAIL.fullmatch(argument)
     if match is None:
         return answer.BAD_ARGUMENT
@@ -50,7 +50,7 @@ def read_mail(argument: bytes, *, max_bytes: int) -> MailFrom | SmtpReply:
 
 
 def read_rcpt(argument: bytes, *, needs_smtputf8: bool) -> str | SmtpReply:
-    """Read the recipient, or say what is wrong; no parameter is offered."""
+    """Parse the recipient, or return the refusal; RCPT takes no parameters."""
     match = _RCPT.fullmatch(argument)
     if match is None:
         return answer.BAD_ARGUMENT

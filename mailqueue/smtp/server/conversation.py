@@ -1,7 +1,7 @@
-"""Speaks the server's side of SMTP on one connection, however the client's bytes are cut.
+"""The server side of SMTP on one connection; received bytes may be split at any place.
 
-Only CR LF . CR LF ends a message, and only CR LF a command: whatever else looks like an end is
-content or an error.
+Only CR LF . CR LF ends a message, and only CR LF ends a command: anything similar is content or an
+error (SMTP smuggling).
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from mailqueue.smtp.server.lmtp import session_of
 from mailqueue.smtp.server.replies import ReplyQueue
 
 END = b"\r\n.\r\n"
-SHUTDOWN_SECONDS = 5.0  # for the client's part of TLS's goodbye
+SHUTDOWN_SECONDS = 5.0  # for the client's close_notify of TLS
 
 
 class ServerConversation(asyncio.Protocol):
-    """One client."""
+    """The connection of one client."""
 
-    def __init__(self, service: SmtpService, open_now: set["ServerConversation"]) -> None:
+    def __init__(self, service: SmtpService, connections: set["ServerConversation"]) -> None:
         loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = loop.create_future()
-        self._open_now = open_now
+        self._connections = connections
         self._loop = loop
         self._tls = service.tls
         self._limits = service.limits
@@ -37,26 +37,26 @@ class ServerConversation(asyncio.Protocol):
         self._idle = Deadline(loop, self._late, shortest_s=service.limits.idle_s)
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
-        self._at = 0  # first byte not read yet; inside a message, the CR LF before its first line
-        self._searched: int | None = None  # in a message: its end does not begin before this
+        self._at = 0  # first byte not read yet; in a message, the CR LF before its first line
+        self._searched: int | None = None  # in a message: the end does not begin before this index
         self._is_too_big = False
         self._is_paused = False
-        self._is_full = False  # the client does not read its answers
+        self._is_full = False  # the client does not read its replies
 
-    # What asyncio calls.
+    # Callbacks of asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # of what create_server makes
+        self._transport = cast(asyncio.Transport, transport)  # create_server() makes a Transport
         peer = transport.get_extra_info("peername")
         self._session.address = peer[0] if isinstance(peer, tuple) else ""
         self._session.is_secure = transport.get_extra_info("sslcontext") is not None
-        if len(self._open_now) >= self._limits.connections:
-            self._session.say(server_answer.TOO_MANY_CONNECTIONS)
+        if len(self._connections) >= self._limits.connections:
+            self._session.reply(server_answer.TOO_MANY_CONNECTIONS)
         elif self._are_too_many():
-            self._session.say(server_answer.TOO_MANY_FROM_YOU)
+            self._session.reply(server_answer.TOO_MANY_FROM_YOU)
         else:
-            self._open_now.add(self)
-            self._idle.start(self._patience_s)
+            self._connections.add(self)
+            self._idle.start(self._timeout_s)
             self._session.greet()
         self._flush()
 
@@ -66,15 +66,15 @@ class ServerConversation(asyncio.Protocol):
             self._securing.cancel()
         self._idle.stop()
         self._replies.cancel()
-        self._open_now.discard(self)
+        self._connections.discard(self)
         if not self.ended.done():
             self.ended.set_result(None)
 
     def eof_received(self) -> bool:
-        """Answer what was asked, then close."""
+        """Answer the commands received so far, then close."""
         self._session.is_ending = True
         self._flush()
-        return not self._session.is_secure  # TLS knows no half-closed connection, and logs it
+        return not self._session.is_secure  # else asyncio logs a warning
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -98,24 +98,24 @@ class ServerConversation(asyncio.Protocol):
             self._go_on()
 
     def stop(self) -> None:
-        """End the conversation once what was handed over is answered."""
+        """End the conversation after the messages already received are answered."""
         if self._session.is_securing:
             self.abort()
         elif not self._session.is_ending:
-            self._session.say(server_answer.SHUTTING_DOWN)
+            self._session.reply(server_answer.SHUTTING_DOWN)
             self._flush()
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether something was handed over that has no answer yet."""
+        """Return whether a received message has no reply yet."""
         return bool(self._replies.waiting)
 
     def abort(self) -> None:
-        """End the conversation now."""
+        """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 
-    # Reading and answering.
+    # Reading and replying.
 
     def _go_on(self) -> None:
         session = self._session
@@ -142,7 +142,7 @@ class ServerConversation(asyncio.Protocol):
         )
 
     def _moved(self) -> None:
-        self._idle.set(self._patience_s)
+        self._idle.set(self._timeout_s)
         self._go_on()
 
     def _flush(self) -> None:
@@ -164,19 +164,19 @@ class ServerConversation(asyncio.Protocol):
             (transport.pause_reading if self._is_paused else transport.resume_reading)()
 
     def _late(self) -> None:
-        if self._replies.waiting:  # it is we who keep the client waiting
+        if self._replies.waiting:  # the server has a reply to send: the client is not late
             self._idle.set(self._limits.idle_s)
             return
         if self._session.is_securing:
             self.abort()
             return
-        self._session.say(server_answer.IDLE)
+        self._session.reply(server_answer.IDLE)
         self._flush()
 
     async def _secure(self, plain: asyncio.Transport) -> None:
-        """Speak TLS from here on. What the client sends behind it waits until it is done."""
+        """Start TLS. Bytes that the client sends next are read after the handshake."""
         assert self._tls is not None
-        if self._buffer:  # it came in clear, and would be taken for what is said under TLS
+        if self._buffer:  # received in plain text, and would be read as if received under TLS
             plain.abort()
             return
         try:
@@ -188,7 +188,7 @@ class ServerConversation(asyncio.Protocol):
                 ssl_handshake_timeout=self._limits.handshake_s,
                 ssl_shutdown_timeout=SHUTDOWN_SECONDS,
             )
-        except OSError:  # also ssl.SSLError: it was no TLS, or the client is gone
+        except OSError:  # also ssl.SSLError: no TLS handshake, or the client disconnected
             secure = None
         self._securing = None
         if secure is None:
@@ -198,38 +198,38 @@ class ServerConversation(asyncio.Protocol):
         self._transport = secure
         self._is_paused = False
         self._session.secured()
-        self._idle.set(self._patience_s)
+        self._idle.set(self._timeout_s)
         self._go_on()
 
     @property
-    def _patience_s(self) -> float:
-        """Return how long this client may say nothing."""
+    def _timeout_s(self) -> float:
+        """Return how many seconds this client may send nothing."""
         limits = self._limits
-        if limits.stranger_s is None or not self._session.is_stranger:
+        if limits.login_s is None or not self._session.must_log_in:
             return limits.idle_s
-        return min(limits.idle_s, max(0.0, self._began + limits.stranger_s - self._loop.time()))
+        return min(limits.idle_s, max(0.0, self._began + limits.login_s - self._loop.time()))
 
     def _are_too_many(self) -> bool:
         most = self._limits.connections_per_address
         if most is None:
             return False
         mine = self._session.address
-        return sum(each._session.address == mine for each in self._open_now) >= most
+        return sum(each._session.address == mine for each in self._connections) >= most
 
     def _is_too_slow(self) -> bool:
-        """Silence is found by the timer; this finds who sends now and then."""
+        """Return whether a client sends too slowly; one that sends nothing is left to the timer."""
         limits, now = self._limits, self._loop.time()
         if self._session.is_in_message:
             took = now - self._message_began
             too_long = limits.message_s is not None and took > limits.message_s
-            least = limits.least_bytes_per_s
+            least = limits.min_bytes_per_s
             return too_long or (took > limits.grace_s and self._message_bytes < took * least)
-        if limits.stranger_s is None or not self._session.is_stranger:
+        if limits.login_s is None or not self._session.must_log_in:
             return False
-        return now - self._began > limits.stranger_s
+        return now - self._began > limits.login_s
 
     def _take_line(self) -> bool:
-        """Read one command; False when more bytes are needed first."""
+        """Read one command; return False if more bytes are needed."""
         session = self._session
         most = self._limits.command_bytes if session.asked is None else login.LINE_BYTES
         buffer, start = self._buffer, self._at
@@ -244,10 +244,10 @@ class ServerConversation(asyncio.Protocol):
             session.give_up(server_answer.BARE_LINE_END)
             return False
         self._at = end + 1
-        self._idle.set(self._patience_s)
+        self._idle.set(self._timeout_s)
         session.take_line(bytes(buffer[start : end - 1]), is_last=len(buffer) == end + 1)
         if session.is_in_message:
-            # The command's own CR LF is the one before a dot on the very first line.
+            # The CR LF of the command counts as the one before a dot on the first line.
             self._at = self._searched = end - 1
             self._is_too_big = False
             self._message_began = self._loop.time()
@@ -255,13 +255,13 @@ class ServerConversation(asyncio.Protocol):
         return True
 
     def _take_message(self) -> bool:
-        """Read a message to its end; False when more bytes are needed first."""
+        """Read a message to its end; return False if more bytes are needed."""
         buffer, start = self._buffer, self._at
         end = buffer.find(END, start if self._searched is None else self._searched)
         size = (len(buffer) if end < 0 else end) - start
-        self._is_too_big = self._is_too_big or size > self._session.most_bytes
+        self._is_too_big = self._is_too_big or size > self._session.max_bytes
         if end < 0:
-            if self._is_too_big:  # only what may be the beginning of its end is kept
+            if self._is_too_big:  # keep only what may be the beginning of its end
                 self._at = max(start, len(buffer) - len(END) + 1)
             self._searched = max(self._at, len(buffer) - len(END) + 1)
             return False
@@ -273,7 +273,7 @@ class ServerConversation(asyncio.Protocol):
 
 
 def _unstuffed(body: bytes) -> bytes:
-    """Take the doubled dots back (RFC 5321 section 4.5.2)."""
+    """Return the body with doubled leading dots undone (RFC 5321 section 4.5.2)."""
     if body.startswith(b"."):
         body = body[1:]
     return body.replace(b"\r\n.", b"\r\n") if b"\r\n." in body else body

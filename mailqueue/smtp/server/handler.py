@@ -1,4 +1,4 @@
-"""What our SMTP server asks of whoever decides about the mail, and what it allows. Values."""
+"""The interface between the SMTP server and what decides about the mail; limits. Values."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -9,38 +9,38 @@ from mailqueue.smtp.server.answer import SmtpReply
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    """The envelope of one message as the client gave it; `login` is "" where nobody logged in.
+class ReceivedEnvelope:
+    """The envelope of one message; `login` is "" if the client did not log in.
 
-    `who` is what the login said of the client.
+    `client` is the value that `Authenticate` returned for the client.
     """
 
     sender: str
     recipients: tuple[str, ...]
     needs_smtputf8: bool
     login: str
-    who: object = None
+    client: object = None
 
 
 class Handler(Protocol):
-    """Decides what becomes of mail; knows nothing of the protocol."""
+    """Decides what is done with received mail; needs no knowledge of SMTP."""
 
     def check_recipient(self, address: str) -> SmtpReply | None:
-        """Return the refusal of this recipient, or None to take it. Must not wait."""
+        """Return a refusal of this recipient, or None to accept it. Must not block."""
         ...
 
-    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
-        """Take one message and answer its final dot; None hangs up without an answer.
+    async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
+        """Accept one message and return the reply to its final dot; None closes without a reply.
 
-        `raw` is the message as sent, dots unstuffed. Called for the next message of a connection
-        while this one still waits; the answers go out in order all the same.
+        `raw` is the message without dot-stuffing. It is called for the next message of a connection
+        while earlier calls still run; replies are sent in order.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LoginAttempt:
-    """A name and a password, and from which address they came."""
+    """A user name and password, and the client's IP address."""
 
     name: str
     password: str = field(repr=False)
@@ -49,49 +49,51 @@ class LoginAttempt:
 
 @dataclass(frozen=True, slots=True)
 class LoggedIn:
-    """Who may send; `message_bytes` is how large their messages may be, None: as all."""
+    """An authenticated client; `message_bytes` is its message limit, None for the server's."""
 
-    who: object = None
+    client: object = None
     message_bytes: int | None = None
 
 
 Authenticate = Callable[[LoginAttempt], Awaitable[LoggedIn | SmtpReply]]
-"""Checks a login; raises for a refusal."""
+"""Checks a user name and password; exceptions are answered with a 451."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """What one client may do, and how many there may be."""
+    """Limits for one client, and the number of clients."""
 
     message_bytes: int = 50 * 1024 * 1024
     recipients: int = 1_000
-    refuses_incomplete: bool = False  # a message of which recipients beyond that bound were refused
+    refuses_incomplete: bool = False  # a message with recipients refused beyond that limit
     connections: int = 1_000
     connections_per_address: int | None = None
-    waiting: int = 200  # messages of one connection that wait for their answer
-    command_bytes: int = 2_048  # RFC 5321 says 512, extensions add to it
-    text_line_bytes: int | None = None  # without CR LF; None: as long as the message
-    refuses_bare_ends: bool = False  # CR or LF alone, and NUL, in a message
-    refuses_early_talk: bool = False  # commands behind one that must be the last of a group
+    waiting: int = 200  # messages of one connection without a reply yet
+    command_bytes: int = 2_048  # RFC 5321 requires 512; extensions add to it
+    text_line_bytes: int | None = None  # without CR LF; None: no limit but the message's
+    refuses_bare_ends: bool = False  # bare CR or LF, and NUL, in a message
+    refuses_early_commands: bool = (
+        False  # commands sent after one that must end its group (RFC 2920)
+    )
     errors: int = 20
-    idle_commands: int | None = None  # NOOP, RSET and the like between two messages
-    logins: int = 3  # failed ones
+    idle_commands: int | None = None  # NOOP, RSET and similar between two messages
+    logins: int = 3  # failed logins
     idle_s: float = 300.0  # RFC 5321 section 4.5.3.2.7
-    stranger_s: float | None = None  # to log in
-    message_s: float | None = None  # for a message to arrive
-    least_bytes_per_s: int = 0  # of a message, after `grace_s`
+    login_s: float | None = None  # seconds to log in
+    message_s: float | None = None  # seconds for a message to be received
+    min_bytes_per_s: int = 0  # of a message, after `grace_s`
     grace_s: float = 60.0
     handshake_s: float = 30.0
-    drain_s: float = 5.0  # for what waits when the server stops
+    drain_s: float = 5.0  # for pending replies when the server stops
 
 
 @dataclass(frozen=True, slots=True)
 class SmtpService:
-    """What all connections of one server share."""
+    """Values that all connections of one server share."""
 
     handler: Handler
     limits: ServerLimits
     hostname: str
-    authenticate: Authenticate | None  # None: nobody logs in, everybody may send
+    authenticate: Authenticate | None  # None: no login, every client may send
     tls: SSLContext | None = None  # for STARTTLS
-    takes_lmtp: bool = False  # from clients that say LHLO
+    takes_lmtp: bool = False  # from clients that send LHLO

@@ -1,4 +1,4 @@
-"""Opens an SMTP server on a port and closes it without cutting off what is being answered."""
+"""Runs an SMTP server on a port, and stops it after pending messages are answered."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,14 +24,14 @@ async def smtp_server(
     is_implicit: bool = False,
     takes_lmtp: bool = False,
 ) -> AsyncIterator[int]:
-    """Serve until the block ends; yield the port, which is a free one when `port` is 0.
+    """Serve until the block ends; yield the port, which is a free one if `port` is 0.
 
-    With `tls` clients may say STARTTLS, and have to before they log in from elsewhere than this
-    machine; `is_implicit`: their first byte is TLS's. With `takes_lmtp` clients that say LHLO speak
-    LMTP.
+    With `tls` the server offers STARTTLS, and requires it before a login from another host;
+    with `is_implicit` the connection begins with a TLS handshake. With `takes_lmtp` clients that
+    send LHLO use LMTP.
 
-    At the end no new client is let in; messages already handed over get their answer if it comes
-    within `limits.drain_s`.
+    At the end no new connections are accepted; messages already received are answered if that
+    takes at most `limits.drain_s` seconds.
 
     Raises:
         OSError: the address cannot be used.
@@ -39,10 +39,10 @@ async def smtp_server(
     service = SmtpService(
         handler, limits or ServerLimits(), hostname, authenticate, tls, takes_lmtp
     )
-    open_now: set[ServerConversation] = set()
+    connections: set[ServerConversation] = set()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: ServerConversation(service, open_now),
+        lambda: ServerConversation(service, connections),
         host,
         port,
         backlog=1_024,
@@ -54,19 +54,19 @@ async def smtp_server(
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
-        await _drain(open_now, service.limits.drain_s)
+        await _drain(connections, service.limits.drain_s)
 
 
-async def _drain(open_now: set[ServerConversation], drain_s: float) -> None:
-    for conversation in tuple(open_now):
+async def _drain(connections: set[ServerConversation], drain_s: float) -> None:
+    for conversation in tuple(connections):
         conversation.stop()
-    endings = [each.ended for each in open_now]
-    awaited = [each.ended for each in open_now if each.is_awaited]
+    endings = [each.ended for each in connections]
+    awaited = [each.ended for each in connections if each.is_awaited]
     if awaited:
         await asyncio.wait(awaited, timeout=drain_s)
-    if endings:  # who has nothing to hear but goodbye may be long in answering it under TLS
+    if endings:  # clients without a pending reply may take long to answer close_notify under TLS
         await asyncio.wait(endings, timeout=min(drain_s, GOODBYE_SECONDS))
-    for conversation in tuple(open_now):
+    for conversation in tuple(connections):
         conversation.abort()
     if endings:
         await asyncio.wait(endings)

@@ -1,22 +1,22 @@
-"""Speaks LMTP, too, to clients that say LHLO: an answer for each recipient (RFC 2033)."""
+"""LMTP (RFC 2033) for clients that send LHLO: one reply for each recipient."""
 
 from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import SmtpService
 from mailqueue.smtp.server.replies import ReplyQueue
 from mailqueue.smtp.server.session import ServerSession
 
-NOBODY = SmtpReply(503, "5.5.1", "no valid recipient")  # RFC 2033 section 4.2
+NO_RECIPIENT = SmtpReply(503, "5.5.1", "no valid recipient")  # RFC 2033 section 4.2
 
 
 class LmtpSession(ServerSession):
-    """A session that is one of SMTP until its client says LHLO, and after EHLO or HELO."""
+    """An SMTP session that becomes LMTP when its client sends LHLO."""
 
     def __init__(self, service: SmtpService, replies: ReplyQueue) -> None:
         super().__init__(service, replies)
         self._is_lmtp = False
 
     def take_line(self, line: bytes, *, is_last: bool) -> None:
-        """Act on one line; what LMTP adds is little."""
+        """Execute one command line."""
         verb, _, argument = line.partition(b" ")
         match verb.upper() if self.asked is None else b"":
             case b"LHLO":
@@ -25,12 +25,12 @@ class LmtpSession(ServerSession):
             case b"EHLO" | b"HELO":
                 self._is_lmtp = False
             case b"DATA" if self._is_lmtp and self._sender is not None and not self._recipients:
-                self._object(NOBODY)
+                self._object(NO_RECIPIENT)
                 return
         super().take_line(line, is_last=is_last)
 
     def take_message(self, raw: bytes | None) -> None:
-        """Hand over the message that has ended; LMTP has an answer for each recipient."""
+        """Hand over a received message; LMTP has a reply for each recipient."""
         self._replies.copies = len(self._recipients) if self._is_lmtp else 1
         try:
             super().take_message(raw)
@@ -39,5 +39,5 @@ class LmtpSession(ServerSession):
 
 
 def session_of(service: SmtpService, replies: ReplyQueue) -> ServerSession:
-    """Return the session of a client of this server."""
+    """Return a session for a client of this server."""
     return (LmtpSession if service.takes_lmtp else ServerSession)(service, replies)

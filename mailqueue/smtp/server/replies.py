@@ -1,4 +1,4 @@
-"""Sends a connection's answers in the order of its commands, however long some take."""
+"""Sends the replies of a connection in the order of its commands, however long some take."""
 
 import asyncio
 from collections import deque
@@ -12,11 +12,11 @@ Waiting = asyncio.Task[SmtpReply | None]
 
 
 class ReplyQueue:
-    """Answers that are ready, and tasks whose answer is still to come, in one line.
+    """Replies that are ready and tasks whose reply is pending, in order.
 
-    `moved` is called whenever a task has answered. `hung_up` is true after a task answered None,
-    or an answer that closes was sent: nothing goes out any more. What is asked for while `copies`
-    is more than one is answered so many times.
+    `moved` is called when a task has finished. `hung_up` is true after a task returned None or a
+    closing reply was sent: nothing more is sent. With `copies` above 1, the reply to a command is
+    sent that many times (LMTP).
     """
 
     __slots__ = (
@@ -42,8 +42,8 @@ class ReplyQueue:
         self.copies = 1
         self._copies: dict[Waiting, int] = {}
 
-    def say(self, line: bytes) -> None:
-        """SmtpReply after everything asked before."""
+    def add(self, line: bytes) -> None:
+        """Queue a reply line."""
         line = line * self.copies
         if self._line:
             self._line.append(line)
@@ -51,7 +51,7 @@ class ReplyQueue:
             self._ready.append(line)
 
     def wait_for(self, work: Coroutine[Any, Any, SmtpReply | None], *, size: int = 0) -> None:
-        """Answer with what comes out of `work`, which holds `size` bytes until then."""
+        """Queue the reply that `work` returns; it holds `size` bytes of memory until then."""
         task = self._loop.create_task(work)
         self.waiting += 1
         self.waiting_bytes += size
@@ -67,13 +67,13 @@ class ReplyQueue:
         task.add_done_callback(answered)
 
     def take(self) -> bytes:
-        """Return the bytes that may go out now."""
+        """Return the bytes that can be sent now."""
         out = b"".join(self._ready)
         self._ready.clear()
         return out
 
     def cancel(self) -> None:
-        """Stop whatever is still waited for: nobody is left to hear the answer."""
+        """Cancel the pending tasks: the connection is closed."""
         self.hung_up = True
         for each in self._line:
             if isinstance(each, asyncio.Task):
@@ -97,7 +97,7 @@ class ReplyQueue:
             return
         fault = task.exception()
         if fault is not None:
-            context = {"message": "taking a message failed", "exception": fault, "task": task}
+            context = {"message": "accepting a message failed", "exception": fault, "task": task}
             self._loop.call_exception_handler(context)
         answer = server_answer.FAILED if fault is not None else task.result()
         if answer is None:

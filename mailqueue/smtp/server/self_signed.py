@@ -1,4 +1,4 @@
-"""Makes the certificate of a server that only this machine reaches, and keeps it for a year."""
+"""Creates a self-signed certificate for a server on this host, valid for a year."""
 
 import datetime
 import os
@@ -14,10 +14,10 @@ RENEWED_BEFORE = datetime.timedelta(days=30)
 
 
 def keep_certificate(file: Path) -> None:
-    """Have a file with a certificate of localhost and its key; a new one when it is about to end.
+    """Create a file with a certificate for localhost and its key; renew it before it expires.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     try:
         ends = x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc

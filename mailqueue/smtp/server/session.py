@@ -1,4 +1,4 @@
-"""Decides what each command of a client does and what is answered: the state of one session.
+"""Executes the commands of a client and queues the replies: the state of one session.
 
 RFC 5321 with PIPELINING, 8BITMIME, SMTPUTF8, SIZE, ENHANCEDSTATUSCODES, STARTTLS and AUTH.
 """
@@ -10,7 +10,7 @@ from mailqueue.smtp.server import answer as server_answer
 from mailqueue.smtp.server import login, violations
 from mailqueue.smtp.server.answer import CLOSING, SmtpReply
 from mailqueue.smtp.server.commands import read_mail, read_rcpt
-from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, Received, SmtpService
+from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ReceivedEnvelope, SmtpService
 from mailqueue.smtp.server.replies import ReplyQueue
 
 SENDER_OK = b"250 2.1.0 sender ok\r\n"
@@ -20,22 +20,22 @@ FLUSHED = b"250 2.0.0 ok\r\n"
 
 
 class ServerSession:
-    """What one client has said so far; its answers go into the connection's queue."""
+    """The state of one client's session; replies are put into the connection's queue."""
 
     def __init__(self, service: SmtpService, replies: ReplyQueue) -> None:
         self._service = service
         self._limits = service.limits
         self._replies = replies
-        self.is_in_message = False  # a message follows, not a command
-        self.is_ending = False  # nothing more is read; the connection ends when all is answered
-        self.is_logging_in = False  # the next line must wait for the verdict
-        self.is_securing = False  # the next byte is TLS's
+        self.is_in_message = False  # the next bytes are a message, not a command
+        self.is_ending = False  # nothing more is read; the connection closes after the last reply
+        self.is_logging_in = False  # the next line waits for the result of the login
+        self.is_securing = False  # the next byte begins a TLS handshake
         self.is_secure = False
-        self.address = ""  # the client's
-        self.most_bytes = service.limits.message_bytes
-        self.asked: login.Asked | None = None
+        self.address = ""  # the client's IP address
+        self.max_bytes = service.limits.message_bytes
+        self.asked: login.Challenge | None = None
         self._login = ""
-        self._who: object = None
+        self._client: object = None
         self._idle_commands = 0
         self._failed_logins = 0
         self._errors = 0
@@ -43,45 +43,45 @@ class ServerSession:
         self._sender: str | None = None
         self._needs_smtputf8 = False
         self._recipients: list[str] = []
-        self._is_incomplete = False  # a recipient beyond the bound was refused
+        self._is_incomplete = False  # a recipient beyond the limit was refused
 
     @property
-    def is_stranger(self) -> bool:
+    def must_log_in(self) -> bool:
         """Return whether this client still has to log in."""
         return self._service.authenticate is not None and not self._login
 
     def secured(self) -> None:
-        """Forget all that was said in clear (RFC 3207 section 4.2)."""
+        """Discard everything received before TLS (RFC 3207 section 4.2)."""
         self.is_securing = False
         self.is_secure = True
         self._has_greeted = False
-        self._login, self._who = "", None
-        self.most_bytes = self._limits.message_bytes
+        self._login, self._client = "", None
+        self.max_bytes = self._limits.message_bytes
         self._reset()
 
     def greet(self) -> None:
-        """Send the greeting."""
-        self._replies.say(f"220 {self._service.hostname} ESMTP mailqueue\r\n".encode())
+        """Queue the greeting."""
+        self._replies.add(f"220 {self._service.hostname} ESMTP mailqueue\r\n".encode())
 
-    def say(self, answer: SmtpReply) -> None:
-        """Answer; code 421 ends the session."""
-        self._replies.say(answer.line())
+    def reply(self, answer: SmtpReply) -> None:
+        """Queue a reply; code 421 ends the session."""
+        self._replies.add(answer.line())
         if answer.code == CLOSING:
             self.is_ending = True
 
     def give_up(self, answer: SmtpReply) -> None:
-        """Answer and end the session: reading on would be guessing."""
-        self.say(answer)
+        """Queue a reply and end the session: further bytes cannot be interpreted reliably."""
+        self.reply(answer)
         self.is_ending = True
 
     def take_message(self, raw: bytes | None) -> None:
-        """Hand over the message that has ended; None is one that was too big to keep."""
-        envelope = Received(
+        """Hand over a received message; None stands for one that was too large to keep."""
+        envelope = ReceivedEnvelope(
             self._sender or "",
             tuple(self._recipients),
             self._needs_smtputf8,
             self._login,
-            self._who,
+            self._client,
         )
         self.is_in_message = False
         self._idle_commands = 0
@@ -90,14 +90,14 @@ class ServerSession:
             server_answer.TOO_BIG if raw is None else violations.objection(raw, self._limits)
         )
         if objection is not None:
-            self.say(objection)
+            self.reply(objection)
         elif raw is not None:
             self._replies.wait_for(self._service.handler.accept(envelope, raw), size=len(raw))
 
     def take_line(self, line: bytes, *, is_last: bool) -> None:
-        """Act on one line, its CR LF taken off; `is_last`: nothing came behind it so far."""
+        """Execute one line without its CR LF; `is_last` is true if no bytes follow it yet."""
         if self.asked is not None:
-            self._take_step(login.go_on(self.asked, line))
+            self._take_step(login.resume(self.asked, line))
             return
         if b"\r" in line or b"\0" in line:
             self._object(server_answer.SYNTAX)
@@ -108,20 +108,20 @@ class ServerSession:
         if impatient is not None:
             self.give_up(impatient)
         elif self._is_idling(verb.upper()):
-            self.say(server_answer.TOO_MANY_ERRORS)
+            self.reply(server_answer.TOO_MANY_ERRORS)
         elif act is not None:
             act(self, argument)
         elif verb in violations.HTTP_METHODS:
-            self.say(server_answer.NOT_HTTP)
+            self.reply(server_answer.NOT_HTTP)
         else:
             self._object(server_answer.UNKNOWN)
 
     def _object(self, answer: SmtpReply) -> None:
-        """Answer what should not have been sent; too much of it ends the session."""
-        self.say(answer)
+        """Queue an error reply; too many errors end the session."""
+        self.reply(answer)
         self._errors += 1
         if self._errors > self._limits.errors and not self.is_ending:
-            self.say(server_answer.TOO_MANY_ERRORS)
+            self.reply(server_answer.TOO_MANY_ERRORS)
 
     def _is_idling(self, verb: bytes) -> bool:
         most = self._limits.idle_commands
@@ -141,7 +141,7 @@ class ServerSession:
             return
         self._reset()
         self._has_greeted = True
-        self._replies.say(f"250 {self._service.hostname}\r\n".encode())
+        self._replies.add(f"250 {self._service.hostname}\r\n".encode())
 
     def _ehlo(self, argument: bytes) -> None:
         if not argument.strip():
@@ -149,36 +149,36 @@ class ServerSession:
             return
         self._reset()
         self._has_greeted = True
-        offers = [self._service.hostname, *violations.offers(self._limits, self.most_bytes)]
+        offers = [self._service.hostname, *violations.offers(self._limits, self.max_bytes)]
         if self._service.tls is not None and not self.is_secure:
             offers.append("STARTTLS")
         if self._service.authenticate is not None and self._may_log_in():
             offers.append(f"AUTH {login.MECHANISMS}")
         lines = [f"250-{offer}\r\n" for offer in offers[:-1]]
-        self._replies.say("".join([*lines, f"250 {offers[-1]}\r\n"]).encode())
+        self._replies.add("".join([*lines, f"250 {offers[-1]}\r\n"]).encode())
 
     def _mail(self, argument: bytes) -> None:
         if not self._has_greeted or self._sender is not None:
             self._object(server_answer.OUT_OF_ORDER)
             return
-        if self.is_stranger:
+        if self.must_log_in:
             is_ready = self._may_log_in()
             self._object(server_answer.NEEDS_LOGIN if is_ready else server_answer.NEEDS_TLS)
             return
-        found = read_mail(argument, max_bytes=self.most_bytes)
+        found = read_mail(argument, max_bytes=self.max_bytes)
         if isinstance(found, SmtpReply):
             self._object(found)
             return
         self._sender = found.sender
         self._needs_smtputf8 = found.needs_smtputf8
-        self._replies.say(SENDER_OK)
+        self._replies.add(SENDER_OK)
 
     def _rcpt(self, argument: bytes) -> None:
         if self._sender is None:
             self._object(server_answer.OUT_OF_ORDER)
         elif len(self._recipients) >= self._limits.recipients:
             self._is_incomplete = True
-            self.say(server_answer.TOO_MANY_RECIPIENTS)
+            self.reply(server_answer.TOO_MANY_RECIPIENTS)
         else:
             address = read_rcpt(argument, needs_smtputf8=self._needs_smtputf8)
             if isinstance(address, SmtpReply):
@@ -186,10 +186,10 @@ class ServerSession:
                 return
             refusal = self._service.handler.check_recipient(address)
             if refusal is not None:
-                self.say(refusal)
+                self.reply(refusal)
                 return
             self._recipients.append(address)
-            self._replies.say(RECIPIENT_OK)
+            self._replies.add(RECIPIENT_OK)
 
     def _data(self, argument: bytes) -> None:
         if argument:
@@ -199,28 +199,29 @@ class ServerSession:
         elif not self._recipients:
             self._object(server_answer.NO_RECIPIENT)
         elif self._is_incomplete and self._limits.refuses_incomplete:
-            # Programs report success when some were taken. Some send no RSET after a refused DATA.
+            # Many clients report success if some recipients were accepted, and some send no RSET
+            # after a refused DATA.
             self._reset()
-            self.say(server_answer.INCOMPLETE)
+            self.reply(server_answer.INCOMPLETE)
         else:
-            self._replies.say(GO_AHEAD)
+            self._replies.add(GO_AHEAD)
             self.is_in_message = True
 
     def _rset(self, argument: bytes) -> None:  # noqa: ARG002
         self._reset()
-        self._replies.say(FLUSHED)
+        self._replies.add(FLUSHED)
 
     def _noop(self, argument: bytes) -> None:  # noqa: ARG002
-        self._replies.say(FLUSHED)
+        self._replies.add(FLUSHED)
 
     def _vrfy(self, argument: bytes) -> None:  # noqa: ARG002
-        self._replies.say(b"252 2.1.5 send some mail and see\r\n")
+        self._replies.add(b"252 2.1.5 cannot VRFY user, but will accept message\r\n")
 
     def _help(self, argument: bytes) -> None:  # noqa: ARG002
-        self._replies.say(b"214 2.0.0 see RFC 5321\r\n")
+        self._replies.add(b"214 2.0.0 see RFC 5321\r\n")
 
     def _quit(self, argument: bytes) -> None:  # noqa: ARG002
-        self._replies.say(b"221 2.0.0 bye\r\n")
+        self._replies.add(b"221 2.0.0 bye\r\n")
         self.is_ending = True
 
     def _auth(self, argument: bytes) -> None:
@@ -234,7 +235,7 @@ class ServerSession:
             self._take_step(login.begin(argument))
 
     def _may_log_in(self) -> bool:
-        """Return whether a password may go over this connection."""
+        """Return whether a password may be sent on this connection."""
         return self._service.tls is None or self.is_secure or login.is_on_this_machine(self.address)
 
     def _starttls(self, argument: bytes) -> None:
@@ -245,32 +246,32 @@ class ServerSession:
         elif self.is_secure:
             self._object(server_answer.OUT_OF_ORDER)
         else:
-            self.say(server_answer.TLS_READY)
+            self.reply(server_answer.TLS_READY)
             self.is_securing = True
 
-    def _take_step(self, step: login.Step) -> None:
+    def _take_step(self, step: login.LoginStep) -> None:
         self.asked = None
         match step:
-            case login.Asked():
+            case login.Challenge():
                 self.asked = step
-                self._replies.say(step.line())
+                self._replies.add(step.line())
             case SmtpReply():
                 self._object(step)
-            case login.Given():
+            case login.NameAndPassword():
                 self.is_logging_in = True
                 self._replies.wait_for(self._log_in(step))
 
-    async def _log_in(self, given: login.Given) -> SmtpReply:
+    async def _log_in(self, given: login.NameAndPassword) -> SmtpReply:
         authenticate = self._service.authenticate
-        assert authenticate is not None  # else AUTH is unknown
+        assert authenticate is not None  # without it AUTH is not a known command
         try:
             found = await authenticate(LoginAttempt(given.name, given.password, self.address))
         finally:
             self.is_logging_in = False
         if isinstance(found, LoggedIn):
             self._login = given.name or "-"
-            self._who = found.who
-            self.most_bytes = min(
+            self._client = found.client
+            self.max_bytes = min(
                 self._limits.message_bytes, found.message_bytes or self._limits.message_bytes
             )
             return server_answer.LOGGED_IN

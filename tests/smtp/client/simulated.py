@@ -8,7 +8,7 @@ from typing import cast
 from mailqueue.core.verdict import Verdict
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.smtp.client.conversation import Conversation
-from mailqueue.smtp.client.envelope import Offered
+from mailqueue.smtp.client.envelope import Extensions
 from tests.smtp.client.sending import PATIENT
 
 
@@ -120,7 +120,9 @@ async def simulate(
         verdicts.append(verdict)
 
     wire = Wire(server)
-    conversation = Conversation(cast(asyncio.Transport, wire), Offered(pipelining=grouped), PATIENT)
+    conversation = Conversation(
+        cast(asyncio.Transport, wire), Extensions(pipelining=grouped), PATIENT
+    )
     task = asyncio.ensure_future(conversation.send(batch, report, may_finish=lambda: True))
     await asyncio.sleep(0)
     while server.said and not wire.is_aborted:

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mailqueue.ports.transport import Envelope, SendAttempt
-from mailqueue.smtp.client.envelope import Offered, Plan, plan
+from mailqueue.smtp.client.envelope import EncodedEmail, Extensions, encode
 from mailqueue.smtp.client.replies import Malformed, Reply, ReplyReader
-from mailqueue.smtp.client.transaction import Then, Transaction, take_all
+from mailqueue.smtp.client.transaction import MailTransaction, NextStep, take_all
 
 CODES = st.sampled_from(["250", "251", "252", "354", "421", "450", "550", "25", "2500", "999"])
 MARKS = st.sampled_from([" ", "-", "", "\t"])
@@ -19,11 +19,13 @@ YES = ["250 2.0.0 queued as 7\r\n", "250 ok\r\n", "250 ok\r\n", "354 go\r\n"]
 NEAR_YES = st.tuples(*(st.one_of(st.just(line), LINES) for line in YES)).map("".join)
 
 
-def transaction(*, handed_over: bool = False) -> Transaction:
+def transaction(*, handed_over: bool = False) -> MailTransaction:
     envelope = Envelope("shop@example.com", ("ann@example.org",))
-    planned = plan(SendAttempt(UUID(int=1), envelope, b"To: ann\r\n\r\nhello\r\n"), Offered(True))
-    assert isinstance(planned, Plan)
-    made = Transaction(planned, grouped=True, started=0.0)
+    planned = encode(
+        SendAttempt(UUID(int=1), envelope, b"To: ann\r\n\r\nhello\r\n"), Extensions(True)
+    )
+    assert isinstance(planned, EncodedEmail)
+    made = MailTransaction(planned, grouped=True, started=0.0)
     if handed_over:
         for reply in (Reply(250, b""), Reply(250, b""), Reply(354, b"")):
             made.take(reply)
@@ -31,7 +33,7 @@ def transaction(*, handed_over: bool = False) -> Transaction:
     return made
 
 
-def states(*transactions: Transaction) -> list[object]:
+def states(*transactions: MailTransaction) -> list[object]:
     return [(one.step, one.then, one.stage, one.needs_reset) for one in transactions]
 
 
@@ -52,7 +54,7 @@ def test_at_once_is_as_one_by_one(text: str) -> None:
         one.take(reply)
     assert states(*at_once) == states(turn, ahead)
     assert at_once[0].verdict() == turn.verdict()
-    assert ahead.then is Then.BODY
+    assert ahead.then is NextStep.BODY
 
 
 def test_what_nearly_every_mail_is_answered_is_taken_at_once() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from mailqueue.core.verdict import Kind, Stage
-from mailqueue.smtp.client.classify import GREYLISTED, Step, classify, classify_opening
+from mailqueue.smtp.client.classify import GREYLISTED, OpeningStep, classify, classify_opening
 from mailqueue.smtp.client.replies import enhanced_code
 
 HARD = "hard"
@@ -191,25 +191,25 @@ def test_class_four_never_counts_against_an_address(stage: Stage, code: int, enh
 @pytest.mark.parametrize(
     ("step", "code", "kind"),
     [
-        (Step.GREETING, 421, LATER),
-        (Step.GREETING, 554, LATER),
-        (Step.HELLO, 421, LATER),
-        (Step.HELLO, 550, LATER),
-        (Step.STARTTLS, 454, LATER),
-        (Step.STARTTLS, 502, LATER),
-        (Step.AUTH, 454, LATER),
-        (Step.AUTH, 432, OURS),
-        (Step.AUTH, 535, OURS),
-        (Step.AUTH, 534, OURS),
-        (Step.AUTH, 530, OURS),
-        (Step.AUTH, 538, OURS),
-        (Step.AUTH, 504, OURS),
-        (Step.AUTH, 550, LATER),
-        (Step.AUTH, 421, LATER),
+        (OpeningStep.GREETING, 421, LATER),
+        (OpeningStep.GREETING, 554, LATER),
+        (OpeningStep.HELLO, 421, LATER),
+        (OpeningStep.HELLO, 550, LATER),
+        (OpeningStep.STARTTLS, 454, LATER),
+        (OpeningStep.STARTTLS, 502, LATER),
+        (OpeningStep.AUTH, 454, LATER),
+        (OpeningStep.AUTH, 432, OURS),
+        (OpeningStep.AUTH, 535, OURS),
+        (OpeningStep.AUTH, 534, OURS),
+        (OpeningStep.AUTH, 530, OURS),
+        (OpeningStep.AUTH, 538, OURS),
+        (OpeningStep.AUTH, 504, OURS),
+        (OpeningStep.AUTH, 550, LATER),
+        (OpeningStep.AUTH, 421, LATER),
     ],
 )
 def test_a_refusal_before_mail_concerns_the_account_or_passes(
-    step: Step, code: int, kind: Kind
+    step: OpeningStep, code: int, kind: Kind
 ) -> None:
     found = classify_opening(step, code, "", "no")
 
@@ -268,14 +268,14 @@ def test_the_limit_of_a_mailbox_or_a_message_is_not_the_accounts(
     assert found.kind is expected
 
 
-@pytest.mark.parametrize("step", list(Step))
-def test_a_limit_met_while_opening_suspends_nothing(step: Step) -> None:
+@pytest.mark.parametrize("step", list(OpeningStep))
+def test_a_limit_met_while_opening_suspends_nothing(step: OpeningStep) -> None:
     for code, text in ((535, "too many failed login attempts"), (550, "daily limit reached")):
         assert classify_opening(step, code, "", text).kind is FAST
 
 
-@pytest.mark.parametrize("step", [Step.HELLO, Step.AUTH])
-def test_an_account_that_is_said_to_be_closed_is_suspended(step: Step) -> None:
+@pytest.mark.parametrize("step", [OpeningStep.HELLO, OpeningStep.AUTH])
+def test_an_account_that_is_said_to_be_closed_is_suspended(step: OpeningStep) -> None:
     found = classify_opening(step, 550, "", "Your account has been suspended")
 
     assert found.kind is OURS

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mailqueue.core.verdict import AllRefused, Kind, Rejected, Stage
-from mailqueue.smtp.client.envelope import Offered, Plan, plan
+from mailqueue.smtp.client.envelope import EncodedEmail, Extensions, encode
 from tests.smtp.client.sending import BODY, mail
 
-ALL = Offered(pipelining=True, size=True, max_bytes=1000, eight_bit=True, smtputf8=True)
-NOTHING = Offered()
+ALL = Extensions(pipelining=True, size=True, max_bytes=1000, eight_bit=True, smtputf8=True)
+NOTHING = Extensions()
 UNSAFE = [
     "",
     "ann",
@@ -39,7 +39,7 @@ UNSAFE = [
 
 @pytest.mark.parametrize("address", UNSAFE)
 def test_a_recipient_that_could_carry_a_command_is_refused_here(address: str) -> None:
-    found = plan(mail(address, needs_smtputf8=True), ALL)
+    found = encode(mail(address, needs_smtputf8=True), ALL)
 
     assert isinstance(found, Rejected)
     assert (found.kind, found.stage, found.hard) == (Kind.PERMANENT_RECIPIENT, Stage.RCPT, False)
@@ -47,7 +47,7 @@ def test_a_recipient_that_could_carry_a_command_is_refused_here(address: str) ->
 
 @pytest.mark.parametrize("address", [a for a in UNSAFE if a])
 def test_a_sender_that_could_carry_a_command_is_refused_here(address: str) -> None:
-    found = plan(mail(sender=address, needs_smtputf8=True), ALL)
+    found = encode(mail(sender=address, needs_smtputf8=True), ALL)
 
     assert isinstance(found, Rejected)
     assert (found.kind, found.stage) == (Kind.PERMANENT_MESSAGE, Stage.MAIL)
@@ -55,9 +55,9 @@ def test_a_sender_that_could_carry_a_command_is_refused_here(address: str) -> No
 
 @given(st.text(), st.text())
 def test_no_address_makes_more_than_its_own_command(sender: str, recipient: str) -> None:
-    found = plan(mail(recipient, sender=sender, needs_smtputf8=True), ALL)
+    found = encode(mail(recipient, sender=sender, needs_smtputf8=True), ALL)
 
-    if isinstance(found, Plan):
+    if isinstance(found, EncodedEmail):
         for command in found.commands:
             assert command.endswith(b"\r\n")
             assert not set(command[:-2]) & set(b"\r\n\0")
@@ -65,9 +65,9 @@ def test_no_address_makes_more_than_its_own_command(sender: str, recipient: str)
 
 
 def test_the_empty_sender_is_the_null_path() -> None:
-    found = plan(mail(sender=""), NOTHING)
+    found = encode(mail(sender=""), NOTHING)
 
-    assert isinstance(found, Plan)
+    assert isinstance(found, EncodedEmail)
     assert found.commands[0] == b"MAIL FROM:<>\r\n"
 
 
@@ -85,7 +85,7 @@ def test_the_empty_sender_is_the_null_path() -> None:
     ],
 )
 def test_a_message_some_server_could_read_as_two_is_refused_here(body: bytes) -> None:
-    found = plan(mail(body=body), NOTHING)
+    found = encode(mail(body=body), NOTHING)
 
     assert isinstance(found, Rejected)
     assert found.kind is Kind.PERMANENT_MESSAGE
@@ -93,11 +93,11 @@ def test_a_message_some_server_could_read_as_two_is_refused_here(body: bytes) ->
 
 @given(st.lists(st.sampled_from([b"\r\n", b".", b"a", b"..", b"\r\n.\r\n", b"\xff"])).map(b"".join))
 def test_stuffed_text_never_ends_early_and_is_read_back_whole(body: bytes) -> None:
-    found = plan(mail(body=body), Offered(eight_bit=True))
+    found = encode(mail(body=body), Extensions(eight_bit=True))
     if isinstance(found, Rejected):  # raw octets before the first empty line
         assert not body.isascii()
         return
-    assert isinstance(found, Plan)
+    assert isinstance(found, EncodedEmail)
     lines = found.body.split(b"\r\n")
 
     assert b"." not in lines
@@ -108,9 +108,9 @@ def test_stuffed_text_never_ends_early_and_is_read_back_whole(body: bytes) -> No
 def test_a_body_without_dots_at_line_starts_is_not_copied() -> None:
     body = b"Subject: a.b\r\n\r\nsee www.example.com.\r\n"
 
-    found = plan(mail(body=body), NOTHING)
+    found = encode(mail(body=body), NOTHING)
 
-    assert isinstance(found, Plan)
+    assert isinstance(found, EncodedEmail)
     assert found.body is body
 
 
@@ -118,9 +118,9 @@ def test_what_the_server_offers_is_used() -> None:
     raw = b"Subject: x\r\n\r\nh\xc3\xa9\r\n"
     utf8 = mail("j\u00f6rg@example.com", body=raw, needs_smtputf8=True)
 
-    found = plan(utf8, ALL)
+    found = encode(utf8, ALL)
 
-    assert isinstance(found, Plan)
+    assert isinstance(found, EncodedEmail)
     parameters = b" SIZE=%d BODY=8BITMIME SMTPUTF8\r\n" % len(raw)
     assert found.commands[0] == b"MAIL FROM:<bounce@example.org>" + parameters
     assert found.commands[1] == "RCPT TO:<j\u00f6rg@example.com>\r\n".encode()
@@ -131,31 +131,31 @@ def test_what_the_server_offers_is_used() -> None:
     [
         (b"x" * 1001, ALL, "5.3.4"),
         (b"Subject: x\r\n\r\nh\xc3\xa9\r\n", NOTHING, "5.6.3"),
-        (b"Subject: h\xc3\xa9\r\n\r\nx\r\n", Offered(eight_bit=True), "5.6.7"),
+        (b"Subject: h\xc3\xa9\r\n\r\nx\r\n", Extensions(eight_bit=True), "5.6.7"),
     ],
 )
 def test_what_the_server_cannot_take_is_refused_here(
-    body: bytes, offered: Offered, enhanced: str
+    body: bytes, offered: Extensions, enhanced: str
 ) -> None:
-    found = plan(mail(body=body, needs_smtputf8=True), offered)
+    found = encode(mail(body=body, needs_smtputf8=True), offered)
 
     assert isinstance(found, Rejected)
     assert (found.kind, found.enhanced) == (Kind.PERMANENT_MESSAGE, enhanced)
 
 
 def test_a_size_limit_of_zero_is_no_limit() -> None:
-    found = plan(mail(body=b"x" * 10_000), Offered(size=True, max_bytes=0))
+    found = encode(mail(body=b"x" * 10_000), Extensions(size=True, max_bytes=0))
 
-    assert isinstance(found, Plan)
+    assert isinstance(found, EncodedEmail)
     assert found.commands[0].endswith(b" SIZE=10000\r\n")
 
 
 def test_without_smtputf8_only_the_recipients_that_need_it_fail() -> None:
     two = mail("ann@example.com", "j\u00f6rg@example.com", needs_smtputf8=True)
 
-    found = plan(two, Offered(eight_bit=True))
+    found = encode(two, Extensions(eight_bit=True))
 
-    assert isinstance(found, Plan)
+    assert isinstance(found, EncodedEmail)
     assert found.recipients == ("ann@example.com",)
     (refused,) = found.refused
     assert (refused.why.kind, refused.why.enhanced) == (Kind.PERMANENT_MESSAGE, "5.6.7")
@@ -164,7 +164,7 @@ def test_without_smtputf8_only_the_recipients_that_need_it_fail() -> None:
 
 
 def test_when_nobody_is_left_each_has_a_reason() -> None:
-    found = plan(mail("bad", "j\u00f6rg@example.com"), NOTHING)
+    found = encode(mail("bad", "j\u00f6rg@example.com"), NOTHING)
 
     assert isinstance(found, AllRefused)
     assert [refused.why.enhanced for refused in found.refused] == ["5.1.3", "5.6.7"]
@@ -174,4 +174,4 @@ def test_a_message_for_nobody_is_refused() -> None:
     message = mail()
     nobody = type(message)(message.email_id, type(message.envelope)("a@example.org", ()), BODY)
 
-    assert isinstance(plan(nobody, NOTHING), Rejected)
+    assert isinstance(encode(nobody, NOTHING), Rejected)

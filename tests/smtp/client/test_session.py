@@ -12,7 +12,7 @@ import pytest
 
 from mailqueue.adapters.sending.smtp import SmtpChannel, SmtpTransport
 from mailqueue.core.verdict import Accepted, Kind, Rejected
-from mailqueue.smtp.client.session import Login, TlsMode, open_session
+from mailqueue.smtp.client.session import SessionOptions, TlsMode, open_session
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.client.scripted import CLOSE, SILENT, Answer, scripted
 from tests.smtp.client.sending import BODY, PATIENT, mail, mails, send
@@ -57,7 +57,7 @@ class FarSocket(socket.socket):
 
 async def test_a_password_is_not_sent_over_the_internet_without_tls() -> None:
     sock = FarSocket()
-    login = Login("mx.example.com", TlsMode.NONE, ssl.create_default_context(), "ann")
+    login = SessionOptions("mx.example.com", TlsMode.NONE, ssl.create_default_context(), "ann")
 
     found = await open_session(sock, login, PATIENT)
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mailqueue.smtp.server.answer import SmtpReply
-from mailqueue.smtp.server.handler import Received
+from mailqueue.smtp.server.handler import ReceivedEnvelope
 from mailqueue.smtp.server.listener import smtp_server
 
 TAKEN = SmtpReply(250, "2.0.0", "taken")
@@ -19,7 +19,7 @@ class Memory:
     """Takes everything but nobody@; gated@ waits for the gate, silent@ hangs up, broken@ raises."""
 
     def __init__(self) -> None:
-        self.taken: list[tuple[Received, bytes]] = []
+        self.taken: list[tuple[ReceivedEnvelope, bytes]] = []
         self.gate = asyncio.Event()
         self.took = asyncio.Event()
 
@@ -30,7 +30,7 @@ class Memory:
     def check_recipient(self, address: str) -> SmtpReply | None:
         return NO_SUCH if address.startswith("nobody@") else None
 
-    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
+    async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
         match envelope.recipients[0].partition("@")[0]:
             case "gated":
                 await self.gate.wait()

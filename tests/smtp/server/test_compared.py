@@ -16,7 +16,7 @@ from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from mailqueue.smtp.server.answer import SmtpReply
-from mailqueue.smtp.server.handler import Received
+from mailqueue.smtp.server.handler import ReceivedEnvelope
 from mailqueue.smtp.server.listener import smtp_server
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.server.serving import Client, connected
@@ -42,7 +42,7 @@ class Shared:
     def check_recipient(self, address: str) -> SmtpReply | None:  # noqa: ARG002
         return None
 
-    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
+    async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
         await self.keep(envelope.sender, raw)
         return SmtpReply(250, "2.0.0", "taken")
 

@@ -115,7 +115,7 @@ async def test_a_command_that_ends_in_a_bare_lf_ends_the_conversation() -> None:
 
     async with serving(memory) as port, connected(port) as client:
         client.send(b"NOOP\nMAIL FROM:<bob@example.org>\r\n")
-        assert await client.rest() == "500 5.5.2 every line ends in CR LF\r\n"
+        assert await client.rest() == "500 5.5.2 lines must end with CR LF\r\n"
 
 
 @pytest.mark.parametrize("octet", [b"\r", b"\0"])
@@ -219,4 +219,4 @@ async def test_a_broken_handler_is_told_as_a_temporary_failure() -> None:
         client.send(mail(b"x\r\n", to=b"broken@example.com"))
         assert await client.codes(4) == ["250", "250", "354", "451"]
 
-    assert told == ["taking a message failed"]
+    assert told == ["accepting a message failed"]

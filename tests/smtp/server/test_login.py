@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 async def check(attempt: LoginAttempt) -> LoggedIn | SmtpReply:
     await asyncio.sleep(0)
     is_ann = (attempt.name, attempt.password) == ("ann", "sécret")
-    return LoggedIn(who=81) if is_ann else LOGIN_REFUSED
+    return LoggedIn(client=81) if is_ann else LOGIN_REFUSED
 
 
 def plain(text: str) -> bytes:
@@ -35,13 +35,13 @@ async def test_smtplib_logs_in_by_either_mechanism_and_the_envelope_says_who() -
 
     async def only_ann(attempt: LoginAttempt) -> LoggedIn | SmtpReply:
         is_ann = (attempt.name, attempt.password) == ("ann", "secret")
-        return LoggedIn(who=81) if is_ann and attempt.address == "127.0.0.1" else LOGIN_REFUSED
+        return LoggedIn(client=81) if is_ann and attempt.address == "127.0.0.1" else LOGIN_REFUSED
 
     async with serving(memory, authenticate=only_ann) as port:
         await asyncio.to_thread(send, port, "PLAIN")
         await asyncio.to_thread(send, port, "LOGIN")
 
-    assert [(envelope.login, envelope.who) for envelope, _ in memory.taken] == [("ann", 81)] * 2
+    assert [(envelope.login, envelope.client) for envelope, _ in memory.taken] == [("ann", 81)] * 2
 
 
 async def test_without_a_login_nothing_is_taken() -> None:
@@ -93,7 +93,7 @@ async def test_a_response_without_end_ends_the_conversation() -> None:
 
 
 async def test_a_stranger_who_says_nothing_is_let_go_before_who_logged_in() -> None:
-    limits = ServerLimits(stranger_s=0.05)
+    limits = ServerLimits(login_s=0.05)
     async with (
         serving(authenticate=check, limits=limits) as port,
         connected(port, greeted=False) as client,

@@ -11,7 +11,7 @@ from tests.smtp.server.serving import Memory, connected, serving
 pytestmark = pytest.mark.anyio
 
 STRICT = ServerLimits(
-    refuses_bare_ends=True, refuses_early_talk=True, text_line_bytes=998, idle_commands=5
+    refuses_bare_ends=True, refuses_early_commands=True, text_line_bytes=998, idle_commands=5
 )
 ENVELOPE = b"MAIL FROM:<a@example.org>\r\nRCPT TO:<b@example.org>\r\nDATA\r\n"
 # What some server somewhere took for the end of a message, and so let one message be two.
@@ -101,7 +101,7 @@ async def test_connections_of_one_address_are_counted() -> None:
 
 
 async def test_a_message_that_trickles_in_is_given_up() -> None:
-    limits = ServerLimits(least_bytes_per_s=1_000_000_000, grace_s=0)
+    limits = ServerLimits(min_bytes_per_s=1_000_000_000, grace_s=0)
     async with serving(limits=limits) as port, connected(port) as client:
         client.send(ENVELOPE)
         assert await client.codes(3) == ["250", "250", "354"]
