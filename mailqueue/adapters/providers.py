@@ -1,4 +1,4 @@
-"""The adapters of each provider of PROVIDERS: what sends by its API, and what reads its events."""
+"""The adapters of each provider in PROVIDERS: its sending API and its webhook events."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Inbound = Callable[[Fetch], inbound.Provider]
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """The two adapters of a provider; None where it has no API, or sends no events."""
+    """The two adapters of a provider; None if it has no API or sends no events."""
 
     sending: Callable[[ProviderAccount, NetworkPolicy], ProviderApi] | None = None
     inbound: Inbound | None = None
@@ -54,10 +54,10 @@ ADAPTERS: Mapping[Provider, Adapters] = {
 def service_of(
     provider: Provider, access: ProviderAccount, *, policy: NetworkPolicy
 ) -> ProviderApi:
-    """Return what sends by the API of a provider.
+    """Return the adapter for the sending API of a provider.
 
     Raises:
-        ValueError: the key is not of the kind the provider needs.
+        ValueError: the key is not of the kind that the provider needs.
         KeyError: the provider has no API.
     """
     sending = ADAPTERS[provider].sending if provider in ADAPTERS else None
@@ -67,9 +67,9 @@ def service_of(
 
 
 def providers(fetch: Fetch | None = None) -> Mapping[str, inbound.Provider]:
-    """Return what reads events, by the word in the URL they come to.
+    """Return the adapters that read events, by the provider's name in the webhook URL.
 
-    `fetch` None asks the network, guarded.
+    With `fetch` None, certificates are fetched over the network, from public addresses only.
     """
     fetch = fetch or fetcher()
     return {

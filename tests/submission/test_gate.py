@@ -61,9 +61,9 @@ async def test_a_key_lets_in_under_any_name(conn: Conn) -> None:
 
     assert isinstance(found, LoggedIn)
     assert found.message_bytes == 81
-    assert isinstance(found.who, Program)
-    assert found.who.caller.id == key.record.id
-    assert found.who.address == "192.0.2.1"
+    assert isinstance(found.client, Program)
+    assert found.client.caller.id == key.record.id
+    assert found.client.address == "192.0.2.1"
 
 
 async def test_a_key_that_may_not_send_is_refused(conn: Conn) -> None:

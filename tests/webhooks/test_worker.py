@@ -112,7 +112,7 @@ async def test_a_failure_is_logged_and_tried_again_under_the_same_id(
     assert found == [
         (1, 500, "answered 500", 4096),
         (2, 302, "answered 302, and redirects are not followed", 0),
-        (3, None, "what the server sent is not HTTP", None),
+        (3, None, "the server's response is not HTTP", None),
         (4, 200, None, 0),
     ]
 

@@ -52,7 +52,7 @@ async def connect(
         return sock
     if context is None and is_public(ip_address(sock.getpeername()[0])):
         sock.close()
-        why = "a key is not sent over the internet without TLS"
+        why = "an API key is not sent over the internet without TLS"
         return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
     try:
         async with asyncio.timeout_at(end):
@@ -116,11 +116,11 @@ class HttpConnection:
             octets = self._written(call)
         except h11.LocalProtocolError:
             self.close()
-            why = "the request cannot be written: a key or setting holds odd characters"
+            why = "the request cannot be written: a key or setting contains invalid characters"
             return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
         if not may_finish():
             self.close()
-            return Rejected(Kind.TRANSIENT, "", "the worker may not send any more", Stage.DATA)
+            return Rejected(Kind.TRANSIENT, "", "the worker is stopping", Stage.DATA)
         self._end = by or asyncio.get_running_loop().time() + self._timeouts.call_s
         self._transport.write(octets)
         try:
@@ -128,7 +128,7 @@ class HttpConnection:
         except TimeoutError:
             why = "no answer in time"
         except (h11.RemoteProtocolError, ValueError):
-            why = "what the server sent is not HTTP"
+            why = "the server's response is not HTTP"
         except _CutOff:
             why = "the answer was cut off"
         except ConnectionError:

@@ -1,7 +1,8 @@
-"""Gmail API, users.messages.send with the message as it is.
+"""Gmail API, users.messages.send with the message unchanged.
 
 Follows developers.google.com/gmail/api/reference/rest/v1/users.messages/send and its guide to
-errors, read in November 2026. There is no envelope: recipients are those the headers name.
+errors, read in November 2026. The API takes no envelope: Gmail sends to the addresses in the
+headers.
 """
 
 import base64
@@ -26,7 +27,7 @@ from mailqueue.mime.headers import addresses
 from mailqueue.ports.transport import SendAttempt
 
 BOUNDS = ProviderLimits("Gmail", octets=36_700_160, recipients=100, takes_unicode=True)
-UPLOAD_OCTETS = 5 * MEGABYTE  # larger ones go as they are, not in JSON
+UPLOAD_OCTETS = 5 * MEGABYTE  # larger messages are uploaded as message/rfc822, not in JSON
 
 MEANING_BY_REASON = {
     "authError": outcomes.ACCOUNT,
@@ -51,7 +52,7 @@ _HEADER = re.compile(
 
 
 class Gmail(ProviderApi):
-    """One mailbox, which its owner or his administrator lets us send from."""
+    """The API for one mailbox, with the consent of its owner or its domain's administrator."""
 
     def __init__(self, access: ProviderAccount, tokens: Tokens) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
@@ -61,7 +62,7 @@ class Gmail(ProviderApi):
         self._token = Secret("")
 
     async def authorise(self) -> Rejected | None:
-        """Have a token that lasts for the next calls."""
+        """Obtain a token that is valid for the next requests."""
         token = await self._tokens.get()
         if isinstance(token, Rejected):
             return token
@@ -96,9 +97,9 @@ class Gmail(ProviderApi):
 
 
 def addressed(mail: SendAttempt) -> bytes:
-    """Return the message with To, Cc and Bcc that name the envelope's recipients and nobody else.
+    """Return the message with To, Cc and Bcc naming the envelope's recipients and no others.
 
-    A message whose headers do so already stays as it is. The provider takes Bcc out again.
+    A message whose headers do so already is returned unchanged. Gmail removes Bcc before delivery.
     """
     to, cc, bcc = recipients_of(mail)
     head, empty, body = mail.message.partition(b"\r\n\r\n")
@@ -114,7 +115,7 @@ def addressed(mail: SendAttempt) -> bytes:
 
 
 def _names(head: bytes) -> int:
-    """Count the addresses that the headers name."""
+    """Return the number of addresses in the headers."""
     found = [one.group() for one in _HEADER.finditer(head)]
     return sum(one.count(b"@") for one in found if not one.lower().startswith(b"dkim"))
 
@@ -149,7 +150,7 @@ def _meaning(answer: HttpResponse, reason: str, text: str) -> Meaning:
 
 
 def _reason(error: dict[str, Any]) -> str:
-    """Return the first reason named, in the older form or the newer."""
+    """Return the first reason of the error, in its older or newer format."""
     for name in ("errors", "details"):
         listed = error.get(name)
         for each in listed if isinstance(listed, list) else []:

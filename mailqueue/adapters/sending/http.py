@@ -270,10 +270,12 @@ class HttpChannel:
         return replace(why, detail=detail)
 
 
-_LOST = Rejected(Kind.TRANSIENT, "", "the connection broke at an earlier mail", Stage.CONNECT)
+_LOST = Rejected(Kind.TRANSIENT, "", "the connection broke at an earlier email", Stage.CONNECT)
 
 
-_BESIDE = Rejected(Kind.TRANSIENT, "", "another mail of the same call was refused", Stage.CONNECT)
+_BESIDE = Rejected(
+    Kind.TRANSIENT, "", "another email of the same request was refused", Stage.CONNECT
+)
 
 
 def _is_of_mail(verdict: Verdict) -> bool:

@@ -47,23 +47,23 @@ def objection(
     name = bounds.provider
     if bounds.octets is not None and octets > bounds.octets:
         most = f"{bounds.octets / MEGABYTE:g} MiB ({bounds.octets} bytes)"
-        return cannot_carry(f"{name} takes at most {most} in one request, this has {octets}")
+        return cannot_carry(f"{name} takes at most {most} in one request, this one has {octets}")
     count = len(mail.envelope.recipients)
     if bounds.recipients is not None and count > bounds.recipients:
         return cannot_carry(
-            f"{name} takes at most {bounds.recipients} recipients in one mail, this has {count}"
+            f"{name} takes at most {bounds.recipients} recipients an email, this one has {count}"
         )
     if bounds.tags is not None and len(mail.tags) > bounds.tags:
         return cannot_carry(
-            f"{name} takes at most {bounds.tags} tags in one mail, this has {len(mail.tags)}"
+            f"{name} takes at most {bounds.tags} tags an email, this one has {len(mail.tags)}"
         )
     everyone = (mail.envelope.sender, *mail.envelope.recipients)
     beyond = [one for one in everyone if not one.isascii()]
     if beyond and not bounds.takes_unicode:
-        return cannot_carry(f"{name} takes no address with letters beyond ASCII: {beyond[0]}")
+        return cannot_carry(f"{name} accepts no address with characters beyond ASCII: {beyond[0]}")
     for header in headers:
         if _is_forbidden(header.lower(), bounds.no_headers):
-            return cannot_carry(f"{name} does not let mail set the header {header}")
+            return cannot_carry(f"{name} does not allow the header {header}")
     return None
 
 

@@ -1,7 +1,7 @@
-"""Mailgun, POST /v3/{domain}/messages.mime, the message as it is.
+"""Mailgun, POST /v3/{domain}/messages.mime with the message unchanged.
 
-Follows github.com/mailgun/documentation (source/api-sending.rst), read in November 2026. The call
-fails as a whole if one address is at fault.
+Follows github.com/mailgun/documentation (source/api-sending.rst), read in November 2026. The whole
+request fails if one address is invalid.
 """
 
 import base64
@@ -25,10 +25,10 @@ from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 
-# Addresses beyond ASCII arrive, their headers garbled: refused.
+# Mailgun garbles the headers of addresses beyond ASCII: refused.
 BOUNDS = ProviderLimits("Mailgun", octets=25 * MEGABYTE, recipients=1000, tags=3)
 OPTIONS_OCTETS = 16 * 1024
-OPTION_PREFIXES = ("o:", "v:", "t:")  # what else there is names recipients, or is the message
+OPTION_PREFIXES = ("o:", "v:", "t:")  # other fields name recipients or carry the message
 _ABOUT_SANDBOX = ("authorized recipient", "sandbox")
 _ABOUT_MESSAGE = re.compile(
     r"parameter|missing|invalid|not valid|too large|malformed|mime|header|must |required|attachment"
@@ -36,7 +36,7 @@ _ABOUT_MESSAGE = re.compile(
 
 
 class Mailgun(ProviderApi):
-    """One API key and the sending domain, which is part of the address of every call."""
+    """The API for one key and one sending domain, which is part of the path of each request."""
 
     def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
@@ -49,7 +49,7 @@ class Mailgun(ProviderApi):
         }
         login = f"api:{access.secret.reveal()}".encode()
         encoded = base64.b64encode(login).decode()
-        self.secrets = (Secret(encoded), access.secret)  # what a server echoes may be either
+        self.secrets = (Secret(encoded), access.secret)  # a server may echo either
         self._authorization = f"Basic {encoded}"
 
     def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
@@ -61,7 +61,7 @@ class Mailgun(ProviderApi):
         size = sum(len(name.encode()) + len(value.encode()) for name, value in options)
         if size > OPTIONS_OCTETS:
             return cannot_carry(
-                f"Mailgun takes at most {OPTIONS_OCTETS} octets of options, this has {size}"
+                f"Mailgun takes at most {OPTIONS_OCTETS} bytes of options, this one has {size}"
             )
         fields = [("to", one) for one in mail.envelope.recipients] + options
         refused = objection(self._bounds, mail, octets=len(mail.message))
@@ -84,7 +84,7 @@ class Mailgun(ProviderApi):
 
 
 def form(fields: Sequence[tuple[str, str]], *, message: bytes) -> bytes:
-    """Write a multipart/form-data body (RFC 7578) with the message as its file. Pure."""
+    """Return a multipart/form-data body (RFC 7578) with the message as its file. Pure."""
     octets = [message, *(value.encode() for _, value in fields)]
     digest = hashlib.blake2b(message, digest_size=16)
     while any((mark := f"mq-{digest.hexdigest()}".encode()) in one for one in octets):
@@ -100,7 +100,7 @@ def form(fields: Sequence[tuple[str, str]], *, message: bytes) -> bytes:
 
 
 def _quoted(name: str) -> bytes:
-    # As browsers do it: HTML, section "multipart/form-data encoding algorithm".
+    # As in HTML, section "multipart/form-data encoding algorithm".
     return name.replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22").encode()
 
 
@@ -108,7 +108,7 @@ def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
     if answer.is_success and isinstance(message_id := said.get("id"), str) and message_id:
-        # It is the Message-ID of the mail, in the brackets that events leave out.
+        # The Message-ID in angle brackets, which events leave out.
         return Accepted("200", outcomes.cleaned(str(said.get("message"))), "", message_id)
     if answer.status < 400:
         return outcomes.not_understood(answer)
@@ -122,10 +122,10 @@ def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
 def _meaning(status: int, lowered: str) -> Meaning:
     if status in (400, 401, 403) and any(words in lowered for words in _ABOUT_SANDBOX):
         return outcomes.SENDER
-    if status == 404:  # the domain; the provider says that this may pass
+    if status == 404:  # the domain; Mailgun documents it as temporary
         return outcomes.RESTS
     meaning = outcomes.meaning_of(status, lowered)
-    if status == 402:  # its own word for a request that failed though it was right
+    if status == 402:  # "Request Failed": the parameters were valid, the request failed
         return outcomes.UNRECOGNIZED if meaning is outcomes.RESTS else meaning
     is_open = status == 400 and meaning is outcomes.UNRECOGNIZED
     return outcomes.MESSAGE if is_open and _ABOUT_MESSAGE.search(lowered) else meaning

@@ -1,4 +1,4 @@
-"""Gets access tokens: for a service account, or by a refresh token. One is kept until it ends.
+"""Obtains OAuth 2.0 access tokens: for a service account or with a refresh token, and caches them.
 
 Follows developers.google.com/identity/protocols/oauth2 and RFC 6749 section 6, RFC 7523, read in
 November 2026.
@@ -36,11 +36,13 @@ SEND_MAIL = "https://www.googleapis.com/auth/gmail.send"
 ALL_MAIL = "https://mail.google.com/"
 ASSERTION_SECONDS = 3600
 EARLY_SECONDS = 180
-"""A token is not used in its last minutes: a batch may take that long."""
+"""Seconds before its end from which a token is not used: a batch may take that long."""
 CLOCK_SECONDS = 60
-"""A clock that differs by more than this is set by the token server's, and the token asked for once
-more: an assertion is refused that was signed too early or too late."""
-# RFC 6749 section 5.2 and Google's own: the grant, or who asks with it, will not do.
+"""Seconds of difference from the token server's clock above which the local clock is corrected.
+
+The token is then requested once more: an assertion signed too early or too late is refused.
+"""
+# RFC 6749 section 5.2 and Google's own codes: the grant or the client is not accepted.
 _REFUSING = frozenset(
     {
         *("invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"),
@@ -51,26 +53,26 @@ _REFUSING = frozenset(
 
 
 class Grant(Protocol):
-    """A right to get tokens."""
+    """A credential that obtains access tokens (RFC 6749, authorization grant)."""
 
     @property
     def token_url(self) -> str:
-        """Return where they are got."""
+        """Return the URL of the token endpoint."""
         ...
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
-        """Return what is taken out of whatever a server says."""
+        """Return the texts to redact in recorded responses."""
         ...
 
     def fields(self, now: float) -> dict[str, str]:
-        """Return the form that asks for a token; `now` in Unix seconds."""
+        """Return the form fields of a token request; `now` is in Unix seconds."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshToken:
-    """A person's lasting consent."""
+    """A refresh token (RFC 6749 section 6)."""
 
     client_id: str
     client_secret: Secret
@@ -80,7 +82,7 @@ class RefreshToken:
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
-        """Return what a server may echo of the form."""
+        """Return the secrets of the form that a server may echo."""
         return (self.refresh_token, self.client_secret)
 
     def fields(self, now: float) -> dict[str, str]:  # noqa: ARG002
@@ -96,7 +98,7 @@ class RefreshToken:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAccount:
-    """A key that may act for a mailbox of its domain."""
+    """A service account's key that may act for a mailbox of its domain."""
 
     client_email: str
     private_key: Secret  # PKCS#8 in PEM
@@ -134,13 +136,13 @@ class ServiceAccount:
 def grant_of(
     document: Secret, *, mailbox: str, scope: str, token_url: str = ""
 ) -> RefreshToken | ServiceAccount:
-    """Read the key file of a service account, or a document with a refresh token. Pure.
+    """Parse the key file of a service account, or a document with a refresh token. Pure.
 
-    A key file may not say where its tokens come from, unless it says what everybody knows: whoever
-    wrote it would be sent what is signed with it.
+    The token_uri of a key file is accepted only if it is the well-known or the configured one:
+    otherwise the author of the file could have signed assertions sent to a server of his own.
 
     Raises:
-        ValueError: if it is neither; the message names what is missing.
+        ValueError: it is neither; the message names what is missing.
     """
     try:
         given = orjson.loads(document.reveal())
@@ -151,7 +153,7 @@ def grant_of(
     url = token_url or GOOGLE_TOKENS
     if given.get("type") == "service_account":
         if given.get("token_uri", url) not in (url, GOOGLE_TOKENS):
-            raise ValueError("token_uri of the key file is not the one that is set")
+            raise ValueError("token_uri of the key file differs from the account's token_url")
         text = _texts(given, "client_email", "private_key", "private_key_id")
         key = Secret(text["private_key"])
         return ServiceAccount(
@@ -163,7 +165,7 @@ def grant_of(
 
 
 class Tokens:
-    """The access token of one account; whoever needs it while it is fetched waits for the same."""
+    """The access token of one account; concurrent callers wait for the same request."""
 
     def __init__(
         self,
@@ -183,14 +185,14 @@ class Tokens:
         self._clock_is_behind = 0.0  # seconds
 
     async def get(self) -> Secret | Rejected:
-        """Return a token that lasts for minutes; a Rejected concerns the account."""
+        """Return a token valid for some minutes, or a Rejected that concerns the account."""
         async with self._fetching:
             if self._token is None or time.monotonic() >= self._ends_at:
                 return await self._fetched()
             return self._token
 
     def drop(self) -> None:
-        """Forget the token: somebody would not take it."""
+        """Discard the token: a server refused it."""
         self._token = None
 
     async def _fetched(self) -> Secret | Rejected:
@@ -216,8 +218,9 @@ class Tokens:
         return replace(why, detail=detail)
 
     def _is_clock_set(self, answer: HttpResponse) -> bool:
-        """Set our clock by the server's where it refused and the two differ; return
-        whether it did.
+        """Return whether a refusal showed that the local clock differs from the server's.
+
+        The difference is applied to later assertions.
         """
         theirs = clock_of(answer)
         if not 400 <= answer.status < 500 or theirs is None:
@@ -249,7 +252,7 @@ class Tokens:
             answer = await wire.ask(call, may_finish=lambda: True)
         finally:
             wire.close()
-        if isinstance(answer, Rejected):  # no mail was sent: nothing is in doubt
+        if isinstance(answer, Rejected):  # no email was sent, so its outcome is known
             return Rejected(Kind.TRANSIENT, "", f"token: {answer.detail}", Stage.CONNECT)
         return answer
 
@@ -277,7 +280,7 @@ def _refused(answer: HttpResponse, said: dict[str, Any]) -> Rejected:
 
 def _seconds(said: dict[str, Any]) -> float:
     try:
-        return float(said.get("expires_in") or 0)  # it may come as text
+        return float(said.get("expires_in") or 0)  # may be a string
     except (TypeError, ValueError):
         return 0.0
 

@@ -1,4 +1,4 @@
-"""What HTTP answers mean where a provider says nothing else, and how long to wait. Pure."""
+"""What HTTP responses mean by default, and how long to wait after them. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ from mailqueue.ports.transport import SendAttempt
 
 DETAIL_CHARACTERS = 500
 PLAIN_CHARS = 2000
-"""Length of an answer in no known shape whose words are read, in characters."""
+"""Characters of a body of unknown format that are read."""
 _TAG = re.compile("<[^<>]{0,500}>")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Whom a refusal concerns. `stops` suspends the account; `is_quota` is as in `Rejected`."""
+    """The kind of a refusal. `stops` suspends the account; `is_quota` is as in `Rejected`."""
 
     kind: Kind
     stops: bool = False
@@ -38,16 +38,17 @@ class Meaning:
 
 TRANSIENT = Meaning(Kind.TRANSIENT)
 RATE_LIMITED = Meaning(Kind.RATE_LIMITED)
-RESTS = Meaning(Kind.RATE_LIMITED, is_quota=True)  # a quota, or what may be mended meanwhile
+# A quota, or a state of the account that may be corrected.
+RESTS = Meaning(Kind.RATE_LIMITED, is_quota=True)
 AMBIGUOUS = Meaning(Kind.AMBIGUOUS)
 MESSAGE = Meaning(Kind.PERMANENT_MESSAGE)
 RECIPIENT = Meaning(Kind.PERMANENT_RECIPIENT)
 GONE = Meaning(Kind.PERMANENT_RECIPIENT, hard=True)
-SENDER = Meaning(Kind.ACCOUNT)  # this From, not every mail
+SENDER = Meaning(Kind.ACCOUNT)  # this From address, not every email
 ACCOUNT = Meaning(Kind.ACCOUNT, stops=True)
 UNRECOGNIZED = Meaning(Kind.UNRECOGNIZED)
 
-# What is not here depends on the words, and is unrecognized where nobody knows them.
+# Other statuses are judged by their text, and are unrecognized if the text is unknown.
 MEANING_BY_STATUS: Mapping[int, Meaning] = {
     401: ACCOUNT,
     402: RESTS,
@@ -60,13 +61,13 @@ MEANING_BY_STATUS: Mapping[int, Meaning] = {
     503: TRANSIENT,  # RFC 9110 15.6.4: not handled
 }
 _NO_LIMITS = frozenset({408, 409, 413, 425})
-"""Statuses that say what they mean, whatever the words."""
+"""Statuses with one meaning, whatever the text."""
 
 
 def meaning_of(status: int, words: str) -> Meaning:
-    """Return what a refusal means by its status and words, where its provider has no name for it.
+    """Return what a refusal means by its status and text, if the provider has no error code for it.
 
-    Words that name a limit come first: providers use nearly every status of class 4 for it.
+    Texts that name a limit come first: providers use nearly every 4xx status for limits.
     """
     known = MEANING_BY_STATUS.get(status)
     if 400 <= status < 500 and status not in _NO_LIMITS:
@@ -83,9 +84,9 @@ def meaning_of(status: int, words: str) -> Meaning:
 def refused(
     answer: HttpResponse, meaning: Meaning, detail: str, *, retry_after: timedelta | None = None
 ) -> Rejected:
-    """Return that the provider refused: its status, its words, and when it wants to be asked again.
+    """Return a Rejected with the response's status, text and wait.
 
-    The time stands in a header, or in the words of a limit.
+    The wait is taken from `retry_after`, from a header, or from the text of a limit.
     """
     comes_back = meaning.kind in (Kind.RATE_LIMITED, Kind.TRANSIENT)
     wait = retry_after or (retry_after_of(answer) if comes_back else None)
@@ -103,13 +104,12 @@ def refused(
 
 
 def not_understood(answer: HttpResponse) -> Rejected:
-    """Return what an answer in none of the provider's own shapes means.
+    """Return what a response in none of the provider's formats means.
 
-    A success of another shape is no refusal: the provider may have taken the mail, and nobody knows
-    what it does with the next one.
+    A 2xx status in an unknown format is not a refusal: the provider may have accepted the email.
     """
     if answer.is_success:
-        why = f"HTTP {answer.status} with a body that is not understood: it may have been accepted"
+        why = f"HTTP {answer.status} with an unknown body: the email may have been accepted"
         return replace(refused(answer, AMBIGUOUS, why), stops=True)
     if 300 <= answer.status < 400:
         why = f"redirected with HTTP {answer.status}, not followed"
@@ -119,7 +119,7 @@ def not_understood(answer: HttpResponse) -> Rejected:
 
 
 def plain(answer: HttpResponse) -> str:
-    """Return the words of a body in no known shape, without its tags."""
+    """Return the text of a body of unknown format, without HTML tags."""
     return cleaned(_TAG.sub(" ", answer.body[:PLAIN_CHARS].decode("utf-8", "replace")))
 
 
@@ -131,10 +131,10 @@ def about_recipient(
     address: str | None = None,
     hard: bool = False,
 ) -> Verdict:
-    """Return the refusal of a call because of one address; the others may be sent without it.
+    """Return the refusal of a request because of one address; the others can be sent without it.
 
-    Which one it was is looked for in the words where it is not known. Where nobody knows, and there
-    are several, it is the message that cannot be sent.
+    If `address` is None, the address is looked for in the text. If the text names none of several
+    recipients, the message is refused.
     """
     everyone = mail.envelope.recipients
     words = detail.lower()
@@ -158,10 +158,10 @@ def nobody_takes(mail: SendAttempt, why: Rejected) -> Verdict:
 
 
 def of_copies(mail: SendAttempt, verdicts: Sequence[Verdict]) -> Verdict:
-    """Return what became of a mail that was sent to each of its recipients by itself.
+    """Return the verdict of an email that was sent to each of its recipients separately.
 
-    Where some took it, a copy of unknown fate is not sent again: the mail's own policy is for
-    mail that is in doubt as a whole.
+    If some recipients were accepted, a copy with an unknown outcome is not sent again: the email's
+    own policy applies only if the whole email is in doubt.
     """
     accepted = [one for one in verdicts if isinstance(one, Accepted)]
     refused = [
@@ -182,19 +182,19 @@ def of_copies(mail: SendAttempt, verdicts: Sequence[Verdict]) -> Verdict:
 def _in_doubt(why: Rejected) -> Rejected:
     if why.kind is not Kind.AMBIGUOUS:
         return why
-    detail = cleaned(f"nobody knows whether it was taken: {why.detail}")
+    detail = cleaned(f"it is unknown whether it was accepted: {why.detail}")
     return replace(why, kind=Kind.PERMANENT_MESSAGE, detail=detail)
 
 
 def cannot_carry(why: str) -> Rejected:
-    """Refuse a mail before anything is sent."""
+    """Return the refusal of an email that cannot be sent in the provider's format."""
     return Rejected(Kind.PERMANENT_MESSAGE, "", why, Stage.CONNECT)
 
 
 def retry_after_of(answer: HttpResponse, *, now: datetime | None = None) -> timedelta | None:
-    """Return the wait of Retry-After, seconds or a date (RFC 9110 10.2.3); None where none is said.
+    """Return the wait of Retry-After, in seconds or a date (RFC 9110 10.2.3); None if it has none.
 
-    A date counts from the server's own clock, if it says what that shows.
+    A date is compared with the response's Date header if there is one.
     """
     text = answer.headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
@@ -204,7 +204,7 @@ def retry_after_of(answer: HttpResponse, *, now: datetime | None = None) -> time
 
 
 def clock_of(answer: HttpResponse) -> datetime | None:
-    """Return what the server's clock shows, by its Date header."""
+    """Return the time of the response's Date header."""
     return _date(answer.headers.get("date", ""))
 
 
@@ -217,5 +217,5 @@ def _date(text: str) -> datetime | None:
 
 
 def cleaned(text: str) -> str:
-    """Return foreign words on one line, in bounds."""
+    """Return a text of the provider on one line, cut to a bounded length."""
     return _CONTROL.sub(" ", text).strip()[:DETAIL_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Reads the parts of a built message, for providers that take fields and no message. Pure."""
+"""Splits a message into the fields that JSON APIs take. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ from mailqueue.mime.reader import (
 from mailqueue.ports.transport import SendAttempt
 
 MAX_PARTS = 100_000
-"""Maximum parts of a message: a mail may have any number of files within its bytes."""
-# What providers write themselves, or take in fields of their own.
+"""Parts of a message; emails may have any number of files within their size limit."""
+# Headers that providers write themselves, or take in fields of their own.
 _OURS = frozenset(
     {
         "from",
@@ -31,7 +31,7 @@ _OURS = frozenset(
         "message-id",
         "mime-version",
         "dkim-signature",
-        "received",  # of finished messages: what others wrote on the way here
+        "received",  # of messages that were handed in complete
     }
 )
 
@@ -42,7 +42,7 @@ class TooManyParts(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A name, which may be empty, and an address."""
+    """A display name, which may be empty, and an address."""
 
     name: str
     address: str
@@ -63,7 +63,10 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a message says. To, Cc and Bcc are those of the envelope that the headers name so."""
+    """The parts of a message.
+
+    To, Cc and Bcc are the envelope's recipients by the header naming them.
+    """
 
     sender: Person
     to: tuple[Person, ...]
@@ -80,13 +83,13 @@ class Parts:
 
 
 def parts_of(mail: SendAttempt) -> Parts:
-    """Return the parts of a mail that our own composer wrote, or a program that handed it in.
+    """Return the parts of an email, composed here or handed in complete.
 
-    Recipients of the envelope that no header names are blind copies. Where the headers name
-    nobody who is still to get it, copies become the addressees: providers want at least one.
+    Recipients of the envelope that no header names are blind copies. If To names no remaining
+    recipient, copies are moved to To: providers require at least one.
 
     Raises:
-        TooManyParts: it cannot be read as a whole.
+        TooManyParts: the message has more than MAX_PARTS parts, or is nested too deeply.
     """
     root = _read(mail.message)
     headers = _named(root.fields)
@@ -115,7 +118,7 @@ def parts_of(mail: SendAttempt) -> Parts:
 
 
 def _read(message: bytes) -> Part:
-    """Return the message; limits are above what mail is accepted with, so that all is read."""
+    """Return the parsed message; the limits exceed those of accepted mail."""
     limits = MimeLimits(
         message_bytes=len(message),
         header_bytes=len(message),
@@ -125,14 +128,14 @@ def _read(message: bytes) -> Part:
     )
     read = read_message(message, limits)
     if not read.is_complete:
-        raise TooManyParts("it has too many parts, or parts within parts, to be sent as fields")
+        raise TooManyParts("the message has too many or too deeply nested parts to be sent as fields")
     return read.root
 
 
 def copies_of(mail: SendAttempt) -> list[SendAttempt]:
-    """Return a mail for each recipient where no header names any of several, else nothing.
+    """Return an email for each recipient if several are all blind copies, else an empty list.
 
-    Providers that take fields and no message have no way to send such a mail in one call.
+    Providers with a JSON API cannot send such an email in one request.
     """
     if len(mail.envelope.recipients) == 1 or any(recipients_of(mail)[:2]):
         return []
@@ -157,7 +160,7 @@ def _people(header: str) -> list[Person]:
 
 
 def mailbox(person: Person) -> str:
-    """Write a mailbox as fields of providers take it: the name in quotes, letters as they are."""
+    """Return a mailbox in the format of JSON APIs: the name quoted, no encoded words."""
     if not person.name:
         return person.address
     name = person.name.replace("\\", "\\\\").replace('"', '\\"')
@@ -165,13 +168,13 @@ def mailbox(person: Person) -> str:
 
 
 def recipients_of(mail: SendAttempt) -> tuple[People, People, People]:
-    """Return To, Cc and Bcc of a mail, for providers that take the message but want them named."""
+    """Return To, Cc and Bcc for providers that take the whole message and a list of recipients."""
     headers = {name.lower(): value for name, value in reversed(_headers(mail.message))}
     return _recipients(headers, mail.envelope.recipients)
 
 
 def sender_of(mail: SendAttempt) -> str:
-    """Return the address that From names, which need not be that of the envelope."""
+    """Return the address of From, which may differ from the envelope sender."""
     headers = {name.lower(): value for name, value in reversed(_headers(mail.message))}
     named = _people(headers.get("from", ""))
     return named[0].address if named else mail.envelope.sender
@@ -189,7 +192,7 @@ def _recipients(headers: dict[str, str], envelope: Sequence[str]) -> tuple[Peopl
     bcc = tuple(Person("", address) for address in left)
     if not to and cc:
         return cc, (), bcc
-    if not to and len(bcc) == 1:  # the only one who gets it may see who does
+    if not to and len(bcc) == 1:  # the only recipient, so Bcc reveals nothing to others
         return bcc, (), ()
     return to, cc, bcc
 

@@ -1,7 +1,7 @@
-"""Postmark, POST /email, and POST /email/batch for several mails.
+"""Postmark, POST /email, and POST /email/batch for several emails.
 
 Follows postmarkapp.com/developer/api/email-api and github.com/ActiveCampaign/postmark.js, read in
-November 2026. Codes in the body decide: they look like HTTP statuses and mean other things.
+November 2026. The error code in the body decides; the codes resemble HTTP statuses but differ.
 """
 
 import base64
@@ -33,7 +33,7 @@ DECIDED = frozenset(
     {"cc", "bcc", "replyto", "textbody", "htmlbody", "tag", "headers", "attachments"}
 )
 
-SEVERAL = 11  # error code: see the list
+SEVERAL = 11  # error code of a batch in which some emails failed
 MEANING_BY_CODE = {
     10: outcomes.ACCOUNT,
     100: outcomes.TRANSIENT,
@@ -42,14 +42,14 @@ MEANING_BY_CODE = {
     401: outcomes.SENDER,
     402: outcomes.MESSAGE,
     403: outcomes.MESSAGE,
-    405: outcomes.RESTS,  # out of credits
+    405: outcomes.RESTS,  # not enough credits
     406: outcomes.GONE,
     409: outcomes.MESSAGE,
     410: outcomes.MESSAGE,
     411: outcomes.MESSAGE,
     412: outcomes.SENDER,
     413: outcomes.ACCOUNT,
-    1235: outcomes.RESTS,  # the stream that the account names
+    1235: outcomes.RESTS,  # the account's message stream
     1236: outcomes.RESTS,
 }
 _BAD_RECIPIENT = re.compile(r"(?:invalid|error parsing) '(?:to|cc|bcc)'", re.IGNORECASE)
@@ -57,7 +57,7 @@ _INACTIVE = re.compile(r"(?<![^:])([^:]*)\. Inactive recipients", re.IGNORECASE)
 
 
 class Postmark(ProviderApi):
-    """One server token and its message stream."""
+    """The API for one server token and its message stream."""
 
     most_in_call = BATCH_MAILS
     most_call_bytes = BATCH_OCTETS
@@ -71,7 +71,7 @@ class Postmark(ProviderApi):
     def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         parts = parts_of(mail)
         if not parts.to:
-            return cannot_carry("Postmark needs a recipient in To, and only blind copies are left")
+            return cannot_carry("Postmark needs a recipient in To, but only blind copies remain")
         octets = orjson.dumps(self._body(mail, parts))
         refused = objection(self._bounds, mail, octets=len(octets))
         return refused or ProviderMail(mail, octets)
@@ -118,9 +118,9 @@ class Postmark(ProviderApi):
                 return [
                     _judged(one.mail, answer, each) for one, each in zip(group, said, strict=True)
                 ]
-            # Each was judged, and nobody can say which judgement is whose.
+            # The emails were judged, but the results cannot be matched to them.
             if isinstance(said, list):
-                why = "the answer does not fit the batch"
+                why = "the response does not match the batch"
                 return [outcomes.refused(answer, outcomes.AMBIGUOUS, why)] * len(group)
             return [outcomes.not_understood(answer)] * len(group)
         return [_judged(one.mail, answer, said) for one in group]
@@ -165,7 +165,7 @@ def _first(errors: list[Any], text: str) -> dict[str, Any]:
 
 
 def _without_code(answer: HttpResponse) -> Rejected:
-    if answer.status == 403:  # a network filter in front of the API, not the API
+    if answer.status == 403:  # from a network filter, not the API
         return outcomes.refused(answer, outcomes.TRANSIENT, "refused before it reached the API")
     return outcomes.not_understood(answer)
 
@@ -173,12 +173,12 @@ def _without_code(answer: HttpResponse) -> Rejected:
 def _meaning(answer: HttpResponse, code: int, text: str) -> Meaning:
     if answer.status not in (401, 429, 500, 503) and code in MEANING_BY_CODE:
         return MEANING_BY_CODE[code]
-    # A code that nobody knows, of one mail in a batch, is read like that of a call of its own.
+    # Unknown codes of an email in a batch are read like those of a single request.
     return outcomes.meaning_of(422 if answer.is_success else answer.status, text)
 
 
 def _inactive(mail: SendAttempt, answer: HttpResponse, text: str) -> tuple[Refused, ...]:
-    """Return those that were left out of a mail that was taken for the others."""
+    """Return the recipients that were left out of an email that was accepted for the others."""
     found = _INACTIVE.search(text)
     if found is None:
         return ()

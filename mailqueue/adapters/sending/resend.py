@@ -1,7 +1,7 @@
-"""Resend, POST /emails, and POST /emails/batch for several mails.
+"""Resend, POST /emails, and POST /emails/batch for several emails.
 
 Follows github.com/resend/resend-openapi (resend.yaml) and resend.com/docs/api-reference, read in
-November 2026. The provider knows a call made twice by its Idempotency-Key, for about a day.
+November 2026. Resend recognizes a repeated request by its Idempotency-Key for about a day.
 """
 
 import base64
@@ -31,7 +31,7 @@ from mailqueue.ports.transport import SendAttempt
 BOUNDS = ProviderLimits("Resend", octets=40 * MEGABYTE, recipients=50)
 BATCH_MAILS = 100
 DECIDED = frozenset({"cc", "bcc", "reply_to", "html", "text", "headers", "attachments", "tags"})
-# It takes a file named like another kind of file, and then drops the mail without a word.
+# Resend accepts a file whose name does not match its type, then drops the email silently.
 TYPE_BY_ENDING = {
     "pdf": "application/pdf",
     "gif": "image/gif",
@@ -41,7 +41,7 @@ TYPE_BY_ENDING = {
     "jpeg": "image/jpeg",
 }
 
-# By name, and by status and name where one name has several.
+# By status and name.
 MEANING_BY_NAME = {
     "400 invalid_idempotency_key": outcomes.MESSAGE,
     "400 validation_error": outcomes.MESSAGE,
@@ -66,7 +66,7 @@ MEANING_BY_NAME = {
 
 
 class Resend(ProviderApi):
-    """One API key."""
+    """The API for one key."""
 
     most_in_call = BATCH_MAILS
     most_call_bytes = 40 * MEGABYTE
@@ -81,11 +81,11 @@ class Resend(ProviderApi):
     def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         parts = parts_of(mail)
         if not parts.to:
-            return cannot_carry("Resend needs a recipient in to, and only blind copies are left")
+            return cannot_carry("Resend needs a recipient in to, but only blind copies remain")
         for file in parts.files:
             known = TYPE_BY_ENDING.get(file.name.rpartition(".")[2].lower())
             if known not in (None, file.content_type):
-                return cannot_carry(f"Resend drops mail with a {file.content_type}: {file.name}")
+                return cannot_carry(f"Resend drops email with a {file.content_type}: {file.name}")
         octets = orjson.dumps(self._body(mail, parts))
         refused = objection(self._bounds, mail, octets=len(octets))
         copy = f"/{_short(parts.to[0].address)}" if parts.is_blind else ""
@@ -127,7 +127,7 @@ class Resend(ProviderApi):
         key = hashlib.sha256(" ".join(ids).encode()).hexdigest()
         headers += [
             ("Idempotency-Key", f"mailqueue/batch/{key}"),
-            ("x-batch-validation", "permissive"),  # one at fault does not stop the others
+            ("x-batch-validation", "permissive"),  # an invalid email does not stop the others
         ]
         return HttpRequest("POST", "/emails/batch", tuple(headers), body)
 
@@ -162,7 +162,7 @@ def _judged(answer: HttpResponse, said: dict[str, Any]) -> Verdict:
         return Accepted("200", "accepted", provider_message_id=message_id)
     name = str(said.get("name") or "")
     if answer.status == 409 and name == "invalid_idempotent_request":
-        # Taken under this key before, when the mail was written a little differently.
+        # Accepted earlier under this key, with slightly different content.
         return Accepted("409", "accepted before under the same idempotency key")
     if answer.status < 400 or not name:
         return outcomes.not_understood(answer)
@@ -184,7 +184,7 @@ def _reset(answer: HttpResponse) -> timedelta | None:
 def _each(
     group: Sequence[ProviderMail], answer: HttpResponse, said: dict[str, Any]
 ) -> list[Verdict]:
-    """Read a batch's answer: the ids of those taken, in order, and the places of the others."""
+    """Return the verdicts of a batch response: ids of accepted emails, indexes of the others."""
     given = said.get("data")
     if not isinstance(given, list):
         return [outcomes.not_understood(answer)] * len(group)
@@ -198,12 +198,12 @@ def _each(
             verdicts[place] = outcomes.refused(answer, meaning, detail)
     left = [place for place, verdict in enumerate(verdicts) if verdict is None]
     ids = [one.get("id") if isinstance(one, dict) else None for one in given]
-    if len(ids) == len(group) != len(left):  # the places of those refused are kept free
+    if len(ids) == len(group) != len(left):  # the list may have gaps for refused emails
         ids = [ids[place] for place in left]
     for place, found in zip(left, ids, strict=False):
         if isinstance(found, str) and found:
             verdicts[place] = Accepted("200", "accepted", provider_message_id=found)
     if len(ids) != len(left):
         verdicts = [one if isinstance(one, Rejected) else None for one in verdicts]
-    lost = outcomes.refused(answer, outcomes.AMBIGUOUS, "the answer does not fit the batch")
+    lost = outcomes.refused(answer, outcomes.AMBIGUOUS, "the response does not match the batch")
     return [one or lost for one in verdicts]

@@ -1,7 +1,7 @@
-"""SendGrid v3, POST /v3/mail/send, one mail a call.
+"""SendGrid v3, POST /v3/mail/send, one email per request.
 
 Follows github.com/sendgrid/sendgrid-oai (oai.json) and docs.sendgrid.com/api-reference/mail-send,
-read in November 2026. The provider replaces our Message-ID.
+read in November 2026. SendGrid replaces the Message-ID.
 """
 
 import base64
@@ -42,7 +42,7 @@ _RECIPIENT_FIELD = re.compile(r"personalizations\.0\.(to|cc|bcc)(?:\.(\d+))?\.em
 
 
 class SendGrid(ProviderApi):
-    """One API key."""
+    """The API for one key."""
 
     def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
@@ -53,16 +53,18 @@ class SendGrid(ProviderApi):
     def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         parts = parts_of(mail)
         if not parts.sender.address.isascii():
-            return cannot_carry(f"SendGrid takes no sender beyond ASCII: {parts.sender.address}")
+            return cannot_carry(
+                f"SendGrid accepts no sender with characters beyond ASCII: {parts.sender.address}"
+            )
         if not parts.to:
-            return cannot_carry("SendGrid needs a recipient in To, and only blind copies are left")
+            return cannot_carry("SendGrid needs a recipient in To, but only blind copies remain")
         content = [
             {"type": content_type, "value": value}
             for content_type, value in (("text/plain", parts.text), ("text/html", parts.html))
             if value
         ]
         if not content:
-            return cannot_carry("SendGrid takes no mail without a text")
+            return cannot_carry("SendGrid accepts no email without a text")
         octets = orjson.dumps(self._body(mail, parts, content))
         refused = objection(
             self._bounds, mail, octets=len(octets), headers=[name for name, _ in parts.headers]
@@ -116,7 +118,7 @@ def _people(people: People) -> list[dict[str, str]]:
 
 
 def _name(name: str) -> str:
-    # The provider splits lists at these, as its own libraries know.
+    # SendGrid splits lists at these characters, as its own libraries document.
     return '"' + name.replace('"', "'") + '"' if "," in name or ";" in name else name
 
 
@@ -146,10 +148,10 @@ def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
     wait = _reset(answer) if answer.status == 429 else None
     meaning = outcomes.meaning_of(answer.status, detail)
     if meaning is outcomes.UNRECOGNIZED:
-        if answer.status == 400 and any(fields):  # it names what of the mail will not do
+        if answer.status == 400 and any(fields):  # the error names a field of the email
             meaning = outcomes.MESSAGE
         elif answer.status == 403 and "access forbidden" in detail.lower():
-            meaning = outcomes.ACCOUNT  # its word for a key without the right to send
+            meaning = outcomes.ACCOUNT  # SendGrid's text for a key without permission to send
     return outcomes.refused(answer, meaning, detail, retry_after=wait)
 
 
@@ -174,7 +176,7 @@ def _address(mail: SendAttempt, found: re.Match[str]) -> str | None:
 
 
 def _reset(answer: HttpResponse) -> timedelta | None:
-    """Return the wait until the instant at which the provider counts anew, in Unix seconds."""
+    """Return the wait until the rate limit is reset, from a header in Unix seconds."""
     text = answer.headers.get("x-ratelimit-reset", "")
     if "retry-after" in answer.headers or not re.fullmatch(r"[0-9]{1,12}", text):
         return None

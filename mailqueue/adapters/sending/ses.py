@@ -1,4 +1,4 @@
-"""Amazon SES v2, SendEmail with the message as it is.
+"""Amazon SES v2, SendEmail with the message unchanged.
 
 Follows docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html and the service model
 sesv2/2019-09-27, read in November 2026.
@@ -38,16 +38,16 @@ MEANING_BY_ERROR = {
     "Throttling": outcomes.RATE_LIMITED,
     "LimitExceededException": outcomes.RATE_LIMITED,
     "AccountSuspendedException": outcomes.ACCOUNT,
-    "SendingPausedException": outcomes.RESTS,  # somebody may let it go on
+    "SendingPausedException": outcomes.RESTS,  # sending may be resumed by an operator
     "MailFromDomainNotVerifiedException": outcomes.SENDER,
     "MessageRejected": outcomes.MESSAGE,
     "BadRequestException": outcomes.MESSAGE,
-    "NotFoundException": outcomes.RESTS,  # the configuration set that the account names
+    "NotFoundException": outcomes.RESTS,  # the account's configuration set
     "SignatureDoesNotMatch": outcomes.ACCOUNT,
     "InvalidSignatureException": outcomes.ACCOUNT,
     "UnrecognizedClientException": outcomes.ACCOUNT,
     "InvalidClientTokenId": outcomes.ACCOUNT,
-    "AccessDeniedException": outcomes.SENDER,  # it names one identity
+    "AccessDeniedException": outcomes.SENDER,  # it concerns one identity
     "IncompleteSignature": outcomes.ACCOUNT,
     "MissingAuthenticationToken": outcomes.ACCOUNT,
     "ExpiredTokenException": outcomes.ACCOUNT,
@@ -58,7 +58,7 @@ MEANING_BY_ERROR = {
     "InternalFailure": outcomes.TRANSIENT,
     "ServiceUnavailable": outcomes.TRANSIENT,
 }
-# These are said of a rate, of the quota of a day and of an account that may not send: words decide.
+# These stand for a rate limit, a daily quota or a suspended account: the text decides.
 SEVERAL_MEANINGS = frozenset(
     {
         "TooManyRequestsException",
@@ -77,7 +77,7 @@ _ABOUT_CLOCK = re.compile(
 
 
 class Ses(ProviderApi):
-    """One access key in one region."""
+    """The API for one access key in one region."""
 
     def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
@@ -103,7 +103,7 @@ class Ses(ProviderApi):
             "Content": {"Raw": {"Data": base64.b64encode(mail.message).decode()}},
             "EmailTags": [{"Name": name, "Value": value} for name, value in tags.items()],
         }
-        if bounces != sender:  # the envelope's sender is the provider's own
+        if bounces != sender:  # SES uses a MAIL FROM of its own
             body["FeedbackForwardingEmailAddress"] = bounces
         if self._configuration_set:
             body["ConfigurationSetName"] = self._configuration_set
@@ -121,7 +121,7 @@ class Ses(ProviderApi):
             body=body,
             content_type="application/json",
             region=self._region,
-            service="ses",  # of the second version, too
+            service="ses",  # of API version 2, too
             at=datetime.now(UTC) + self._clock_is_behind,
         )
         return HttpRequest("POST", PATH, headers, body)
@@ -148,7 +148,7 @@ class Ses(ProviderApi):
         return outcomes.refused(answer, meaning, detail)
 
     def renew(self, answer: HttpResponse) -> bool:
-        """Set our clock by theirs where it was so wrong that the signature was refused."""
+        """Return whether a wrong local clock caused the refusal, and correct it by the server's."""
         if answer.status < 400:
             return False
         said = answer.document()
@@ -161,13 +161,13 @@ class Ses(ProviderApi):
 
 
 def _credentials(access: ProviderAccount) -> Credentials:
-    """Read the secret key, or a document with it and the token of keys that last for hours."""
+    """Parse the secret key, or a JSON document with it and the session token of temporary keys."""
     text = access.secret.reveal()
     if not text.startswith("{"):
         return Credentials(access.key_id, access.secret)
     given = orjson.loads(text)
     if not isinstance(given.get("secret_key"), str):
-        raise ValueError("the key is a document without secret_key")
+        raise ValueError("the key is a JSON document without secret_key")
     token = given.get("session_token")
     return Credentials(
         access.key_id, Secret(str(given["secret_key"])), Secret(str(token)) if token else None
@@ -194,7 +194,7 @@ def _names_one(mail: SendAttempt, text: str) -> bool:
 
 def _meaning(answer: HttpResponse, name: str, text: str) -> Meaning:
     if name == "MessageRejected" and "not verified" in text.lower():
-        return outcomes.SENDER  # in the sandbox it may be the recipient that is meant
+        return outcomes.SENDER  # in the sandbox it may mean the recipient
     if answer.status == 503:
         return outcomes.TRANSIENT
     if _is_about_clock(name, text):

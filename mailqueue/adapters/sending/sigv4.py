@@ -1,4 +1,4 @@
-"""Signs requests to Amazon's services: Signature Version 4. Pure.
+"""Signs requests to AWS services with Signature Version 4. Pure.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
@@ -15,7 +15,7 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """An access key; `token` belongs to keys that last only for hours."""
+    """An access key; `token` is the session token of temporary keys."""
 
     key_id: str
     secret: Secret
@@ -34,7 +34,7 @@ def signed_headers(
     service: str,
     at: datetime,
 ) -> tuple[tuple[str, str], ...]:
-    """Return the headers that sign a request without a query; `at` is an instant in UTC."""
+    """Return the headers that sign a request without a query; `at` is the time in UTC."""
     moment = f"{at:%Y%m%dT%H%M%SZ}"
     headers = {"content-type": content_type, "host": host, "x-amz-date": moment}
     if credentials.token is not None:
@@ -56,7 +56,7 @@ def signed_headers(
 
 
 def canonical_request(method: str, path: str, *, headers: dict[str, str], body: bytes) -> str:
-    """Write a request in the one form that both sides hash; header names in lower case."""
+    """Return the canonical request, which both sides hash; header names in lower case."""
     lines = [f"{name}:{' '.join(headers[name].split())}" for name in sorted(headers)]
     names = ";".join(sorted(headers))
     digest = hashlib.sha256(body).hexdigest()
@@ -64,7 +64,7 @@ def canonical_request(method: str, path: str, *, headers: dict[str, str], body: 
 
 
 def signing_key(secret: Secret, *, at: datetime, region: str, service: str) -> bytes:
-    """Derive the key of a day, a region and a service."""
+    """Derive the signing key of a day, region and service."""
     key = f"AWS4{secret.reveal()}".encode()
     for part in (f"{at:%Y%m%d}", region, service, "aws4_request"):
         key = _mac(key, part)

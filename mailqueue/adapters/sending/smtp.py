@@ -21,10 +21,11 @@ from mailqueue.smtp.client.trust import system_trust
 
 @dataclass(frozen=True, slots=True)
 class SmtpAccount:
-    """How one sender account reaches its server.
+    """Connection settings of one sender account with an SMTP server.
 
-    `allow_private` is for accounts the operator added himself; `allowed_networks` lets others
-    reach inside addresses of his choice. `max_messages` None means as many as the server takes.
+    `allow_private` is for accounts that the operator added; `allowed_networks` permits the others
+    private addresses of the operator's choice. `max_messages` limits the messages per connection;
+    None is no limit.
     """
 
     host: str
@@ -32,7 +33,7 @@ class SmtpAccount:
     tls: TlsMode = TlsMode.STARTTLS
     username: str = ""
     password: Secret = NO_PASSWORD
-    tokens: Tokens | None = None  # logs in by AUTH XOAUTH2 instead of a password
+    tokens: Tokens | None = None  # to log in with AUTH XOAUTH2 instead of a password
     local_hostname: str = ""
     allow_private: bool = False
     allowed_networks: tuple[Network, ...] = ()
@@ -51,16 +52,16 @@ class SmtpTransport:
         tls_context: ssl.SSLContext | None = None,
         transcript: Transcript | None = None,
     ) -> None:
-        """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later.
+        """Prepare; `tls_context` None trusts the system's certificates, with TLS 1.2 and later.
 
-        What is said goes to the transcript, if one is given.
+        Commands and replies are recorded in `transcript` if one is passed.
         """
         self._account = account
         self._tls_context = tls_context
         self._transcript = transcript
 
     async def open(self) -> "SmtpChannel | Rejected":
-        """Connect, secure and authenticate."""
+        """Connect, start TLS and authenticate."""
         conversation = await self._open_conversation()
         if isinstance(conversation, Rejected):
             return conversation
@@ -75,7 +76,7 @@ class SmtpTransport:
             return token
         opened = await self._logged_in(token)
         if isinstance(opened, Rejected) and opened.kind is Kind.ACCOUNT and opened.code:
-            tokens.drop()  # it may have been revoked before its time: once with a new one
+            tokens.drop()  # possibly revoked early: try once with a new one
             token = await tokens.get()
             return token if isinstance(token, Rejected) else await self._logged_in(token)
         return opened
@@ -107,7 +108,7 @@ class SmtpTransport:
 
 
 class SmtpChannel:
-    """One connection at a time, renewed when the account's limit per connection is reached."""
+    """One connection at a time, replaced when the account's limit per connection is reached."""
 
     def __init__(
         self,
@@ -124,7 +125,7 @@ class SmtpChannel:
 
     @property
     def is_usable(self) -> bool:
-        """Return whether another mail may be sent on this connection."""
+        """Return whether another email may be sent on this connection."""
         age_s = asyncio.get_running_loop().time() - self._opened_at
         is_young = age_s < self._account.max_age.total_seconds()
         return is_young and self._left != 0 and self._conversation.is_usable
@@ -132,7 +133,7 @@ class SmtpChannel:
     async def send(
         self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
-        """Send the mails in order and report each; a long batch takes several connections."""
+        """Send the emails in order and report each; a long batch takes several connections."""
         start = 0
         while start < len(mails):
             refused = await self._renew() if self._left == 0 else None

@@ -1,6 +1,6 @@
-"""SMTP2GO, POST /v3/email/send with fields: its call for whole messages gives no id back.
+"""SMTP2GO, POST /v3/email/send with fields: its request for whole messages returns no id.
 
-Follows developers.smtp2go.com and the vendor's own OpenAPI file, read in November 2026.
+Follows developers.smtp2go.com and the vendor's OpenAPI file, read in November 2026.
 """
 
 import base64
@@ -42,7 +42,7 @@ _RECIPIENT_FIELDS = ("to", "cc", "bcc")
 
 
 class Smtp2go(ProviderApi):
-    """One API key."""
+    """The API for one key."""
 
     def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
@@ -53,9 +53,9 @@ class Smtp2go(ProviderApi):
     def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         parts = parts_of(mail)
         if not parts.to:
-            return cannot_carry("SMTP2GO needs a recipient in to, and only blind copies are left")
+            return cannot_carry("SMTP2GO needs a recipient in to, but only blind copies remain")
         if not parts.text and not parts.html:
-            return cannot_carry("SMTP2GO takes no mail without a text")
+            return cannot_carry("SMTP2GO accepts no email without a text")
         for field in _RECIPIENT_FIELDS:
             if (count := len(getattr(parts, field))) > MAX_RECIPIENTS_IN_FIELD:
                 return cannot_carry(
@@ -87,7 +87,7 @@ class Smtp2go(ProviderApi):
             "html_body": parts.html,
             "custom_headers": [{"header": name, "value": value} for name, value in headers],
             "attachments": [_file(one, one.name) for one in parts.files if not one.content_id],
-            # The text refers to these by their names.
+            # The HTML refers to these by name.
             "inlines": [_file(one, one.content_id) for one in parts.files if one.content_id],
         }
         return body | {name: value for name, value in named.items() if value}
@@ -135,7 +135,7 @@ def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
 
 
 def _counted(mail: SendAttempt, answer: HttpResponse, data: dict[str, Any]) -> Verdict:
-    """Read how many recipients were taken, and which were not."""
+    """Parse the number of accepted recipients and the list of refused ones."""
     failures = [str(one) for one in data.get("failures") or []]
     words = "; ".join(failures)
     message_id = data.get("email_id")

@@ -1,4 +1,4 @@
-"""What logs in with access tokens: Gmail's API, and SMTP servers that ask for XOAUTH2."""
+"""OAuth access tokens for Gmail's API and for SMTP servers with XOAUTH2."""
 
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.sending.api import ProviderAccount
@@ -8,7 +8,7 @@ from mailqueue.core.secret import Secret
 
 
 def gmail(access: ProviderAccount, policy: NetworkPolicy) -> Gmail:
-    """Return Gmail's service for a mailbox.
+    """Return the Gmail API for a mailbox.
 
     Raises:
         ValueError: the key is neither a service account's key file nor a refresh token.
@@ -17,7 +17,7 @@ def gmail(access: ProviderAccount, policy: NetworkPolicy) -> Gmail:
 
 
 def smtp_tokens(document: Secret, *, mailbox: str, token_url: str, policy: NetworkPolicy) -> Tokens:
-    """Return what logs in at an SMTP server that takes access tokens.
+    """Return the access tokens of an account at an SMTP server with XOAUTH2.
 
     Raises:
         ValueError: the document is neither a service account's key file nor a refresh token.

@@ -246,7 +246,7 @@ async def test_gmail_shows_no_token_that_it_echoes() -> None:
         ('{"type": "service_account"}', "lacks client_email, private_key, private_key_id"),
         (
             '{"type": "service_account", "token_uri": "https://evil.example/token"}',
-            "token_uri of the key file is not the one that is set",
+            "token_uri of the key file differs from the account's token_url",
         ),
     ],
 )

@@ -69,7 +69,7 @@ async def test_a_test_says_what_came_back_and_is_signed_and_logged(api: Wired) -
     [
         (Reply(500, b"oh"), "answered 500"),
         (Reply(302, b""), "answered 302, and redirects are not followed"),
-        (CLOSES, "what the server sent is not HTTP"),
+        (CLOSES, "the server's response is not HTTP"),
     ],
 )
 async def test_a_test_that_fails_says_why_and_is_not_tried_again(
