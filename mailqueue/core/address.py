@@ -1,4 +1,4 @@
-"""Decides which address a text names: the form we send to and the key we match by. Pure."""
+"""Parses email addresses into the form that is sent and the key that is compared. Pure."""
 
 import re
 import unicodedata
@@ -9,9 +9,9 @@ import idna
 
 from mailqueue.core.lettercase import lower_letters
 
-LOCAL_OCTETS = 64  # RFC 5321 4.5.3.1.1
-ADDRESS_OCTETS = 254  # RFC 5321 4.5.3.1.3, the path less its brackets
-INPUT_CHARACTERS = 1_000  # beyond this no mapping could make it fit, and IDNA would only burn time
+LOCAL_OCTETS = 64  # bytes; RFC 5321 4.5.3.1.1
+ADDRESS_OCTETS = 254  # bytes; RFC 5321 4.5.3.1.3, the path without angle brackets
+INPUT_CHARACTERS = 1_000  # a longer text cannot become a valid address, and IDNA would take long
 
 _SHOWN_CHARACTERS = 100
 
@@ -26,19 +26,19 @@ _ATOM = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\u0080-\U0010ffff]+"
 _LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-# Resolvers read a name that ends in a number, 0x7f.1 or 2130706433, as an IPv4 address.
+# Resolvers read a name that ends in a number, such as 0x7f.1 or 2130706433, as an IPv4 address.
 _NUMERIC = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)$")
-# Nearly every address. What this does not match goes the long way, which says what is wrong.
+# Matches nearly every address; the others take the slow path, which finds the error.
 _USUAL = re.compile(
     r"([A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*)"
     r"@((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,})"
 )
-_USUAL_CHARACTERS = 63  # so no part of it is too long
+_USUAL_CHARACTERS = 63  # so that no label is too long
 _NAME_WORD = re.compile(r'[ ]*(?:"((?:[^"\\]|\\.)*)"|([^ "<>(),:;@\\]+))')
 
 
 class Reason(StrEnum):
-    """Why a text is not an address we write to."""
+    """The reason why a text is not a valid address."""
 
     EMPTY = "empty"
     TOO_LONG = "too_long"
@@ -55,21 +55,21 @@ class Reason(StrEnum):
 
 _SENTENCE_BY_REASON = {
     Reason.EMPTY: "the address is empty",
-    Reason.TOO_LONG: f"{{}} is longer than {ADDRESS_OCTETS} octets",
-    Reason.LOCAL_TOO_LONG: f"{{}} has more than {LOCAL_OCTETS} octets before the @",
+    Reason.TOO_LONG: f"{{}} is longer than {ADDRESS_OCTETS} bytes",
+    Reason.LOCAL_TOO_LONG: f"{{}} has more than {LOCAL_OCTETS} bytes before the @",
     Reason.NO_AT: "{} has no @",
-    Reason.BAD_LOCAL: "{} is not written name@domain: the part before the last @ is at fault",
+    Reason.BAD_LOCAL: "{} is not valid: the part before the last @ has invalid characters",
     Reason.BAD_DOMAIN: "{} has no valid domain after the @",
     Reason.CONTROL_CHARACTER: "{} contains a control or invisible character",
     Reason.WHITESPACE: "{} contains white space",
-    Reason.IP_LITERAL: "{} has an IP address for its domain",
+    Reason.IP_LITERAL: "{} has an IP address as its domain",
     Reason.NO_DOT: "{} has a domain without a dot",
-    Reason.BAD_NAME: '{} is not one mailbox written Name <name@domain> or "Name" <name@domain>',
+    Reason.BAD_NAME: '{} is not a mailbox such as Name <name@domain> or "Name" <name@domain>',
 }
 
 
 class InvalidAddress(ValueError):
-    """A text that is no address; the message is a sentence with the text in it."""
+    """A text that is not a valid address; the message is a sentence with the text in it."""
 
     def __init__(self, reason: Reason, text: str) -> None:
         self.reason = reason
@@ -86,21 +86,21 @@ class Address(NamedTuple):
 
     @property
     def sent(self) -> str:
-        """Return the form for the envelope and the headers."""
+        """Return the address as used in the envelope and the headers."""
         return f"{self.local}@{self.domain}"
 
     @property
     def key(self) -> str:
-        """Return the form in which addresses are compared, as SQL's address_key() does."""
+        """Return the form in which addresses are compared, the same as SQL's address_key()."""
         if self.local.isascii():
             return f"{self.local.lower()}@{self.domain}"
         return f"{unicodedata.normalize('NFC', lower_letters(self.local))}@{self.domain}"
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """Return the key and, where that differs, the key as people write its domain.
+        """Return the key, and the key with its domain in Unicode if that differs.
 
-        Words and old records have it in either.
+        Logs and old records may have the address in either form.
         """
         local = self.key.rpartition("@")[0]
         written = _to_u_labels(self.domain) if "xn--" in self.domain else self.domain
@@ -108,7 +108,7 @@ class Address(NamedTuple):
 
 
 def key_of(text: str) -> str:
-    """Return the key of an address; of a text that is none, the text in lower case. Pure."""
+    """Return the key of an address; a text that is not an address in lower case. Pure."""
     if text.isascii():
         return text.lower()
     try:
@@ -118,17 +118,17 @@ def key_of(text: str) -> str:
 
 
 class Mailbox(NamedTuple):
-    """An address with the name a person reads beside it; the name may be empty."""
+    """An address with its display name, which may be empty."""
 
     name: str
     address: Address
 
 
 def parse_address(text: str) -> Address:
-    """Read one bare address; spaces and tabs around it do not count. Pure.
+    """Parse one address without a display name; spaces and tabs around it are removed. Pure.
 
-    The domain goes through UTS 46 and IDNA 2008. Quoted local parts, comments and IP literals are
-    refused (RFC 5322 allows them, nobody's customers have them, confusions live off them).
+    The domain is mapped by UTS 46 and IDNA 2008. Quoted local parts, comments and IP literals are
+    refused: RFC 5322 allows them, but they are rare and often used to confuse parsers.
 
     Raises:
         InvalidAddress: a ValueError with the reason and a sentence naming the text.
@@ -143,7 +143,7 @@ def _parsed(text: str) -> Address:
     if fault := _fault_of_text(trimmed):
         raise InvalidAddress(fault, text)
     written_local, _, written_domain = trimmed.rpartition("@")
-    # Composed before it is judged: composition turns U+037E into a semicolon.
+    # Composed (NFC) before it is checked: composition turns U+037E into a semicolon.
     local = unicodedata.normalize("NFC", written_local)
     if not _LOCAL.fullmatch(local):
         raise InvalidAddress(Reason.BAD_LOCAL, text)
@@ -158,19 +158,19 @@ def _parsed(text: str) -> Address:
 
 
 def parse_mailbox(text: str) -> Mailbox:
-    """Read one mailbox: `ann@example.com`, `Ann <ann@example.com>` or `"A, B" <ann@example.com>`.
+    """Parse a mailbox: `ann@example.com`, `Ann <ann@example.com>` or `"A, B" <ann@example.com>`.
 
-    Encoded words in the name stay what they are: text. Comments, groups and second addresses are
-    refused. Pure.
+    Encoded words in the name are kept as text. Comments, groups and several addresses are refused.
+    Pure.
 
     Raises:
-        InvalidAddress: as `parse_address`, and `bad_name` when the name or the frame is at fault.
+        InvalidAddress: as `parse_address`; `bad_name` if the name or the angle brackets are wrong.
     """
     trimmed = text.strip(" \t")
     if len(trimmed) > INPUT_CHARACTERS:
         raise InvalidAddress(Reason.TOO_LONG, text)
     if not trimmed.endswith(">"):
-        # Without a frame a quote or bracket can only be a trick, and parse_address refuses it.
+        # Without angle brackets, parse_address refuses quotes and brackets.
         return Mailbox("", parse_address(text))
     if _NAME_CONTROL.search(trimmed):
         raise InvalidAddress(Reason.CONTROL_CHARACTER, text)
@@ -193,7 +193,7 @@ def _fault_of_text(trimmed: str) -> Reason | None:
 
 
 def _to_a_labels(domain: str) -> str:
-    """Map to A-labels; what has none becomes empty, which the syntax check refuses."""
+    """Return the domain in A-labels; "" if that is impossible, which the syntax check refuses."""
     if domain.isascii() and "xn--" not in domain.lower():
         return domain.lower()
     try:
@@ -218,9 +218,7 @@ def _fault_of_domain(domain: str) -> Reason | None:
 
 
 def _leading_name(text: str) -> tuple[str, int]:
-    """Read quoted strings and words up to whatever is neither; return the name and where
-    it ended.
-    """
+    """Return the display name at the start of the text, and the index at which it ends."""
     words: list[str] = []
     end = 0
     while word := _NAME_WORD.match(text, end):

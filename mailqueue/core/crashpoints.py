@@ -1,7 +1,8 @@
-"""Named places where tests make a process die, fail or freeze, to see what is left behind.
+"""Named points at which tests make a process die, raise or freeze, to test recovery.
 
 For tests only. A process started with MAILQUEUE_CRASH_POINT="POINT ACTION N" does ACTION when it
-passes POINT for the N-th time; in any other `reach` does nothing. `docs/chaos.md` lists the points.
+reaches POINT for the N-th time; in any other process `reach` does nothing. `docs/chaos.md` lists
+the points.
 """
 
 import os
@@ -13,19 +14,19 @@ VARIABLE = "MAILQUEUE_CRASH_POINT"
 
 
 class Action(StrEnum):
-    """What happens to the process."""
+    """The action at a crash point."""
 
-    KILL = "kill"  # as kill -9 does
-    RAISE = "raise"  # an exception nobody expects
-    STALL = "stall"  # as kill -STOP does: until somebody wakes it
+    KILL = "kill"  # like kill -9
+    RAISE = "raise"  # an unexpected exception
+    STALL = "stall"  # like kill -STOP, until SIGCONT
 
 
 class Crashed(Exception):
-    """The exception nobody expects."""
+    """The exception raised by Action.RAISE."""
 
 
 class _Armed:
-    """Counts the passings of one point. Mutable, and made in processes under test alone."""
+    """Counts how often one point is reached. Mutable; only in processes under test."""
 
     def __init__(self, words: str) -> None:
         point, action, passing = words.split(" ")
@@ -39,7 +40,7 @@ class _Armed:
         self._left -= 1
         if self._left != 0:
             return
-        # Not by the log: it must be told before the process is gone.
+        # Written directly, not logged: the process may end before the log is flushed.
         os.write(2, f"crash point {point}: {self._action}\n".encode())
         match self._action:
             case Action.KILL:
@@ -51,11 +52,11 @@ class _Armed:
 
 
 def _pass(_point: str) -> None:
-    """Go on."""
+    """Continue without an action."""
 
 
 def reach_of(words: str | None) -> Callable[[str], None]:
-    """Return what a process started with these words does at each point."""
+    """Return the function that a process with this setting calls at each point."""
     return _pass if words is None else _Armed(words).reach
 
 

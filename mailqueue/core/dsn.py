@@ -1,4 +1,4 @@
-"""Takes our own `pool_max` out of a connection string before libpq sees it. Pure."""
+"""Removes the setting `pool_max` from a connection string before libpq reads it. Pure."""
 
 import re
 
@@ -7,10 +7,10 @@ _KEYWORD = re.compile(r"(?:^|\s)pool_max\s*=\s*('[^']*'|\S*)")
 
 
 def take_pool_max(dsn: str) -> tuple[str, int | None]:
-    """Return the connection string libpq may have, and the `pool_max` that stood in it.
+    """Return the connection string without `pool_max`, and the value of `pool_max` or None.
 
     Raises:
-        ValueError: if `pool_max` is not a whole number above zero.
+        ValueError: `pool_max` is not a whole number above zero.
     """
     if dsn.startswith(_SCHEMES):
         return _from_url(dsn)
@@ -22,7 +22,7 @@ def take_pool_max(dsn: str) -> tuple[str, int | None]:
 
 
 def _from_url(dsn: str) -> tuple[str, int | None]:
-    # Cut, not rebuilt: what is left stays byte for byte as given, so no escape changes its meaning.
+    # Cut, not rebuilt: the rest stays unchanged byte for byte, with its escapes.
     before, mark, query = dsn.partition("?")
     options = query.split("&") if mark else []
     ours = [option for option in options if option.startswith("pool_max=")]

@@ -1,14 +1,14 @@
-"""Reads the character references of HTML. Pure; never raises."""
+"""Decodes the character references of HTML. Pure; never raises."""
 
 import html
 import re
 
-# More digits than any character has; int() refuses to read thousands of them.
+# More digits than any character needs; int() refuses thousands of them.
 _TOO_LONG = re.compile(r"&#(?:[0-9]{20,}|[xX][0-9a-fA-F]{20,});?")
 
 
 def unescaped(text: str) -> str:
-    """Return the text with its references replaced by what they stand for, U+FFFD for no character.
+    """Return the text with character references replaced; invalid ones become U+FFFD.
 
     `html.unescape` raises ValueError for a number of more than 4,300 digits.
     """

@@ -2,10 +2,10 @@
 
 MailqueueError
 ├── ConfigError              refuse to start; the message names the setting
-├── Unavailable              a service we need is away; the message says which and the fix
+├── Unavailable              a service cannot be reached; the message says which and the fix
 │   ├── Away                 PostgreSQL cannot be used now   → 503
 │   └── NoRoom               PostgreSQL has no room for more mail → 503
-├── InputError               the caller must change something
+├── InputError               the request must be changed
 │   ├── Unauthorized         why                             → 401
 │   ├── InvalidField         field, why                      → 422
 │   ├── NotFound             kind, id                        → 404
@@ -27,20 +27,20 @@ class MailqueueError(Exception):
 
 
 class ConfigError(MailqueueError):
-    """A setting is missing or faulty; the message names it and what is allowed."""
+    """A setting is missing or invalid; the message names it and the allowed values."""
 
 
 class Unavailable(MailqueueError):
-    """A service we need is away; the message names it and the fix in one line."""
+    """A service cannot be reached; the message names it and the fix in one line."""
 
     @property
     def told(self) -> str:
-        """What anybody may read, who need not have shown a key."""
+        """The message for clients that are not authenticated."""
         return str(self)
 
 
 class Away(Unavailable):
-    """PostgreSQL cannot be used; the message, which says where it is, is for who runs it."""
+    """PostgreSQL cannot be used; the message contains its address and is for operators only."""
 
     def __init__(self, message: str, *, told: str = "the database is away, try again") -> None:
         super().__init__(message)
@@ -48,24 +48,27 @@ class Away(Unavailable):
 
     @property
     def told(self) -> str:
-        """What anybody may read: neither addresses nor statements."""
+        """The message for clients, without addresses and statements."""
         return self._told
 
 
 class NoRoom(Unavailable):
-    """Nothing more is accepted for want of room (SQLSTATE 53100); what is queued is sent."""
+    """No more mail is accepted because storage is full (SQLSTATE 53100).
+
+    Queued mail is still sent.
+    """
 
 
 class InputError(MailqueueError):
-    """The caller must change something before trying again."""
+    """The request cannot succeed unchanged."""
 
 
 class Unauthorized(InputError):
-    """Nobody we know asks: a key or token is missing, unknown or no longer in force."""
+    """The client is not authenticated: its key or token is missing, unknown, expired or revoked."""
 
 
 class InvalidField(InputError):
-    """One field of the input is wrong."""
+    """The value of one field is not valid."""
 
     def __init__(self, field: str, why: str) -> None:
         self.field = field
@@ -74,7 +77,7 @@ class InvalidField(InputError):
 
 
 class NotFound(InputError):
-    """There is no such thing in this project."""
+    """The object does not exist in this project."""
 
     def __init__(self, kind: str, name: object) -> None:
         self.kind = kind
@@ -83,11 +86,11 @@ class NotFound(InputError):
 
 
 class Conflict(InputError):
-    """Something that exists stands in the way."""
+    """The request conflicts with an existing object."""
 
 
 class Forbidden(InputError):
-    """The key or role does not allow this."""
+    """The key or role lacks the permission for this."""
 
     def __init__(self, needed: str, why: str | None = None) -> None:
         self.needed = needed
@@ -95,7 +98,7 @@ class Forbidden(InputError):
 
 
 class LimitReached(InputError):
-    """A limit stands in the way until `retry_after` has passed."""
+    """A limit is reached; try again after `retry_after`."""
 
     def __init__(self, limit: str, retry_after: timedelta) -> None:
         self.limit = limit
@@ -115,7 +118,7 @@ class ProjectFull(InputError):
 
 
 class TooManyRequests(InputError):
-    """Requests come faster than a key or project may ask; `retry_after` from now they do not."""
+    """A key or project has sent too many requests; try again after `retry_after`."""
 
     def __init__(self, limit: str, retry_after: timedelta) -> None:
         self.limit = limit
@@ -124,15 +127,15 @@ class TooManyRequests(InputError):
 
 
 class SealBroken(MailqueueError):
-    """A sealed value cannot be opened: wrong master key, or moved or altered data."""
+    """A sealed value cannot be opened: wrong master key, or the value was moved or changed."""
 
 
 class Locked(MailqueueError):
-    """The secrets of a project may not be opened now: it keeps their key itself."""
+    """The secrets of a project cannot be opened now: access to its own key is not granted."""
 
 
 class LeaseLost(MailqueueError):
-    """What this process held is another's: a worker that was declared lost, a lease that ran out.
+    """Another process holds the row: this worker was declared lost, or its lease ended.
 
-    It must write nothing more.
+    This process must write nothing more for the row.
     """

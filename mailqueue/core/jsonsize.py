@@ -1,6 +1,6 @@
-"""Counts the values of a JSON text without reading it, at the speed of memory. Pure.
+"""Estimates the number of values in a JSON text without parsing it. Pure.
 
-A text of 30 MB can hold ten million values, and each costs a reader a thousand times its own bytes.
+A text of 30 MB can contain ten million values, and parsing takes about a thousand bytes for each.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections import Counter
 from itertools import islice
 
 LOOKED_AT = 50_000
-"""Marks from which the largest field is told."""
+"""Marks of structure after which the largest field is determined."""
 _MARKS = b'",[{'
 _NO_MARKS = bytes(octet for octet in range(256) if octet not in _MARKS)
 _STRINGS = re.compile(rb'"[^"]*+"?')
@@ -17,10 +17,10 @@ _NAME_BYTES = 100
 
 
 def values_in(text: bytes, *, few: int, most: int) -> int:
-    """Return how many values a JSON text holds, to within one; of no JSON, any number.
+    """Return the number of values in a JSON text, give or take one.
 
-    The exact number costs time, and is counted between `few` and `most`: up to `few` the answer may
-    be too large, above `most` too small.
+    The number is exact only between `few` and `most`: up to `few` it may be too large, above `most`
+    too small. For a text that is not JSON, it may be any number.
     """
     if len(text) <= few:
         return len(text)
@@ -30,26 +30,26 @@ def values_in(text: bytes, *, few: int, most: int) -> int:
     if b"\\" in text:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     marks = text.translate(None, _NO_MARKS)
-    # At most two strings, a name and its value, stand behind each comma and bracket.
+    # At most two strings, a key and its value, follow each comma and bracket.
     if (least := (marks.count(b'"') - 2) // 4) > most:
         return least
     return _count(_STRINGS.sub(b"", marks))
 
 
 def most_values_in(text: bytes) -> int:
-    """Return a number of values that a JSON text surely does not exceed, in no time."""
+    """Return a fast upper bound of the number of values in a JSON text."""
     return min(len(text), 1 + _count(text))
 
 
 def _count(text: bytes) -> int:
-    # A value stands behind each comma and each bracket that opens.
+    # A value follows each comma and each opening bracket.
     return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def largest_field(text: bytes) -> str:
-    """Return the field of a JSON object that holds most values, or "body" where none holds half.
+    """Return the field of a JSON object with most values; "body" if none has half of them.
 
-    Judged by the beginning of the text.
+    Determined from the beginning of the text.
     """
     counts: Counter[str] = Counter()
     depth, field, string = 0, "", b""

@@ -1,12 +1,12 @@
-"""Decides which letters are the small ones of others, alike on every Python and in SQL. Pure.
+"""Maps letters to lower case, identically in every Python version and in SQL. Pure.
 
-The simple case mapping of Unicode 14, a letter for a letter, whatever version of Unicode Python and
-PostgreSQL have: what is suppressed must not depend on either. SQL has it as `lower_letters()`.
+The simple case mapping of Unicode 14, whatever version Python and PostgreSQL have: the key of a
+suppressed address must not depend on it. SQL has the same mapping in `lower_letters()`.
 """
 
 from functools import cache
 
-# First, last, step, and how far behind a letter its small one is.
+# First, last, step, and the offset of the lower-case letter.
 _RUNS = (
     (0xC0, 0xD6, 1, 32),
     (0xD8, 0xDE, 1, 32),
@@ -193,7 +193,7 @@ _RUNS = (
 
 
 def lower_letters(text: str) -> str:
-    """Return the text in lower case, as SQL's lower_letters() does."""
+    """Return the text in lower case, the same as SQL's lower_letters()."""
     return text.lower() if text.isascii() else text.translate(_table())
 
 

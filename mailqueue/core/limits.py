@@ -1,7 +1,9 @@
-"""What the words of a refusal say of a sender account: limited, closed, or alike. Pure.
+"""Finds in a refusal's text whether a limit of the account is reached or the account is closed.
 
-One reader for SMTP replies and HTTP answers. Words that are in no table mean nothing here: the
-caller treats such a refusal as unrecognized, which ends no mail and suspends no account by itself.
+Pure.
+
+Used for SMTP replies and HTTP responses. Texts in no table are unrecognized: they fail no email and
+suspend no account by themselves.
 """
 
 import re
@@ -10,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 MAX_CHARS = 2000
-"""Length of a refusal that is looked at, in characters."""
+"""Characters of a refusal's text that are examined."""
 MIN_WAIT = timedelta(seconds=1)
 MAX_WAIT = timedelta(hours=24)
 """Bounds of a wait that a provider names."""
@@ -20,7 +22,8 @@ MAX_WAIT = timedelta(hours=24)
 class Limit:
     """A limit of the account at its provider.
 
-    `is_quota` tells a quota of hours or days from a rate. `wait` is None where no time is named.
+    `is_quota` is true for a quota of hours or days, false for a rate. `wait` is None if the
+    provider names no time.
     """
 
     is_quota: bool
@@ -32,7 +35,7 @@ _FEW = r"(?: [\w'-]{1,30}){0,4}"  # up to four words
 _PERIOD = r"(?:minute|hour|day|month|24[ -]?hours?)"
 _SENT = r"(?:messages?|e?mails?|sends|sending|submissions?|outbound)"
 _SPENT = r"(?:exceeded|exceeds|reached|hit|exhausted|used up|depleted)"
-# The account's own, whatever else the text says.
+# Limits of the account, whatever else the text says.
 _SURE_QUOTA_WORDS = (
     r"submission ?quota ?exceeded",
     rf"\b(?:daily|hourly|monthly|24[ -]?hour){_FEW} (?:quotas?|limits?|allowance)\b",
@@ -52,7 +55,7 @@ _SURE_RATE_WORDS = (
     r"\btemporar(?:y|ily) (?:block|ban|suspen|restrict|lock)",
 )
 _SURE_RATE = re.compile("|".join(_SURE_RATE_WORDS))
-# The account's own unless the text is about something else, see _OTHER.
+# Limits of the account unless the text is about something else, see _OTHER.
 _LIKELY_QUOTA_WORDS = (
     r"quota[ _-]?exceeded",
     r"limit[ _-]?exceeded",
@@ -77,7 +80,7 @@ _LIKELY_RATE_WORDS = (
     r"\btoo much mail\b",
 )
 _LIKELY_RATE = re.compile("|".join(_LIKELY_RATE_WORDS))
-# Of one mailbox, one message or one connection.
+# Limits of one mailbox, message or connection.
 _OTHER_WORDS = (
     r"mailbox",
     r"mail box",
@@ -96,13 +99,13 @@ _OTHER_WORDS = (
     r"gr[ae]y-?list",
 )
 _OTHER = re.compile("|".join(_OTHER_WORDS))
-# What another server said, or what holds for one of its users.
+# Texts of another server, or about one of its users.
 _REMOTE_WORDS = (r"\bsaid: ", r"\btrying to (?:contact|reach)\b", r"\bthat you tried to\b")
 _REMOTE = re.compile("|".join(_REMOTE_WORDS))
 
-_QUOTA_CODES = frozenset({"1.90"})  # X.1.90 of Microsoft 365: recipients a day
+_QUOTA_CODES = frozenset({"1.90"})  # X.1.90 of Microsoft 365: recipients per day
 _RATE_CODES = frozenset({"7.28", "7.38"})
-# A mailbox, the size, the number of recipients.
+# Mailbox full, message too large, too many recipients.
 _OTHER_CODES = frozenset({"2.1", "2.2", "2.3", "2.4", "3.1", "3.4", "5.3"})
 
 _IS = r"(?:is |was |has been |have been |are )?(?:currently |permanently )?"
@@ -140,7 +143,7 @@ _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def limit_in(words: str, *, now: datetime | None = None) -> Limit | None:
-    """Return the limit that these words name; None where they name none that is known."""
+    """Return the limit that a text names, or None."""
     lowered = words[:MAX_CHARS].lower()
     if _REMOTE.search(lowered):
         return None
@@ -155,7 +158,10 @@ def limit_in(words: str, *, now: datetime | None = None) -> Limit | None:
 
 
 def limit_in_reply(enhanced: str, words: str, *, now: datetime | None = None) -> Limit | None:
-    """Return the limit that an SMTP reply names; `enhanced` is "" where it has no such code."""
+    """Return the limit that an SMTP reply names, or None.
+
+    `enhanced` is "" if it has no such code.
+    """
     key = enhanced.partition(".")[2]
     if key in _QUOTA_CODES or key in _RATE_CODES:
         return Limit(key in _QUOTA_CODES, named_wait(words, now=now))
@@ -163,7 +169,7 @@ def limit_in_reply(enhanced: str, words: str, *, now: datetime | None = None) ->
 
 
 def says_closed(words: str) -> bool:
-    """Return whether these words say that the account is closed or its key is not valid."""
+    """Return whether a text says that the account is closed or its key is not valid."""
     lowered = words[:MAX_CHARS].lower()
     if "recipient" in lowered or _REMOTE.search(lowered):
         return False
@@ -171,9 +177,9 @@ def says_closed(words: str) -> bool:
 
 
 def named_wait(words: str, *, now: datetime | None = None) -> timedelta | None:
-    """Return the wait until the time that these words name, bounded; None where there is none.
+    """Return the wait until the time that a text names, bounded; None if it names none.
 
-    `now` is the provider's own clock, if it is known.
+    `now` is the provider's clock, if known.
     """
     found = _AFTER.search(words[:MAX_CHARS])
     if found is None:
@@ -195,7 +201,7 @@ def named_wait(words: str, *, now: datetime | None = None) -> timedelta | None:
 
 
 def bounded(wait: timedelta) -> timedelta:
-    """Return a wait that somebody else chose, kept within reason."""
+    """Return a wait between MIN_WAIT and MAX_WAIT."""
     return max(MIN_WAIT, min(MAX_WAIT, wait))
 
 
@@ -209,9 +215,9 @@ _SPOKEN_STATUSES = frozenset({"400", "401", "402", "403", "409", "422", "429"})
 
 
 def refusal_of(code: str, enhanced: str, words: str) -> str:
-    """Return what makes unrecognized refusals alike: the code, and the words without what varies.
+    """Return a text that groups similar refusals: the code, and the words without numbers and ids.
 
-    An HTTP status that providers do not use for their own errors says it alone.
+    For an HTTP status that providers do not use for their own errors, it is the status only.
     """
     if code[:1] in "34" and code not in _SPOKEN_STATUSES:
         return code

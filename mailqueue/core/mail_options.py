@@ -44,9 +44,9 @@ class MailOption:
     metavar: str | None = None
     help: str = ""
     api: str = ""
-    """Field of `/v1/send`, where that is another word than `name`."""
+    """Field of `/v1/send`, if it differs from `name`."""
     api_help: str = ""
-    """Sentence of the OpenAPI document; "" is a field that the schema declares by hand."""
+    """Description in the OpenAPI document; "" is a field that the schema declares by hand."""
     is_of_one: bool = False
     """Whether requests for many emails lack the field; each recipient may have a value there."""
     headers: tuple[str, ...] = ()
@@ -54,11 +54,9 @@ class MailOption:
     compat: Mapping[Api, str] = field(default_factory=dict)
     """Field of another provider's API that has the same meaning and type."""
     column: str | None = ""
-    """Column of email_queue; "" is the option's name, None is none that a producer writes."""
+    """Column of email_queue; "" stands for the option's name, None for no column."""
     is_kept: bool = False
-    """Whether the column is in email_history too: it stays with the email in its row. The others
-    are moved to its contents, its recipients or its lane.
-    """
+    """Whether email_history has the column too; others are moved to contents, recipients or lane."""
     max_characters: int | None = None
     """Longest value of a string in characters, checked when the email is accepted; None is a rule
     of its own in sql/functions/accept/prepare.sql.

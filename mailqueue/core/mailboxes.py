@@ -1,4 +1,4 @@
-"""Reads mailboxes, and puts their domains into the form that goes on the wire. Pure."""
+"""Parses mailboxes, and converts their domains to A-labels. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ _DOMAINS = frozenset({"domain", "allowed_from"})  # or patterns of addresses
 
 
 def parse_mailboxes(text: str) -> tuple[Mailbox, ...]:
-    """Read mailboxes with commas between them; those within quotes are of a name.
+    """Parse mailboxes separated by commas; commas in quotes belong to a name.
 
-    As SQL's check_mailboxes() does.
+    The same as SQL's check_mailboxes().
 
     Raises:
-        InvalidAddress: one of them is none.
+        InvalidAddress: one of them is not valid.
     """
     if "," not in text or not _LIST.fullmatch(text):
         return (parse_mailbox(text),)
@@ -27,7 +27,7 @@ def parse_mailboxes(text: str) -> tuple[Mailbox, ...]:
 
 
 def with_wire_domain(text: str) -> str:
-    """Return a mailbox with its domain in A-labels; what is none stays as it is, to be refused."""
+    """Return a mailbox with its domain in A-labels; an invalid mailbox is returned unchanged."""
     if text.isascii():
         return text
     try:
@@ -39,7 +39,7 @@ def with_wire_domain(text: str) -> str:
 
 
 def with_wire_domains(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message of SQL's enqueue(), a filter or settings with all domains in A-labels."""
+    """Return a message for SQL's enqueue(), a filter or settings with all domains in A-labels."""
     changed = {
         name: _wired(name, given)
         for name, given in message.items()
@@ -49,9 +49,9 @@ def with_wire_domains(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def wire_domain(text: str) -> str:
-    """Return a domain, or `*.` and a domain, in A-labels and lower case.
+    """Return a domain, or `*.` and a domain, in A-labels and lower case, without a leading `@`.
 
-    What is none stays as it is, to be refused. `@` before it is left out.
+    An invalid domain is returned unchanged.
     """
     name = text.removeprefix("@")
     if name.isascii():

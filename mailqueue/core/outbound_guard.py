@@ -1,8 +1,8 @@
-"""Which hosts and addresses we may connect to on somebody's behalf. Pure.
+"""Decides which hosts and addresses connections may be made to. Pure.
 
-`ipaddress.is_global` is no filter for this: it lets NAT64, 6to4, IPv4-compatible and multicast
-addresses pass, all of which can lead back inside. So: a list of what is not public for IPv4, and
-for IPv6 only the space handed out for public use, less the parts that wrap or tunnel.
+`ipaddress.is_global` does not suffice: it allows NAT64, 6to4, IPv4-compatible and multicast
+addresses, all of which can lead to private networks. Instead, IPv4 has a list of networks that are
+not public, and IPv6 allows only the space assigned for public use, without the parts for tunnels.
 """
 
 import re
@@ -24,12 +24,12 @@ NOT_PUBLIC_V4 = tuple(
     for text in (
         "0.0.0.0/8",
         "10.0.0.0/8",
-        "100.64.0.0/10",  # carriers' shared space; some clouds keep metadata here
+        "100.64.0.0/10",  # shared space of carriers; some clouds have metadata services here
         "127.0.0.0/8",
-        "168.63.129.16/32",  # a public number, yet the inside address of a large cloud's hosts
+        "168.63.129.16/32",  # a public address that a large cloud uses inside its hosts
         "169.254.0.0/16",
         "172.16.0.0/12",
-        "192.0.0.0/24",  # 192.0.0.192 is metadata in one cloud
+        "192.0.0.0/24",  # 192.0.0.192 is the metadata service of one cloud
         "192.0.2.0/24",
         "192.31.196.0/24",
         "192.52.193.0/24",
@@ -59,12 +59,12 @@ NOT_PUBLIC_V6 = tuple(
 )
 
 LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-# What C libraries read as an IPv4 address: 0x7f.1, 0177.0.0.1, 2130706433.
+# Number formats that C libraries read as an IPv4 address: 0x7f.1, 0177.0.0.1, 2130706433.
 NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 def is_public(address: Address) -> bool:
-    """Return whether the address belongs to the public internet and to nobody's inside."""
+    """Return whether the address is on the public internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in NOT_PUBLIC_V4)
     if address.scope_id is not None or address not in PUBLIC_V6:
@@ -73,18 +73,18 @@ def is_public(address: Address) -> bool:
 
 
 def may_reach(address: Address, allowed: Iterable[Network] = ()) -> bool:
-    """Return whether we may connect there: it is public, or the operator allowed its network."""
+    """Return whether an address is public or in an allowed network."""
     return is_public(address) or any(address in network for network in allowed)
 
 
 def normal_host(text: str) -> str:
-    """Return a host name or address literal in its one normal form.
+    """Return a host name or address literal in normal form.
 
-    Names come back in lower case without the final dot, IPv6 literals without brackets. A name
-    beyond ASCII is refused: write its A-label form.
+    Names are in lower case without the final dot, IPv6 literals without brackets.
 
     Raises:
-        ValueError: if it is no host, or a number form that some resolvers read as an address.
+        ValueError: it is not a host, is not ASCII, or is a number that some resolvers read as an
+            address.
     """
     host = text.lower().removesuffix(".")
     if not text.isascii():
@@ -103,7 +103,7 @@ def normal_host(text: str) -> str:
 
 
 def _literal(host: str) -> Address | None:
-    if "%" in host:  # a zone names one of our own interfaces
+    if "%" in host:  # a zone names a local network interface
         return None
     try:
         return ip_address(host)

@@ -13,7 +13,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The work is done. `status` None is the table's word for success."""
+    """The row was handled. `status` None is the table's state for success."""
 
     status: str | None = None
     reason: str | None = None
@@ -24,7 +24,7 @@ class Done:
 class Retry:
     """Try again later and count this attempt; after the last one the row fails.
 
-    `wait` None is the backoff of the queue.
+    `wait` None is the queue's backoff.
     """
 
     reason: str
@@ -34,7 +34,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Defer:
-    """Try again later without counting an attempt; `wait` None is at once, in its old place."""
+    """Try again later without counting an attempt; `wait` None is at once, in its previous place."""
 
     reason: str | None = None
     wait: timedelta | None = None
@@ -43,7 +43,7 @@ class Defer:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Done for now: the row is due again at `at`, with its attempts at zero."""
+    """The row was handled, and is due again at `at` with its attempts reset to zero."""
 
     at: datetime
     values: Values = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Not tried again, unless a person requeues it."""
+    """The row failed and is not retried; it can be requeued by hand."""
 
     reason: str
     values: Values = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Perhaps done: the queue's policy decides between another attempt and a person."""
+    """The outcome is unknown: the queue's policy decides between a retry and holding the row."""
 
     detail: str
     values: Values = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""PROVIDERS: what is known of each provider, one row each.
+"""PROVIDERS: the facts about each provider, one row each.
 
-`docs/adding/provider.md` is the guide to adding one. Its adapters are named in
+`docs/adding/provider.md` is the guide to adding one. Its adapters are listed in
 `mailqueue/adapters/providers.py`.
 """
 
@@ -24,28 +24,28 @@ _OAUTH: Mapping[str, type] = {"token_url": _TEXT}
 class SmtpPreset:
     """A provider's SMTP service: defaults of an account that is added with `--preset`.
 
-    `limits` are fields of `senders.model.Limits`, where the provider states one for every account.
+    `limits` are fields of `senders.model.Limits` that the provider documents for every account.
     """
 
     host: str
     port: int = 587
-    username: str | None = None  # where it is the same for everybody
+    username: str | None = None  # if it is the same for all accounts
     limits: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderFacts:
-    """What one provider is, and what an account there needs.
+    """The facts about one provider and the settings of its accounts.
 
-    `settings` are the settings it has, by type; `needed` those an account cannot do without.
-    `username` says what an account's username is there; "" where it has none.
+    `settings` are the available settings by type, `needed` the required ones. `username` describes
+    the account's username; "" if it has none.
     """
 
     label: str
     docs: str = ""
-    """Address of the provider's own documentation."""
+    """URL of the provider's documentation."""
     has_api: bool = True
-    """Whether it is reached by HTTP."""
+    """Whether it has an HTTP API for sending."""
     sends_events: bool = True
     """Whether an inbound adapter reads its events."""
     settings: Mapping[str, type] = field(default_factory=dict)
@@ -59,7 +59,7 @@ _NO_FACTS = ProviderFacts("")
 
 
 class Provider(StrEnum):
-    """What stands behind a sender account."""
+    """The provider of a sender account."""
 
     facts: ProviderFacts
     _value_: str
@@ -140,7 +140,7 @@ class Provider(StrEnum):
             settings={**_OAUTH, **_OF_ALL_APIS},
             username="mailbox",
             presets={
-                # 2,000 messages a user in 24 hours: https://support.google.com/a/answer/166852
+                # 2,000 messages per user in 24 hours: https://support.google.com/a/answer/166852
                 "gmail": SmtpPreset(
                     "smtp.gmail.com",
                     limits={"daily_limit": 2000, "batch_size": 50, "send_delay_ms": 100},
@@ -149,20 +149,20 @@ class Provider(StrEnum):
             },
         ),
     )
-    # The built-in mail trap: nothing leaves the machine.
+    # The built-in mail trap: no mail leaves this host.
     TRAP = ("trap", ProviderFacts("Mail trap", has_api=False, sends_events=False))
 
     @property
     def has_api(self) -> bool:
-        """Return whether it is reached by HTTP."""
+        """Return whether it has an HTTP API for sending."""
         return self.facts.has_api
 
 
 PROVIDERS = tuple(Provider)
-"""Every provider, in the order in which lists name them."""
+"""Every provider, in the order of lists."""
 
 NAMES_FOR_ACCOUNTS = tuple(one.value for one in PROVIDERS if one is not Provider.TRAP)
 """Providers of accounts that a project adds."""
 
 NAMES_WITH_EVENTS = tuple(one.value for one in PROVIDERS if one.facts.sends_events)
-"""Words of the URLs that events come to; smtp is for bounce mail that something else received."""
+"""Names in webhook URLs; smtp is for bounce messages that another mail server forwards."""

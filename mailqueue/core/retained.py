@@ -8,28 +8,28 @@ from enum import StrEnum
 
 
 class Privacy(StrEnum):
-    """What becomes of rows that name a person who is erased."""
+    """What is done with rows that name an erased person."""
 
     REDACT = "redact"  # the name is replaced in all columns
-    DELETE = "delete"  # the row goes
-    SPECIAL = "special"  # as sql/functions/privacy/tables.sql says of this table
+    DELETE = "delete"  # the row is deleted
+    SPECIAL = "special"  # see sql/functions/privacy/tables.sql
 
 
 class Leaves(StrEnum):
-    """How rows leave."""
+    """How expired rows are removed."""
 
-    BY_MONTH = "by_month"  # by project and month, to the archive: see maintenance/archive
+    BY_MONTH = "by_month"  # by project and month, into the archive: see maintenance/archive
     SWEPT = "swept"  # in batches, by the time in a column
-    SPECIAL = "special"  # by a walk of their own in maintenance/retention.py
+    SPECIAL = "special"  # by its own statements in maintenance/retention.py
 
 
 @dataclass(frozen=True, slots=True)
 class Retained:
     """How long one kind of record is kept.
 
-    Days are those of projects without a rule of their own; `cold_days` and `keep_days` None mean
-    never. `ended_column` is null while a row may not leave yet; `else_column` has the age of rows
-    in which `time_column` is null; `kept_while` is a condition of SQL under which row `o` stays.
+    The days apply to projects without a rule of their own; `cold_days` and `keep_days` None mean
+    never. `ended_column` is null while a row must be kept; `else_column` has the age of rows
+    in which `time_column` is null; `kept_while` is an SQL condition under which row `o` is kept.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Retained:
     cold_days: int | None = None
     keep_days: int | None = None
     is_global: bool = False
-    """Whether no project has a rule of its own."""
+    """Whether the days are the same for all projects."""
     ended_column: str | None = None
     else_column: str | None = None
     kept_while: str | None = None

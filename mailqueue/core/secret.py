@@ -1,11 +1,11 @@
-"""A text that must not be seen: passwords, keys, connection strings. Values only."""
+"""A value that must not be shown: a password, key or connection string. Values only."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Secret:
-    """Hold a secret; printing, formatting or logging it shows `***`."""
+    """A secret text; printing, formatting or logging it shows `***`."""
 
     _value: str
 

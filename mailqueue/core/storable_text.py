@@ -1,4 +1,4 @@
-"""Decides which texts and JSON PostgreSQL can hold and every program can read. Pure."""
+"""Checks which texts and JSON values PostgreSQL can store and every JSON parser can read. Pure."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,17 +7,16 @@ from typing import Any
 from mailqueue.core.errors import InvalidField
 
 MAX_LEVELS = 100
-"""Bounds objects and lists in a JSON value, one within the other, as SQL's json_fault() does."""
-TOO_DEEP = f"at most {MAX_LEVELS} levels, one within the other"
+"""Levels of nested objects and lists in a JSON value; the same limit as SQL's json_fault()."""
+TOO_DEEP = f"at most {MAX_LEVELS} nested levels"
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
-"""Whole numbers that our JSON is written with."""
+"""Range of the whole numbers that are accepted in JSON."""
 
 
 def unstorable(name: str, value: object) -> InvalidField | None:
-    """Name the field with a text, number or depth that PostgreSQL or a JSON reader cannot take.
+    """Return an error for a text, number or depth that cannot be stored or read, or None.
 
-    Looks into lists and mappings; what is found in a mapping without a name of its own (`name` is
-    empty) is called by its key.
+    Lists and mappings are searched; if `name` is empty, a value in a mapping is named by its key.
     """
     for field, each, level in _values(name, value, 0):
         why = _fault(each, level)
@@ -42,7 +41,7 @@ def _fault(value: object, level: int) -> str | None:
 
 
 def _values(name: str, value: object, level: int) -> Iterator[tuple[str, object, int]]:
-    """Yield each value with its field and level; nothing within one that is too deep."""
+    """Yield each value with its field and level; values below the deepest level are left out."""
     yield name, value, level
     if level > MAX_LEVELS:
         return

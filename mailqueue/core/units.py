@@ -1,4 +1,4 @@
-"""Durations, rates and sizes as people write them: `30s`, `5/min`, `4MiB`. Pure."""
+"""Parses durations, rates and sizes: `30s`, `5/min`, `4MiB`. Pure."""
 
 import re
 from datetime import timedelta
@@ -22,16 +22,16 @@ _BYTES_BY_UNIT = {
     "gib": 1024**3,
 }
 LONGEST = timedelta(days=36_525)
-"""A hundred years: longer durations lead to instants that no program can write."""
+"""Largest duration, about a hundred years: dates beyond cannot be represented."""
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read a duration such as `250ms`, `30s`, `15min`, `4h` or `2d`.
+    """Parse a duration such as `250ms`, `30s`, `15min`, `4h` or `2d`.
 
     Raises:
-        ValueError: for anything else, a bare number included.
+        ValueError: it is anything else, also a number without a unit.
     """
     number, unit = _split(text)
     if unit not in _SECONDS_BY_UNIT:
@@ -43,10 +43,10 @@ def parse_duration(text: str) -> timedelta:
 
 
 def parse_rate(text: str) -> float:
-    """Read a rate such as `5/s`, `300/min` or `1000/h`; return it per second.
+    """Parse a rate such as `5/s`, `300/min` or `1000/h`; return it per second.
 
     Raises:
-        ValueError: for anything else, a bare number included.
+        ValueError: it is anything else, also a number without a unit.
     """
     count, _, unit = text.partition("/")
     found = _QUANTITY.fullmatch(count.strip())
@@ -56,10 +56,10 @@ def parse_rate(text: str) -> float:
 
 
 def parse_bytes(text: str) -> int:
-    """Read a size such as `4MiB`, `500kB` or a bare number of bytes.
+    """Parse a size such as `4MiB`, `500kB` or a number of bytes.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: it is anything else.
     """
     number, unit = _split(text)
     if unit not in _BYTES_BY_UNIT:
@@ -69,5 +69,5 @@ def parse_bytes(text: str) -> int:
 
 def _split(text: str) -> tuple[float, str]:
     found = _QUANTITY.fullmatch(text.strip())
-    # An impossible unit, so that the caller words the refusal.
+    # An invalid unit, so that the caller raises the error.
     return (float(found[1]), found[2].lower()) if found else (0.0, "?")

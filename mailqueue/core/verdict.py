@@ -1,4 +1,4 @@
-"""What a transport says about one mail, in our words. Values only."""
+"""The verdict of a transport about one email. Values only."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -7,20 +7,21 @@ from typing import NamedTuple
 
 
 class Kind(StrEnum):
-    """Whom a refusal concerns, and so what the queue does next."""
+    """What a refusal concerns; the queue decides by it what to do next."""
 
-    TRANSIENT = "transient"  # nothing accepted, a fault that passes
-    RATE_LIMITED = "rate_limited"  # nothing accepted: a rate or quota of our account is used up
-    AMBIGUOUS = "ambiguous"  # all bytes handed over, no verdict read
-    PERMANENT_RECIPIENT = "permanent_recipient"  # this address will not be delivered
-    PERMANENT_MESSAGE = "permanent_message"  # the message itself is refused
-    ACCOUNT = "account"  # our account at this server: credentials, quota, sender not allowed
-    INFRASTRUCTURE = "infrastructure"  # about us (blocklist, policy); the recipient is fine
-    UNRECOGNIZED = "unrecognized"  # refused in words that nobody knows: whom it concerns is open
+    TRANSIENT = "transient"  # not accepted, a temporary fault
+    RATE_LIMITED = "rate_limited"  # not accepted: a rate or quota of the account is reached
+    AMBIGUOUS = "ambiguous"  # everything was sent, but no reply was read
+    PERMANENT_RECIPIENT = "permanent_recipient"  # this address cannot receive the email
+    PERMANENT_MESSAGE = "permanent_message"  # the message is refused
+    ACCOUNT = "account"  # the account at this server: credentials, quota, sender not allowed
+    # About the sending side (blocklist, policy), not the recipient.
+    INFRASTRUCTURE = "infrastructure"
+    UNRECOGNIZED = "unrecognized"  # a refusal that is in no table, so what it concerns is unknown
 
 
 class Stage(StrEnum):
-    """How far the conversation was when the verdict fell."""
+    """The stage of the transaction at which the verdict was reached."""
 
     CONNECT = "connect"  # before MAIL FROM: connect, greeting, TLS, EHLO, AUTH
     MAIL = "mail"
@@ -31,13 +32,13 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The mail, or one recipient of it, was not accepted.
+    """The email, or one of its recipients, was not accepted.
 
-    `code` is the SMTP or HTTP code as text, "" where none was read. `enhanced` is the RFC 3463 code
-    or "". `hard` is evidence that the address does not exist: only this may suppress it.
-    `retry_after` is the wait the server asked for. `is_quota` is set where a quota of hours or days
-    is used up: without a time named, the first pause is longer. `stops` is set where the account
-    must send nothing more before a person looks at it, whatever becomes of this mail.
+    `code` is the SMTP or HTTP code as text, "" if none was read. `enhanced` is the RFC 3463 code or
+    "". `hard` is evidence that the address does not exist: only then is it suppressed.
+    `retry_after` is the wait that the server asked for. `is_quota` is true if a quota of hours or
+    days is reached: if the server names no time, the first pause is longer. `stops` is true if the
+    account must not send until a person has checked it, whatever the outcome of this email.
     """
 
     kind: Kind
@@ -53,14 +54,14 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One recipient of a message that was refused while others may have been accepted."""
+    """A refused recipient of a message that may have been accepted for others."""
 
     address: str
     why: Rejected
 
 
 class Accepted(NamedTuple):
-    """The server took responsibility for every recipient that is not in `refused`."""
+    """The server accepted responsibility for every recipient that is not in `refused`."""
 
     code: str
     reply: str
@@ -70,7 +71,7 @@ class Accepted(NamedTuple):
 
 
 class AllRefused(NamedTuple):
-    """Every recipient of a message with several was refused, each for its own reason."""
+    """All of several recipients were refused, each with its own reason."""
 
     refused: tuple[Refused, ...]
 

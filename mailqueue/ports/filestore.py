@@ -1,4 +1,4 @@
-"""What archive and attachments need from a place for files."""
+"""The interface of storage for archive files and attachments."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -9,11 +9,11 @@ from mailqueue.core.errors import MailqueueError
 
 
 class FileMissing(MailqueueError):
-    """A store does not have a file that it should have; the message names both."""
+    """A file that should exist is not in the store; the message names both."""
 
 
 class Listed(NamedTuple):
-    """A file that a store has."""
+    """A file in a store."""
 
     path: str
     bytes: int
@@ -21,20 +21,23 @@ class Listed(NamedTuple):
 
 
 class Store(Protocol):
-    """Keeps files under relative paths. What `put` returned from is there after a power failure."""
+    """Stores files under relative paths.
+
+    A file survives a power failure once `put` has returned.
+    """
 
     @property
     def url(self) -> str:
-        """Name the store, so that it can be opened again."""
+        """The store's URL, with which it can be opened again."""
         ...
 
     @property
     def drafts(self) -> Path | None:
-        """Return a folder to prepare large files in, best for `put`; None: any will do."""
+        """The folder in which to prepare large files for `put`; None is any folder."""
         ...
 
     async def put(self, path: str, source: Path) -> None:
-        """Keep a file's bytes, all or nothing, in place of what was there; `source` may be moved.
+        """Store a file atomically, replacing an existing one; `source` may be moved.
 
         Raises:
             Unavailable: the store cannot be written now.
@@ -42,16 +45,16 @@ class Store(Protocol):
         ...
 
     def chunks(self, path: str) -> AsyncIterator[bytes]:
-        """Return the bytes of a file, a piece at a time.
+        """Yield the bytes of a file in chunks.
 
         Raises:
-            FileMissing: there is no such file.
+            FileMissing: the file does not exist.
             Unavailable: the store cannot be read now.
         """
         ...
 
     def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
-        """Return the files below a folder, some at a time; one that is not there has none.
+        """Yield the files below a folder in batches; nothing if the folder does not exist.
 
         Raises:
             Unavailable: the store cannot be read now.
@@ -59,7 +62,7 @@ class Store(Protocol):
         ...
 
     async def delete(self, path: str) -> None:
-        """Delete a file; one that is not there is no error.
+        """Delete a file; it is not an error if the file does not exist.
 
         Raises:
             Unavailable: the store cannot be written now.

@@ -1,4 +1,4 @@
-"""Who bears a signed token, as the API needs it from outside."""
+"""The interface that identifies administrators by signed tokens."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,21 +6,21 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A person or program as the issuer knows it; `subject` never changes, `called` may."""
+    """A person or program known to the issuer; `subject` never changes, the name `called` may."""
 
     subject: str
     called: str | None = None
 
 
 class TokenReader(Protocol):
-    """Reads signed tokens of one issuer."""
+    """Verifies signed tokens of one issuer."""
 
     async def read(self, token: str) -> Identity:
-        """Return who bears the token and may administer.
+        """Return the administrator that the token identifies.
 
         Raises:
-            Unauthorized: the token is not valid, or not for us, or not any more.
-            Forbidden: it is valid, and lacks the role.
-            Unavailable: the issuer's keys cannot be had now.
+            Unauthorized: the token is not valid, not for this server, or expired.
+            Forbidden: it is valid, but lacks the role.
+            Unavailable: the issuer's keys cannot be fetched now.
         """
         ...

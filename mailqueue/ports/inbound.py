@@ -1,8 +1,8 @@
-"""What a provider's events come in as: how its requests are proved and read.
+"""The interface of a provider's webhook events: verifying and parsing requests.
 
-An adapter is pure but for `verify`, which may fetch a public key. The frame around it stores
-every verified request before it answers, asks for the events later, and may ask again: `events`
-gives the same for the same request.
+An adapter is pure except for `verify`, which may fetch a public key. Every verified request is
+stored before it is answered; its events are parsed later, perhaps more than once: `events` returns
+the same events for the same request.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class InboundRequest:
-    """A request as it came: names of headers in lower case, the first of each; the raw body."""
+    """An HTTP request; header names in lower case, the first value of each; the raw body."""
 
     method: str
     headers: Mapping[str, str]
@@ -26,25 +26,27 @@ class InboundRequest:
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What the account was given to know its provider by; every field may be missing.
+    """The secrets of an account for verifying its provider's requests; any may be missing.
 
-    `signing` is the shared secret or public key as the provider shows it, one or more while it
-    is changed. `user` and `password` are of Basic authentication. `topics` are the names that
-    events may come under (SNS: topic ARNs).
+    `signing` has the shared secrets or public keys as the provider shows them, several during a
+    rotation. `user` and `password` are for Basic authentication. `topics` are the accepted sources
+    of events (SNS: topic ARNs).
     """
 
     signing: Sequence[str] = ()
     user: str | None = None
     password: str | None = None
     topics: Sequence[str] = ()
-    settings: Json = field(default_factory=dict)  # what else the provider's adapter knows of
+    settings: Json = field(default_factory=dict)  # other settings of the adapter
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """It came from the provider. Twins have one `dedupe_key`; None: each is another.
+    """The request is authentic.
 
-    `confirm` is a URL to fetch once after it is stored, by our guarded exchange (SNS asks so).
+    Requests with one `dedupe_key` are the same; None is never the same.
+
+    `confirm` is a URL to fetch once after the request is stored (SNS requires it).
     """
 
     dedupe_key: str | None
@@ -54,18 +56,18 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """It is not to be believed; `why` is for the log, never for the answer."""
+    """The request is not authentic; `why` is logged, not sent to the client."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """One event of a request, read. Fields mean what those of `mailqueue.events.model.Event` do.
+    """One event of a request; fields have the meaning of those of `mailqueue.events.model.Event`.
 
-    `type` is a word of ours (delivered, hard_bounce, …), or None for what we do not know or do
-    not act on: such is kept with its `kind`, the provider's own word. `event_id` is the
-    provider's; where a request names several recipients each has one of its own.
+    `type` is an event type (delivered, hard_bounce, …), or None for events that are stored only;
+    `kind` is the provider's name of the event. `event_id` is the provider's; events of several
+    recipients in one request have different ids.
     """
 
     type: str | None
@@ -80,39 +82,39 @@ class ProviderEvent:
     detail: str | None = None
     suppress: str | None = None
     data: Json = field(default_factory=dict)
-    source: str | None = None  # who says so, where that is another than the provider
+    source: str | None = None  # the source of the event, if it is not the provider
 
 
 @dataclass(frozen=True, slots=True)
 class BadEvent:
-    """An element nobody can read; the others of its request go through."""
+    """An element that cannot be parsed; the other events of its request count."""
 
     why: str
 
 
 class Provider(Protocol):
-    """Knows the events of one provider."""
+    """Verifies and parses the events of one provider."""
 
     @property
     def name(self) -> str:
-        """The word of its URL: ses, sendgrid, …; also the source of its events."""
+        """The provider's name in webhook URLs: ses, sendgrid, …; also the source of its events."""
         ...
 
     @property
     def most_bytes(self) -> int:
-        """How large a request may be."""
+        """Maximum size of a request, in bytes."""
         ...
 
     async def verify(
         self, request: InboundRequest, secrets: Secrets, now: datetime
     ) -> Verified | Refused:
-        """Return whether a request came from the provider.
+        """Return a Verified if the provider sent the request, else a Refused.
 
         Raises:
-            Unavailable: it cannot be told now (a key could not be fetched): answered 503.
+            Unavailable: it cannot be checked now (a key could not be fetched); answered with 503.
         """
         ...
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Read the events of a verified request. Whatever it holds, this does not raise."""
+        """Return the events of a verified request; never raises."""
         ...

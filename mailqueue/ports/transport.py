@@ -20,10 +20,10 @@ class Envelope(NamedTuple):
 
 
 class SendAttempt(NamedTuple):
-    """One try to send one email: the message for the transport, and what its outcome is made from.
+    """One attempt to send one email: the message, and the values from which its outcome is made.
 
-    `message` has CRLF line ends, no dot-stuffing and lines of at most 998 bytes. Providers report
-    `category` and `tags` back in their events. Transports read the fields up to `tags` only.
+    `message` has CRLF line ends, no dot-stuffing and lines of at most 998 bytes. Providers return
+    `category` and `tags` in their events. Transports read the fields up to `tags` only.
     """
 
     email_id: UUID
@@ -35,12 +35,12 @@ class SendAttempt(NamedTuple):
     number: int = 1  # 1 for the first attempt
     message_id: str = ""
     addresses: tuple[str, ...] = ()  # the envelope's recipients as the database spells them
-    has_several: bool = False  # each recipient has an outcome of its own
+    has_several: bool = False  # each recipient has an outcome
     suppressed: tuple[str, ...] = ()  # recipients left out since the email was loaded
 
 
 Report = Callable[[SendAttempt, Verdict, int], None]
-"""Called exactly once for each attempt, in order: the attempt, its verdict, the milliseconds."""
+"""Called exactly once per attempt, in order, with the attempt, its verdict and milliseconds."""
 
 
 class Channel(Protocol):

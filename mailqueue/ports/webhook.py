@@ -1,4 +1,4 @@
-"""How an event gets to an endpoint, and what came back. Values and a Protocol."""
+"""The interface for delivering events to webhook endpoints. Values and a Protocol."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,10 +9,11 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What came of one POST.
+    """The result of one POST.
 
-    `status` None: there was no answer, and `why` says in words what happened. `body` is what was
-    read of the answer's, at most some kilobytes; `retry_after` the wait the endpoint asked for.
+    `status` is None if no response was received, and `why` has the reason. `body` is the start of
+    the response body, at most some kilobytes; `retry_after` is the wait that the endpoint asked
+    for.
     """
 
     status: int | None
@@ -23,14 +24,17 @@ class Posted:
 
 
 class Poster(Protocol):
-    """Calls endpoints; follows no redirect, and goes to no address that is not public."""
+    """Sends requests to endpoints at allowed addresses; follows no redirects."""
 
     async def post(self, url: str, headers: Headers, body: bytes) -> Posted:
-        """POST one body and read what is answered, within seconds. Raises nothing."""
+        """POST one body and return the response or the reason of a failure, within seconds.
+
+        Never raises.
+        """
         ...
 
     def rest(self) -> None:
-        """Close connections that were not used for some time."""
+        """Close connections that were idle for too long."""
         ...
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""Where archive files and attachments lie: a folder, or storage that speaks the protocol of S3."""
+"""Storage for archive files and attachments: a folder, or S3 and compatible services."""

@@ -1,4 +1,4 @@
-"""Files in a folder of this machine or of a network share, for their owner's eyes alone."""
+"""Files in a folder of this host or of a network share, readable by their owner only."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ _SOME = 1000
 
 
 class FolderStore:
-    """A folder; files appear in it complete or not at all."""
+    """A folder; files become visible in it only when complete."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -35,32 +35,34 @@ class FolderStore:
         return folder
 
     async def put(self, path: str, source: Path) -> None:
-        """Keep a file, on the disk before this returns."""
+        """Store a file; it is on the disk when this returns (fsync)."""
         with self._told():
             await asyncio.to_thread(self._put, self._at(path), source)
 
     async def chunks(self, path: str) -> AsyncIterator[bytes]:
-        """Yield the bytes of a file, a piece at a time."""
+        """Yield the bytes of a file in chunks."""
         with self._told():
             try:
                 file = self._at(path).open("rb")
             except FileNotFoundError as exc:
-                if not (self._root / _DRAFTS).is_dir():  # there since the first file
-                    raise Unavailable(f"{self.url} has no files of ours: is it mounted?") from exc
+                if not (self._root / _DRAFTS).is_dir():  # created with the first file
+                    raise Unavailable(
+                        f"{self.url} contains no stored files: is it mounted?"
+                    ) from exc
                 raise FileMissing(f"{path} is not in {self.url}") from exc
             with file:
                 while chunk := await asyncio.to_thread(file.read, _CHUNK):
                     yield chunk
 
     async def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
-        """Yield the files below a folder, some at a time; drafts are none."""
+        """Yield the files below a folder in batches, without drafts."""
         found = self._files(self._at(folder))
         with self._told():
             while some := await asyncio.to_thread(lambda: list(islice(found, _SOME))):
                 yield some
 
     async def delete(self, path: str) -> None:
-        """Delete a file; one that is not there is no error."""
+        """Delete a file; it is not an error if the file does not exist."""
         target = self._at(path)
         with self._told():
             target.unlink(missing_ok=True)
@@ -76,7 +78,7 @@ class FolderStore:
                 try:
                     found = path.stat()
                 except FileNotFoundError:
-                    continue  # deleted meanwhile
+                    continue  # deleted in the meantime
                 changed = datetime.fromtimestamp(found.st_mtime, UTC)
                 yield Listed(path.relative_to(root).as_posix(), found.st_size, changed)
 
@@ -96,7 +98,7 @@ class FolderStore:
     def _at(self, path: str) -> Path:
         found = (self._root / path).resolve()
         if not found.is_relative_to(self._root.resolve()):
-            raise ConfigError(f"{path} is no path inside {self.url}")
+            raise ConfigError(f"{path} is not a path inside {self.url}")
         return found
 
     @contextmanager

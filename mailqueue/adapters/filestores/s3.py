@@ -1,7 +1,7 @@
-"""Files in storage that speaks the protocol of S3.
+"""Files in Amazon S3 or a compatible service.
 
-Keys and region come from the variables that every client of that protocol reads
-(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION …), or from the machine's role.
+Keys and region are read from the usual environment variables (AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_REGION …), or from the host's IAM role.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -20,14 +20,14 @@ class S3Store:
     """A prefix of a bucket; `url` is s3://bucket/prefix."""
 
     def __init__(self, url: str, *, endpoint: str | None = None) -> None:
-        # Only who has such a place needs the package.
+        # The package is needed for S3 only.
         try:
             import obstore
             from obstore import exceptions
             from obstore.store import S3Store as Bucket
         except ImportError as exc:
             raise ConfigError(
-                "a place in s3:// needs the package obstore: pip install 'mailqueue[s3]'"
+                "s3:// needs the package obstore: pip install 'mailqueue[s3]'"
             ) from exc
         parts = urlsplit(url)
         self._url = url.rstrip("/")
@@ -35,7 +35,7 @@ class S3Store:
         self._missing = (FileNotFoundError, exceptions.NotFoundError)
         self._faults = (exceptions.BaseError, OSError)
         if not parts.netloc:
-            raise ConfigError(f"a place in S3 is s3://bucket/prefix, got {url}")
+            raise ConfigError(f"an S3 location must be s3://bucket/prefix, got {url}")
         try:
             self._bucket = Bucket(
                 parts.netloc,
@@ -60,25 +60,25 @@ class S3Store:
         return None
 
     async def put(self, path: str, source: Path) -> None:
-        """Keep a file; large ones go in parts that appear together."""
+        """Store a file; large files are uploaded in parts that become visible together."""
         with self._told(path):
             await self._client.put_async(self._bucket, path, source)
 
     async def chunks(self, path: str) -> AsyncIterator[bytes]:
-        """Yield the bytes of a file, a piece at a time."""
+        """Yield the bytes of a file in chunks."""
         with self._told(path):
             found = await self._client.get_async(self._bucket, path)
             async for chunk in found.stream(min_chunk_size=_CHUNK):
                 yield bytes(chunk)
 
     async def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
-        """Yield the files below a folder, some at a time."""
+        """Yield the files below a folder in batches."""
         with self._told(folder):
             async for some in self._client.list(self._bucket, prefix=folder or None):
                 yield [Listed(one["path"], one["size"], one["last_modified"]) for one in some]
 
     async def delete(self, path: str) -> None:
-        """Delete a file; one that is not there is no error."""
+        """Delete a file; it is not an error if the file does not exist."""
         try:
             with self._told(path):
                 await self._client.delete_async(self._bucket, path)

@@ -1,1 +1,1 @@
-"""Events that providers send by webhook: verified and read, one file a provider."""
+"""Events that providers send by webhook: verified and parsed, one file per provider."""

@@ -1,4 +1,4 @@
-"""Gets a small document over https from a host outside, and from none inside."""
+"""Fetches small documents over https from public addresses."""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -23,10 +23,10 @@ TIMEOUTS = HttpTimeouts(connect_s=5.0, read_s=5.0, call_s=10.0)
 def fetcher(
     policy: NetworkPolicy = PUBLIC_ONLY, *, context: ssl.SSLContext | None = None
 ) -> Callable[[str], Awaitable[bytes | None]]:
-    """Return what fetches a URL: its body, None where the server has none for us.
+    """Return a function that fetches a URL and returns its body, or None if the status is not 2xx.
 
-    It follows no redirect. `context` None trusts what the system trusts. What it gives raises
-    Unavailable where there is no answer.
+    It follows no redirects and raises Unavailable if no response is received. `context` None trusts
+    the system's certificates.
     """
 
     async def fetch(url: str) -> bytes | None:
@@ -46,7 +46,9 @@ def fetcher(
         if isinstance(answer, Rejected):
             raise Unavailable(f"cannot fetch from {site.host}: {answer.detail}")
         if answer.status >= 500 or answer.status == 429:
-            raise Unavailable(f"cannot fetch from {site.host}: it answers {answer.status}")
+            raise Unavailable(
+                f"cannot fetch from {site.host}: it responds with HTTP {answer.status}"
+            )
         return answer.body if answer.is_success and len(answer.body) <= MAX_BYTES else None
 
     return fetch

@@ -1,7 +1,7 @@
-"""Bounce mail that another program received and hands on: /inbound/smtp.
+"""Bounce messages that another mail server received and forwards: /inbound/smtp.
 
-The URL's token lets in, and a password or secret where the account was given one. What the message
-itself says is believed only where it proves itself.
+A request is authorized by the token in its URL, and by a password or secret if the account has one.
+A bounce message counts only if it can be matched to an email sent from here.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from mailqueue.ports.inbound import (
 
 
 class RelayedBounces:
-    """Takes what a relay or a service for incoming mail hands on."""
+    """Accepts the bounce messages of a mail server or of an inbound mail service."""
 
     name = "smtp"
     most_bytes = 10 * 1024 * 1024
@@ -30,7 +30,7 @@ class RelayedBounces:
         secrets: Secrets,
         now: datetime,  # noqa: ARG002
     ) -> Verified | Refused:
-        """Check the password or secret, where there is one."""
+        """Check the password or secret, if the account has one."""
         if secrets.password is not None or any(secrets.signing):
             refused = refusal_by_secret(request, secrets)
             if refused is not None:
@@ -39,5 +39,7 @@ class RelayedBounces:
         return Verified(digest_of(*envelope, request.body))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Return none: who reads bounce mail has to ask which mail it is about."""
-        return [BadEvent(f"{len(request.body)} octets of bounce mail are read with the database")]
+        """Return no events: matching a bounce message to an email needs the database."""
+        return [
+            BadEvent(f"{len(request.body)} bytes of a bounce message are parsed with the database")
+        ]

@@ -1,7 +1,7 @@
-"""Decides how foreign JSON is read: values by type, instants in any form, batches piece by piece.
+"""Reads untrusted JSON: values by type, timestamps in any format, arrays element by element.
 
-Pure; never raises. What is signed may still be hostile, or only new: a value of another type than
-expected is read as absent.
+Pure; never raises. A signed request may still be hostile or in a newer format: a value of an
+unexpected type is read as absent.
 """
 
 import json
@@ -24,15 +24,15 @@ MAX_ADDRESS_CHARACTERS = 320
 MAX_URL_CHARACTERS = 2_000
 MAX_ELEMENTS = 20_000
 MAX_RECIPIENTS = 100
-_MAX_EPOCH_SECONDS = 4_102_444_800  # 2100: what is later counts milliseconds
+_MAX_EPOCH_SECONDS = 4_102_444_800  # 2100: larger numbers are milliseconds
 _FRACTION = re.compile(r"([.,]\d{6})\d+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 
 
 def loaded(octets: bytes | str) -> Any:
-    """Return what a JSON text says; None where it is none, and where it is null.
+    """Return the value of a JSON text; None if it is null or not valid JSON.
 
-    Half a surrogate pair is kept as it is: whoever stores it takes it out.
+    Lone surrogates are kept; they are removed before the value is stored.
     """
     try:
         return orjson.loads(octets)
@@ -45,9 +45,9 @@ def loaded(octets: bytes | str) -> Any:
 
 
 def elements_of(octets: bytes) -> Sequence[Json | BadEvent]:
-    """Return the elements of an array of objects, or the one object that stands for it.
+    """Return the elements of an array of objects, or a single object as one element.
 
-    One that cannot be read takes none of the others with it.
+    An invalid element does not affect the others.
     """
     found = loaded(octets)
     if isinstance(found, list):
@@ -56,14 +56,14 @@ def elements_of(octets: bytes) -> Sequence[Json | BadEvent]:
         return [_object(found)]
     pieces = list(_pieces(octets))
     if not pieces:
-        return [BadEvent("it is not JSON")]
+        return [BadEvent("the body is not JSON")]
     return [_object(loaded(one)) for one in pieces[:MAX_ELEMENTS]] + _cut(len(pieces))
 
 
 def _object(value: Any) -> Json | BadEvent:
     if isinstance(value, dict):
         return value
-    return BadEvent("an element is no object, or cannot be read")
+    return BadEvent("an element is not a JSON object")
 
 
 def _cut(count: int) -> list[Json | BadEvent]:
@@ -73,7 +73,7 @@ def _cut(count: int) -> list[Json | BadEvent]:
 
 
 def _pieces(octets: bytes) -> Iterator[bytes]:
-    """Cut an array at its own commas, whatever stands between them."""
+    """Split an array at its own commas, without parsing the elements."""
     body = octets.strip()
     if not (body.startswith(b"[") and body.endswith(b"]")):
         return
@@ -96,7 +96,7 @@ _MARKS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
 
 
 def part(value: Any, *path: str) -> Any:
-    """Return what stands under a path of names, None where anything is missing on the way."""
+    """Return the value at a path of keys, or None if a key is missing."""
     for name in path:
         if not isinstance(value, Mapping):
             return None
@@ -105,7 +105,7 @@ def part(value: Any, *path: str) -> Any:
 
 
 def text(value: Any, most: int = MAX_TEXT_CHARACTERS) -> str | None:
-    """Return a text or a number as text, cut; None for anything else, and for nothing."""
+    """Return a string or number as text of at most `most` characters; else None."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     if isinstance(value, int) and abs(value) > 10**30:
@@ -115,7 +115,7 @@ def text(value: Any, most: int = MAX_TEXT_CHARACTERS) -> str | None:
 
 
 def address(value: Any) -> str | None:
-    """Return an address, out of its brackets; None for what has no @ or is too long."""
+    """Return an address without angle brackets; None if it has no @ or is too long."""
     found = text(value, MAX_TEXT_CHARACTERS)
     if found is None or "@" not in found:
         return None
@@ -125,13 +125,13 @@ def address(value: Any) -> str | None:
 
 
 def texts(value: Any) -> list[str]:
-    """Return a text or a list of texts as a list."""
+    """Return a string or a list of strings as a list."""
     several = value if isinstance(value, list) else [value]
     return [one for each in several[:MAX_RECIPIENTS] if (one := text(each)) is not None]
 
 
 def mail_id(value: Any) -> UUID | None:
-    """Return our own id of a mail, None for anything else."""
+    """Return the id of an email sent from here, or None."""
     if isinstance(value, list):
         value = value[0] if value else None
     if not isinstance(value, str) or not _UUID.fullmatch(value.strip()):
@@ -140,7 +140,7 @@ def mail_id(value: Any) -> UUID | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return an instant: seconds or milliseconds since 1970 as a number or text, or ISO 8601."""
+    """Return a timestamp: seconds or milliseconds since 1970 as a number or string, or ISO 8601."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -160,7 +160,7 @@ def instant(value: Any) -> datetime | None:
 
 
 def network(value: Any) -> str | None:
-    """Return the network an address is of, /24 or /48: the address itself is not kept."""
+    """Return the network of an IP address, /24 or /48; the address itself is not stored."""
     found = text(value, 64)
     if found is None:
         return None
@@ -173,5 +173,5 @@ def network(value: Any) -> str | None:
 
 
 def known(**named: Any) -> dict[str, Any]:
-    """Return what is known of these."""
+    """Return the arguments that are not None."""
     return {name: value for name, value in named.items() if value is not None}

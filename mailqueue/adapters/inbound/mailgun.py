@@ -1,7 +1,7 @@
-"""Mailgun's webhooks: an HMAC over time and token, which says nothing of the event beside it.
+"""Mailgun's webhooks, signed with an HMAC over timestamp and token, but not over the event.
 
-Follows documentation.mailgun.com/docs/mailgun/user-manual/events/webhooks, read in November 2026. A
-token is good once: whoever saw one request could otherwise sign what he likes with it.
+Follows documentation.mailgun.com/docs/mailgun/user-manual/events/webhooks, read in November 2026.
+Each token is accepted once: otherwise a recorded signature could be used for forged events.
 """
 
 import hmac
@@ -33,7 +33,7 @@ from mailqueue.ports.inbound import (
     Verified,
 )
 
-OLDEST = timedelta(hours=9)  # it tries for eight
+OLDEST = timedelta(hours=9)  # Mailgun retries for eight hours
 AHEAD = timedelta(minutes=5)
 TYPE_BY_EVENT: Mapping[str, str] = {
     "accepted": Happened.SENT,
@@ -74,7 +74,7 @@ _POLICY = re.compile(
 
 
 class MailgunEvents:
-    """Verifies and reads the events of Mailgun."""
+    """Verifies and parses the events of Mailgun."""
 
     name = "mailgun"
     most_bytes = 1024 * 1024
@@ -82,32 +82,32 @@ class MailgunEvents:
     async def verify(
         self, request: InboundRequest, secrets: Secrets, now: datetime
     ) -> Verified | Refused:
-        """Check the HMAC with the signing keys of the account, and the age."""
+        """Check the age, and the HMAC with the account's signing keys."""
         signature = part(loaded(request.body), "signature")
         timestamp = part(signature, "timestamp")
         token, given = part(signature, "token"), part(signature, "signature")
         if isinstance(timestamp, int) and not isinstance(timestamp, bool):
             timestamp = str(timestamp)
         if not (isinstance(timestamp, str) and isinstance(token, str) and isinstance(given, str)):
-            return Refused("it is not signed")
+            return Refused("the request is not signed")
         seconds = seconds_of(timestamp)
         if seconds is None or not 10 <= len(token) <= 200 or not token.isascii():
-            return Refused("it is not signed")
+            return Refused("the request is not signed")
         if not is_fresh(seconds, now, past=OLDEST, ahead=AHEAD):
-            return Refused("it is too old, or of the future")
+            return Refused("the timestamp is too old or in the future")
         signed = (timestamp + token).encode()
         right = [
             hmac.digest(key.encode(), signed, "sha256").hex() for key in secrets.signing if key
         ]
         if not is_one_of(given, right):
-            return Refused("its signature is wrong")
+            return Refused("the signature is wrong")
         return Verified(token)
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
         """Return the event of a request."""
         said = part(loaded(request.body), "event-data")
         if not isinstance(said, Mapping):
-            return [BadEvent("it has no event-data")]
+            return [BadEvent("event-data is missing")]
         kind = text(said.get("event"), 100)
         if kind is None:
             return [BadEvent("event-data without event")]
@@ -137,16 +137,16 @@ def _event_id(said: Json, at: datetime | None, body: bytes) -> str:
     given = text(said.get("id"), 200)
     if given is None:
         return digest_of(body)
-    return f"{at:%Y-%m-%d}:{given}" if at else given  # unique within a day, says the provider
+    return f"{at:%Y-%m-%d}:{given}" if at else given  # Mailgun documents ids as unique within a day
 
 
 def _recipient(said: Json) -> str | None:
-    """Mail that was rejected names its recipient in its head alone."""
+    """Return the recipient; events of rejected mail name it in the headers only."""
     return address(said.get("recipient")) or address(part(said, "message", "headers", "to"))
 
 
 def _bracketed(value: Any) -> str | None:
-    """Events leave out the brackets that the answer to the sender has."""
+    """Return the Message-ID in angle brackets, as the response to sending has it."""
     found = text(value)
     return None if found is None else f"<{found.strip('<>')}>"
 
@@ -165,7 +165,7 @@ def _meaning(kind: str, said: Json) -> tuple[str | None, str | None]:
 
 
 def _is_dead(said: Json, number: int) -> bool:
-    """Return whether it is the mailbox that was refused for good."""
+    """Return whether the mailbox was refused permanently."""
     if not 500 <= number <= 599:
         return False
     code, detail = _code(said), _detail(said) or ""

@@ -1,8 +1,8 @@
-"""Postmark's webhooks: one event a call, proved by a password or secret it was told to send along.
+"""Postmark's webhooks: one event per request, authenticated by a password or a secret header.
 
 Follows postmarkapp.com/developer/webhooks/webhooks-overview and
-github.com/ActiveCampaign/postmark.js, read in November 2026. A wrong secret is to be answered 401
-and not 403, which would end the tries for good.
+github.com/ActiveCampaign/postmark.js, read in November 2026. A wrong secret is answered 401: after
+a 403 Postmark stops retrying.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -71,10 +71,10 @@ Meaning = tuple[str | None, str | None]
 
 
 class PostmarkEvents:
-    """Verifies and reads the events of Postmark."""
+    """Verifies and parses the events of Postmark."""
 
     name = "postmark"
-    most_bytes = 4 * 1024 * 1024  # a bounce may carry the text of the report
+    most_bytes = 4 * 1024 * 1024  # a bounce may contain the text of the report
 
     async def verify(
         self,
@@ -82,7 +82,10 @@ class PostmarkEvents:
         secrets: Secrets,
         now: datetime,  # noqa: ARG002
     ) -> Verified | Refused:
-        """Check what Postmark was told to send along; nothing tells how old a call is."""
+        """Check the password or secret.
+
+        Requests carry no signed timestamp, so their age is unknown.
+        """
         refused = refusal_by_secret(request, secrets)
         if refused is not None:
             return refused
@@ -96,7 +99,7 @@ class PostmarkEvents:
             return [BadEvent("the body is not a JSON object")]
         record = text(said.get("RecordType"), 100)
         if record is None:
-            return [BadEvent("it has no RecordType")]
+            return [BadEvent("RecordType is missing")]
         what, suppress = READ_BY_RECORD.get(record, _unknown)(said)
         group = text(said.get("Type"), 100)
         return [
@@ -131,11 +134,11 @@ _TIMES = ("DeliveredAt", "BouncedAt", "ChangedAt", "ReceivedAt")
 
 def _bounce(said: Json) -> Meaning:
     group = text(said.get("Type"), 100) or "Unknown"
-    # What is new is a bounce all the same: final, and no proof against the address.
+    # An unknown type is a permanent bounce, but no evidence that the address does not exist.
     what = TYPE_BY_BOUNCE.get(group, Happened.SOFT_BOUNCE)
     if group == "ManuallyDeactivated":
         return what, Because.MANUAL
-    if said.get("Inactive") is True:  # it writes to the address no more
+    if said.get("Inactive") is True:  # Postmark no longer sends to the address
         return what, BECAUSE_BY_BOUNCE.get(group, Because.MANUAL)
     return what, None
 

@@ -1,4 +1,4 @@
-"""Compare the secrets of a request in constant time. Pure."""
+"""Compares the secrets of a request in constant time. Pure."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}")
 
 
 def is_one_of(given: str, secrets: Iterable[str]) -> bool:
-    """Return whether a text is one of these, all of which are looked at."""
+    """Return whether a text equals one of the secrets; all are compared, in constant time."""
     octets = given.encode("utf-8", "surrogatepass")
     is_known = False
     for secret in secrets:
@@ -27,18 +27,18 @@ def is_one_of(given: str, secrets: Iterable[str]) -> bool:
 
 
 def seconds_of(written: str) -> int | None:
-    """Return a moment in seconds since 1970 as headers carry it, None for anything else."""
+    """Return seconds since 1970 from a header's text, or None if it is not a number."""
     return int(written) if _SECONDS.fullmatch(written) and written.isascii() else None
 
 
 def is_fresh(seconds: int, now: datetime, *, past: timedelta, ahead: timedelta) -> bool:
-    """Return whether a moment lies within the window around now."""
+    """Return whether a time is at most `past` before and `ahead` after `now`."""
     age = now.timestamp() - seconds
     return -ahead.total_seconds() <= age <= past.total_seconds()
 
 
 def base64_of(text: str) -> bytes | None:
-    """Return what standard base64 says, None for anything else, other spellings included."""
+    """Return the bytes of canonical standard base64, or None for anything else."""
     try:
         octets = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -47,7 +47,7 @@ def base64_of(text: str) -> bytes | None:
 
 
 def digest_of(*texts: str | bytes) -> str:
-    """Return a short name for texts, another one for any others."""
+    """Return a short digest of several texts, unambiguous about where each ends."""
     hashed = hashlib.sha256()
     for one in texts:
         octets = one if isinstance(one, bytes) else one.encode("utf-8", "surrogatepass")
@@ -57,13 +57,13 @@ def digest_of(*texts: str | bytes) -> str:
 
 
 def refusal_by_secret(request: InboundRequest, secrets: Secrets) -> Refused | None:
-    """Check what a provider without signatures was told to send along; None: it is right.
+    """Return a Refused if a request without a signature has a wrong password or secret, or None.
 
-    Basic authentication where a password was given, a secret in a header or the query where a
-    secret was given, both where both were. The header's name is a setting.
+    Basic authentication is required if the account has a password, and a secret in a header or in
+    the query if it has a secret; both if it has both. The header's name is a setting.
     """
     if secrets.password is None and not any(secrets.signing):
-        return Refused("the account has no password and no secret for webhooks")
+        return Refused("the account has no webhook password and no webhook secret")
     if secrets.password is not None:
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
         basic = base64_of(value.strip()) if scheme.lower() == "basic" else None

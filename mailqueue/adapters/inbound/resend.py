@@ -1,4 +1,4 @@
-"""Resend's webhooks, which Svix signs: an HMAC over id, time and raw body.
+"""Resend's webhooks, signed by Svix: an HMAC over id, timestamp and raw body.
 
 Follows resend.com/docs/dashboard/webhooks and docs.svix.com/receiving/verifying-payloads, read in
 November 2026.
@@ -59,7 +59,7 @@ BECAUSE_BY_ORIGIN: Mapping[str, str] = {
 
 
 class ResendEvents:
-    """Verifies and reads the events of Resend."""
+    """Verifies and parses the events of Resend."""
 
     name = "resend"
     most_bytes = 1024 * 1024
@@ -67,16 +67,16 @@ class ResendEvents:
     async def verify(
         self, request: InboundRequest, secrets: Secrets, now: datetime
     ) -> Verified | Refused:
-        """Check that one of the signatures is by a secret of the account, and the age."""
+        """Check the age, and that one of the signatures was made with a secret of the account."""
         headers = request.headers
         name = "svix" if "svix-id" in headers else "webhook"
         message_id = headers.get(f"{name}-id", "")
         written = headers.get(f"{name}-timestamp", "")
         seconds = seconds_of(written)
         if not message_id or len(message_id) > 200 or seconds is None:
-            return Refused("it is not signed")
+            return Refused("the request is not signed")
         if not is_fresh(seconds, now, past=WINDOW, ahead=WINDOW):
-            return Refused("it is too old, or of the future")
+            return Refused("the timestamp is too old or in the future")
         signed = f"{message_id}.{written}.".encode("utf-8", "surrogatepass") + request.body
         right = [
             base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
@@ -87,14 +87,14 @@ class ResendEvents:
         for one in headers.get(f"{name}-signature", "").split(" ")[:MAX_SIGNATURES]:
             version, _, given = one.partition(",")
             is_signed |= version == "v1" and is_one_of(given, right)
-        return Verified(message_id) if is_signed else Refused("its signature is wrong")
+        return Verified(message_id) if is_signed else Refused("the signature is wrong")
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
         """Return the event of a request."""
         said = loaded(request.body)
         kind = text(part(said, "type"), 100)
         if not isinstance(said, dict) or kind is None:
-            return [BadEvent("it is no event")]
+            return [BadEvent("the body is not an event")]
         found = said.get("data")
         data: Json = found if isinstance(found, Mapping) else {}
         headers = request.headers
@@ -127,7 +127,7 @@ def _key(secret: str) -> bytes:
 
 def _mail_id(data: Json) -> Any:
     tags = data.get("tags")
-    if isinstance(tags, list):  # as they were sent
+    if isinstance(tags, list):  # the list of tags as it was sent
         named = {str(part(one, "name")): part(one, "value") for one in tags[:100]}
         return mail_id(named.get(ID_NAME))
     return mail_id(part(tags, ID_NAME)) or _of_header(data)
@@ -144,7 +144,7 @@ def _of_header(data: Json) -> Any:
 
 
 def _recipient(kind: str, data: Json) -> str | None:
-    """Events name all recipients of the mail: who is meant is known where there is one."""
+    """Return the recipient if the email has one; events list all recipients of the email."""
     if kind.startswith("suppression."):
         return address(data.get("email"))
     recipients = texts(data.get("to"))
@@ -157,7 +157,7 @@ def _meaning(kind: str, data: Json) -> tuple[str | None, str | None]:
         said = (text(part(data, "bounce", "message")) or "").lower()
         if "suppress" in (sub or "").lower() or "suppressed sending" in said:
             return Happened.FAILED, Because.HARD_BOUNCE
-        # Before it named types it said so in a sentence.
+        # Older events have no type, but a sentence.
         is_hard = group == "Permanent" or (group is None and "hard bounce" in said)
         return (Happened.HARD_BOUNCE if is_hard else Happened.SOFT_BOUNCE), None
     if kind == "email.suppressed":

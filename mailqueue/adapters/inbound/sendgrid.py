@@ -1,4 +1,4 @@
-"""SendGrid's event webhook: batches, signed with ECDSA over the time and the raw body.
+"""SendGrid's event webhook: batches, signed with ECDSA over the timestamp and the raw body.
 
 Follows docs.sendgrid.com/for-developers/tracking-events/event and the eventwebhook helper of
 github.com/sendgrid/sendgrid-python, read in November 2026.
@@ -38,7 +38,8 @@ from mailqueue.ports.inbound import (
 
 SIGNATURE = "x-twilio-email-event-webhook-signature"
 TIMESTAMP = "x-twilio-email-event-webhook-timestamp"
-OLDEST = timedelta(hours=25)  # it tries for 24, and nobody says that each try is signed anew
+# SendGrid retries for 24 hours, and does not document that each retry is signed again.
+OLDEST = timedelta(hours=25)
 AHEAD = timedelta(minutes=5)
 
 TYPE_BY_EVENT: Mapping[str, str] = {
@@ -46,7 +47,7 @@ TYPE_BY_EVENT: Mapping[str, str] = {
     "deferred": Happened.DEFERRED,
     "delivered": Happened.DELIVERED,
     "bounce": Happened.HARD_BOUNCE,
-    "blocked": Happened.SOFT_BOUNCE,  # as a type of bounce, and as some older accounts say it
+    "blocked": Happened.SOFT_BOUNCE,  # a type of bounce; an event type of some older accounts
     "dropped": Happened.FAILED,
     "open": Happened.OPENED,
     "click": Happened.CLICKED,
@@ -64,7 +65,7 @@ BECAUSE_BY_DROP: Mapping[str, str] = {
 
 
 class SendGridEvents:
-    """Verifies and reads the events of SendGrid."""
+    """Verifies and parses the events of SendGrid."""
 
     name = "sendgrid"
     most_bytes = 8 * 1024 * 1024
@@ -72,21 +73,21 @@ class SendGridEvents:
     async def verify(
         self, request: InboundRequest, secrets: Secrets, now: datetime
     ) -> Verified | Refused:
-        """Check the signature against the public keys of the account, and the age."""
+        """Check the age, and the signature with the account's public keys."""
         written = request.headers.get(TIMESTAMP, "")
         seconds = seconds_of(written)
         signature = base64_of(request.headers.get(SIGNATURE, ""))
         if seconds is None or not signature:
-            return Refused("it is not signed")
+            return Refused("the request is not signed")
         if not is_fresh(seconds, now, past=OLDEST, ahead=AHEAD):
-            return Refused("it is too old, or of the future")
+            return Refused("the timestamp is too old or in the future")
         signed = written.encode() + request.body
         if not any(_is_signed(signed, signature, key) for key in secrets.signing):
-            return Refused("its signature is wrong")
+            return Refused("the signature is wrong")
         return Verified(digest_of(request.body))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Return each event of the batch."""
+        """Return the events of the batch."""
         return [
             one if isinstance(one, BadEvent) else _event(one) for one in elements_of(request.body)
         ]

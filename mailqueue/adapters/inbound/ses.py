@@ -1,8 +1,8 @@
-"""Amazon SES by way of SNS: notifications signed with a certificate that SNS names.
+"""Amazon SES events from SNS: notifications signed with a certificate that SNS publishes.
 
 Follows docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html and
 docs.aws.amazon.com/ses/latest/dg/event-publishing-retrieving-sns-contents.html, read in November
-2026. Anybody may have SNS sign whatever he likes: only the topics of the account count.
+2026. SNS signs messages of any AWS customer: only the account's own topics are accepted.
 """
 
 import re
@@ -51,7 +51,7 @@ _WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\
 
 
 class SesEvents:
-    """Verifies and reads the events of SES; `fetch` gets certificates, which are cached."""
+    """Verifies and parses the events of SES; `fetch` fetches certificates, which are cached."""
 
     name = "ses"
     most_bytes = 1024 * 1024
@@ -63,7 +63,10 @@ class SesEvents:
     async def verify(
         self, request: InboundRequest, secrets: Secrets, now: datetime
     ) -> Verified | Refused:
-        """Check topic, age and signature; a subscription is confirmed for known topics only."""
+        """Check topic, age and signature.
+
+        Subscriptions are confirmed for the account's topics only.
+        """
         said = loaded(request.body)
         if not isinstance(said, dict):
             return Refused("the body is not a JSON object")
@@ -72,18 +75,18 @@ class SesEvents:
             return refused
         certificate = await self._certificate(said["SigningCertURL"])
         if certificate is None or not _is_signed(said, certificate, now):
-            return Refused("its signature is not that of SNS")
+            return Refused("the signature is not by SNS")
         match said["Type"]:
             case "SubscriptionConfirmation":
                 return Verified(
-                    said["MessageId"], confirm=said["SubscribeURL"], note="a topic was subscribed"
+                    said["MessageId"], confirm=said["SubscribeURL"], note="subscribed to the topic"
                 )
             case "UnsubscribeConfirmation":
-                return Verified(said["MessageId"], note="the topic's subscription was ended")
+                return Verified(said["MessageId"], note="unsubscribed from the topic")
         return Verified(said["MessageId"])
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Read what a notification tells of each recipient."""
+        """Return the events of a notification, one for each recipient."""
         said = loaded(request.body)
         if not isinstance(said, dict):
             return [BadEvent("the body is not a JSON object")]
@@ -92,7 +95,7 @@ class SesEvents:
             return [ProviderEvent(None, text(said.get("Type")) or "unknown", event_id)]
         message = said.get("Message")
         inner = loaded(message) if isinstance(message, str) else message
-        if not isinstance(inner, dict):  # plain English when a destination was made
+        if not isinstance(inner, dict):  # plain text, sent when an event destination is created
             kind = "text"
             return [ProviderEvent(None, kind, event_id, detail=text(message))]
         return events_of(inner, event_id)
@@ -111,7 +114,7 @@ class SesEvents:
 
 
 def is_of_sns(url: str, *, path: str = "") -> bool:
-    """Return whether a URL leads to SNS and nowhere else; `path` is how its path has to end."""
+    """Return whether a URL is one of SNS; its path must end in `path`."""
     if not url.isascii() or not url.isprintable() or re.search(r"[\s\\]", url) or len(url) > 2_000:
         return False
     try:
@@ -133,38 +136,42 @@ def is_of_sns(url: str, *, path: str = "") -> bool:
 def _form(request: InboundRequest, said: Mapping[str, Any]) -> Refused | None:
     kind = said.get("Type")
     if not isinstance(kind, str) or kind not in SIGNED_BY_TYPE:
-        return Refused("it is no SNS envelope; raw message delivery has to be off")
+        return Refused("the body is not an SNS message; raw message delivery must be disabled")
     needed = {*SIGNED_BY_TYPE[kind], "Signature", "SigningCertURL", "SignatureVersion"}
     for name in needed - {"Subject"}:
         if not isinstance(said.get(name), str):
             return Refused(f"{name} is missing")
     if not isinstance(said.get("Subject", ""), str | None):
-        return Refused("Subject is no text")
+        return Refused("Subject is not a string")
     for header, name in (("x-amz-sns-message-type", "Type"), ("x-amz-sns-message-id", "MessageId")):
         if request.headers.get(header) != said[name]:
-            return Refused(f"{header} is not that of the body")
+            return Refused(f"{header} differs from the body")
     return None
 
 
 def _claims(said: Mapping[str, Any], secrets: Secrets, now: datetime) -> Refused | None:
     if said["TopicArn"] not in secrets.topics:
-        return Refused("its topic is not one of the account")
+        return Refused("the topic is not one of the account's")
     if not is_of_sns(said["SigningCertURL"], path=".pem"):
-        return Refused("its certificate is not at SNS")
+        return Refused("the certificate's URL is not one of SNS")
     if said["Type"] == SUBSCRIPTION and not is_of_sns(said["SubscribeURL"]):
-        return Refused("what it wants confirmed is not at SNS")
+        return Refused("the URL to confirm is not one of SNS")
     is_asked = str(secrets.settings.get("require_v2", "")).lower() in ("true", "1", "yes", "on")
     versions = {"2"} if is_asked else {"1", "2"}
     if said["SignatureVersion"] not in versions:
-        return Refused("its signature is of a version that is not taken")
+        return Refused("the signature version is not supported")
     written = said["Timestamp"]
     if not _WRITTEN.fullmatch(written):
-        return Refused("its time cannot be read")
+        return Refused("the timestamp is not valid")
     try:
         at = datetime.fromisoformat(written)
     except ValueError:
-        return Refused("its time cannot be read")
-    return None if -AHEAD <= now - at <= OLDEST else Refused("it is too old, or of the future")
+        return Refused("the timestamp is not valid")
+    return (
+        None
+        if -AHEAD <= now - at <= OLDEST
+        else Refused("the timestamp is too old or in the future")
+    )
 
 
 def _is_signed(said: Mapping[str, Any], certificate: bytes, now: datetime) -> bool:
@@ -188,7 +195,7 @@ def _is_signed(said: Mapping[str, Any], certificate: bytes, now: datetime) -> bo
 
 
 def signed_text(said: Mapping[str, Any]) -> bytes:
-    """Return what the signature of an envelope is of."""
+    """Return the text that the signature of a message covers."""
     names = SIGNED_BY_TYPE[said["Type"]]
     pieces = [f"{name}\n{said[name]}\n" for name in names if said.get(name) is not None]
     return "".join(pieces).encode("utf-8", "surrogatepass")

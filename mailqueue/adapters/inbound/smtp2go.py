@@ -1,4 +1,4 @@
-"""SMTP2GO's webhooks: JSON or a form, proved by a password or secret in the URL it was given.
+"""SMTP2GO's webhooks: JSON or a form, authenticated by a password or secret in the URL.
 
 Follows support.smtp2go.com/hc/en-gb/articles/223087927-Webhooks, read in November 2026.
 """
@@ -45,7 +45,7 @@ TYPE_BY_EVENT: Mapping[str, str] = {
 
 
 class Smtp2goEvents:
-    """Verifies and reads the events of SMTP2GO."""
+    """Verifies and parses the events of SMTP2GO."""
 
     name = "smtp2go"
     most_bytes = 1024 * 1024
@@ -56,7 +56,10 @@ class Smtp2goEvents:
         secrets: Secrets,
         now: datetime,  # noqa: ARG002
     ) -> Verified | Refused:
-        """Check what SMTP2GO was told to send along; nothing tells how old a call is."""
+        """Check the password or secret.
+
+        Requests carry no signed timestamp, so their age is unknown.
+        """
         refused = refusal_by_secret(request, secrets)
         if refused is not None:
             return refused
@@ -67,7 +70,7 @@ class Smtp2goEvents:
         said = _said(request)
         kind = text(said.get("event"), 100)
         if kind is None:
-            return [BadEvent("it has no event")]
+            return [BadEvent("the field event is missing")]
         what = TYPE_BY_EVENT.get(kind.lower())
         bounce = text(said.get("bounce"), 20)
         if what == Happened.SOFT_BOUNCE and (bounce or "").lower() == "hard":
@@ -105,7 +108,7 @@ def _said(request: InboundRequest) -> Json:
 
 
 def _field(said: Json, wanted: str) -> object:
-    """Return a field that is named after a header, in whatever case."""
+    """Return the field that is named after a header, in any case."""
     for name, value in said.items():
         if name.lower() == wanted:
             return value

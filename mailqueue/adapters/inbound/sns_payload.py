@@ -1,4 +1,4 @@
-"""What SES tells of a mail, by a configuration set or by an identity. Pure."""
+"""Parses SES events, sent for a configuration set or for an identity. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -21,11 +21,11 @@ from mailqueue.adapters.inbound.words import ID_HEADER, ID_NAME, Because, Happen
 from mailqueue.ports.inbound import BadEvent, ProviderEvent
 
 SUPPRESSED = frozenset({"Suppressed", "OnAccountSuppressionList", "UnsubscribedRecipient"})
-"""SES did not try; other names of the same have "suppress" in them."""
+"""The bounce subtype of mail that SES did not send; others with this meaning contain "suppress"."""
 
 
 class _Told(NamedTuple):
-    """What an event says of one recipient, "" of all of them."""
+    """An event for one recipient; "" is all recipients of the email."""
 
     type: str | None
     recipient: Any = None
@@ -36,7 +36,7 @@ class _Told(NamedTuple):
 
 
 def events_of(said: Json, event_id: str) -> Sequence[ProviderEvent | BadEvent]:
-    """Read one event; `event_id` is that of the notification."""
+    """Return the events of one notification with id `event_id`."""
     kind = text(said.get("eventType")) or text(said.get("notificationType")) or ""
     name, read = READ_BY_KIND.get(kind, ("", _unknown))
     body = said.get(name)
@@ -124,12 +124,12 @@ def _complained(body: Json, _mail: Json) -> list[_Told]:
         return [_Told(None, detail=feedback)]
     recipients = [part(one, "emailAddress") for one in _several(body.get("complainedRecipients"))]
     data = known(feedback_type=feedback, sub_type=sub, user_agent=text(body.get("userAgent"), 300))
-    if sub == "OnAccountSuppressionList":  # it was not sent for an earlier complaint
+    if sub == "OnAccountSuppressionList":  # not sent because of an earlier complaint
         return [
             _Told(Happened.FAILED, one, detail=sub, suppress=Because.COMPLAINT, data=data)
             for one in recipients or [""]
         ]
-    if len(recipients) > 1:  # all it may have been at that mailbox provider
+    if len(recipients) > 1:  # SES lists all recipients at the mailbox provider of the complaint
         data["one_of"] = [found for one in recipients if (found := address(one))]
         return [_Told(Happened.COMPLAINT, detail=feedback, data=data)]
     return [
@@ -188,7 +188,7 @@ def _each(what: str, mail: Json, *, detail: str | None = None) -> list[_Told]:
 
 
 def _only(mail: Json) -> str:
-    """Opens and clicks name nobody: it is known where there was one."""
+    """Return the recipient if the email has one; opens and clicks do not name it."""
     recipients = texts(mail.get("destination"))
     return recipients[0] if len(recipients) == 1 else ""
 

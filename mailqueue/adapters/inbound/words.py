@@ -1,14 +1,14 @@
-"""The words in which events are told, and how a refusal is told from another. Values only."""
+"""Types of provider events and reasons of provider suppressions. Values only."""
 
 from enum import StrEnum
 
 ID_NAME = "mailqueue_id"
-"""Under this name our sending adapters hand the id of a mail to a provider."""
+"""Name of the metadata with the email's id, which sending adapters pass to the provider."""
 ID_HEADER = "x-mailqueue-id"
 
 
 class Happened(StrEnum):
-    """Types of event, as `events.model.Type` has them."""
+    """Event types; the same values as `events.model.Type`."""
 
     SENT = "sent"
     DELIVERED = "delivered"
@@ -20,11 +20,11 @@ class Happened(StrEnum):
     CLICKED = "clicked"
     UNSUBSCRIBED = "unsubscribed"
     RESUBSCRIBED = "resubscribed"
-    FAILED = "failed"  # the provider refused to try
+    FAILED = "failed"  # the provider did not try to deliver
 
 
 class Because(StrEnum):
-    """Why a provider itself suppresses an address."""
+    """The reason for which a provider suppresses an address."""
 
     HARD_BOUNCE = "hard_bounce"
     COMPLAINT = "complaint"

@@ -1,1 +1,1 @@
-"""Administrators by the signed tokens of an OpenID Connect issuer."""
+"""Authenticates administrators by ID tokens of an OpenID Connect issuer."""

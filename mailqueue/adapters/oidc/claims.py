@@ -1,4 +1,4 @@
-"""Check the claims of a verified token: audience, time and role. Pure.
+"""Checks the claims of a verified token: audience, time and role. Pure.
 
 Follows RFC 7519 section 4.1 and RFC 8725; read in November 2026.
 """
@@ -9,38 +9,38 @@ from typing import Any
 from mailqueue.settings.oidc import OidcSettings
 
 LEEWAY_SECONDS = 60
-"""Clocks differ."""
+"""Seconds of clock difference that are tolerated."""
 _MAX_NAME_CHARACTERS = 200
 
 
 def fault_of(claims: dict[str, Any], wanted: OidcSettings, *, now: float) -> str | None:
-    """Return why claims are invalid; None when they are valid. `now` in Unix seconds."""
+    """Return why claims are invalid, or None if they are valid; `now` is in Unix seconds."""
     if claims.get("iss") != wanted.issuer:
-        return "it is of another issuer"
+        return "its issuer (iss) is not the configured one"
     audience = claims.get("aud")
     if wanted.audience not in (audience if isinstance(audience, list) else [audience]):
-        return "it is for another audience"
+        return "its audience (aud) is not the configured one"
     if not (
         isinstance(subject := claims.get("sub"), str) and 0 < len(subject) <= _MAX_NAME_CHARACTERS
     ):
-        return "it names nobody"
+        return "it has no subject (sub)"
     ends, begins, made = (_instant(claims, name) for name in ("exp", "nbf", "iat"))
     if ends is None or math.isnan(ends):
-        return "it does not say when it ends"
+        return "it has no expiry (exp)"
     if now >= ends + LEEWAY_SECONDS:
         return "it has expired"
     if begins is not None and not now >= begins - LEEWAY_SECONDS:
         return "it is not valid yet"
     if made is not None and not now >= made - LEEWAY_SECONDS:
-        return "it was made in the future"
+        return "its time of issue (iat) is in the future"
     return None
 
 
 def has_role(claims: dict[str, Any], wanted: OidcSettings) -> bool:
-    """Return whether the role is among those of the claim.
+    """Return whether the configured role is in the role claim.
 
-    The claim is found by its whole name, or inside others by names divided by dots. It is a list,
-    words in one text, or an object that has roles as names.
+    The claim is looked up by its whole name, then as a path of names separated by dots. Its value
+    is a list, a text of words, or an object with roles as keys.
     """
     found = _at(claims, wanted.role_claim)
     match found:
@@ -53,7 +53,7 @@ def has_role(claims: dict[str, Any], wanted: OidcSettings) -> bool:
 
 
 def called(claims: dict[str, Any]) -> str | None:
-    """Return the display name of a token; never used to identify anybody."""
+    """Return the display name of a token; it is not used for identification."""
     for name in ("preferred_username", "email", "name", "client_id"):
         given = claims.get(name)
         if isinstance(given, str) and given and given.isprintable():
@@ -62,7 +62,7 @@ def called(claims: dict[str, Any]) -> str | None:
 
 
 def _instant(claims: dict[str, Any], name: str) -> float | None:
-    """Return an instant; NaN for what is none, as it is neither before nor after anything."""
+    """Return a time claim in Unix seconds, None if absent, NaN if it is not a number."""
     if name not in claims:
         return None
     given = claims[name]

@@ -1,7 +1,7 @@
-"""Fetches what an issuer publishes: JSON of bounded size and time, from checked addresses.
+"""Fetches the JSON documents of an issuer, bounded in size and time, from allowed addresses.
 
-Follows OpenID Connect Discovery 1.0 sections 3 and 4, read in November 2026. No redirect is
-followed: the issuer is the one that is named, or none.
+Follows OpenID Connect Discovery 1.0 sections 3 and 4, read in November 2026. Redirects are not
+followed.
 """
 
 import ssl
@@ -21,7 +21,7 @@ WELL_KNOWN = "/.well-known/openid-configuration"
 
 
 class Fetcher:
-    """Fetches documents for one issuer, each on a connection of its own."""
+    """Fetches documents of one issuer, each over a new connection."""
 
     def __init__(
         self,
@@ -35,31 +35,33 @@ class Fetcher:
         self._tls_context = tls_context
 
     async def keys_address(self, issuer: str) -> str:
-        """Return where the issuer says its keys are.
+        """Return the issuer's jwks_uri.
 
         Raises:
-            Unavailable: it does not say so, or says it of another issuer.
+            Unavailable: the configuration document has none, or names another issuer.
         """
         said = await self.document(issuer.rstrip("/") + WELL_KNOWN)
         if said.get("issuer") != issuer:
-            raise Unavailable(f"what {issuer} publishes names another issuer: check its spelling")
+            raise Unavailable(
+                f"the configuration of {issuer} names another issuer: check its spelling"
+            )
         address = said.get("jwks_uri")
         if not isinstance(address, str):
-            raise Unavailable(f"what {issuer} publishes names no jwks_uri")
+            raise Unavailable(f"the configuration of {issuer} has no jwks_uri")
         return address
 
     async def document(self, url: str) -> dict[str, Any]:
-        """Return the JSON object at an address.
+        """Return the JSON object at a URL.
 
         Raises:
-            Unavailable: it cannot be had; the message says why.
+            Unavailable: it cannot be fetched; the message says why.
         """
         try:
             check_address(url)
             parts = urlsplit(url)
             site = read_origin(f"{parts.scheme}://{parts.netloc}")
         except ValueError as exc:
-            raise Unavailable(f"the issuer's address {url[:200]!r} {exc}") from None
+            raise Unavailable(f"the issuer's URL {url[:200]!r}: {exc}") from None
         is_secure = site.scheme == "https"
         if is_secure and self._tls_context is None:
             self._tls_context = await system_trust()
@@ -76,8 +78,8 @@ class Fetcher:
         if isinstance(answer, Rejected):
             raise Unavailable(f"the issuer at {site.authority}: {answer.detail}")
         if answer.status != 200:
-            raise Unavailable(f"the issuer at {site.authority} answers {answer.status}")
+            raise Unavailable(f"the issuer at {site.authority} responds with HTTP {answer.status}")
         found = answer.document() if len(answer.body) <= MAX_BYTES else None
         if not isinstance(found, dict):
-            raise Unavailable(f"the issuer at {site.authority} answers with no JSON object")
+            raise Unavailable(f"the issuer at {site.authority} does not respond with a JSON object")
         return found

@@ -1,4 +1,4 @@
-"""The keys of an issuer: which one verifies a token, and when they are fetched again."""
+"""The signing keys of an issuer: selection by token, caching and refetching."""
 
 import asyncio
 import base64
@@ -15,16 +15,16 @@ from mailqueue.core.errors import Unavailable
 Key = RSAKey | ECKey | OKPKey
 
 FRESH_SECONDS = 600.0
-"""So long keys hold before they are fetched anew: a key the issuer takes back is out by then."""
+"""Seconds after which keys are fetched again, so that withdrawn keys stop verifying tokens."""
 LAST_SECONDS = 3600.0
-"""So long they hold where the issuer does not answer."""
+"""Seconds for which cached keys are used while the issuer cannot be reached."""
 REFETCH_SECONDS = 60.0
-"""An unknown key has them fetched anew no more often, whoever sends how many tokens."""
+"""Minimum seconds between two fetches caused by unknown keys."""
 RETRY_SECONDS = 10.0
-"""The same where the last fetch failed."""
+"""Minimum seconds between two fetches after a failed one."""
 MAX_KEYS = 50
 MIN_RSA_BITS = 2048
-# RFC 7518 section 3.1, RFC 8037 section 3.1. Nothing with a shared secret, and never none.
+# RFC 7518 section 3.1, RFC 8037 section 3.1; no shared secrets, and not "none".
 KINDS: dict[str, tuple[str, str | None]] = {
     "RS256": ("RSA", None),
     "ES256": ("EC", "P-256"),
@@ -34,7 +34,7 @@ KINDS: dict[str, tuple[str, str | None]] = {
 
 
 class IssuerKeys:
-    """The keys of one issuer; whoever needs them while they are fetched waits for the same."""
+    """The keys of one issuer; concurrent callers wait for the same fetch."""
 
     def __init__(
         self, issuer: str, fetcher: Fetcher, *, clock: Callable[[], float] = time.monotonic
@@ -49,16 +49,16 @@ class IssuerKeys:
         self._fetching = asyncio.Lock()
 
     async def find(self, kid: str | None, alg: str) -> Key | None:
-        """Return the key of that name that signs so; without a name, the only one that does.
+        """Return the key with this id and algorithm; without an id, the only one that fits.
 
         Raises:
-            Unavailable: the issuer does not answer, and what it said before is too old.
+            Unavailable: the keys cannot be fetched, and the cached ones are too old.
         """
         if self._is_fresh() and (found := chosen(self._keys, kid, alg)) is not None:
             return found
         if self._may_fetch():
             async with self._fetching:
-                if self._may_fetch():  # else somebody did, while we waited
+                if self._may_fetch():  # else another caller fetched them while this one waited
                     await self._fetch()
         if not self._holds():
             raise self._fault or Unavailable(f"the keys of {self._issuer} are not known yet")
@@ -83,7 +83,7 @@ class IssuerKeys:
             said = await self._fetcher.document(address)
             found = said.get("keys")
             if not isinstance(found, list) or len(found) > MAX_KEYS:
-                raise Unavailable(f"{address} holds no list of at most {MAX_KEYS} keys")
+                raise Unavailable(f"{address} has no list of at most {MAX_KEYS} keys")
         except Unavailable as exc:
             self._fault = exc
         else:
@@ -94,9 +94,9 @@ class IssuerKeys:
 
 
 def chosen(keys: list[dict[str, Any]], kid: str | None, alg: str) -> Key | None:
-    """Return the key that verifies a token of that kid and alg; None for none, or more. Pure.
+    """Return the key that verifies a token of that kid and alg; None unless exactly one does. Pure.
 
-    A token without a kid is verified where just one key fits.
+    A token without a kid is verified if exactly one key fits.
     """
     fit = [each for each in keys if _fits(each, kid, alg)]
     return _imported(fit[0]) if len(fit) == 1 else None
@@ -116,12 +116,12 @@ def _fits(key: dict[str, Any], kid: str | None, alg: str) -> bool:
 
 
 def one_name(alg: object) -> object:
-    """Return the newer of two names of one algorithm. Pure."""
+    """Return the newer of the two names of the EdDSA algorithm; other names unchanged. Pure."""
     return "Ed25519" if alg == "EdDSA" else alg
 
 
 def _imported(key: dict[str, Any]) -> Key | None:
-    """Return what verifies; only the public members are read, as text."""
+    """Return the parsed public key, or None; only public members are read."""
     members = {"RSA": ("n", "e"), "EC": ("crv", "x", "y"), "OKP": ("crv", "x")}[key["kty"]]
     public = {name: key.get(name) for name in ("kty", *members)}
     if not all(isinstance(value, str) and len(value) <= 4096 for value in public.values()):
@@ -145,6 +145,6 @@ def _is_strong(modulus: str) -> bool:
 
 
 def _checked_point(key: ECKey | OKPKey) -> ECKey | OKPKey:
-    """Have the curve's point made, which fails here where it is none."""
+    """Return the key after a check that its point is on the curve."""
     key.public_key  # noqa: B018
     return key

@@ -1,4 +1,4 @@
-"""Reads signed tokens of one issuer: the signature first, then what they say.
+"""Verifies the signed tokens of one issuer, first the signature and then the claims.
 
 Follows RFC 7515, 7519, 8725 and OpenID Connect Core 1.0 section 3.1.3.7, read in November 2026.
 """
@@ -23,19 +23,20 @@ from mailqueue.settings.oidc import OidcSettings
 
 MAX_CHARACTERS = 16 * 1024
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-# What would change how the rest is read. Where a token brings or names keys, nobody looks.
+# Header parameters that change how a token is read. Keys inside a token or linked from it are
+# ignored.
 _REFUSED = frozenset({"crit", "b64", "zip", "enc"})
 
 
 class _Registry(JWSRegistry):
-    """Knows one algorithm, by both names where it has two; the older one only warns."""
+    """Accepts one algorithm, by both names if it has two."""
 
     def get_alg(self, name: str) -> Any:
         return super().get_alg(str(one_name(name)))
 
 
 class SignedTokens:
-    """Reads the tokens of one issuer for administrators."""
+    """Verifies the tokens of administrators, from one issuer."""
 
     def __init__(
         self, settings: OidcSettings, keys: IssuerKeys, *, clock: Callable[[], float] = time.time
@@ -45,13 +46,13 @@ class SignedTokens:
         self._clock = clock
 
     async def read(self, token: str) -> Identity:
-        """Return the administrator of a token; see the port."""
+        """Return the administrator that a token identifies; see the port."""
         alg, kid = _signed_by(token)
-        # Before anybody is asked for keys; what a token says counts after its signature only.
+        # Before any keys are fetched; the claims count only after the signature.
         _check(fault_of(_json_of(token.split(".")[1]), self._settings, now=self._clock()))
         key = await self._keys.find(kid, alg)
         if key is None:
-            raise Unauthorized("this token is not valid: its key is none of the issuer's")
+            raise Unauthorized("this token is not valid: its key is not one of the issuer's")
         try:
             registry = _Registry(algorithms=[str(one_name(alg))], strict_check_header=False)
             claims = jwt.decode(token, key, registry=registry).claims
@@ -64,13 +65,13 @@ class SignedTokens:
 
 
 def _signed_by(token: str) -> tuple[str, str | None]:
-    """Return how a token says that it is signed, and by which key."""
+    """Return the algorithm and the key id of a token's header."""
     if len(token) > MAX_CHARACTERS or not _COMPACT.fullmatch(token):
         raise Unauthorized("this token is not valid")
     header = _json_of(token.partition(".")[0])
     alg = header.get("alg")
     if not isinstance(alg, str) or alg not in KINDS:
-        raise Unauthorized(f"this token is not valid: it must be signed by {', '.join(KINDS)}")
+        raise Unauthorized(f"this token is not valid: it must be signed with {', '.join(KINDS)}")
     if not all(isinstance(value, str) for value in header.values()) or _REFUSED & set(header):
         raise Unauthorized("this token is not valid")
     return alg, header.get("kid")

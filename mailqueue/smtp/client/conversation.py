@@ -1,9 +1,8 @@
 """Sends MAIL, RCPT and DATA on an open connection, in groups if the server offers PIPELINING.
 
 With PIPELINING (RFC 2920) one write carries the body of an email, its final dot and the whole
-envelope of the next; without it, one command is sent at a time. Two rules match replies to emails
-in both cases: commands are written only after every expected reply was read and nothing else was
-received, and an outcome is reported only if the replies of its group match the commands.
+envelope of the next; without it, one command is sent at a time. Commands are written only after all
+expected replies and nothing else; an outcome is reported only if its group's replies match.
 """
 
 import asyncio
@@ -17,17 +16,11 @@ from mailqueue.smtp.client.deadline import Deadline
 from mailqueue.smtp.client.envelope import Extensions
 from mailqueue.smtp.client.replies import Malformed, Reply, ReplyReader
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
-from mailqueue.smtp.client.transaction import (
-    BROKEN,
-    CLOSING,
-    GO_ON,
-    MailTransaction,
-    NextStep,
-    take_all,
-)
+from mailqueue.smtp.client.transaction import BROKEN, CLOSING, MailTransaction, NextStep, take_all
 
 DOT = b".\r\n"
 RESET = b"RSET\r\n"
+GO_ON = NextStep.GO_ON
 # Larger bodies are written without the next envelope: unsent bytes then include the final dot.
 MAX_SHARED_BODY_BYTES = 65536
 BLOCK_BYTES = 65536  # bytes that the server must take in each `block_s`
@@ -60,9 +53,7 @@ class Conversation(asyncio.Protocol):
         self._done: asyncio.Future[None] | None = None
         self._turn: MailTransaction | None = None
         self._answered: list[MailTransaction] = []  # reported once the replies after them match too
-        self._ahead: MailTransaction | None = (
-            None  # its envelope is written after the body of `_turn`
-        )
+        self._ahead: MailTransaction | None = None  # its envelope follows the body of `_turn`
         transport.set_protocol(self)
         transport.set_write_buffer_limits(high=1)  # to be called when the last byte was sent
 
@@ -162,8 +153,7 @@ class Conversation(asyncio.Protocol):
             self._unsent_bytes = left
             self._deadline.set(self._timeouts.block_s)
         else:
-            # A missing reply shifts those after it, so that a refusal is matched to the wrong
-            # command.
+            # After a missing reply, refusals are matched to wrong commands.
             turn = self._turn
             is_sound = turn is None or not turn.grouped or not turn.has_refusal
             self._fail("no answer in time", trusted=is_sound)

@@ -42,7 +42,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
     SELECT CASE WHEN pg_column_size(p_value) > p_kib * 5120 THEN 'at most ' || p_kib::text || ' KiB'
                 WHEN pg_column_size(p_value) <= 600 AND length(p_value::text) <= 200 THEN NULL
-                WHEN jsonb_path_exists(p_value, 'strict $.**{101}') THEN 'at most 100 levels, one within the other'
+                WHEN jsonb_path_exists(p_value, 'strict $.**{101}') THEN 'at most 100 nested levels'
                 WHEN jsonb_path_exists(p_value,
                                        'strict $.** ? (@ > 1.7976931348623157e308 || @ < -1.7976931348623157e308)')
                     THEN 'a number must lie within +-1.7976931348623157e308'

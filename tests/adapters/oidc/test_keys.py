@@ -109,7 +109,7 @@ async def test_an_issuer_that_is_away_is_bridged_for_an_hour_and_asked_seldom() 
         assert issuer.asked.count(CONFIGURATION) == 2
         clock.now += keeping.LAST_SECONDS
         for _ in range(5):
-            with pytest.raises(Unavailable, match="answers 503"):
+            with pytest.raises(Unavailable, match="responds with HTTP 503"):
                 await keys.find("e", "ES256")
         assert issuer.asked.count(CONFIGURATION) == 3
 
@@ -135,7 +135,7 @@ async def test_an_issuer_that_dawdles_is_given_up(path: str) -> None:
         (Reply(200, b'{"a":"' + b"x" * MAX_BYTES + b'"}'), "no JSON object"),
         (Reply(200, b"{}", cut=1), "cut off"),
         (Reply(raw=b"SMTP ready\r\n\r\n"), "not HTTP"),
-        (Reply(302, b"", {"location": "http://127.0.0.1:1/"}), "answers 302"),
+        (Reply(302, b"", {"location": "http://127.0.0.1:1/"}), "responds with HTTP 302"),
     ],
 )
 async def test_an_issuer_that_lies_is_not_believed(reply: Reply, why: str) -> None:
@@ -185,7 +185,7 @@ async def test_an_issuer_inside_is_asked_only_where_the_operator_allowed_its_net
 async def test_what_is_no_list_of_keys_is_refused(published: Any) -> None:
     async with issuing(ec_key("e")) as issuer:
         issuer.replies[KEYS] = says(200, published)
-        assert "holds no list of at most 50 keys" in await fault(issuer)
+        assert "has no list of at most 50 keys" in await fault(issuer)
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_python_and_sql_draw_the_line_at_the_same_level() -> None:
     for document in READABLE.values():
         assert unstorable("", {"custom_data": json.loads(document)}) is None
     fault = unstorable("", {"custom_data": json.loads(UNREADABLE["a level too many"])})
-    assert str(fault) == "custom_data: at most 100 levels, one within the other"
+    assert str(fault) == "custom_data: at most 100 nested levels"
 
 
 async def test_a_pause_a_key_and_an_administrator_end_within_ten_years(conn: Conn) -> None:
