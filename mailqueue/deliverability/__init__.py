@@ -1,1 +1,1 @@
-"""How receivers come to trust a domain: its DKIM keys and its records in DNS."""
+"""DKIM keys of sending domains, and checks of the domains' DNS records."""

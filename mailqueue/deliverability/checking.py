@@ -1,4 +1,4 @@
-"""Checks a domain: what receivers will find, what is wrong with it, what to publish instead."""
+"""Checks a domain's DNS records: DKIM, SPF, DMARC and MX, with the records to publish."""
 
 import asyncio
 from dataclasses import asdict
@@ -23,13 +23,14 @@ DKIM = "DKIM"
 async def check(
     conn: Conn, project: str, *, domain: str, resolver: Resolver, address: str | None = None
 ) -> Report:
-    """Look at everything receivers ask of a domain, and keep what was found.
+    """Check all records of a domain and store the findings.
 
-    `address` is one that mail leaves from: SPF is asked about it, and its name is looked up.
+    `address` is an IP address that mail is sent from: SPF is evaluated for it, and its reverse name
+    is checked.
 
     Raises:
-        InvalidField: the domain or the address is none.
-        NotFound: there is no such project.
+        InvalidField: the domain or the address is not valid.
+        NotFound: the project does not exist.
     """
     domain = keys.domain_of(domain)
     await keys.get_project(conn, project)
@@ -41,10 +42,10 @@ async def check(
 async def look(
     domain: str, mine: list[DkimKey], resolver: Resolver, *, address: str | None = None
 ) -> tuple[DomainFinding, ...]:
-    """Ask DNS everything receivers ask of a domain with these keys; in no transaction.
+    """Return the findings for a domain with these keys; holds no transaction during DNS lookups.
 
     Raises:
-        InvalidField: the address is none.
+        InvalidField: the address is not valid.
     """
     looks = [
         check_spf(domain, resolver, address=None if address is None else _plain(address)),
@@ -58,10 +59,10 @@ async def look(
 
 
 async def record(conn: Conn, report: Report) -> Report:
-    """Keep what was found.
+    """Store the findings.
 
     Raises:
-        NotFound: there is no such project.
+        NotFound: the project does not exist.
     """
     owner = await keys.get_project(conn, report.project)
     await store.record_check(
@@ -79,7 +80,7 @@ async def _check_dkim(domain: str, mine: list[DkimKey], resolver: Resolver) -> D
 
 
 def judged_keys(domain: str, found: list[Publication], *, now: datetime) -> DomainFinding:
-    """Judge what DNS says of a domain's keys. Pure."""
+    """Return the finding for the published records of a domain's keys. Pure."""
     faults = [(each, _fault(each, now)) for each in found]
     failed = [each for each, fault in faults if fault is FindingStatus.FAIL]
     unknown = [each for each, fault in faults if fault is FindingStatus.UNKNOWN]
@@ -95,13 +96,16 @@ def judged_keys(domain: str, found: list[Publication], *, now: datetime) -> Doma
         return DomainFinding(DKIM, FindingStatus.UNKNOWN, says, texts)
     if waiting:
         names = ", ".join(each.key.selector for each in waiting)
-        says = f"{names} is published and does not sign yet: run `mailqueue dkim verify {domain}`"
+        says = f"{names} is published but does not sign yet: run `mailqueue dkim verify {domain}`"
         return DomainFinding(DKIM, FindingStatus.WARN, says, texts)
     if not signing:
-        says = f"nothing signs for it: make a key with `mailqueue dkim create {domain}`"
+        says = f"no key signs for it: create one with `mailqueue dkim create {domain}`"
         return DomainFinding(DKIM, FindingStatus.FAIL, says, texts)
     return DomainFinding(
-        DKIM, FindingStatus.PASS, f"signed by {', '.join(signing)}, as published", texts
+        DKIM,
+        FindingStatus.PASS,
+        f"signed by {', '.join(signing)}; the published records match",
+        texts,
     )
 
 
@@ -124,4 +128,4 @@ def _plain(address: str) -> str:
     try:
         return str(ip_address(address.strip()))
     except ValueError:
-        raise InvalidField("ip", f"{address[:100]!r} is no IP address") from None
+        raise InvalidField("ip", f"{address[:100]!r} is not an IP address") from None

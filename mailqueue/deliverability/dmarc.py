@@ -1,4 +1,4 @@
-"""Decides whether a domain's DMARC policy is one that receivers can use (RFC 7489)."""
+"""Checks a domain's DMARC policy (RFC 7489)."""
 
 from functools import cache
 
@@ -14,7 +14,7 @@ _ALIGNMENTS = {"r": "relaxed", "s": "strict"}
 
 
 async def check_dmarc(domain: str, resolver: Resolver) -> DomainFinding:
-    """Look at the policy of a domain, else at that of the organisation above it."""
+    """Check the policy of a domain, or that of its organizational domain."""
     above = organisational_domain(domain)
     at = domain
     try:
@@ -28,27 +28,29 @@ async def check_dmarc(domain: str, resolver: Resolver) -> DomainFinding:
 
 
 def judged(domain: str, at: str, records: tuple[str, ...]) -> DomainFinding:
-    """Judge the records found for a domain, which may stand at the one above it. Pure."""
+    """Return the finding for the records of a domain or of its organizational domain. Pure."""
     text = f"v=DMARC1; p=none; rua=mailto:dmarc@{domain}"
     wanted = (DnsRecord(f"_dmarc.{domain}", "TXT", text),)
     if not records:
         return DomainFinding(TOPIC, FindingStatus.FAIL, "there is no DMARC record", (), wanted)
     if len(records) > 1:
-        says = f"there are {len(records)} DMARC records: receivers use none; keep one"
+        says = f"there are {len(records)} DMARC records: receivers ignore all of them; keep one"
         return DomainFinding(TOPIC, FindingStatus.FAIL, says, records)
     if len(records[0]) > LONGEST:
-        says = f"it is longer than {LONGEST} characters"
+        says = f"the record is longer than {LONGEST} characters"
         return DomainFinding(TOPIC, FindingStatus.FAIL, says, records, wanted)
     tags = read_tags(records[0])
     if tags is None:
-        return DomainFinding(TOPIC, FindingStatus.FAIL, "it is not a list of tags", records, wanted)
+        return DomainFinding(
+            TOPIC, FindingStatus.FAIL, "the record is not a list of tags", records, wanted
+        )
     policy = tags.get("p", "").lower()
     applied = tags.get("sp", policy).lower() if at != domain else policy
     if policy not in _POLICIES or applied not in _POLICIES:
         if "rua" not in tags:
-            says = "its policy p= must be none, quarantine or reject"
+            says = "the policy p= must be none, quarantine or reject"
             return DomainFinding(TOPIC, FindingStatus.FAIL, says, records, wanted)
-        says = "its policy is none of none, quarantine, reject: receivers take it for p=none"
+        says = "the policy p= is not none, quarantine or reject: receivers treat it as p=none"
         return DomainFinding(TOPIC, FindingStatus.WARN, says, records)
     return DomainFinding(
         TOPIC, *_said(tags, applied, at=None if at == domain else at), found=records
@@ -60,26 +62,26 @@ def _said(tags: dict[str, str], policy: str, *, at: str | None) -> tuple[Finding
     alignment = {name: tags.get(name, "r").lower() for name in ("adkim", "aspf")}
     wrong = [f"{name}={value}" for name, value in alignment.items() if value not in _ALIGNMENTS]
     if wrong:
-        return FindingStatus.WARN, f"{', '.join(wrong)} is neither r nor s: receivers take it for r"
+        return FindingStatus.WARN, f"{', '.join(wrong)} must be r or s: receivers treat it as r"
     words = f"policy {policy}{where}, DKIM {_ALIGNMENTS[alignment['adkim']]}"
     words += f", SPF {_ALIGNMENTS[alignment['aspf']]}"
     if tags.get("pct", "100") != "100":
-        words += f", for {tags['pct']} % of the mail"
+        words += f", for {tags['pct']} % of mail"
     if "rua" not in tags:
         return (
             FindingStatus.WARN,
-            f"{words}; nobody gets reports: name an address with rua=mailto:…",
+            f"{words}; no reports are sent: add an address with rua=mailto:…",
         )
     return FindingStatus.PASS, words
 
 
 def organisational_domain(domain: str) -> str | None:
-    """Return the domain that was registered, which may be itself; None for a public suffix."""
+    """Return the organizational domain (RFC 7489 3.2), or None for a public suffix."""
     found: str | None = _suffixes().privatesuffix(domain)
     return found
 
 
-@cache  # the list is read once a process, and only by checks
+@cache  # read once per process, and only by checks
 def _suffixes() -> PublicSuffixList:
     return PublicSuffixList()
 

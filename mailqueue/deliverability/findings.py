@@ -1,4 +1,4 @@
-"""What a check of a domain finds. Values only."""
+"""The findings of a domain check. Values only."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from mailqueue.contract.domains import DomainFinding, FindingStatus
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was found about a domain."""
+    """All findings about a domain."""
 
     project: str
     domain: str
@@ -15,7 +15,7 @@ class Report:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing failed and every look-up was answered."""
+        """Whether no check failed and every lookup was answered."""
         return not any(
             each.status in (FindingStatus.FAIL, FindingStatus.UNKNOWN) for each in self.findings
         )

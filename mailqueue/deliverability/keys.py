@@ -1,4 +1,4 @@
-"""What can be done with a domain's DKIM keys: create, rotate, put in force, revoke."""
+"""Operations on a domain's DKIM keys: create, rotate, activate, revoke."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
 
 KEEP = timedelta(days=7)
-"""So long the record of a retired key stays: mail may wait at servers on its way for days."""
+"""Time for which the record of a retired key must stay: mail may be in transit for days."""
 
 MAX_SELECTORS = 100
 _ALIVE = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)
@@ -38,19 +38,19 @@ async def create(
     by: str,
     made: Mapping[Algorithm, bytes] | None = None,
 ) -> list[DkimKey]:
-    """Make the first keys of a domain, pending until their records are in DNS.
+    """Create the first keys of a domain, pending until their records are in DNS.
 
-    `made` has private keys from `new_keys`, for callers that hold no connection meanwhile.
+    `made` has private keys from `new_keys`, so that no connection is held while keys are generated.
 
     Raises:
-        InvalidField: the domain or the selector is none.
-        NotFound: there is no such project.
-        Conflict: the domain has a key of that kind, or of that selector.
-        ConfigError: there is no master key to seal it under.
+        InvalidField: the domain or the selector is not valid.
+        NotFound: the project does not exist.
+        Conflict: the domain has a key of that type, or with that selector.
+        ConfigError: there is no master key to seal it with.
     """
     domain = domain_of(domain)
     if selector is not None and len(algorithms) > 1:
-        raise InvalidField("selector", "names one key: make them one after the other")
+        raise InvalidField("selector", "is for one key: create the keys one at a time")
     for one in await store.list_keys(conn, project, domain=domain):
         if one.algorithm in algorithms and one.status in _ALIVE:
             raise Conflict(
@@ -63,7 +63,7 @@ async def create(
 
 
 async def new_keys(algorithms: Iterable[Algorithm]) -> dict[Algorithm, bytes]:
-    """Make a private key of each kind, in a thread: that takes some tenths of a second."""
+    """Return a private key for each algorithm, generated in a thread (RSA takes 0.1 s and more)."""
     return {each: await asyncio.to_thread(new_private_key, each) for each in algorithms}
 
 
@@ -76,13 +76,13 @@ async def rotate(
     by: str,
     made: Mapping[Algorithm, bytes] | None = None,
 ) -> list[DkimKey]:
-    """Make a successor of each key of a domain that signs; it signs once its record is in DNS.
+    """Create a successor of each active key of a domain; it signs once its record is in DNS.
 
-    `made` is that of `create`.
+    `made` is as in `create`.
 
     Raises:
-        NotFound: nothing signs for the domain.
-        Conflict: a successor is pending already.
+        NotFound: the domain has no active key.
+        Conflict: a successor is already pending.
     """
     domain = domain_of(domain)
     found = await store.list_keys(conn, project, domain=domain)
@@ -94,7 +94,7 @@ async def rotate(
         )
     algorithms = [key.algorithm for key in found if key.status is DkimKeyStatus.ACTIVE]
     if not algorithms:
-        raise NotFound("DKIM key in force of", f"{domain} in project {project}")
+        raise NotFound("active DKIM key of", f"{domain} in project {project}")
     return await _make(
         conn, project, domain, algorithms, selector=None, master=master, by=by, made=made
     )
@@ -103,17 +103,17 @@ async def rotate(
 async def list_keys(
     conn: Conn, *, project: str | None = None, domain: str | None = None
 ) -> list[DkimKey]:
-    """List keys, oldest first; None stands for all.
+    """Return keys, oldest first; None stands for all projects or domains.
 
     Raises:
-        NotFound: there is no such project, or no key of that domain in it.
+        NotFound: the project does not exist, or has no key of that domain.
     """
     name = None if domain is None else domain_of(domain)
     if project is not None:
         await get_project(conn, project)
     found = await store.list_keys(conn, project, domain=name)
     if name is not None and not found:
-        raise NotFound("DKIM key of", f"{name}: make one with `mailqueue dkim create {name}`")
+        raise NotFound("DKIM key of", f"{name}: create one with `mailqueue dkim create {name}`")
     return found
 
 
@@ -121,7 +121,7 @@ async def get(conn: Conn, project: str, *, key_id: UUID) -> DkimKey:
     """Return a key of a project by its id.
 
     Raises:
-        NotFound: the project has none of that id.
+        NotFound: the project has no key with that id.
     """
     for key in await store.list_keys(conn, project, domain=None):
         if key.id == key_id:
@@ -132,7 +132,7 @@ async def get(conn: Conn, project: str, *, key_id: UUID) -> DkimKey:
 async def put_in_force(
     conn: Conn, keys: Sequence[DkimKey], *, keep: timedelta = KEEP, by: str, seen: bool
 ) -> None:
-    """Sign with these pending keys from now on; those before them are retired."""
+    """Activate these pending keys and retire their predecessors."""
     async with conn.transaction():
         for key in keys:
             if await store.activate(conn, key, keep=keep):
@@ -147,10 +147,10 @@ async def put_in_force(
 
 
 async def revoke(conn: Conn, project: str, *, domain: str, selector: str, by: str) -> DkimKey:
-    """Destroy a private key: it signs no more, and nobody can make it sign again.
+    """Destroy a private key; it cannot be restored.
 
     Raises:
-        NotFound: there is no such key.
+        NotFound: the key does not exist.
     """
     domain = domain_of(domain)
     async with conn.transaction():
@@ -168,10 +168,10 @@ async def revoke(conn: Conn, project: str, *, domain: str, selector: str, by: st
 
 
 async def require(conn: Conn, project: str, *, is_required: bool, by: str) -> SigningProject:
-    """Have mail of a project wait rather than go unsigned, or let it go.
+    """Set whether mail of a project must be signed: if so, unsigned mail waits.
 
     Raises:
-        NotFound: there is no such project.
+        NotFound: the project does not exist.
     """
     async with conn.transaction():
         found = await get_project(conn, project)
@@ -186,7 +186,7 @@ async def get_project(conn: Conn, project: str) -> SigningProject:
     """Return a project by its name.
 
     Raises:
-        NotFound: there is none.
+        NotFound: the project does not exist.
     """
     found = await store.find_project(conn, project)
     if found is None:
@@ -195,10 +195,10 @@ async def get_project(conn: Conn, project: str) -> SigningProject:
 
 
 def domain_of(text: str) -> str:
-    """Read the domain of addresses, in A-label form and lower case.
+    """Return a domain in A-labels and lower case.
 
     Raises:
-        InvalidField: it is none.
+        InvalidField: it is not the domain of an address.
     """
     try:
         return parse_address(f"postmaster@{text.strip().rstrip('.')}").domain
@@ -220,8 +220,8 @@ async def _make(
     owner = await get_project(conn, project)
     if master is None:
         raise ConfigError(
-            "a private key is stored sealed only, and there is no master key: set "
-            "MAILQUEUE_MASTER_KEY, or run `mailqueue up`, which makes one in the data folder"
+            "private keys are stored sealed, and there is no master key: set "
+            "MAILQUEUE_MASTER_KEY, or run `mailqueue up`, which creates one in the data folder"
         )
     if selector is not None:
         _check_selector(selector)
@@ -252,7 +252,7 @@ def _check_selector(selector: str) -> None:
     if not is_label or selector != selector.lower().strip("-") or len(selector) > 63:
         raise InvalidField(
             "selector",
-            f"must be 1 to 63 letters, digits and hyphens in lower case, got {selector[:100]!r}",
+            f"must be 1 to 63 lower-case letters, digits and hyphens, got {selector[:100]!r}",
         )
 
 
@@ -262,4 +262,4 @@ def _free_selector(algorithm: Algorithm, taken: set[str]) -> str:
         name = stem if number == 1 else f"{stem}-{number}"
         if name not in taken:
             return name
-    raise Conflict(f"there are {MAX_SELECTORS} keys named {stem} already: name a selector")
+    raise Conflict(f"there are already {MAX_SELECTORS} keys named {stem}: choose a selector")

@@ -1,4 +1,4 @@
-"""What a DKIM key is. Values only."""
+"""DKIM keys. Values only."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +11,7 @@ from mailqueue.dkim.record import record_name, record_text
 
 @dataclass(frozen=True, slots=True)
 class SigningProject:
-    """A project as signing sees it."""
+    """The properties of a project that concern signing."""
 
     id: UUID
     name: str
@@ -20,7 +20,7 @@ class SigningProject:
 
 @dataclass(frozen=True, slots=True)
 class DkimKey:
-    """A key of a project's domain, without its private half."""
+    """A key of a project's domain, without its private key."""
 
     id: UUID
     project_id: UUID
@@ -43,19 +43,19 @@ class DkimKey:
 
     @property
     def name(self) -> str:
-        """Return the name its record stands under."""
+        """Return the name of its TXT record."""
         return record_name(self.selector, self.domain)
 
     @property
     def text(self) -> str:
-        """Return what its record has to say now: an empty p= once it is revoked."""
+        """Return the text its TXT record must have; p= is empty if the key is revoked."""
         is_revoked = self.status is DkimKeyStatus.REVOKED
         return record_text(self.algorithm, "" if is_revoked else self.public_key)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyInForce:
-    """A key that signs, as it lies in the database."""
+    """An active key, as stored in the database."""
 
     id: UUID
     domain: str

@@ -1,4 +1,4 @@
-"""Decides whether the record of a DKIM key is in DNS as it should be, and which keys then sign."""
+"""Checks whether the records of DKIM keys are published, and activates keys that are."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,19 +16,19 @@ from mailqueue.dkim.record import key_fault
 
 
 class InDns(StrEnum):
-    """What DNS says of a key."""
+    """State of a key's record in DNS."""
 
     PUBLISHED = "published"
     MISSING = "missing"
-    WRONG = "wrong"  # there is a record, and nobody can verify with it
-    UNKNOWN = "unknown"  # no answer
-    GONE = "gone"  # of a revoked key: nobody can verify with it any more
-    STILL_THERE = "still_there"  # of a revoked key
+    WRONG = "wrong"  # a record exists, but signatures cannot be verified with it
+    UNKNOWN = "unknown"  # the lookup failed
+    GONE = "gone"  # the record of a revoked key is removed or empty
+    STILL_THERE = "still_there"  # the record of a revoked key still has the key
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One key and what was found under its name."""
+    """One key and the records found at its name."""
 
     key: DkimKey
     in_dns: InDns
@@ -37,7 +37,7 @@ class Publication:
 
 
 async def look_up(found: Sequence[DkimKey], resolver: Resolver) -> list[Publication]:
-    """Ask DNS for the record of each key."""
+    """Look up the record of each key."""
     return list(await asyncio.gather(*(_look_up_one(key, resolver) for key in found)))
 
 
@@ -50,17 +50,19 @@ async def _look_up_one(key: DkimKey, resolver: Resolver) -> Publication:
 
 
 def judged(key: DkimKey, found: tuple[str, ...]) -> Publication:
-    """Judge what was found under a key's name. Pure."""
+    """Return the state of a key by the records found at its name. Pure."""
     faults = [key_fault(each, algorithm=key.algorithm, public=key.public_key) for each in found]
     if key.status is DkimKeyStatus.REVOKED:
         if None in faults:
-            return Publication(key, InDns.STILL_THERE, found, "its record still publishes it")
+            return Publication(key, InDns.STILL_THERE, found, "its record still contains the key")
         return Publication(key, InDns.GONE, found)
     if not found:
-        return Publication(key, InDns.MISSING, (), "there is no such record")
+        return Publication(key, InDns.MISSING, (), "there is no record")
     if len(found) > 1:
-        # RFC 6376 3.6.2.2: what verifiers do then is undefined.
-        return Publication(key, InDns.WRONG, found, f"there are {len(found)} records, not one")
+        # RFC 6376 3.6.2.2: the result of verifying is undefined.
+        return Publication(
+            key, InDns.WRONG, found, f"there are {len(found)} records; there must be one"
+        )
     if faults[0] is not None:
         return Publication(key, InDns.WRONG, found, faults[0])
     return Publication(key, InDns.PUBLISHED, found)
@@ -75,10 +77,10 @@ async def verify(
     keep: timedelta = keys.KEEP,
     by: str,
 ) -> list[Publication]:
-    """Look a domain's keys up; those that waited for their records and have them sign from now on.
+    """Look up a domain's keys, and activate pending keys that are published.
 
     Raises:
-        NotFound: there is no such project, or no key of the domain.
+        NotFound: the project does not exist, or has no key of the domain.
     """
     mine = await keys.list_keys(conn, project=project, domain=domain)
     return await settle(conn, await look_up(mine, resolver), keep=keep, by=by)
@@ -87,7 +89,7 @@ async def verify(
 async def settle(
     conn: Conn, found: Sequence[Publication], *, keep: timedelta = keys.KEEP, by: str
 ) -> list[Publication]:
-    """Write down what DNS said of keys; those that waited and are published sign from now on."""
+    """Store the states of keys, and activate pending keys that are published."""
     seen = [each.key for each in found if each.in_dns is InDns.PUBLISHED]
     await store.note_seen(conn, seen)
     waiting = [key for key in seen if key.status is DkimKeyStatus.PENDING]
@@ -102,10 +104,10 @@ async def settle(
 async def force(
     conn: Conn, project: str, *, domain: str, keep: timedelta = keys.KEEP, by: str
 ) -> list[DkimKey]:
-    """Sign with a domain's pending keys from now on, whatever DNS says.
+    """Activate a domain's pending keys without looking up their records.
 
     Raises:
-        NotFound: there is no such project, or no key of the domain.
+        NotFound: the project does not exist, or has no key of the domain.
     """
     found = await keys.list_keys(conn, project=project, domain=domain)
     waiting = [key for key in found if key.status is DkimKeyStatus.PENDING]

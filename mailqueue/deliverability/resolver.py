@@ -1,4 +1,4 @@
-"""Asks name servers: the system's, or those that are named."""
+"""DNS lookups with the system's name servers or configured ones."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,13 +17,16 @@ from mailqueue.core.errors import Unavailable
 from mailqueue.settings.nameserver import NameServer
 
 ANSWER_SECONDS = 5.0
-"""For one question, all servers and repetitions together."""
+"""Seconds for one query, all servers and retries together."""
 MAX_TEXT = 10_000
-"""Characters of a TXT record that are given: more than those who read one accept."""
+"""Characters of a TXT record that are returned: more than any check accepts."""
 
 
 class Unresolved(Exception):
-    """Nobody could say: a server failed or did not answer. Not that there is no record."""
+    """A lookup failed: a server failed or did not answer.
+
+    It does not mean that there is no record.
+    """
 
     def __init__(self, name: str, why: str) -> None:
         self.why = why
@@ -32,28 +35,28 @@ class Unresolved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MailHost:
-    """A host that takes a domain's mail; an empty name says that it takes none (RFC 7505)."""
+    """A mail host of a domain; an empty name means that the domain accepts no mail (RFC 7505)."""
 
     preference: int
     host: str
 
 
 class Resolver:
-    """Looks names up. An empty answer means that there is no such record, or no such name."""
+    """Looks up names. An empty result means that the record or the name does not exist."""
 
     def __init__(
         self, servers: Sequence[NameServer] = (), *, answer_s: float = ANSWER_SECONDS
     ) -> None:
-        """Prepare; without `servers` the system's are asked.
+        """Prepare; without `servers` those of the system are used.
 
         Raises:
-            Unavailable: the system names none.
+            Unavailable: the system has none.
         """
         try:
             self._resolver = dns.asyncresolver.Resolver(configure=not servers)
         except dns.resolver.NoResolverConfiguration as exc:
             raise Unavailable(
-                "this machine names no DNS server: name one with --resolver or MAILQUEUE_RESOLVER"
+                "no DNS server is configured on this host: set --resolver or MAILQUEUE_RESOLVER"
             ) from exc
         if servers:
             self._resolver.nameservers = [
@@ -76,7 +79,7 @@ class Resolver:
         return [record.address for found in both for record in found]
 
     async def mail_hosts(self, name: str) -> list[MailHost]:
-        """Return the hosts that take a domain's mail, first choice first."""
+        """Return the mail hosts of a domain, most preferred first."""
         found = [
             MailHost(record.preference, _plain(record.exchange))
             for record in await self._ask(name, dns.rdatatype.MX)
@@ -84,15 +87,15 @@ class Resolver:
         return sorted(found, key=lambda each: (each.preference, each.host))
 
     async def names_of(self, address: str) -> list[str]:
-        """Return the names an IP address says it has.
+        """Return the reverse names (PTR) of an IP address.
 
         Raises:
-            ValueError: it is no IP address.
+            ValueError: it is not an IP address.
         """
         try:
             name = dns.reversename.from_address(address)
         except dns.exception.SyntaxError as exc:
-            raise ValueError(f"{address!r} is no IP address") from exc
+            raise ValueError(f"{address!r} is not an IP address") from exc
         found = await self._ask(name.to_text(), dns.rdatatype.PTR)
         return sorted(_plain(record.target) for record in found)
 

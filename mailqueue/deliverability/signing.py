@@ -1,4 +1,4 @@
-"""Decides who signs for a project: each of its domains with every key of it that is in force."""
+"""Loads the DKIM signers of a project: its domains with their active keys."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -16,10 +16,10 @@ from mailqueue.vault.sealing import Place
 async def signers_of(
     conn: Conn, project_id: UUID, *, read_master: Callable[[], MasterKey | None]
 ) -> Signers:
-    """Load the keys of a project that are in force; the master key is read if there are any.
+    """Load the active keys of a project; the master key is read if there are any.
 
     Raises:
-        SealBroken: one cannot be opened.
+        SealBroken: a key cannot be opened.
         ConfigError: there is no master key to open it with.
     """
     keys: dict[str, list[SigningKey]] = {}
@@ -28,7 +28,7 @@ async def signers_of(
     for row in rows:
         if master is None:
             raise ConfigError(
-                f"mail of {row.domain} is to be signed with a sealed key, and there is no master "
+                f"mail of {row.domain} must be signed with a sealed key, and there is no master "
                 "key: set MAILQUEUE_MASTER_KEY"
             )
         place = Place(project_id, "dkim_keys", "private_key", row.id)

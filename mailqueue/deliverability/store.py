@@ -13,25 +13,25 @@ from mailqueue.deliverability.model import DkimKey, KeyInForce, SigningProject
 
 
 async def find_project(conn: Conn, project: str) -> SigningProject | None:
-    """Find a project by its name."""
+    """Return a project by its name, or None."""
     return await maybe(conn, "find_signing_project", {"project": project}, SigningProject)
 
 
 async def set_required(conn: Conn, project_id: UUID, *, is_required: bool) -> None:
-    """Have a project send signed mail only, or any."""
+    """Set whether mail of a project must be signed."""
     await run(conn, "set_dkim_required", {"project_id": project_id, "is_required": is_required})
 
 
 async def is_required(conn: Conn, project_id: UUID) -> bool:
-    """Return whether a project sends signed mail only."""
+    """Return whether mail of a project must be signed."""
     return await value(conn, "is_dkim_required", {"project_id": project_id}, bool)
 
 
 async def add_key(conn: Conn, key: KeyInForce, *, project_id: UUID, public_key: str) -> None:
-    """Keep a new key, pending.
+    """Insert a new key, pending.
 
     Raises:
-        Conflict: the domain has a key of that selector.
+        Conflict: the domain has a key with that selector.
     """
     params = {
         "id": key.id,
@@ -46,22 +46,22 @@ async def add_key(conn: Conn, key: KeyInForce, *, project_id: UUID, public_key: 
         await run(conn, "add_dkim_key", params)
     except UniqueViolation as exc:
         raise Conflict(
-            f"{key.domain} has or had a key with selector {key.selector}: name another"
+            f"{key.domain} has or had a key with selector {key.selector}: choose another"
         ) from exc
 
 
 async def list_keys(conn: Conn, project: str | None, *, domain: str | None) -> list[DkimKey]:
-    """List keys, oldest first; None stands for all."""
+    """Return keys, oldest first; None stands for all projects or domains."""
     return await many(conn, "list_dkim_keys", {"project": project, "domain": domain}, DkimKey)
 
 
 async def list_in_force(conn: Conn, project_id: UUID) -> list[KeyInForce]:
-    """List the keys a project signs with, RSA before Ed25519."""
+    """Return the active keys of a project, RSA before Ed25519."""
     return await many(conn, "list_keys_in_force", {"project_id": project_id}, KeyInForce)
 
 
 async def activate(conn: Conn, key: DkimKey, *, keep: timedelta) -> bool:
-    """Sign with a pending key from now on; False when it was not pending."""
+    """Activate a pending key; return False if it was not pending."""
     others = {
         "project_id": key.project_id,
         "domain": key.domain,
@@ -73,19 +73,19 @@ async def activate(conn: Conn, key: DkimKey, *, keep: timedelta) -> bool:
 
 
 async def note_seen(conn: Conn, keys: Sequence[DkimKey]) -> None:
-    """Remember that these keys were found in DNS."""
+    """Store that these keys were found in DNS."""
     await run(conn, "note_keys_seen", {"ids": [key.id for key in keys]})
 
 
 async def revoke(conn: Conn, key_id: UUID) -> bool:
-    """Destroy a private key; False when it was."""
+    """Destroy a private key; return False if it was already revoked."""
     return await run(conn, "revoke_dkim_key", {"id": key_id}) > 0
 
 
 async def note(
     conn: Conn, project_id: UUID, *, by: str, action: str, subject: str, **detail: object
 ) -> None:
-    """Write down who changed what."""
+    """Insert an audit record of a change."""
     params = {
         "project_id": project_id,
         "by": by,
@@ -104,7 +104,7 @@ async def record_check(
     is_good: bool,
     findings: Sequence[Mapping[str, object]],
 ) -> None:
-    """Keep what DNS said of a domain."""
+    """Store the findings about a domain."""
     params = {
         "project_id": project_id,
         "domain": domain,

@@ -1,1 +1,1 @@
-"""DKIM signatures: canonical forms, keys and records. Knows no table."""
+"""DKIM signatures: canonical forms, keys and records. Runs no SQL."""

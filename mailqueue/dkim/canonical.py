@@ -1,6 +1,6 @@
-"""Decides the octets a signature covers: relaxed headers, relaxed body (RFC 6376 3.4). Pure.
+"""Canonicalization for DKIM: relaxed headers and relaxed body (RFC 6376 3.4). Pure.
 
-Lines end in CRLF, as in every message of ours; a bare CR or LF is a character like others.
+Lines end in CRLF, as in every composed message; a bare CR or LF is an ordinary character.
 """
 
 import hashlib
@@ -9,12 +9,12 @@ _CRLF = b"\r\n"
 
 
 def relaxed_body(body: bytes) -> bytes:
-    """Return the canonical body: runs of blanks are one space, none ends a line or the body."""
+    """Return the canonical body: spaces and tabs reduced, none at ends of lines or of the body."""
     body = _squeezed(body)
     if b" \r\n" in body:
         body = body.replace(b" \r\n", _CRLF)
     end = len(body)
-    if body.endswith(b" "):  # a last line without its end
+    if body.endswith(b" "):  # the last line has no line end
         end -= 1
     if body.endswith(_CRLF, 0, end):
         end -= _crlfs_before(body, end)
@@ -22,10 +22,10 @@ def relaxed_body(body: bytes) -> bytes:
 
 
 def _crlfs_before(body: bytes, end: int) -> int:
-    """Return how many bytes before `end` are nothing but pairs of CR and LF."""
+    """Return how many bytes before `end` consist of CR LF pairs only."""
     others = len(body[:end].rstrip(_CRLF))
     ends = body[others:end]
-    # What is left of them begins behind the last pair the wrong way round: LF LF, CR CR.
+    # The pairs begin after the last wrong sequence: LF LF or CR CR.
     wrong = max(ends.rfind(b"\n\n"), ends.rfind(b"\r\r"))
     kept = wrong + 1 if wrong >= 0 else 0
     kept += ends[kept : kept + 1] == b"\n"
@@ -33,14 +33,14 @@ def _crlfs_before(body: bytes, end: int) -> int:
 
 
 def body_hash(body: bytes) -> bytes:
-    """Return the SHA-256 of the canonical body."""
+    """Return the SHA-256 digest of the canonical body."""
     return hashlib.sha256(relaxed_body(body)).digest()
 
 
 def relaxed_headers(head: bytes) -> dict[bytes, list[bytes]]:
-    """Return the canonical values of each header, from top to bottom, by name in lower case.
+    """Return the canonical values of each header, top to bottom, by its name in lower case.
 
-    `head` is all before the empty line.
+    `head` is everything before the empty line.
     """
     if b"\t" in head:
         head = head.replace(b"\t", b" ")
@@ -55,7 +55,7 @@ def relaxed_headers(head: bytes) -> dict[bytes, list[bytes]]:
 def _squeezed(text: bytes) -> bytes:
     if b"\t" in text:
         text = text.replace(b"\t", b" ")
-    if b"  " in text:  # each turn halves a run: far cheaper than one expression over all
+    if b"  " in text:  # each pass halves the runs: much faster than a regular expression
         while b"  " in text:
             text = text.replace(b"  ", b" ")
     return text

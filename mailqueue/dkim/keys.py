@@ -1,4 +1,4 @@
-"""Decides what a DKIM key is: its algorithms, how it is kept, what DNS says of it."""
+"""DKIM keys: algorithms, storage format and public values. Pure."""
 
 import hashlib
 from base64 import b64encode
@@ -24,10 +24,11 @@ _SHA256 = SHA256()
 
 
 class Algorithm(StrEnum):
-    """How a signature is made; the values are those of its a= tag."""
+    """The signature algorithms, as in the a= tag."""
 
     RSA = "rsa-sha256"
-    ED25519 = "ed25519-sha256"  # RFC 8463: beside RSA, as many receivers do not know it
+    # RFC 8463; used together with RSA, as many receivers do not support it.
+    ED25519 = "ed25519-sha256"
 
     @property
     def key_type(self) -> str:
@@ -37,7 +38,7 @@ class Algorithm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A loaded private key with the name under which DNS has its public half."""
+    """A loaded private key, with the selector and domain of its record."""
 
     domain: str
     selector: str
@@ -45,15 +46,15 @@ class SigningKey:
     private: RSAPrivateKey | Ed25519PrivateKey = field(repr=False)
 
     def sign(self, octets: bytes) -> bytes:
-        """Sign the canonical headers."""
+        """Return the signature of the canonical headers."""
         if isinstance(self.private, RSAPrivateKey):
             return self.private.sign(octets, _PADDING, _SHA256)
-        # RFC 8463 3: the hash is signed, not the octets.
+        # RFC 8463 3: the hash is signed.
         return self.private.sign(hashlib.sha256(octets).digest())
 
 
 def new_private_key(algorithm: Algorithm) -> bytes:
-    """Make a private key, as PKCS #8 in DER. Takes some tenths of a second for RSA."""
+    """Return a new private key as PKCS #8 in DER; RSA takes tenths of a second."""
     private: RSAPrivateKey | Ed25519PrivateKey
     if algorithm is Algorithm.RSA:
         private = generate_private_key(_EXPONENT, RSA_BITS)
@@ -63,12 +64,13 @@ def new_private_key(algorithm: Algorithm) -> bytes:
 
 
 def load_private_key(der: bytes) -> RSAPrivateKey | Ed25519PrivateKey:
-    """Load a key this module made.
+    """Return a private key that `new_private_key` created.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not such a key.
     """
-    # It was valid when it was made, and nobody can alter what is sealed: the check costs 36 ms.
+    # The key was valid when it was created and is stored sealed: the check, which costs 36 ms, is
+    # skipped.
     private = load_der_private_key(der, None, unsafe_skip_rsa_key_validation=True)
     if not isinstance(private, RSAPrivateKey | Ed25519PrivateKey):
         raise ValueError("the key is neither RSA nor Ed25519")
@@ -76,7 +78,7 @@ def load_private_key(der: bytes) -> RSAPrivateKey | Ed25519PrivateKey:
 
 
 def public_value(der: bytes) -> str:
-    """Return the p= tag for a private key: SubjectPublicKeyInfo for RSA, 32 octets for Ed25519."""
+    """Return the p= tag of a private key: SubjectPublicKeyInfo for RSA, 32 bytes for Ed25519."""
     private = load_private_key(der)
     if isinstance(private, RSAPrivateKey):
         spki = PublicFormat.SubjectPublicKeyInfo

@@ -1,4 +1,4 @@
-"""Decides what DNS has to say of a key, how that is pasted into a zone, and reads it back. Pure."""
+"""The DNS records of DKIM keys: text, zone file format and parsing. Pure."""
 
 import re
 from base64 import b64decode
@@ -6,38 +6,38 @@ from binascii import Error as NotBase64
 
 from mailqueue.dkim.keys import Algorithm
 
-STRING_OCTETS = 255  # RFC 1035 3.3.14: what one string of a TXT record holds
+STRING_OCTETS = 255  # bytes in one string of a TXT record, RFC 1035 3.3.14
 LONGEST = 8192
-"""Characters of a TXT record that is read: several times the largest key's."""
+"""Characters of a TXT record that are parsed: several times those of the largest key."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _BLANK = re.compile(r"\s+")
 
 
 def record_name(selector: str, domain: str) -> str:
-    """Return under which name a key's record stands."""
+    """Return the name of a key's record."""
     return f"{selector}._domainkey.{domain}"
 
 
 def record_text(algorithm: Algorithm, public: str) -> str:
-    """Return the text of a key's TXT record; an empty `public` says that the key is revoked."""
+    """Return the text of a key's TXT record; an empty `public` means that the key is revoked."""
     return f"v=DKIM1; k={algorithm.key_type}; p={public}"
 
 
 def strings(text: str) -> list[str]:
-    """Cut a record into the strings of which resolvers put it together again."""
+    """Return the record split into strings of at most STRING_OCTETS bytes."""
     return [text[at : at + STRING_OCTETS] for at in range(0, len(text), STRING_OCTETS)] or [""]
 
 
 def zone_line(name: str, text: str) -> str:
-    """Write a TXT record as zone files and most forms of providers take it."""
+    """Return a TXT record in the format of zone files and most DNS providers."""
     quoted = " ".join(f'"{string}"' for string in strings(text))
     return f"{name}. IN TXT {quoted if len(text) <= STRING_OCTETS else f'( {quoted} )'}"
 
 
 def read_tags(text: str) -> dict[str, str] | None:
-    """Return a list of tags (RFC 6376 3.2) by name; None if it is none, as when one stands twice.
+    """Return the tags of a tag list (RFC 6376 3.2) by name; None if it is not valid.
 
-    What is longer than LONGEST is not read, and None.
+    Duplicate tags and texts longer than LONGEST are not valid.
     """
     found: dict[str, str] = {}
     if len(text) > LONGEST:
@@ -54,26 +54,28 @@ def read_tags(text: str) -> dict[str, str] | None:
 
 
 def key_fault(text: str, *, algorithm: Algorithm, public: str) -> str | None:
-    """Return why a record found in DNS does not publish this key; None if it does."""
+    """Return why a record does not publish this key, or None if it does."""
     if len(text) > LONGEST:
-        return f"it is longer than {LONGEST} characters"
+        return f"the record is longer than {LONGEST} characters"
     tags = read_tags(text)
     if tags is None:
-        return "it is not a list of tags"
+        return "the record is not a list of tags"
     if next(iter(tags), "") != "v" and "v" in tags:
-        return "v= is not its first tag"
+        return "v= is not the first tag"
     if tags.get("v", "DKIM1") != "DKIM1":
-        return f"its version is {tags['v']!r}, not DKIM1"
+        return f"the version is {tags['v']!r}, not DKIM1"
     if tags.get("k", "rsa") != algorithm.key_type:
-        return f"it is for keys of type {tags.get('k', 'rsa')!r}, not {algorithm.key_type!r}"
+        return (
+            f"the record is for keys of type {tags.get('k', 'rsa')!r}, not {algorithm.key_type!r}"
+        )
     if "sha256" not in tags.get("h", "sha256").replace(" ", "").split(":"):
-        return "its h= does not allow sha256"
+        return "h= does not allow sha256"
     if not {"email", "*"} & set(tags.get("s", "*").replace(" ", "").split(":")):
-        return "its s= does not allow email"
+        return "s= does not allow email"
     found = _BLANK.sub("", tags.get("p", ""))
     if not found:
-        return "its p= is empty: the key is revoked"
-    return None if _octets(found) == _octets(public) else "it holds another key"
+        return "p= is empty: the key is revoked"
+    return None if _octets(found) == _octets(public) else "the record has another key"
 
 
 def _octets(text: str) -> bytes | None:

@@ -1,7 +1,8 @@
-"""Decides which headers are signed and writes the DKIM-Signature of a message (RFC 6376 3.5, 5.4).
+"""Writes the DKIM-Signature of a message, and chooses the signed headers (RFC 6376 3.5, 5.4).
 
-Only `From` has to be signed; we sign what a reader or a filter acts on, and name most of it once
-more than it stands there: a header added on the way then breaks the signature.
+RFC 6376 requires only From to be signed. All headers that readers or filters act on are signed,
+most of them listed once more than they occur (oversigned): a header added in transit then
+invalidates the signature.
 """
 
 from base64 import b64encode
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from mailqueue.dkim.canonical import body_hash, relaxed_headers
 from mailqueue.dkim.keys import SigningKey
 
-# In the order of h=. True: named once more than it occurs.
+# In the order of h=. True: oversigned, listed once more than it occurs.
 COVERED: Mapping[bytes, bool] = {
     b"from": True,
     b"sender": True,
@@ -26,7 +27,7 @@ COVERED: Mapping[bytes, bool] = {
     b"content-type": True,
     b"content-transfer-encoding": False,
     b"list-id": False,
-    b"list-unsubscribe": True,  # RFC 8058 4: both must be signed
+    b"list-unsubscribe": True,  # RFC 8058 4 requires both to be signed
     b"list-unsubscribe-post": True,
     b"list-help": False,
     b"auto-submitted": False,
@@ -39,12 +40,12 @@ _KEPT_BODY_OCTETS = 256 * 1024
 
 
 class BodyHashes:
-    """Hashes of bodies seen lately: a campaign's is made once."""
+    """Cache of body hashes: the body of a campaign is hashed once."""
 
     def __init__(self) -> None:
         self._kept: dict[
             int, tuple[bytes, bytes]
-        ] = {}  # by length: to compare costs next to nothing
+        ] = {}  # by length, so that few bodies are compared
 
     def of(self, body: bytes) -> bytes:
         """Return the hash of the canonical body in base64."""
@@ -69,10 +70,10 @@ class DomainSigner:
         self._lists: dict[tuple[int, ...], bytes] = {}
 
     def sign(self, message: bytes, at: int) -> bytes:
-        """Return the headers to put before the message, one for each key, ended by CRLF.
+        """Return the DKIM-Signature headers to put before the message, one per key, ending in CRLF.
 
-        `message` is as it goes over the wire, without the dots SMTP adds; whoever changes an octet
-        afterwards breaks the signature. `at` is the time of signing in seconds since 1970.
+        `message` is as sent, without dot-stuffing; changing a byte afterwards invalidates the
+        signature. `at` is the time of signing in seconds since 1970.
         """
         head, _, body = message.partition(b"\r\n\r\n")
         headers = relaxed_headers(head)
@@ -100,9 +101,9 @@ class DomainSigner:
 
 
 class Signers:
-    """The domains a project signs for. Without one for a mail's domain it goes unsigned.
+    """The domains a project signs for; mail of other domains is not signed.
 
-    A key of a parent domain signs for those below it, as DMARC's relaxed alignment has it.
+    A key of a parent domain signs for its subdomains, which DMARC's relaxed alignment allows.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class Signers:
         self.is_required = is_required
 
     def of(self, domain: str) -> DomainSigner | None:
-        """Find who signs for a domain in A-label form, in lower case."""
+        """Return the signer for a domain in A-labels and lower case, or None."""
         while self._by_domain and domain:
             found = self._by_domain.get(domain)
             if found is not None:
@@ -128,7 +129,7 @@ def _start(key: SigningKey) -> bytes:
 
 
 def _covered(headers: Mapping[bytes, Sequence[bytes]]) -> bytes:
-    """Return the canonical headers in the order of h=; of several alike the last comes first."""
+    """Return the canonical headers in the order of h=, repeated ones from the last to the first."""
     return b"".join(
         [
             b"%b:%b\r\n" % (name, value)
@@ -140,7 +141,7 @@ def _covered(headers: Mapping[bytes, Sequence[bytes]]) -> bytes:
 
 
 def _signature(key: SigningKey, tags: bytes, covered: bytes) -> bytes:
-    # Ours in canonical form too, with b= empty and without its line end.
+    # The DKIM-Signature header itself, canonical, with b= empty and without a line end.
     made = key.sign(covered + b"dkim-signature:" + tags.replace(b"\r\n ", b" "))
     return b"DKIM-Signature: %b%b\r\n" % (tags, _folded(b64encode(made)))
 

@@ -1,4 +1,4 @@
-"""Finds PostgreSQL's programs: those of the installed wheel, else the system's."""
+"""Finds PostgreSQL's programs: those of the installed wheel, else those of the system."""
 
 import importlib.util
 import re
@@ -19,7 +19,10 @@ _VERSION = re.compile(r"\(PostgreSQL\) (\d+)(?:\.(\d+))?")
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
-    """One PostgreSQL on this machine; `wheel` is the folder its package is installed in, if any."""
+    """A PostgreSQL installation on this host.
+
+    `wheel` is the folder of its Python package, if any.
+    """
 
     bin: Path
     version: str  # "18.4"
@@ -33,7 +36,7 @@ class Binaries:
         return str(self.bin / name)
 
     def copied(self, target: Path) -> "Binaries":
-        """Copy the wheel's programs below `target`, whole or not at all, and return the copy."""
+        """Copy the wheel's programs to a folder in `target` atomically, and return the copy."""
         if self.wheel is None:
             return self
         if not target.exists():
@@ -42,23 +45,23 @@ class Binaries:
 
 
 def find_binaries(major: int | None = None) -> Binaries:
-    """Return the newest PostgreSQL at hand, the wheel's before the system's.
+    """Return the newest installed PostgreSQL, the wheel's before the system's.
 
     Raises:
-        ConfigError: if there is none (of that major version).
+        ConfigError: none is installed, or none of that major version.
     """
     for found in all_binaries():
         if major is None or found.major == major:
             return found
     wanted = f"PostgreSQL {major}" if major else "PostgreSQL"
     raise ConfigError(
-        f"no programs of {wanted} were found: install mailqueue with the extra `embedded`, "
-        "or set MAILQUEUE_DATABASE_URL to a server that runs"
+        f"no installation of {wanted} was found: install mailqueue with the extra `embedded`, "
+        "or set MAILQUEUE_DATABASE_URL to a running server"
     )
 
 
 def all_binaries() -> Iterator[Binaries]:
-    """Yield every usable PostgreSQL on this machine, the preferred first."""
+    """Yield every usable PostgreSQL installation on this host, the preferred one first."""
     wheel = _wheel()
     for folder in _WHEEL_FOLDERS if wheel else ():
         yield from _described(Path(wheel or "") / _WHEEL / folder / "bin", wheel)
@@ -67,7 +70,7 @@ def all_binaries() -> Iterator[Binaries]:
 
 
 def _wheel() -> Path | None:
-    spec = importlib.util.find_spec(_WHEEL)  # found, never imported: importing it does things
+    spec = importlib.util.find_spec(_WHEEL)  # found, not imported: importing it has side effects
     if spec is None or not spec.submodule_search_locations:
         return None
     return Path(next(iter(spec.submodule_search_locations))).parent
@@ -100,7 +103,7 @@ def _copy(binaries: Binaries, target: Path) -> None:
     wheel = binaries.wheel or Path()
     unfinished = target.with_name(target.name + ".new")
     shutil.rmtree(unfinished, ignore_errors=True)
-    # The programs look for their libraries beside the package, so both keep their places.
+    # The programs look for their libraries next to the package: relative paths are kept.
     for source in (binaries.bin.parent, wheel / f"{_WHEEL}.libs"):
         if source.is_dir():
             shutil.copytree(
@@ -113,7 +116,7 @@ def _copy(binaries: Binaries, target: Path) -> None:
 
 
 def _open_to_all(folder: Path) -> None:
-    """Let every user run what was copied, whatever the umask was."""
+    """Let every user run the copied programs, whatever the umask."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))

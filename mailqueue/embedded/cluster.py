@@ -1,4 +1,4 @@
-"""Makes, starts and stops one private PostgreSQL on loopback."""
+"""Creates, starts and stops one private PostgreSQL cluster on loopback."""
 
 import locale
 import os
@@ -30,14 +30,14 @@ _POLL_SECONDS = 0.02
 _RETRY_SECONDS = 0.2
 _LOG_BYTES = 10_000_000
 _MIB = 1 << 20
-# What a server killed hard leaves behind for a moment: its children, their memory, its port.
+# Remains of a killed server that go away within moments: child processes, shared memory, the port.
 _PASSES = ("pre-existing shared memory block", "lock file", "shared memory segment")
 _PORT_TAKEN = ("Address already in use", "could not bind", "could not create any TCP/IP sockets")
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster below `home`; `settings` are added to postgresql.conf when it is made."""
+    """A cluster below `home`; `settings` are added to postgresql.conf when it is created."""
 
     home: Path
     binaries: Binaries
@@ -59,7 +59,10 @@ class Cluster:
         return f"postgresql://{SUPERUSER}:{self.superuser_password()}@{HOST}:{port}/{database}"
 
     def make(self) -> None:
-        """Make the cluster where there is none; one killed in the making is made anew."""
+        """Create the cluster if it does not exist.
+
+        One whose creation was interrupted is created again.
+        """
         if (self.folder / "PG_VERSION").exists():
             return
         unfinished = self.home / "pgdata.new"
@@ -77,12 +80,12 @@ class Cluster:
         unfinished.rename(self.folder)
 
     def start(self, port: int | None = None) -> tuple[Postmaster, subprocess.Popen[bytes] | None]:
-        """Start the server, or find it running; return the process where it is our child.
+        """Start the server if it is not running; return its process if it is a child of this one.
 
-        `port` None takes the one used last, else a free one; one that is taken is passed over.
+        With `port` None the last used port is taken, or a free one; a port in use is skipped.
 
         Raises:
-            Unavailable: with the server's own last words.
+            Unavailable: it does not start; the message has the last line of the server's log.
         """
         deadline = time.monotonic() + _START_SECONDS
         port = port or self._last_port()
@@ -103,10 +106,10 @@ class Cluster:
             time.sleep(_RETRY_SECONDS)
 
     def stop(self, process: subprocess.Popen[bytes] | None = None) -> None:
-        """Stop the server, ending its connections; every commit is on disk then."""
+        """Stop the server with a fast shutdown, which ends its connections."""
         found = running_postmaster(self.folder)
         if found is not None:
-            os.kill(found.pid, signal.SIGINT)  # PostgreSQL's fast shutdown
+            os.kill(found.pid, signal.SIGINT)  # fast shutdown
         if process is not None:
             process.wait(_STOP_SECONDS)
         elif found is not None:
@@ -115,7 +118,7 @@ class Cluster:
     def _try_start(
         self, port: int, deadline: float
     ) -> tuple[Postmaster, subprocess.Popen[bytes]] | str:
-        """Start the server once; return what it complained of where it ended at once."""
+        """Start the server once; return its error if it ended."""
         forget_stranger(self.folder)
         if not is_free(port):
             return _PORT_TAKEN[0]
@@ -152,8 +155,8 @@ class Cluster:
     def _add_settings(self, target: Path) -> None:
         settings = {**_usual_settings(), **self.settings}
         lines = [f"{name} = '{value}'" for name, value in settings.items()]
-        text = "\n# Set by mailqueue when this cluster was made; change them as you like.\n"
-        # Written as the server's user: root writes into no folder that user owns.
+        text = "\n# Set by mailqueue when this cluster was made; they may be changed.\n"
+        # Written as the server's user: root may lack permission to write to that user's folder.
         file = str(target / "postgresql.conf")
         append = ["/bin/sh", "-c", 'cat >> "$0"', file]
         self._checked(append, text=text + "\n".join(lines) + "\n")
@@ -164,7 +167,7 @@ class Cluster:
             raise self._failed(done.stderr or done.stdout)
 
     def _failed(self, said: str) -> Unavailable:
-        lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
+        lines = [line for line in said.splitlines() if line.strip()] or ["no output"]
         fatal = [line for line in lines if "FATAL" in line or "error:" in line]
         return Unavailable(
             f"the embedded PostgreSQL in {self.folder} did not start: "
@@ -172,7 +175,7 @@ class Cluster:
         )
 
     def _last_port(self) -> int:
-        """Return the port used last, so that tools keep their settings; else a free one."""
+        """Return the last used port, so that client settings stay valid; else a free one."""
         try:
             words = (self.folder / "postmaster.opts").read_text("utf-8").split('"')
         except FileNotFoundError:
@@ -210,14 +213,17 @@ def _usual_settings() -> dict[str, str]:
 
 
 def _locale(major: int) -> list[str]:
-    """Have letters of all scripts folded, and order by code point: addresses are matched by it."""
+    """Return options for a locale that folds letters of all scripts and sorts by code point.
+
+    Addresses are compared by the folded text.
+    """
     if major >= 17:
         return ["--locale-provider=builtin", "--locale=C.UTF-8"]
     before = locale.setlocale(locale.LC_CTYPE)
     try:
         locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
     except locale.Error:
-        return ["--locale=C"]  # this system has no other that every system has
+        return ["--locale=C"]  # the only locale that every system has
     finally:
         locale.setlocale(locale.LC_CTYPE, before)
     return ["--locale=C.UTF-8"]

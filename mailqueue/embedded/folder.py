@@ -1,4 +1,4 @@
-"""Makes the data folder, keeps small secrets in it, and lets one `up` at a time have it."""
+"""Creates the data folder, stores small secrets in it, and locks it for one `up` at a time."""
 
 import fcntl
 import os
@@ -15,20 +15,20 @@ _OURS_ALONE = 0o700
 
 
 def prepare_folder(data: Path, account: Account) -> None:
-    """Make the data folder if it is missing; folders that were there stay as they are.
+    """Create the data folder if it is missing; existing folders are not changed.
 
     Raises:
-        ConfigError: if it cannot be made or written, or the account cannot reach it.
+        ConfigError: it cannot be created or written, or the account cannot reach it.
     """
     mode = _OURS_ALONE if account.is_me else _OPEN_TO_PASS
     try:
         missing = [path for path in (data, *data.parents) if not path.exists()]
         standing = next(path for path in (data, *data.parents) if path not in missing)
-        if standing.is_dir():  # asked before anything is made: a refusal leaves nothing behind
+        if standing.is_dir():  # checked first, so that a refusal creates nothing
             require_reach(standing, account)
         for path in reversed(missing):
             path.mkdir()
-            path.chmod(mode)  # whatever the umask
+            path.chmod(mode)  # regardless of the umask
         _try_to_write(data)
     except OSError as exc:
         raise ConfigError(
@@ -40,14 +40,14 @@ def prepare_folder(data: Path, account: Account) -> None:
 
 @contextmanager
 def hold_folder(data: Path) -> Iterator[None]:
-    """Have the folder alone until the block ends, or this process does.
+    """Lock the folder until the block ends or this process exits.
 
     Raises:
-        Conflict: naming the process that has it.
+        Conflict: another process holds the lock; the message names it.
     """
     with (data / "up.lock").open("a+", encoding="ascii") as file:
         try:
-            # Not flock: this lock is not handed down to child processes that outlive us.
+            # Not flock(): child processes, which may outlive this one, would inherit the lock.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
@@ -63,7 +63,7 @@ def hold_folder(data: Path) -> Iterator[None]:
 
 
 def kept_password(path: Path) -> str:
-    """Return the password kept in a file, making file and password where there is none."""
+    """Return the password stored in a file; create both if the file is missing."""
     try:
         return path.read_text("ascii").strip()
     except FileNotFoundError:
@@ -73,7 +73,7 @@ def kept_password(path: Path) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only we can read, whole or not at all."""
+    """Write a file atomically, readable by its owner only."""
     unfinished = path.with_name(f".{path.name}.new")
     unfinished.unlink(missing_ok=True)
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,4 +1,4 @@
-"""Starts the private server again when it ends without being told to, and stops it at the end."""
+"""Restarts the private server if it ends unexpectedly, and stops it at the end."""
 
 import asyncio
 import subprocess
@@ -17,9 +17,9 @@ log = get_logger(__name__)
 
 @asynccontextmanager
 async def kept(cluster: Cluster, process: subprocess.Popen[bytes] | None) -> AsyncIterator[None]:
-    """Keep a started server running while the block lasts, and stop it then.
+    """Keep a started server running while the block lasts, then stop it.
 
-    Killed meanwhile, it recovers what was committed; connections that were open are lost.
+    A killed server recovers committed data; open connections are lost.
     """
     keeper = _Keeper(cluster, process)
     done = asyncio.Event()
@@ -28,19 +28,19 @@ async def kept(cluster: Cluster, process: subprocess.Popen[bytes] | None) -> Asy
         yield
     finally:
         done.set()
-        await keeping  # not cancelled: a start that is under way must be seen to be stopped
+        await keeping  # not cancelled: a server that is starting must be stopped too
         await asyncio.to_thread(cluster.stop, keeper.process)
 
 
 class _Keeper:
-    """The process of the server, whichever it is by now; None where it is no child of ours."""
+    """The process of the server; None if it is not a child process."""
 
     def __init__(self, cluster: Cluster, process: subprocess.Popen[bytes] | None) -> None:
         self._cluster = cluster
         self.process = process
 
     async def run(self, done: asyncio.Event) -> None:
-        """Look now and then, until told that we are done."""
+        """Check the server periodically until `done` is set."""
         while not done.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):

@@ -1,4 +1,4 @@
-"""Chooses a free port of loopback for a server that does not choose one itself."""
+"""Chooses a free port on loopback for a server that cannot choose one itself."""
 
 import random
 import socket
@@ -11,10 +11,10 @@ _TRIES = 100
 
 
 def free_port() -> int:
-    """Return a port nobody listens on at the moment.
+    """Return a port on which no process listens at the moment.
 
-    SendAttempt connections get theirs from a range of the system's. Ports below it are not taken
-    between being chosen here and being listened on, unless somebody else chooses the same.
+    The port is below the range from which the system assigns ports to outgoing connections, so that
+    only another caller of this function could take it before the server listens.
     """
     below = range(FIRST_PORT, _first_ephemeral())
     for port in random.sample(below, min(_TRIES, len(below))):
@@ -27,7 +27,7 @@ def free_port() -> int:
 
 
 def is_free(port: int) -> bool:
-    """Return whether the port could be listened on now."""
+    """Return whether a process could listen on the port now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -38,7 +38,7 @@ def is_free(port: int) -> bool:
 
 
 def _first_ephemeral() -> int:
-    """Return where the system's own range begins; 0 where it does not say."""
+    """Return where the system's range of ephemeral ports begins; 0 if unknown."""
     try:
         return int(_EPHEMERAL.read_text("ascii").split()[0])
     except FileNotFoundError:

@@ -1,10 +1,11 @@
-"""Reads `postmaster.pid`: is a server running on this cluster, which, and on what port."""
+"""Reads `postmaster.pid`: whether a server runs on a cluster, its process id and port."""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-_PID, _PORT, _STATE = 0, 3, 7  # lines of the file, from PostgreSQL's src/include/utils/pidfile.h
+# Line numbers in the file, from PostgreSQL's src/include/utils/pidfile.h.
+_PID, _PORT, _STATE = 0, 3, 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Postmaster:
 
 
 def running_postmaster(cluster: Path) -> Postmaster | None:
-    """Return the server that runs on the cluster; None for a stale file."""
+    """Return the running server of the cluster; None for a stale file."""
     lines = _lines(cluster)
     pid = _pid(lines)
     if pid is None or not is_server_of(pid, cluster):
@@ -28,9 +29,9 @@ def running_postmaster(cluster: Path) -> Postmaster | None:
 
 
 def forget_stranger(cluster: Path) -> None:
-    """Remove a pid file whose number another program has by now: PostgreSQL would not start.
+    """Remove a pid file whose pid now belongs to another program: PostgreSQL would not start.
 
-    A file whose process is gone stays: by it PostgreSQL finds children that outlived their
+    A file whose process is gone stays: PostgreSQL uses it to find children that outlived their
     server.
     """
     pid = _pid(_lines(cluster))
@@ -45,7 +46,7 @@ def is_server_of(pid: int, cluster: Path) -> bool:
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except FileNotFoundError:
-        return not Path("/proc/self").exists()  # no /proc here: believe the number
+        return not Path("/proc/self").exists()  # without /proc, trust the pid
     return str(cluster).encode() in command.split(b"\0")
 
 
@@ -53,7 +54,7 @@ def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, PermissionError):
-        return False  # a process of somebody else cannot be ours
+        return False  # a process of another user is not this server
     return True
 
 

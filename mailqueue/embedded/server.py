@@ -1,4 +1,4 @@
-"""Runs the private PostgreSQL of a data folder for as long as a block lasts."""
+"""Runs the private PostgreSQL of a data folder for the duration of a block."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ NAME = "mailqueue"  # of the login role and of the database
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A running private server; `was_running` where a killed `up` had left it behind."""
+    """A running private server; `was_running` is true if a killed `up` had left it running."""
 
     database: DatabaseSettings
     port: int
@@ -35,13 +35,13 @@ class Embedded:
 async def embedded_server(
     data: Path, *, service_user: str | None = None
 ) -> AsyncIterator[Embedded]:
-    """Have the data folder alone and a server running in it; it is stopped when the block ends.
+    """Lock the data folder and run a server in it; stop the server when the block ends.
 
-    A server that is killed meanwhile is started again.
+    A server that ends unexpectedly is restarted.
 
     Raises:
-        ConfigError: the folder or the service user will not do.
-        Conflict: another process has the folder.
+        ConfigError: the folder or the service user cannot be used.
+        Conflict: another process holds the folder's lock.
         Unavailable: the server does not start.
     """
     data = _one_spelling(data)
@@ -59,19 +59,19 @@ async def embedded_server(
 
 
 def _one_spelling(data: Path) -> Path:
-    """Follow links: a running server is recognised by the name of its folder."""
+    """Return the path without links: a running server is recognized by the name of its folder."""
     return data.resolve()
 
 
 def _account(data: Path, named: str | None) -> Account:
-    """Return the user named; a cluster that is there is run by its owner."""
+    """Return the named user; an existing cluster is run by its owner."""
     if named is None and os.geteuid() == 0:
         named = owner_of(data / CLUSTER_FOLDER)
     return service_account(named)
 
 
 def _binaries_for(data: Path, account: Account) -> Binaries:
-    """Return programs of the cluster's version that the account can run, copied if need be."""
+    """Return programs of the cluster's version that the account can run, copied if necessary."""
     made_with = data / CLUSTER_FOLDER / "PG_VERSION"
     major = int(made_with.read_text("ascii")) if made_with.exists() else None
     found = find_binaries(major)
@@ -85,7 +85,7 @@ def _binaries_for(data: Path, account: Account) -> Binaries:
 
 
 async def _opened(cluster: Cluster, port: int) -> DatabaseSettings:
-    """Make role and database, and leave the connection string for the other commands."""
+    """Create role and database, and write the connection string for other commands."""
     password = kept_password(cluster.home / "password")
     superuser = DatabaseSettings(Secret(cluster.superuser_url(port)), DatabaseSource.EMBEDDED)
     await provision(superuser, role=NAME, password=password, database=NAME)

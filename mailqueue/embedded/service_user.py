@@ -1,4 +1,4 @@
-"""Decides which user the embedded server runs as; PostgreSQL refuses to run as root."""
+"""Chooses the user of the embedded server; PostgreSQL does not run as root."""
 
 import os
 import pwd
@@ -13,7 +13,7 @@ _USUAL = ("postgres", "nobody")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user of this machine; `is_me` where no change of user is needed."""
+    """A user of this host; `is_me` is true for the user of this process."""
 
     name: str
     uid: int
@@ -36,7 +36,7 @@ class Account:
         )
 
     def spawn(self, command: list[str], *, log: int) -> subprocess.Popen[bytes]:
-        """Start a command as this user in a session of its own, its output going to `log`."""
+        """Start a command as this user in its own session, with its output in `log`."""
         return subprocess.Popen(  # noqa: S603
             command,
             stdin=subprocess.DEVNULL,
@@ -44,27 +44,27 @@ class Account:
             stderr=subprocess.STDOUT,
             cwd="/",
             env=clean_environment(),
-            start_new_session=True,  # a Ctrl-C in the terminal is for us, not for the server
+            start_new_session=True,  # so that Ctrl-C in the terminal does not stop the server
             user=None if self.is_me else self.uid,
             group=None if self.is_me else self.gid,
             extra_groups=None if self.is_me else [],
         )
 
     def can_enter(self, path: Path) -> bool:
-        """Return whether this user can run or pass through `path`, by trying."""
+        """Return whether this user can run or enter `path`; runs a test as the user."""
         return self.run(["/bin/sh", "-c", 'test -x "$0"', str(path)]).returncode == 0
 
     def own(self, path: Path) -> None:
-        """Hand over a file or folder that we just made."""
+        """Change the owner of a file or folder to this user."""
         if not self.is_me:
             os.chown(path, self.uid, self.gid)
 
 
 def service_account(named: str | None) -> Account:
-    """Return the user named, else `postgres`, else `nobody`; ourselves where we are not root.
+    """Return the named user, else `postgres`, else `nobody`; without root, the current user.
 
     Raises:
-        ConfigError: if the user named is unknown, or root, or we may not become it.
+        ConfigError: the named user does not exist, is root, or cannot be switched to.
     """
     if os.geteuid() != 0:
         return _me(named)
@@ -77,13 +77,11 @@ def service_account(named: str | None) -> Account:
             raise ConfigError("MAILQUEUE_SERVICE_USER: PostgreSQL does not run as root")
         return Account(name, found.pw_uid, found.pw_gid, is_me=False)
     wanted = named or " or ".join(_USUAL)
-    raise ConfigError(f"MAILQUEUE_SERVICE_USER: this machine has no user {wanted}")
+    raise ConfigError(f"MAILQUEUE_SERVICE_USER: this host has no user {wanted}")
 
 
 def owner_of(path: Path) -> str | None:
-    """Return the name of the user who owns a file or folder, None where it is missing or
-    nameless.
-    """
+    """Return the name of the owner of a file or folder; None if it is missing or has no name."""
     try:
         return path.owner()
     except (OSError, KeyError):
@@ -91,10 +89,10 @@ def owner_of(path: Path) -> str | None:
 
 
 def require_reach(folder: Path, account: Account) -> None:
-    """Refuse a folder the account cannot come to.
+    """Check that the account can reach a folder.
 
     Raises:
-        ConfigError: naming the first folder on the way that is shut, and what to do.
+        ConfigError: it cannot; the message names the first folder without permission, and the fix.
     """
     if account.can_enter(folder):
         return
@@ -107,7 +105,7 @@ def require_reach(folder: Path, account: Account) -> None:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return what PostgreSQL's programs need and nothing a caller's PG* variables could change."""
+    """Return an environment for PostgreSQL's programs, without the caller's PG* variables."""
     path = os.environ.get("PATH") or "/usr/bin:/bin"
     return {"PATH": path, "LC_ALL": "C", "TZ": "UTC"}
 

@@ -1,29 +1,29 @@
-"""Decides the transfer encoding of one text body. Pure."""
+"""Chooses and applies the transfer encoding of a text body. Pure."""
 
 from binascii import b2a_base64, b2a_qp
 from typing import NamedTuple
 
 LINE_OCTETS = 998  # RFC 5322 2.1.1
-_BASE64_INPUT = 57  # makes lines of 76
+_BASE64_INPUT = 57  # bytes that make a line of 76 characters
 
 _CONTROLS = bytes(octet for octet in range(32) if octet not in b"\t\r\n") + b"\x7f"
 _ALL_BUT_CONTROLS = bytes(octet for octet in range(256) if octet not in _CONTROLS)
-# What quoted-printable leaves as it is, wherever it stands in a line.
+# Bytes that quoted-printable leaves unchanged at any place in a line.
 _QP_ITSELF = b"\n" + bytes(octet for octet in range(33, 127) if octet != ord("="))
 
 
 class EncodedBody(NamedTuple):
-    """A body as it stands in the message, line ends CRLF, and the name of its encoding."""
+    """An encoded body with CRLF line ends, and the name of its encoding."""
 
     encoding: str
     octets: bytes
 
 
 def check_body(name: str, text: str) -> None:
-    """Refuse a text no mail can carry.
+    """Refuse a text that no message can contain.
 
     Raises:
-        ValueError: naming the body and the character.
+        ValueError: it has a NUL or a lone surrogate; the message names body and position.
     """
     if "\0" in text:
         raise ValueError(f"{name} contains the character NUL at position {text.index(chr(0))}")
@@ -32,16 +32,14 @@ def check_body(name: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as exc:
-        raise ValueError(
-            f"{name} contains half a surrogate pair at position {exc.start}, which is no character"
-        ) from exc
+        raise ValueError(f"{name} contains a lone surrogate at position {exc.start}") from exc
 
 
 def encode_body(text: str) -> EncodedBody:
-    """Write a text for the wire; decoding gives the same text with every line end as CRLF.
+    """Encode a text; decoding returns the same text with every line end as CRLF.
 
-    ASCII in lines up to 998 octets goes as it is; anything else as quoted-printable or base64,
-    whichever is shorter.
+    ASCII with lines of at most 998 bytes is not encoded; other text is encoded as quoted-printable
+    or base64, whichever is shorter.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -49,7 +47,7 @@ def encode_body(text: str) -> EncodedBody:
     if text.isascii() and not _has_controls(octets) and not _has_long_lines(octets):
         return EncodedBody("7bit", octets.replace(b"\n", b"\r\n"))
     base64_octets = _base64_octets(len(octets) + octets.count(b"\n"))
-    # Each octet that needs it grows by two; most bodies in scripts beyond Latin end here.
+    # Each byte that needs escaping adds two; most bodies in non-Latin scripts end here.
     if len(octets) + 2 * len(octets.translate(None, _QP_ITSELF + b" \t")) < base64_octets:
         quoted = _quoted_printable(octets)
         if len(quoted) <= base64_octets:
@@ -62,7 +60,7 @@ def _has_controls(octets: bytes) -> bool:
 
 
 def _has_long_lines(octets: bytes) -> bool:
-    # From line end to line end, as far as one line may reach: few steps whatever the lines are.
+    # Jumps from line end to line end, at most one line length at a time.
     start = 0
     while len(octets) - start > LINE_OCTETS:
         end = octets.rfind(b"\n", start, start + LINE_OCTETS + 1)
@@ -73,8 +71,8 @@ def _has_long_lines(octets: bytes) -> bool:
 
 
 def _quoted_printable(octets: bytes) -> bytes:
-    # The encoder takes its soft line breaks from the first line end it sees, and has none to see
-    # in a text of one line: so it gets bare LF, and every line end is completed afterwards.
+    # The encoder copies the first line end it finds for its soft line breaks, and defaults to LF.
+    # So it is given bare LF, and every line end becomes CRLF afterwards.
     return b2a_qp(octets, istext=True).replace(b"\n", b"\r\n")
 
 
@@ -89,6 +87,6 @@ def _base64(octets: bytes) -> bytes:
 
 
 def _base64_octets(octets: int) -> int:
-    """Return the length of `octets` octets in base64, line ends between its lines included."""
+    """Return the length of `octets` bytes in base64, including line ends."""
     lines = -(-octets // _BASE64_INPUT)
     return -(-octets // 3) * 4 + max(0, lines - 1) * 2

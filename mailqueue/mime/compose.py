@@ -1,4 +1,4 @@
-"""Decides the octets of one mail: the shared skeleton with the headers of this one. Pure."""
+"""Composes the bytes of one email from a shared skeleton and its own headers. Pure."""
 
 import re
 import time
@@ -19,7 +19,7 @@ _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
 class PerMail(NamedTuple):
-    """What one mail adds to its skeleton. A subject here replaces the shared one."""
+    """The headers of one email. A subject here replaces the shared one."""
 
     sender: Mailbox
     to: Sequence[Mailbox]
@@ -32,13 +32,12 @@ class PerMail(NamedTuple):
 
 
 def compose(skeleton: Skeleton, mail: PerMail) -> bytes:
-    """Return the message: CRLF line ends, lines up to 998 octets, nothing left for SMTP but the
-    dots.
+    """Return the message with CRLF line ends and lines of at most 998 bytes, without dot-stuffing.
 
-    The octets depend on the arguments alone. Blind copies are the envelope's business.
+    The result depends on the arguments only. Blind copies appear in no header.
 
     Raises:
-        ValueError: naming the header that cannot be written and why.
+        ValueError: a header cannot be written; the message names it and the reason.
     """
     parts = [_from_header(mail.sender)]
     if mail.to:
@@ -62,25 +61,25 @@ def compose(skeleton: Skeleton, mail: PerMail) -> bytes:
     return b"".join(parts)
 
 
-@lru_cache(maxsize=256)  # an account's mails share one
+@lru_cache(maxsize=256)  # the emails of an account share one
 def _from_header(sender: Mailbox) -> bytes:
     return addresses("From", (sender,))
 
 
 def message_id(email_id: UUID, domain: str) -> str:
-    """Return the Message-ID of an email, the same at every attempt. `domain` is in A-label form.
+    """Return the Message-ID of an email, the same for every attempt; `domain` is in A-labels.
 
     Raises:
-        ValueError: if the domain is not one.
+        ValueError: it is not a domain.
     """
     if not _DOMAIN.fullmatch(domain):
         raise ValueError(f"the domain of a Message-ID must be in A-label form, got {domain!r}")
     return f"<{email_id.hex}@{domain}>"
 
 
-@lru_cache(maxsize=8)  # thousands of mails share a second
+@lru_cache(maxsize=8)  # thousands of emails share a second
 def date_header(epoch_seconds: int) -> bytes:
-    """Write the Date header for an instant, in UTC (RFC 5322 3.3, whatever the locale)."""
+    """Return the Date header of an instant, in UTC (RFC 5322 3.3, independent of the locale)."""
     at = time.gmtime(epoch_seconds)
     return (
         f"Date: {_DAYS[at.tm_wday]}, {at.tm_mday:02d} {_MONTHS[at.tm_mon - 1]} {at.tm_year:04d}"

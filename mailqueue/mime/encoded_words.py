@@ -1,12 +1,12 @@
-"""Decides how text becomes RFC 2047 encoded words. Pure."""
+"""Encodes text as RFC 2047 encoded words. Pure."""
 
 from base64 import b64encode
 
 WORD_OCTETS = 75  # RFC 2047 2
 _FRAME_OCTETS = len("=?utf-8?q??=")
-_LONGEST_CHARACTER = 12  # four octets in Q
+_LONGEST_CHARACTER = 12  # four bytes in Q encoding
 
-# RFC 2047 5 (3): what may stand for itself even in a display name.
+# RFC 2047 5 (3): characters that need no encoding even in a display name.
 _ITSELF = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!*+-/"
 _Q_BY_OCTET = tuple(
     "_" if octet == 0x20 else chr(octet) if octet in _ITSELF else f"={octet:02X}"
@@ -15,10 +15,10 @@ _Q_BY_OCTET = tuple(
 
 
 def encoded_words(text: str, *, first: int = WORD_OCTETS) -> list[str]:
-    """Encode text in UTF-8, as Q or B, whichever is shorter; no word splits a character.
+    """Return text as UTF-8 encoded words, Q or B, whichever is shorter; no word splits a character.
 
-    `first` is how many octets the first word may take; if that is too few for any character, the
-    word is made for a line of its own.
+    `first` is the space for the first word in bytes; if no character fits, the word is made for a
+    line of its own.
     """
     if first < _FRAME_OCTETS + _LONGEST_CHARACTER:
         first = WORD_OCTETS

@@ -1,4 +1,4 @@
-"""Decides how files stand in a message: which multipart, which names, which octets. Pure."""
+"""Encodes files as message parts: headers, names and base64. Pure."""
 
 import re
 from binascii import b2a_base64
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-_BASE64_INPUT = 57  # makes lines of 76 octets
-_SECTION_OCTETS = 50  # of one section of a long parameter: with its name still a line of 76
+_BASE64_INPUT = 57  # bytes that make a line of 76 characters
+_SECTION_OCTETS = 50  # bytes per section of a long parameter, so that its line has at most 76
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}")
 _CONTENT_ID = re.compile(r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]{1,128}(@[A-Za-z0-9.-]{1,128})?")
 _PLAIN_NAME = re.compile(r'[^"\\\x00-\x1f\x7f-\uffff\U00010000-\U0010ffff]{1,50}')
-# Controls end lines; direction marks make `exe.gpj` look like a picture; the rest are no names.
+# Controls end lines, and direction marks disguise file types (`exe.gpj`); the others are invalid.
 _NO_NAME = re.compile(
     "[\x00-\x1f\x7f-\x9f/\\\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -20,7 +20,7 @@ NAME_OCTETS = 255
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to send along. With a Content-ID it stands inside the html, else it is attached."""
+    """A file of a message. With a Content-ID it is shown inside the HTML, else it is attached."""
 
     name: str
     content_type: str
@@ -29,13 +29,13 @@ class File:
 
 
 def check_file(file: File) -> None:
-    """Refuse a file whose description cannot stand in a header.
+    """Refuse a file whose name, type or Content-ID cannot be written to a header.
 
     Raises:
-        ValueError: naming what and why.
+        ValueError: the message names the value and the reason.
     """
     if not file.name.strip().strip(".") or len(file.name.encode("utf-8", "replace")) > NAME_OCTETS:
-        raise ValueError(f"a file name has 1 to {NAME_OCTETS} octets, got {file.name[:80]!r}")
+        raise ValueError(f"a file name has 1 to {NAME_OCTETS} bytes, got {file.name[:80]!r}")
     if found := _NO_NAME.search(file.name):
         raise ValueError(f"a file name contains the character U+{ord(found[0]):04X}")
     if not _TYPE.fullmatch(file.content_type):
@@ -67,21 +67,21 @@ def file_part(file: File) -> bytes:
 
 
 def inline_and_attached(files: Sequence[File]) -> tuple[list[File], list[File]]:
-    """Part the files: those the html shows by their Content-ID, and the others.
+    """Split files into those that the HTML shows by Content-ID, and the others.
 
     Raises:
-        ValueError: if a Content-ID stands twice.
+        ValueError: a Content-ID occurs twice.
     """
     inline = [file for file in files if file.content_id]
     ids = [file.content_id for file in inline]
     if len(set(ids)) < len(ids):
-        raise ValueError(f"the Content-ID {max(ids, key=ids.count)} stands twice")
+        raise ValueError(f"the Content-ID {max(ids, key=ids.count)} occurs twice")
     return inline, [file for file in files if not file.content_id]
 
 
 def _parameter(name: str, value: str) -> list[str]:
-    """Write a parameter, each section on a line of its own (RFC 2231); quoted where it is ASCII."""
-    # What looks like an encoded word is read as one by many, though RFC 2047 forbids it here.
+    """Return a parameter, quoted if ASCII, else in sections on separate lines (RFC 2231)."""
+    # Many readers decode encoded words here, though RFC 2047 forbids it: such values are encoded.
     if _PLAIN_NAME.fullmatch(value) and "=?" not in value:
         return [f';\r\n {name}="{value}"']
     first, *rest = _sections(quote(value, safe="!#$&+-.^_`|~"))
@@ -94,7 +94,7 @@ def _parameter(name: str, value: str) -> list[str]:
 
 
 def _sections(quoted: str) -> list[str]:
-    """Cut a percent-encoded text so that no cut goes through an octet."""
+    """Split a percent-encoded text without splitting an escape."""
     pieces = re.findall(r"%[0-9A-F]{2}|[^%]", quoted)
     sections = [""]
     for piece in pieces:

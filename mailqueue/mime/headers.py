@@ -1,7 +1,7 @@
-"""Decides how a header's value is written: which bytes, which folds, and which values are refused.
+"""Writes header fields: encoding, folding and validation. Pure.
 
-The standard library's encoder is not used: with some interpreters an ASCII encoded word in a value
-comes out decoded, line ends and all.
+The standard library's encoder is not used: in some Python versions an ASCII encoded word in a value
+is written decoded, with its line ends.
 """
 
 import re
@@ -12,9 +12,9 @@ from mailqueue.mime.encoded_words import WORD_OCTETS, encoded_words
 
 LINE_OCTETS = 76
 NAME_OCTETS = 76
-TOKEN_OCTETS = 900  # a run without a space; with the longest name before it still under 998
+TOKEN_OCTETS = 900  # a run without spaces; with the longest name less than 998
 
-# What callers may not set: we write these, or a receiver trusts them to be written by a server.
+# Not to be set by callers: written here, or trusted by receivers as written by a server.
 RESERVED = frozenset(
     {
         "from",
@@ -35,17 +35,17 @@ RESERVED = frozenset(
 
 # RFC 5322 3.6.8: printable ASCII without the colon.
 _NAME = re.compile(rf"[!-9;-~]{{1,{NAME_OCTETS}}}")
-# C0, DEL, NEL and the Unicode separators end a line for someone; surrogates have no octets.
+# C0, DEL, NEL and Unicode separators may be read as line ends; surrogates cannot be encoded.
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
 _TOKEN = re.compile("(?<! ) *[^ ]+")
 _ATOM_PHRASE = re.compile(r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?: [A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*")
 
 
 def check_value(name: str, value: str) -> None:
-    """Refuse a value that no header can carry, whoever wrote it.
+    """Refuse a value that no header can contain.
 
     Raises:
-        ValueError: naming the header and the character.
+        ValueError: it has a control character; the message names header and character.
     """
     if found := _FORBIDDEN.search(value):
         raise ValueError(f"{name} contains the control character U+{ord(found[0]):04X}")
@@ -55,7 +55,7 @@ def check_header(name: str, value: str) -> None:
     """Refuse a header that a caller may not add to a message.
 
     Raises:
-        ValueError: naming the header and why.
+        ValueError: the message names the header and the reason.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(
@@ -63,15 +63,17 @@ def check_header(name: str, value: str) -> None:
             "characters without a colon"
         )
     if name.lower() in RESERVED or name.lower().startswith("content-"):
-        raise ValueError(f"{name} is written by the sender and cannot be set")
+        raise ValueError(f"{name} is set by mailqueue and cannot be overridden")
     check_value(name, value)
 
 
 def unstructured(name: str, value: str) -> bytes:
-    """Write one header whose value is text, folded and ended; every reader gets exactly `value`.
+    """Return one header with a text value, folded, with its line end.
+
+    Readers decode exactly `value`.
 
     Raises:
-        ValueError: if the value contains a control character.
+        ValueError: the value contains a control character.
     """
     check_value(name, value)
     if not _is_plain(value):
@@ -83,14 +85,14 @@ def unstructured(name: str, value: str) -> bytes:
 
 
 def addresses(name: str, mailboxes: Sequence[Mailbox]) -> bytes:
-    """Write one header that lists mailboxes, folded and ended.
+    """Return one header that lists mailboxes, folded, with its line end.
 
-    An address beyond ASCII stands there raw in UTF-8 (RFC 6532), everything else is ASCII.
+    Addresses beyond ASCII are raw UTF-8 (RFC 6532); everything else is ASCII.
 
     Raises:
-        ValueError: if a name contains a control character.
+        ValueError: a name contains a control character.
     """
-    if len(mailboxes) == 1 and not mailboxes[0].name:  # nearly every To
+    if len(mailboxes) == 1 and not mailboxes[0].name:  # most To headers
         line = f"{name}: {mailboxes[0].address.sent}".encode()
         if len(line) <= LINE_OCTETS:
             return line + b"\r\n"
@@ -106,7 +108,7 @@ def addresses(name: str, mailboxes: Sequence[Mailbox]) -> bytes:
 
 
 def _is_plain(value: str) -> bool:
-    """Return whether the value may stand as it is: no reader decodes or trims it, and it folds."""
+    """Return whether a value needs no encoding: readers do not decode or trim it, and it folds."""
     return (
         value.isascii()
         and "=?" not in value
@@ -117,24 +119,24 @@ def _is_plain(value: str) -> bool:
 
 
 def _mailbox_tokens(mailbox: Mailbox, room: int) -> list[str]:
-    """Return the pieces of one mailbox between which a line may be folded."""
+    """Return the tokens of one mailbox, between which a line may be folded."""
     name = mailbox.name
     if not name:
         return [mailbox.address.sent]
     address = f"<{mailbox.address.sent}>"
     if _ATOM_PHRASE.fullmatch(name) and len(name) <= LINE_OCTETS and "=?" not in name:
         return [*name.split(" "), address]
-    # RFC 2047 has no encoded words in quoted strings, yet some readers decode them: not plain.
+    # Some readers decode encoded words in quoted strings, though RFC 2047 forbids them: not plain.
     if _is_plain(quoted := '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'):
         return [*(token.removeprefix(" ") for token in _TOKEN.findall(quoted)), address]
     return [*encoded_words(name, first=room), address]
 
 
 def _folded(name: str, tokens: Sequence[str], *, keeps_first: bool = False) -> bytes:
-    """Join tokens that begin with a space, with a line end before each that would not fit.
+    """Join tokens that begin with a space, folding before each that does not fit on the line.
 
-    With `keeps_first` there is none right after the colon: some readers would take the space
-    behind it for a part of the value.
+    With `keeps_first` there is no fold right after the colon: some readers would keep its space as
+    part of the value.
     """
     lines = [f"{name}:".encode()]
     for token in tokens:

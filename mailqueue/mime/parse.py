@@ -1,4 +1,4 @@
-"""Decides what of a message that others wrote is shown: headers, texts and attachments. Pure."""
+"""Parses untrusted messages for display: headers, texts and attachments. Pure."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,28 +12,29 @@ _SEPARATOR = re.compile(r"[/\\]")
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A part that is not shown as text. The name is for showing only, never for a path."""
+    """A part that is not shown as text. Its name is for display only, not for paths."""
 
     filename: str
     content_type: str
     size_bytes: int
-    head: bytes = field(default=b"", compare=False, repr=False)  # by which it is told what it is
-    is_named: bool = field(default=False, compare=False)  # it says that it is a file
+    # First bytes, from which its type is recognized.
+    head: bytes = field(default=b"", compare=False, repr=False)
+    is_named: bool = field(default=False, compare=False)  # it has a file name
 
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """A message as a person may look at it; headers decoded, in their order."""
+    """A message for display; headers decoded, in their order."""
 
     headers: tuple[tuple[str, str], ...]
     html: str | None
     text: str | None
     attachments: tuple[Attachment, ...]
     is_complete: bool
-    """False when a limit cut something off."""
+    """False if a limit left something out."""
 
     def header(self, name: str) -> str:
-        """Return the first header of that name, decoded, or an empty text."""
+        """Return the first header with that name, decoded, or an empty text."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), "")
 
@@ -54,7 +55,7 @@ class ShownMessage:
 
 
 def parse_message(raw: bytes, limits: MimeLimits | None = None) -> ShownMessage:
-    """Read a message for showing, whatever it holds."""
+    """Parse a message for display; never raises."""
     limits = limits or MimeLimits()
     read = read_message(raw, limits)
     html: str | None = None

@@ -1,8 +1,8 @@
-"""The header of a finished message: fields as bytes, none altered. Pure.
+"""Parses the header of a complete message; fields are kept as bytes, unchanged. Pure.
 
-Not read by `mailqueue.mime.reader`: that reads whatever comes, decoded, and leaves out what is no
-field, for showing and for reports. A message that is sent on has to be refused where it is not
-valid, and its fields are sent byte by byte as they came.
+`mailqueue.mime.reader` is for display and reports: it accepts anything, decodes it, and leaves out
+lines that are not fields. A message that is sent on must be refused if it is not valid, and its
+fields are sent unchanged.
 """
 
 import re
@@ -17,13 +17,13 @@ HEAD_OCTETS = 256 * 1024
 MAX_FIELDS = 1_000
 
 _FIELD = re.compile(rb"([!-9;-~]{1,200})[ \t]*:((?:[^\r\n]*)(?:\r\n[ \t][^\r\n]*)*)\r\n")
-# Begins where a word does: a search that began anew within one would read it again each time.
+# Anchored at word boundaries: a search that restarted inside a word would be quadratic.
 _ADDRESS = re.compile(r"(?<![^\s<>,;:()\"])[^\s<>,;:()\"]+@[^\s<>,;:()\"]+")
 _ALL_BUT_ENDS = bytes(octet for octet in range(256) if octet not in b"\r\n\0")
 
 
 class RawField(NamedTuple):
-    """One field: its name, what stands behind the colon, and all of it with its line end."""
+    """One field: its name, the value after the colon, and the whole field with its line end."""
 
     name: str
     value: bytes
@@ -31,50 +31,50 @@ class RawField(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the value unfolded, encoded words left as they are."""
+        """Return the value unfolded, with encoded words unchanged."""
         return self.value.replace(b"\r\n", b"").decode("utf-8", "replace").strip(" \t")
 
     @property
     def said(self) -> str:
-        """Return the value as a person reads it."""
+        """Return the value unfolded and decoded."""
         return words_to_text(self.text)
 
 
 class RawHead(NamedTuple):
-    """The fields of a message in order, and where its body begins, the empty line before it."""
+    """The fields of a message in order, and the index of the empty line before its body."""
 
     fields: tuple[RawField, ...]
     end: int
 
     def named(self, name: str) -> list[RawField]:
-        """Return the fields of that name, which is in lower case."""
+        """Return the fields with that name, which is in lower case."""
         return [field for field in self.fields if field.name.lower() == name]
 
 
 class NotAMessage(ValueError):
-    """Octets that are no message as RFC 5322 has it; the text says what is wrong."""
+    """Bytes that are not a message (RFC 5322); the text says what is wrong."""
 
 
 def check_octets(raw: bytes) -> None:
-    """Refuse what may not go over the wire: NUL, a CR or LF alone, lines that are too long.
+    """Refuse a message with a NUL, a bare CR or LF, or lines that are too long.
 
     Raises:
-        NotAMessage: naming it.
+        NotAMessage: it has one; the text names it.
     """
     ends = raw.translate(None, _ALL_BUT_ENDS)
     if b"\0" in ends:
-        raise NotAMessage("the message has a NUL")
+        raise NotAMessage("the message contains a NUL")
     if ends != b"\r\n" * (len(ends) // 2) or raw.count(b"\r\n") * 2 != len(ends):
-        raise NotAMessage("the message has a CR or LF alone: every line ends in CR LF")
+        raise NotAMessage("the message contains a bare CR or LF: lines must end with CR LF")
     if max(map(len, raw.split(b"\r\n"))) > LINE_OCTETS:
-        raise NotAMessage(f"a line of the message has more than {LINE_OCTETS} octets")
+        raise NotAMessage(f"a line of the message has more than {LINE_OCTETS} bytes")
 
 
 def read_head(raw: bytes) -> RawHead:
-    """Read the fields of a message whose lines end in CRLF.
+    """Parse the fields of a message whose lines end in CRLF.
 
     Raises:
-        NotAMessage: a line is no field, or there is too much of it.
+        NotAMessage: a line is not a field, or the header is too large.
     """
     fields: list[RawField] = []
     at = 0
@@ -82,18 +82,18 @@ def read_head(raw: bytes) -> RawHead:
         found = _FIELD.match(raw, at)
         if found is None:
             line = raw[at : at + 80].partition(b"\r\n")[0].decode("utf-8", "replace")
-            raise NotAMessage(f"a line of the header is no field: {line!r}")
+            raise NotAMessage(f"a line of the header is not a field: {line!r}")
         fields.append(RawField(found[1].decode(), found[2], found[0]))
         at = found.end()
         if len(fields) > MAX_FIELDS or at > HEAD_OCTETS:
             raise NotAMessage(
-                f"the header has more than {MAX_FIELDS} fields or {HEAD_OCTETS} octets"
+                f"the header has more than {MAX_FIELDS} fields or {HEAD_OCTETS} bytes"
             )
     return RawHead(tuple(fields), at)
 
 
 def first_field(raw: bytes, name: str) -> str:
-    """Return the text of the first field of that name in lower case, or an empty one."""
+    """Return the text of the first field with that name in lower case, or an empty text."""
     found = re.search(
         rb"(?:\A|\n)" + re.escape(name.encode()) + rb"[ \t]*:([^\r\n]*(?:\r\n[ \t][^\r\n]*)*)",
         raw.partition(b"\r\n\r\n")[0],
@@ -105,12 +105,12 @@ def first_field(raw: bytes, name: str) -> str:
 
 
 def has_ascii_head(raw: bytes) -> bool:
-    """Return whether the header goes to servers without SMTPUTF8; the body has no part in that."""
+    """Return whether the header is ASCII, so that servers without SMTPUTF8 accept it."""
     return raw.isascii() or raw.partition(b"\r\n\r\n")[0].isascii()
 
 
 def read_author(field: RawField) -> Mailbox:
-    """Read the only mailbox of From; comments and folds do not count, encoded words are read.
+    """Return the only mailbox of From, without comments, with encoded words decoded.
 
     Raises:
         InvalidAddress: there is none, or more than one.
@@ -120,13 +120,16 @@ def read_author(field: RawField) -> Mailbox:
 
 
 def addresses_in(fields: Iterable[RawField]) -> frozenset[str]:
-    """Return what looks like an address in these fields, in lower case. For telling To from Bcc."""
+    """Return all texts that look like addresses in these fields, in lower case.
+
+    Used to tell the recipients of To and Cc from those of Bcc.
+    """
     text = " ".join(field.text for field in fields).lower()
     return frozenset(_ADDRESS.findall(text))
 
 
 def _without_comments(text: str) -> str:
-    """Take out comments (RFC 5322 3.2.2), which may be nested; not those in quotes."""
+    """Return the text without comments (RFC 5322 3.2.2), nested ones included; quotes are kept."""
     kept: list[str] = []
     depth, is_quoted, is_escaped = 0, False, False
     for character in text:

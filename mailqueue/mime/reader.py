@@ -1,7 +1,7 @@
-"""Reads messages that others wrote: header fields and the tree of parts, within limits. Pure.
+"""Parses untrusted messages: header fields and the tree of parts, within limits. Pure.
 
-Never raises, and takes time linear in the size of the message. The standard library's parser is
-kept to single fields: its cost and its stack grow with the nesting that a sender chooses.
+Never raises, and takes time linear in the size of the message. The standard library parses single
+fields only: its parser's time and stack depth grow with the nesting of parts.
 """
 
 import binascii
@@ -16,15 +16,18 @@ from mailqueue.mime.decode import base64_to_octets
 
 _EMPTY_LINE = re.compile(rb"^\r?\n", re.MULTILINE)
 _FIELD = re.compile(r"^([!-9;-~]+)[ \t]*:(.*(?:\r?\n[ \t].*)*)", re.MULTILINE)
-# What the standard library's readers of parameters raise on hostile input.
+# Exceptions of the standard library's parameter parsers on hostile input.
 _FAULTS = (LookupError, MessageError, TypeError, ValueError)
 _MESSAGES = frozenset({"message/rfc822", "message/global", "message/news"})
-"""Types of parts that are messages; others of `message/`, such as a feedback report, are fields."""
+"""Types of parts that contain a message.
+
+Other `message/` types, such as feedback reports, have fields.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class MimeLimits:
-    """Bounds of what is read of a message; what lies beyond is left out."""
+    """Limits for parsing a message; what exceeds them is left out."""
 
     message_bytes: int = 32 * 1024 * 1024
     header_bytes: int = 256 * 1024
@@ -32,23 +35,23 @@ class MimeLimits:
     headers: int = 1_000
     """Fields of one header."""
     field_bytes: int = 4_096
-    """Characters of a Content-Type or Content-Disposition; a longer one is read as absent."""
+    """Characters of a Content-Type or Content-Disposition; longer ones are read as absent."""
     field_parameters: int = 50
-    """Parameters of these; with more it is read as absent, for reading them is quadratic."""
+    """Parameters of these; with more they are read as absent, as parsing is quadratic."""
     parts: int = 200
-    """Parts of the message, itself included."""
+    """Parts of the message, including itself."""
     depth: int = 20
-    """Levels of parts in parts."""
+    """Levels of nested parts."""
     boundary_lines: int = 2_000
     text_bytes: int = 4 * 1024 * 1024
     """Bytes of a part that are read as text."""
     opens_messages: bool = False
-    """Whether a message inside the message is read as a part with its own parts."""
+    """Whether an attached message is parsed as a part with its own parts."""
 
 
 Field = tuple[str, str]
-"""Name of a header field, and its value with the line breaks of its folds."""
-# Parts are spans of the message: slices of slices would copy it once a level.
+"""Name of a header field, and its unfolded value."""
+# Parts are spans of the message: nested slices would copy it once per level.
 _Span = tuple[int, int]
 
 
@@ -57,16 +60,16 @@ class Part(NamedTuple):
 
     fields: tuple[Field, ...]
     content: Message
-    """The content fields alone, for the standard library's readers of parameters."""
+    """The content fields only, for the standard library's parameter parsers."""
     is_multipart: bool
     children: tuple["Part", ...]
     raw: bytes
     span: _Span
-    """Where the body begins and ends in `raw`."""
+    """Start and end of the body in `raw`."""
 
     @property
     def body(self) -> bytes:
-        """Return the body as it was transferred."""
+        """Return the body without decoding."""
         return self.raw[slice(*self.span)]
 
     @property
@@ -79,14 +82,14 @@ class Part(NamedTuple):
         return _parameter(self.content, name)
 
     def filename(self) -> str:
-        """Return the file name as written, or an empty text."""
+        """Return the file name, not decoded, or an empty text."""
         try:
             return str(self.content.get_filename(""))
         except _FAULTS:
             return ""
 
     def walk(self) -> Iterator["Part"]:
-        """Yield this part and all below it, in the order they stand."""
+        """Yield this part and all parts below it in order."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -94,14 +97,14 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadMessage:
-    """A message that was read; `is_complete` is false where a limit left something out."""
+    """A parsed message; `is_complete` is false if a limit left something out."""
 
     root: Part
     is_complete: bool
 
 
 def read_message(raw: bytes, limits: MimeLimits) -> ReadMessage:
-    """Read a message, whatever it holds."""
+    """Parse a message; never raises."""
     reader = _Reader(limits, is_complete=len(raw) <= limits.message_bytes)
     raw = raw[: limits.message_bytes]
     root = reader.part(raw, (0, len(raw)), depth=0)
@@ -109,7 +112,7 @@ def read_message(raw: bytes, limits: MimeLimits) -> ReadMessage:
 
 
 def fields_of(text: str) -> Iterator[Field]:
-    """Yield the fields of a header; lines that are none are left out."""
+    """Yield the fields of a header; other lines are left out."""
     for found in _FIELD.finditer(text):
         yield found[1], found[2]
 
@@ -120,7 +123,7 @@ def unfolded(value: str) -> str:
 
 
 def transfer_decoded(body: bytes, encoding: str) -> bytes:
-    """Return a body decoded; one of an unknown encoding as it is."""
+    """Return a decoded body; with an unknown encoding, unchanged."""
     match encoding:
         case "base64":
             return base64_to_octets(body)
@@ -131,7 +134,7 @@ def transfer_decoded(body: bytes, encoding: str) -> bytes:
 
 
 def unified(octets: bytes) -> bytes:
-    """Return it with LF alone at the ends of lines."""
+    """Return the bytes with LF line ends."""
     if b"\r" not in octets:
         return octets
     return octets.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -176,7 +179,7 @@ class _Reader:
             self.is_complete = False
             return ()
         raw, (start, end) = part.raw, part.span
-        # RFC 2046 forbids to encode it, RFC 6532 does not, and some do anyway.
+        # RFC 2046 forbids encoding it, RFC 6532 allows it, and it occurs.
         if part.encoding in ("base64", "quoted-printable"):
             raw = unified(transfer_decoded(part.body, part.encoding))
             start, end = 0, len(raw)
@@ -212,12 +215,12 @@ class _Reader:
         return content
 
     def _split(self, raw: bytes, body: _Span, delimiter: bytes) -> Iterator[_Span]:
-        """Yield the parts between the boundary lines; an unclosed one reaches to the end."""
+        """Yield the parts between boundary lines; an unterminated part reaches to the end."""
         part_start: int | None = None
         for line_start, line_end in self._delimiter_lines(raw, body, delimiter):
             rest = raw[line_start + len(delimiter) : line_end].strip(b" \t\r\n")
             if rest not in (b"", b"--"):
-                continue  # a longer boundary that begins like this one
+                continue  # a longer boundary with this one as prefix
             if part_start is not None:
                 yield part_start, max(part_start, _before_line_end(raw, line_start))
             if rest:
@@ -245,17 +248,20 @@ def _parameter(content: Message, name: str) -> str:
         value = content.get_param(name, "")
     except _FAULTS:
         return ""
-    # One written the RFC 2231 way comes as charset, language and text.
+    # A value in RFC 2231 format is returned as charset, language and text.
     return value[2] if isinstance(value, tuple) else str(value)
 
 
 def _next(raw: bytes, delimiter: bytes, within: _Span) -> int:
-    """Return where the next line begins that starts with the delimiter, -1 where none does."""
+    """Return the start of the next line that begins with the delimiter, or -1."""
     found = raw.find(b"\n" + delimiter, *within)
     return found if found < 0 else found + 1
 
 
 def _before_line_end(raw: bytes, at: int) -> int:
-    """Return where the line before `at` ends: its line end is the boundary's (RFC 2046 5.1.1)."""
+    """Return where the line before `at` ends.
+
+    Its line end belongs to the boundary (RFC 2046 5.1.1).
+    """
     at -= 1
     return at - 1 if raw[at - 1 : at] == b"\r" else at

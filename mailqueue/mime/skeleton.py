@@ -1,4 +1,4 @@
-"""Decides all of a message that its recipients share: body parts, boundary, headers. Pure."""
+"""Encodes the parts of a message that all its recipients share: body, boundary, headers. Pure."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from mailqueue.mime.body import EncodedBody, check_body, encode_body
 from mailqueue.mime.files import File, check_file, file_part, inline_and_attached
 from mailqueue.mime.headers import check_header, check_value, unstructured
 
-_BOUNDARY_OCTETS = 12  # keeps the header that names it under 76 octets
+_BOUNDARY_OCTETS = 12  # keeps the header with the boundary below 76 bytes
 _HASHED_OCTETS = 256
 
 
 class Content(NamedTuple):
-    """What a message says. A body that is None is absent; an empty one is a part of its own."""
+    """The content of a message. A body that is None is absent; an empty one is an empty part."""
 
     subject: str | None
     html: str | None
@@ -24,7 +24,7 @@ class Content(NamedTuple):
 
 
 class Skeleton(NamedTuple):
-    """A content ready for any number of mails: encoded octets, line ends CRLF."""
+    """Content encoded for any number of emails, with CRLF line ends."""
 
     subject: bytes
     headers: bytes
@@ -33,10 +33,10 @@ class Skeleton(NamedTuple):
 
 
 def check_content(content: Content) -> None:
-    """Refuse a content that cannot become a message.
+    """Refuse content that cannot become a message.
 
     Raises:
-        ValueError: naming the part and what is wrong with it.
+        ValueError: the message names the part and the reason.
     """
     if content.html is None and content.text is None:
         raise ValueError("a message needs an html or a text body, got neither")
@@ -55,11 +55,11 @@ def check_content(content: Content) -> None:
 
 
 def compile_skeleton(content: Content) -> Skeleton:
-    """Encode a content once for all the mails that carry it. Same content, same octets.
+    """Encode content once for all emails that have it; the result is deterministic.
 
-    Text and html become multipart/alternative, one of them a single part. A single part ends with
-    a line end, added if it is missing; parts of a multipart arrive as they are. Files the html
-    shows stand beside it in a multipart/related, others after all in a multipart/mixed.
+    Text and HTML become a multipart/alternative; one of them alone a single part, which ends with a
+    line end, added if missing. Files that the HTML shows are in a multipart/related, other files in
+    a multipart/mixed.
 
     Raises:
         ValueError: as `check_content`.
@@ -77,7 +77,7 @@ def _whole(content: Content) -> bytes:
         return _single("plain", content.text or "")
     if content.text is None:
         return _single("html", content.html)
-    # RFC 2046 5.1.4: the plainest first.
+    # RFC 2046 5.1.4: the simplest format first.
     plain = _part("plain", encode_body(content.text))
     return _multipart(b"alternative", (plain, _part("html", encode_body(content.html))))
 
@@ -100,7 +100,7 @@ def _with_files(content: Content) -> bytes:
 def _single(subtype: str, text: str) -> bytes:
     ended = text if text.endswith(("\n", "\r")) else f"{text}\n"
     part = _part(subtype, encode_body(ended))
-    return part if part.endswith(b"\r\n") else part + b"\r\n"  # base64 has none of its own
+    return part if part.endswith(b"\r\n") else part + b"\r\n"  # base64 ends without one
 
 
 def _multipart(subtype: bytes, parts: Sequence[bytes], parameters: bytes = b"") -> bytes:
@@ -114,7 +114,7 @@ def _part(subtype: str, body: EncodedBody) -> bytes:
     return _part_head(subtype, body.encoding) + body.octets
 
 
-@cache  # there are six
+@cache  # six combinations
 def _part_head(subtype: str, encoding: str) -> bytes:
     return (
         f"Content-Type: text/{subtype}; charset=utf-8\r\n"
@@ -123,12 +123,12 @@ def _part_head(subtype: str, encoding: str) -> bytes:
 
 
 def _boundary(parts: Sequence[bytes]) -> bytes:
-    """Choose a boundary that stands in none of the parts; the same parts get the same one."""
-    # The search below makes it safe; the digest need not read all to make a first try good.
+    """Return a boundary that occurs in none of the parts, the same one for the same parts."""
+    # The search below guarantees it; the digest covers enough for a good first choice.
     first = b"".join([b"%d %b" % (len(part), part[:_HASHED_OCTETS]) for part in parts])
     digest = hashlib.blake2b(first, digest_size=_BOUNDARY_OCTETS)
     while True:
-        # "=_" stands in no quoted-printable and no base64 text.
+        # "=_" occurs in no quoted-printable or base64 text.
         mark = b"=_" + digest.hexdigest().encode()
         for part in parts:
             if mark in part:

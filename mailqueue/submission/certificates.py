@@ -1,4 +1,4 @@
-"""Decides with which certificate programs are met: a named one, or one of this machine."""
+"""Loads the TLS certificate of the submission server: a configured one, or a self-signed one."""
 
 import asyncio
 import ssl
@@ -19,7 +19,7 @@ log = get_logger(__name__)
 
 
 class Certificate:
-    """A server's side of TLS; a certificate that is renewed in its file counts from then on."""
+    """A server's TLS context; a renewed certificate file is loaded while the server runs."""
 
     def __init__(self, file: Path, key: Path | None) -> None:
         self._file = file
@@ -30,7 +30,7 @@ class Certificate:
         self.context.load_cert_chain(file, key)
 
     def look(self) -> None:
-        """Read the files again where they are others now; what is no certificate is said once."""
+        """Reload the files if they have changed; an invalid certificate is logged once."""
         try:
             stamps = self._stamps()
             if stamps == self._seen:
@@ -48,23 +48,23 @@ class Certificate:
 
 
 def certificate_of(settings: SubmissionSettings, data: Path) -> Certificate:
-    """Return the certificate that is named; without one, that of this machine in the data folder.
+    """Return the configured certificate, or a self-signed one in the data folder.
 
     Raises:
-        ConfigError: it cannot be used, or one has to be named.
+        ConfigError: it cannot be used, or one must be configured.
     """
     file = settings.certificate
     if file is None and settings.certificate_key is not None:
         raise ConfigError(
-            "MAILQUEUE_SUBMISSION_CERTIFICATE: is needed with MAILQUEUE_SUBMISSION_CERTIFICATE_KEY"
+            "MAILQUEUE_SUBMISSION_CERTIFICATE: required with MAILQUEUE_SUBMISSION_CERTIFICATE_KEY"
         )
     try:
         if file is None:
             file = data / FILE_NAME
             if settings.host != "localhost" and not is_on_this_machine(settings.host):
                 raise ConfigError(
-                    "MAILQUEUE_SUBMISSION_CERTIFICATE: a certificate is needed where other "
-                    f"machines hand mail in (host {settings.host})"
+                    "MAILQUEUE_SUBMISSION_CERTIFICATE: must be set if other hosts "
+                    f"can submit mail (host {settings.host})"
                 )
             keep_certificate(file)
         return Certificate(file, settings.certificate_key)
@@ -76,7 +76,7 @@ def certificate_of(settings: SubmissionSettings, data: Path) -> Certificate:
 
 @asynccontextmanager
 async def renewed(certificate: Certificate) -> AsyncIterator[None]:
-    """Look for a new certificate now and then while the block runs."""
+    """Check for a renewed certificate periodically while the block runs."""
     task = asyncio.create_task(_look_forever(certificate), name="certificate")
     try:
         yield

@@ -1,4 +1,4 @@
-"""Decides who may hand mail in: who has a key. Who guesses waits, and then is not heard at all."""
+"""Authenticates submission clients by API key, and delays and blocks clients that guess keys."""
 
 import asyncio
 import time
@@ -16,29 +16,29 @@ from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.model import Scope
 
 MAX_FAILURES = 10
-"""Of one address within the window; after them no key is looked at until it has passed."""
+"""Failed logins of one address within the window, above which its logins are refused."""
 WINDOW_SECONDS = 600.0
 MAX_KEPT = 10_000
 PAUSE_SECONDS = 0.5
-"""Before the first refusal of an address; each further one takes twice as long."""
+"""Seconds before the first refusal of an address; doubled for each further one."""
 LONGEST_PAUSE_SECONDS = 8.0
 
-MAY_NOT_SEND = SmtpReply(535, "5.7.8", "this key may not send: it lacks the scope email:send")
+MAY_NOT_SEND = SmtpReply(535, "5.7.8", "the API key lacks the scope email:send")
 TOO_MANY = SmtpReply(454, "4.7.0", "too many failed logins from your address, try again later")
-AWAY = SmtpReply(454, "4.7.0", "nobody can be let in now, try again later")
+AWAY = SmtpReply(454, "4.7.0", "login is not possible now, try again later")
 
 log = get_logger(__name__)
 
 
 class Failures:
-    """How often each address failed lately."""
+    """Counts the failed logins of each address within the window."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._by_address: OrderedDict[str, deque[float]] = OrderedDict()
 
     def count(self, address: str) -> int:
-        """Return how often within the window."""
+        """Return the number of failures within the window."""
         found = self._by_address.get(network_of(address))
         if found is None:
             return 0
@@ -47,7 +47,7 @@ class Failures:
         return len(found)
 
     def add(self, address: str) -> int:
-        """Count one more; return how many that makes."""
+        """Count one failure; return the number within the window."""
         network = network_of(address)
         found = self._by_address.setdefault(network, deque(maxlen=MAX_FAILURES))
         self._by_address.move_to_end(network)
@@ -58,7 +58,7 @@ class Failures:
 
 
 def network_of(address: str) -> str:
-    """Return what is one client's: an address, of IPv6 the network of 64 bits."""
+    """Return the key by which a client is counted: its IPv4 address, or its IPv6 /64 network."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -69,7 +69,7 @@ def network_of(address: str) -> str:
 
 
 class Gate:
-    """Lets in who logs in with an API key as the password, under any name."""
+    """Authenticates clients with an API key as password and any user name."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Gate:
         self._wait = wait
 
     async def enter(self, attempt: LoginAttempt) -> LoggedIn | SmtpReply:
-        """Return who this is, or refuse them."""
+        """Return the authenticated client, or the refusal."""
         if self._failures.count(attempt.address) >= MAX_FAILURES:
             log.warning("submission.locked_out", client=attempt.address)
             await self._wait(PAUSE_SECONDS)

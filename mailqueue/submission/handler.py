@@ -1,4 +1,4 @@
-"""Decides what becomes of a message that a program hands in, and in which words it is told."""
+"""Accepts the messages of submission clients, and chooses the replies."""
 
 import asyncio
 import time
@@ -26,15 +26,15 @@ from mailqueue.tenants.model import Caller
 from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
 LARGE_OCTETS = 256 * 1024
-"""Larger messages are looked at beside the conversations, not between them."""
+"""Bytes of a message above which it is processed in a thread."""
 PATIENCE_SECONDS = 60.0
-"""So long a message waits for its turn before its program is told to come again: few do."""
+"""Seconds for which a message waits for the rate limit before its client is told to retry."""
 MAX_WAITS = 10
-"""A program that was told so often to come later, and comes at once, is hung up on."""
+"""Times that a client may retry at once after being told to wait; then the connection closes."""
 
-AWAY = SmtpReply(451, "4.3.0", "the mail cannot be taken now, try again later")
-NO_ROOM = SmtpReply(452, "4.3.1", "there is no room for more mail now, try again later")
-LOGGED_OUT = SmtpReply(CLOSING, "4.7.0", "the API key is not valid any more, log in again")
+AWAY = SmtpReply(451, "4.3.0", "mail cannot be accepted now, try again later")
+NO_ROOM = SmtpReply(452, "4.3.1", "storage is full, try again later")
+LOGGED_OUT = SmtpReply(CLOSING, "4.7.0", "the API key is no longer valid, log in again")
 _CODES: Mapping[str, tuple[int, str]] = {
     "attachments": (554, "5.6.1"),
     "From": (550, "5.7.1"),
@@ -55,14 +55,14 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SubmissionHandler:
-    """Hands messages to the acceptance of all mail."""
+    """Passes messages of submission clients to the accept use case."""
 
     intake: Intake
     allowance: RateLimiter
     patience_s: float = PATIENCE_SECONDS
 
     def check_recipient(self, address: str) -> SmtpReply | None:
-        """Refuse what no mail of ours could be sent to."""
+        """Refuse an address that no email can be sent to."""
         try:
             parse_address(address)
         except InvalidAddress as exc:
@@ -70,9 +70,9 @@ class SubmissionHandler:
         return None
 
     async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
-        """Accept one message and say so once it is committed."""
+        """Accept one message; reply once it is committed."""
         program = envelope.client
-        assert isinstance(program, Program)  # nobody else gets here
+        assert isinstance(program, Program)  # the server requires a login
         try:
             await self._let_in(program.caller)
             email = await _prepared(program.caller, envelope, raw)
@@ -90,10 +90,10 @@ class SubmissionHandler:
         return SmtpReply(250, "2.0.0", f"Ok: queued as {accepted.id}{of}")
 
     async def _let_in(self, caller: Caller) -> None:
-        """Wait for the project's and the key's turn; its answer comes later is all a program sees.
+        """Wait for the rate limits of the project and the key.
 
         Raises:
-            TooManyRequests: it would be too long.
+            TooManyRequests: the wait would be too long.
         """
         until = time.monotonic() + self.patience_s
         for bucket, rate, what in (
@@ -112,7 +112,7 @@ class SubmissionHandler:
 
 
 def refusal(exc: InvalidField) -> SmtpReply:
-    """Return for good what is wrong with a message. Pure."""
+    """Return the permanent refusal of an invalid message. Pure."""
     code, enhanced = _CODES.get(exc.field, _OTHERS)
     if (exc.field == "attachments" and "may have" in exc.why) or "bytes, got" in exc.why:
         code, enhanced = 552, "5.3.4"
@@ -122,7 +122,7 @@ def refusal(exc: InvalidField) -> SmtpReply:
 
 
 def trouble(exc: MailqueueError) -> SmtpReply:
-    """Return the answer for a temporary fault. Pure."""
+    """Return the reply for a temporary fault. Pure."""
     match exc:
         case NoRoom():
             return NO_ROOM
@@ -144,9 +144,7 @@ def _wait(program: Program, exc: TooManyRequests) -> SmtpReply:
 
 
 async def _prepared(caller: Caller, envelope: ReceivedEnvelope, raw: bytes) -> PreparedRaw:
-    """Return the message as it will be sent; one of a test key goes to the trap and
-    nowhere else.
-    """
+    """Return the message prepared for sending; one of a test key goes to the mail trap only."""
     email = RawEmail(
         raw,
         envelope.recipients,
@@ -162,5 +160,5 @@ async def _prepared(caller: Caller, envelope: ReceivedEnvelope, raw: bytes) -> P
 
 def _options(caller: Caller) -> dict[str, object]:
     options = with_test_mode(caller, {})
-    # Named, so that a header of the message that names another sender is refused.
+    # Named, so that a message that names another sender account is refused.
     return options | {"sender": caller.trap_sender} if caller.is_test else options

@@ -1,4 +1,4 @@
-"""Who hands mail in over a connection. Values only, but for how often they were told to wait."""
+"""Authenticated submission clients. Values only, except for the count of retries."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from mailqueue.tenants.model import Caller
 
 @dataclass(slots=True)
 class Program:
-    """A client that has logged in with a key."""
+    """A client that has logged in with an API key."""
 
     caller: Caller
     address: str

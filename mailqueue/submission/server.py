@@ -1,4 +1,4 @@
-"""Runs the SMTP servers that programs hand mail in to."""
+"""Runs the SMTP servers for submission."""
 
 import asyncio
 import errno
@@ -47,7 +47,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A submission server that is listening; `tls_port` speaks TLS from the first byte."""
+    """A listening submission server; `tls_port` uses implicit TLS."""
 
     host: str
     port: int
@@ -58,7 +58,7 @@ Ready = Callable[[Submission], None]
 
 
 class PortInUse(ConfigError):
-    """Somebody else listens there."""
+    """Another process listens on the port."""
 
 
 @asynccontextmanager
@@ -69,7 +69,7 @@ async def submission_server(
     limits: ServerLimits = LIMITS,
     patience_s: float = PATIENCE_SECONDS,
 ) -> AsyncIterator[Submission]:
-    """Take mail from programs until the block ends.
+    """Accept submitted mail until the block ends.
 
     Raises:
         ConfigError: an address or the certificate cannot be used.
@@ -122,7 +122,10 @@ async def submission_server(
 async def submission_beside(
     settings: Settings, pool: Pool, *, say: Callable[[str], None]
 ) -> AsyncIterator[Submission | None]:
-    """Take mail from programs beside all else; None where it is off, or its usual port in use."""
+    """Run submission beside other parts.
+
+    Yield None if it is disabled or its default port in use.
+    """
     async with AsyncExitStack() as stack:
         running = None
         if settings.submission.is_on:
@@ -131,12 +134,12 @@ async def submission_beside(
             except PortInUse as exc:
                 if settings.submission.port is not None:
                     raise
-                say(f"mail by SMTP is not taken: {exc}")
+                say(f"SMTP submission is disabled: {exc}")
         yield running
 
 
 async def run(settings: Settings, stop: asyncio.Event, *, pool: Pool, ready: Ready) -> None:
-    """Take mail from programs until told to stop; what was handed over then is answered."""
+    """Accept submitted mail until `stop` is set, then answer the messages already received."""
     wanted = replace(settings.submission, is_on=True)
     async with submission_server(replace(settings, submission=wanted), pool) as running:
         ready(running)

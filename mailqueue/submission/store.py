@@ -1,4 +1,4 @@
-"""The statement that says what a project takes by SMTP."""
+"""The limits of a project for SMTP submission; the only file here that runs SQL."""
 
 from uuid import UUID
 
@@ -7,5 +7,5 @@ from mailqueue.db.fetch import Conn
 
 
 async def message_bytes(conn: Conn, project_id: UUID) -> int | None:
-    """Return how large a message may be in a project; None where there is no such project."""
+    """Return the maximum size of a message in bytes; None if the project does not exist."""
     return await fetch.maybe(conn, "message_bytes_of", {"project_id": project_id}, int)

@@ -8,7 +8,7 @@ from mailqueue.core.secret import Secret
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a server on that host."""
+    """Return whether a server on that host is reachable from this host only."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -16,18 +16,18 @@ def is_loopback(host: str) -> bool:
 
 
 def require_password(host: str, password: Secret | None) -> None:
-    """Refuse to show caught mail to a network without a password.
+    """Require a password if the trap is reachable from other hosts.
 
     Raises:
-        ConfigError: naming the variable.
+        ConfigError: none is set; the message names the variable.
     """
     if not password and not is_loopback(host):
         raise ConfigError(
-            f"MAILQUEUE_TRAP_PASSWORD: must be set when the trap is reachable from outside "
-            f"this machine (host {host}); --no-trap runs without a trap"
+            f"MAILQUEUE_TRAP_PASSWORD: must be set if the trap is reachable from other "
+            f"hosts (host {host}); --no-trap runs without a trap"
         )
 
 
 def is_password(given: str, password: Secret) -> bool:
-    """Compare in constant time."""
+    """Return whether the password is right, in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), password.reveal().encode())

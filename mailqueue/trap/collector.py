@@ -1,6 +1,6 @@
-"""Keeps caught mail: messages that wait together share a commit.
+"""Stores caught mail: messages received at the same time share a commit.
 
-No client is told that a message was taken before the transaction that keeps it has committed.
+A message is accepted only after the transaction that stores it has committed.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -23,7 +23,7 @@ log = get_logger(__name__)
 
 @asynccontextmanager
 async def collector(pool: Pool, database: DatabaseSettings) -> AsyncIterator[Collector]:
-    """Lend what keeps messages, until the block ends; one that was submitted is then committed."""
+    """Yield the function that stores messages; at the end all submitted ones are committed."""
 
     async def keep(group: Sequence[Waiter[Caught, None]]) -> None:
         try:

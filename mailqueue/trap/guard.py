@@ -1,7 +1,7 @@
-"""Check requests to the trap's pages, and set the security headers of responses.
+"""Checks requests to the trap's pages, and sets the security headers of responses.
 
-Mail is hostile and so are web pages open in the same browser: a page elsewhere must not read the
-trap through a host name that points here, nor clear it by posting a form.
+Messages are untrusted, and so are other pages open in the browser: a page must not read the trap
+through a host name that resolves to it (DNS rebinding), nor clear it by submitting a form.
 """
 
 import base64
@@ -21,7 +21,7 @@ PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# What a mail may do in its frame: show its own styles and pictures, and open links elsewhere.
+# A message in its frame may show its own styles and images, and open links in a new window.
 MAIL_POLICY = (
     "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src data:; "
     "font-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; "
@@ -55,7 +55,7 @@ class Guard:
         if self._password is not None:
             if not is_password(_basic_password(headers), self._password):
                 return PlainTextResponse(
-                    "the trap's password is needed; the user name does not matter\n",
+                    "the trap's password is required; any user name is accepted\n",
                     status_code=401,
                     headers={"WWW-Authenticate": 'Basic realm="mail trap", charset="UTF-8"'},
                 )
@@ -91,7 +91,7 @@ def _basic_password(headers: Headers) -> str:
 
 
 def _is_own_name(host: str) -> bool:
-    """Return whether no name server could have made the browser take us for another site."""
+    """Return whether the host is localhost or an IP address, which DNS rebinding cannot use."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or bool(ip_address(name))
@@ -104,5 +104,5 @@ def _is_same_origin(headers: Headers) -> bool:
     if site is not None:
         return site == "same-origin"
     origin = headers.get("origin")
-    # No browser leaves both out of a POST; curl does.
+    # Browsers send at least one of both with a POST; curl sends none.
     return origin is None or urlsplit(origin).netloc == headers.get("host", "")

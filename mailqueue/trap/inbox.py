@@ -1,4 +1,4 @@
-"""List, search, read, count and clear caught mail."""
+"""Lists, searches, reads, counts and clears caught mail."""
 
 from collections.abc import AsyncIterator
 
@@ -14,14 +14,14 @@ LARGEST_ID = 2**63 - 1
 async def page(
     conn: Conn, *, limit: int, search: str = "", before: int | None = None, after: int | None = None
 ) -> list[TrapSummary]:
-    """Return at most `limit` messages newest first, ids below `before` and above `after`."""
+    """Return at most `limit` messages, newest first, with ids below `before` and above `after`."""
     return await store.list_page(conn, limit=limit, search=search, before=before, after=after)
 
 
 async def read_all(
     conn: Conn, *, limit: int | None = None, search: str = ""
 ) -> AsyncIterator[TrapMessage]:
-    """Read whole messages newest first, a few at a time; None reads all."""
+    """Yield whole messages, newest first, in batches; None yields all."""
     before: int | None = None
     left = limit
     while left is None or left > 0:
@@ -39,7 +39,7 @@ async def get(conn: Conn, message_id: int) -> TrapMessage:
     """Return one message.
 
     Raises:
-        NotFound: it was never caught, or was cleared.
+        NotFound: it does not exist or was cleared.
     """
     found = await store.find(conn, message_id) if 0 < message_id <= LARGEST_ID else None
     if found is None:
@@ -48,15 +48,15 @@ async def get(conn: Conn, message_id: int) -> TrapMessage:
 
 
 async def neighbours(conn: Conn, message_id: int) -> Neighbours:
-    """Return the messages right before and right behind one."""
+    """Return the messages next to one, newer and older."""
     return await store.neighbours(conn, message_id)
 
 
 async def count(conn: Conn, *, search: str = "") -> int:
-    """Count the messages that fit the search."""
+    """Return the number of messages that match the search."""
     return await store.count(conn, search=search)
 
 
 async def clear(conn: Conn) -> int:
-    """Delete every message; return their number."""
+    """Delete every message and return their number."""
     return await store.clear(conn)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """A message on its way into the trap: envelope, what the list shows, and the exact bytes."""
+    """A message to store: envelope, values for the list, and its exact bytes."""
 
     mail_from: str
     rcpt_to: tuple[str, ...]
@@ -19,7 +19,7 @@ class Caught:
 
 @dataclass(frozen=True, slots=True)
 class TrapSummary:
-    """A caught message as the list shows it."""
+    """A caught message in the list."""
 
     id: int
     received_at: datetime
@@ -34,7 +34,7 @@ class TrapSummary:
 
 @dataclass(frozen=True, slots=True)
 class TrapMessage:
-    """A caught message with its bytes as they came, dots unstuffed."""
+    """A caught message with its bytes, without dot-stuffing."""
 
     id: int
     received_at: datetime
@@ -50,7 +50,7 @@ class TrapMessage:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The messages caught right before and right after one."""
+    """The messages next to one, older and newer."""
 
     older: int | None
     newer: int | None

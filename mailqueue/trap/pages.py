@@ -28,7 +28,7 @@ SEARCH_CHARACTERS = 200
 
 
 def trap_pages(pool: Pool, database: DatabaseSettings, *, password: Secret | None) -> ASGIApp:
-    """Return the pages as one application, to be served under PATHS."""
+    """Return the ASGI application of the pages, to be served under PATHS."""
     pages = _Pages(pool, database)
     message = "/trap/messages/{id:int}"
     routes = [
@@ -130,7 +130,7 @@ async def _static(request: Request) -> Response:
 
 async def _fault(request: Request, exc: Exception) -> Response:  # noqa: ARG001
     assert isinstance(exc, HTTPException)
-    what = "This message is not here. It was cleared, or never caught."
+    what = "This message does not exist. It may have been cleared."
     if exc.status_code != HTTPStatus.NOT_FOUND:
         what = exc.detail
     return HTMLResponse(render("fault.html", what=what), exc.status_code, exc.headers)
@@ -141,7 +141,7 @@ async def _away(request: Request, exc: Exception) -> Response:  # noqa: ARG001
 
 
 def _row(summary: TrapSummary) -> dict[str, object]:
-    """Return a message as the list's script reads it; the same words as the template."""
+    """Return a message as JSON for the list's script, with the values of the template."""
     return {
         "id": summary.id,
         "received_at": summary.received_at,
@@ -159,6 +159,6 @@ def _search(request: Request) -> str:
 
 
 def _number(request: Request, name: str) -> int | None:
-    """Return a message id of the query; what is none counts as absent."""
+    """Return a message id of the query; None if it is missing or not valid."""
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None

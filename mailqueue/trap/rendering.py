@@ -1,4 +1,4 @@
-"""Render the trap's pages; everything from a mail is escaped."""
+"""Renders the trap's pages; all text of messages is escaped."""
 
 import hashlib
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _TYPE_BY_SUFFIX = {
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file the pages use; `version` changes with its content."""
+    """A static file of the pages; `version` changes with its content."""
 
     content: bytes
     media_type: str
@@ -37,12 +37,12 @@ ASSETS = MappingProxyType(
 
 
 def render(template: str, **values: object) -> str:
-    """Fill one of the templates."""
+    """Return a rendered template."""
     return _TEMPLATES.get_template(template).render(values)
 
 
 def shown_size(octets: int) -> str:
-    """Return a size as people read it."""
+    """Return a size with its unit, such as 1.2 MB."""
     if octets < 1_000:
         return f"{octets} B"
     size = float(octets)
@@ -54,7 +54,7 @@ def shown_size(octets: int) -> str:
 
 
 def shown_time(at: datetime) -> str:
-    """Return an instant for readers without script; with it, the page shows local time."""
+    """Return a time in UTC for browsers without script; with script, pages show local time."""
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 

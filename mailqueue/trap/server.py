@@ -1,4 +1,4 @@
-"""The trap's SMTP server: every message is stored and shown, none is sent on."""
+"""The trap's SMTP server: every message is stored and shown, none is delivered."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -34,13 +34,13 @@ CAUGHT = SmtpReply(250, "2.0.0", "caught")
 
 @dataclass(frozen=True, slots=True)
 class TrapHandler:
-    """Stores mail, or replies as its simulator address prescribes."""
+    """Stores messages, or replies as a simulator address prescribes."""
 
     collector: Collector
     behaviours: Mapping[str, Behaviour]
 
     def check_recipient(self, address: str) -> SmtpReply | None:
-        """Refuse the simulator addresses that refuse."""
+        """Refuse the simulator addresses that are refused at RCPT."""
         return self.behaviours.get(name_of(address), DEFAULT_BEHAVIOUR).at_recipient
 
     async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
@@ -76,12 +76,12 @@ async def trap_server(
     behaviours: Mapping[str, Behaviour] = BEHAVIOUR_BY_NAME,
     limits: ServerLimits | None = None,
 ) -> AsyncIterator[TrapServer]:
-    """Catch mail until the block ends; port 0 picks a free one.
+    """Catch mail until the block ends; port 0 is any free port.
 
-    With a password clients must log in, by any name.
+    With a password clients must log in, with any user name.
 
     Raises:
-        ConfigError: the address cannot be used, or a password is needed for it.
+        ConfigError: the address cannot be used, or requires a password.
     """
     require_password(host, password)
     async with collector(pool, database) as keeping, AsyncExitStack() as stack:

@@ -1,7 +1,7 @@
-"""Which addresses answer like a server in trouble, and how. Pure.
+"""Simulator addresses, for which the trap replies like a server with a fault. Pure.
 
-Any address of SIMULATOR_DOMAIN whose local part stands in BEHAVIOUR_BY_NAME, with or without a
-`+tag`; every other address is caught as usual.
+They are addresses of SIMULATOR_DOMAIN whose local part is in BEHAVIOUR_BY_NAME, with or without a
+`+tag`; mail to other addresses is stored as usual.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,17 +16,17 @@ SIMULATOR_DOMAIN = "simulator.example"
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How the trap treats mail to one address."""
+    """How the trap replies to mail for one address."""
 
-    at_recipient: SmtpReply | None = None  # instead of taking the recipient
-    after_data: SmtpReply | None = None  # instead of keeping the message
-    wait: timedelta = timedelta(0)  # kept, and answered this much later
-    hangs_up: bool = False  # kept, and never answered: after the wait the connection ends
+    at_recipient: SmtpReply | None = None  # reply to RCPT, instead of accepting it
+    after_data: SmtpReply | None = None  # reply to the final dot, instead of storing the message
+    wait: timedelta = timedelta(0)  # stored, with the reply delayed by this time
+    hangs_up: bool = False  # stored, but after the wait the connection closes without a reply
 
 
 DEFAULT_BEHAVIOUR = Behaviour()
 
-# Where one message has several of them, the first of this list decides.
+# If one message has several of these, the first in this list is used.
 BEHAVIOUR_BY_NAME: Mapping[str, Behaviour] = MappingProxyType(
     {
         "bounced": Behaviour(at_recipient=SmtpReply(550, "5.1.1", "no such mailbox (simulated)")),
@@ -40,12 +40,12 @@ BEHAVIOUR_BY_NAME: Mapping[str, Behaviour] = MappingProxyType(
 
 
 def name_of(address: str) -> str:
-    """Return the name a simulator address is known by, or "" for an ordinary address."""
+    """Return the name of a simulator address, or "" for an ordinary address."""
     local, _, domain = address.lower().rpartition("@")
     return local.partition("+")[0] if domain == SIMULATOR_DOMAIN else ""
 
 
 def behaviour_for(addresses: Iterable[str], behaviours: Mapping[str, Behaviour]) -> Behaviour:
-    """Return the behaviour that decides about a message to these addresses."""
+    """Return the behaviour for a message to these addresses."""
     names = {name_of(address) for address in addresses}
     return next((behaviours[name] for name in behaviours if name in names), DEFAULT_BEHAVIOUR)

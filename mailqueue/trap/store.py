@@ -10,11 +10,11 @@ from mailqueue.trap.model import Caught, Neighbours, TrapMessage, TrapSummary
 
 
 async def add(conn: Conn, messages: Sequence[Caught]) -> None:
-    """Keep a batch of messages.
+    """Insert a batch of messages.
 
     Raises:
-        InvalidField: one of them holds what PostgreSQL cannot keep; none was kept.
-        Unavailable: the table cannot be written, now.
+        InvalidField: one of them cannot be stored in PostgreSQL; none was stored.
+        Unavailable: the table cannot be written now.
     """
     params = {
         "mail_from": [each.mail_from for each in messages],
@@ -28,9 +28,9 @@ async def add(conn: Conn, messages: Sequence[Caught]) -> None:
     try:
         await run(conn, "add_trap_messages", params)
     except DataError as exc:
-        raise InvalidField("message", "cannot be kept") from exc
-    except ProgrammingError as exc:  # no schema yet, or no right to it
-        raise Unavailable(f"caught mail cannot be kept: {exc.diag.message_primary}") from exc
+        raise InvalidField("message", "cannot be stored") from exc
+    except ProgrammingError as exc:  # no schema yet, or no permission
+        raise Unavailable(f"caught mail cannot be stored: {exc.diag.message_primary}") from exc
 
 
 async def list_page(
@@ -41,7 +41,7 @@ async def list_page(
     before: int | None = None,
     after: int | None = None,
 ) -> list[TrapSummary]:
-    """List messages newest first: ids below `before` and above `after`, all of them by default."""
+    """Return messages, newest first, with ids below `before` and above `after`."""
     bounds = {"pattern": _pattern(search), "before": before, "after": after, "limit": limit}
     return await many(conn, "list_trap_messages", bounds, TrapSummary)
 
@@ -49,33 +49,33 @@ async def list_page(
 async def read_page(
     conn: Conn, *, limit: int | None = None, search: str = "", before: int | None = None
 ) -> list[TrapMessage]:
-    """Read whole messages newest first, with ids below `before`."""
+    """Return whole messages, newest first, with ids below `before`."""
     bounds = {"pattern": _pattern(search), "before": before, "limit": limit}
     return await many(conn, "read_trap_messages", bounds, TrapMessage)
 
 
 async def find(conn: Conn, message_id: int) -> TrapMessage | None:
-    """Find one message."""
+    """Return one message, or None."""
     return await maybe(conn, "find_trap_message", {"id": message_id}, TrapMessage)
 
 
 async def neighbours(conn: Conn, message_id: int) -> Neighbours:
-    """Find the messages right before and right behind one."""
+    """Return the messages next to one, newer and older."""
     return await one(conn, "find_trap_neighbours", {"id": message_id}, Neighbours)
 
 
 async def count(conn: Conn, *, search: str = "") -> int:
-    """Count the messages that fit the search."""
+    """Return the number of messages that match the search."""
     return await value(conn, "count_trap_messages", {"pattern": _pattern(search)}, int)
 
 
 async def clear(conn: Conn) -> int:
-    """Delete every message; return their number."""
+    """Delete every message and return their number."""
     return await run(conn, "clear_trap_messages")
 
 
 def _pattern(search: str) -> str | None:
-    """Return the pattern that finds the text itself, whatever wildcards are in it."""
+    """Return a LIKE pattern that matches the text itself, with wildcards escaped."""
     text = search.replace("\0", "")
     for char in ("\\", "%", "_"):
         text = text.replace(char, "\\" + char)

@@ -1,4 +1,4 @@
-"""Summarize a message for the list. Pure; never raises."""
+"""Summarizes a message for the list. Pure; never raises."""
 
 import re
 
@@ -7,7 +7,7 @@ from mailqueue.mime.parse import ShownMessage, parse_message
 from mailqueue.mime.reader import MimeLimits
 from mailqueue.trap.model import Caught
 
-# Enough for a line in a list; a hostile message costs no more than this.
+# Enough for a line of the list; bounds the cost of hostile messages.
 LOOK = MimeLimits(
     message_bytes=1024 * 1024,
     header_bytes=64 * 1024,
@@ -26,7 +26,7 @@ _TAG = re.compile(r"<[^<>]*>?")
 
 
 def caught(mail_from: str, rcpt_to: tuple[str, ...], raw: bytes) -> Caught:
-    """Read what the list shows of a message."""
+    """Return a message with the values of the list."""
     shown = parse_message(raw, LOOK)
     return Caught(
         mail_from=mail_from,
@@ -47,5 +47,5 @@ def _preview(shown: ShownMessage) -> str:
 
 
 def _kept(text: str) -> str:
-    """Replace what PostgreSQL's text cannot hold: NUL and lone surrogates."""
+    """Replace what PostgreSQL cannot store in text: NUL and lone surrogates."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")

@@ -8,7 +8,7 @@ SOURCE_BYTES = 1024 * 1024
 
 
 class View(StrEnum):
-    """A way to look at a message."""
+    """A view of a message."""
 
     HTML = "html"
     TEXT = "text"
@@ -17,17 +17,17 @@ class View(StrEnum):
 
 
 def chosen_view(wanted: str, content: ShownMessage) -> View:
-    """Return the view asked for, else the first that has something to show."""
+    """Return the requested view, else the first with content."""
     if wanted in set(View):
         return View(wanted)
     return View.TEXT if content.html is None else View.HTML
 
 
 def framed(html: str) -> str:
-    """Return a mail's HTML for its frame: links open elsewhere, unless it says where itself."""
+    """Return a message's HTML for its frame; links open in a new window unless it sets a target."""
     return html + '\n<base target="_blank">'
 
 
 def source_of(raw: bytes) -> str:
-    """Return the message as it came, the first of it where it is large."""
+    """Return the source of a message, cut if it is large."""
     return raw[:SOURCE_BYTES].decode("utf-8", "replace")

@@ -50,7 +50,7 @@ async def test_a_domain_in_order_passes_in_everything_and_that_is_kept(conn: Con
         conn, "SELECT domain, is_good, findings FROM mailqueue.domain_checks"
     )
     assert (domain, is_good, len(findings)) == ("example.com", True, 5)
-    assert findings[0]["says"] == "mail from 192.0.2.1 passes; it needs 0 of 10 DNS lookups"
+    assert findings[0]["says"] == "mail from 192.0.2.1 passes; the record needs 0 of 10 DNS lookups"
 
 
 @pytest.mark.anyio
@@ -92,7 +92,7 @@ async def test_what_cannot_be_checked_is_refused(conn: Conn) -> None:
     resolver = Zone(port=1).resolver()
     with pytest.raises(InvalidField, match="domain"):
         await check(conn, "default", domain="x", resolver=resolver)
-    with pytest.raises(InvalidField, match="ip: 'mail' is no IP address"):
+    with pytest.raises(InvalidField, match="ip: 'mail' is not an IP address"):
         await check(conn, "default", domain="example.com", resolver=resolver, address="mail")
     with pytest.raises(NotFound, match="project nowhere"):
         await check(conn, "nowhere", domain="example.com", resolver=resolver)
@@ -136,16 +136,18 @@ def test_old_keys_that_are_gone_do_not_matter_while_another_signs() -> None:
 
     found = judged_keys("example.com", [active, *gone], now=NOW)
 
-    assert (found.status, found.says) == (FindingStatus.PASS, "signed by a, as published")
+    assert (found.status, found.says) == (FindingStatus.PASS, "signed by a; the published records match")
 
 
 def test_a_key_whose_record_is_wrong_is_told_which_one_it_should_be() -> None:
     key = replace(KEY, status=DkimKeyStatus.ACTIVE)
 
     found = judged_keys(
-        "example.com", [Publication(key, InDns.WRONG, ("x",), "it holds another key")], now=NOW
+        "example.com",
+        [Publication(key, InDns.WRONG, ("x",), "the record has another key")],
+        now=NOW,
     )
 
-    assert found.says == "a: it holds another key"
+    assert found.says == "a: the record has another key"
     assert found.found == ("a._domainkey.example.com: x",)
     assert [(each.name, each.value) for each in found.publish] == [(key.name, GOOD)]

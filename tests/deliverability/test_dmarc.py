@@ -23,7 +23,7 @@ async def zone() -> AsyncIterator[Zone]:
         (f"v=DMARC1; p=none; {RUA}", FindingStatus.PASS, "policy none, DKIM relaxed, SPF relaxed"),
         (f"v=DMARC1;p=reject;adkim=s;aspf=r;{RUA}", FindingStatus.PASS, "reject, DKIM strict"),
         (f"v=DMARC1; p=quarantine; pct=20; {RUA}", FindingStatus.PASS, "for 20 % of the mail"),
-        ("v=DMARC1; p=reject", FindingStatus.WARN, "nobody gets reports"),
+        ("v=DMARC1; p=reject", FindingStatus.WARN, "no reports are sent"),
         (f"v=DMARC1; p=maybe; {RUA}", FindingStatus.WARN, "take it for p=none"),
         ("v=DMARC1; p=maybe", FindingStatus.FAIL, "p= must be"),
         ("v=DMARC1", FindingStatus.FAIL, "p= must be"),
@@ -101,4 +101,7 @@ async def test_a_server_that_fails_leaves_it_open(zone: Zone) -> None:
 def test_a_record_that_is_too_long_is_said_to_be() -> None:
     found = judged("example.com", "example.com", ("v=DMARC1; p=none" + " " * 9000,))
 
-    assert (found.status, found.says) == (FindingStatus.FAIL, "it is longer than 8192 characters")
+    assert (found.status, found.says) == (
+        FindingStatus.FAIL,
+        "the record is longer than 8192 characters",
+    )

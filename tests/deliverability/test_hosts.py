@@ -24,7 +24,7 @@ async def test_a_domain_with_a_mail_host_passes(zone: Zone) -> None:
 
     found = await check_mail_hosts("example.com", zone.resolver())
 
-    assert (found.status, found.says) == (FindingStatus.PASS, "mail is taken by a.example.com")
+    assert (found.status, found.says) == (FindingStatus.PASS, "mail is accepted by a.example.com")
     assert found.found == ("10 a.example.com", "20 b.example.com")
 
 
@@ -56,7 +56,7 @@ async def test_a_domain_that_takes_no_mail_should_send_none(zone: Zone) -> None:
     found = await check_mail_hosts("example.com", zone.resolver())
 
     assert found.status is FindingStatus.FAIL
-    assert "takes no mail" in found.says
+    assert "accepts no mail" in found.says
 
 
 async def test_a_name_that_leads_back_passes(zone: Zone) -> None:

@@ -87,5 +87,5 @@ def test_tags_are_read_with_their_blanks_around_them() -> None:
 def test_a_record_that_no_key_needs_is_not_read() -> None:
     long = GOOD.replace("p=", "p=" + " " * 9000)
 
-    assert fault(long) == "it is longer than 8192 characters"
+    assert fault(long) == "the record is longer than 8192 characters"
     assert read_tags(long) is None

@@ -97,7 +97,7 @@ def test_every_version_is_found_once_the_newest_of_the_wheel_first() -> None:
 
 
 def test_a_version_that_is_not_there_says_what_to_install() -> None:
-    with pytest.raises(ConfigError, match="no programs of PostgreSQL 9 were found"):
+    with pytest.raises(ConfigError, match="no installation of PostgreSQL 9 was found"):
         find_binaries(9)
 
 

@@ -97,5 +97,5 @@ def test_quoted_printable_never_ends_a_line_in_white_space(text: str) -> None:
 def test_characters_no_mail_can_carry_are_refused_with_their_place() -> None:
     with pytest.raises(ValueError, match=r"^html contains the character NUL at position 2$"):
         check_body("html", "ab\0")
-    with pytest.raises(ValueError, match=r"^text contains half a surrogate pair at position 1"):
+    with pytest.raises(ValueError, match=r"^text contains a lone surrogate at position 1"):
         check_body("text", "a\ud800")

@@ -259,7 +259,7 @@ def test_smtp_has_nothing_to_normalise_so_a_signature_holds(
         (Content("s", None, None), "needs an html or a text body"),
         (Content("s\r\nBcc: x", None, "t"), "Subject contains the control character U\\+000D"),
         (Content("s", "a\0", "t"), "html contains the character NUL"),
-        (Content("s", None, "\ud800"), "text contains half a surrogate pair"),
+        (Content("s", None, "\ud800"), "text contains a lone surrogate"),
         (Content("s", None, "t", headers=(("Bcc", "x@example.com"),)), "Bcc is written by"),
     ],
 )

@@ -139,7 +139,7 @@ def test_what_cannot_stand_in_a_header_is_refused(file: File, why: str) -> None:
 
 
 def test_a_content_id_is_given_once_and_needs_html() -> None:
-    with pytest.raises(ValueError, match="stands twice"):
+    with pytest.raises(ValueError, match="occurs twice"):
         compile_skeleton(Content("Hi", "<p>", None, files=(LOGO, LOGO)))
     with pytest.raises(ValueError, match="needs an html body"):
         compile_skeleton(Content("Hi", None, "Hi", files=(LOGO,)))

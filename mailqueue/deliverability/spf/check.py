@@ -1,4 +1,4 @@
-"""Decides whether a domain's SPF record is one that receivers can use (RFC 7208)."""
+"""Checks a domain's SPF record (RFC 7208)."""
 
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -10,9 +10,9 @@ from mailqueue.deliverability.spf.record import LOOKED_UP, SpfError, Term, is_sp
 
 TOPIC = "SPF"
 MAX_LOOKUPS = 10  # RFC 7208 4.6.4
-MAX_VOID = 2  # lookups without an answer
-MAX_HOSTS = 10  # of one mx
-_GIVE_UP = 40  # lookups: by then it is clear that there are too many
+MAX_VOID = 2  # lookups without a result
+MAX_HOSTS = 10  # of one mx mechanism
+_GIVE_UP = 40  # lookups after which the check stops: there are too many in any case
 _RESULTS = {"+": "pass", "-": "fail", "~": "softfail", "?": "neutral"}
 
 Address = IPv4Address | IPv6Address
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass
 class Walk:
-    """What following a record and all it includes has cost, and who it speaks for."""
+    """The evaluation of a record and its includes for one address, with its cost in lookups."""
 
     resolver: Resolver
     address: Address | None
@@ -31,11 +31,11 @@ class Walk:
     under_way: list[str] = field(default_factory=list)
 
     async def result(self, domain: str, text: str) -> str:
-        """Follow every term of a record; return its result for the address, "neutral" without one.
+        """Evaluate every term of a record; return its result for the address, else "neutral".
 
         Raises:
-            SpfError: receivers cannot use it.
-            Unresolved: nobody could say.
+            SpfError: receivers cannot evaluate the record.
+            Unresolved: a lookup failed.
         """
         if domain in self.under_way:
             raise SpfError(f"the record of {domain} includes itself")
@@ -57,13 +57,13 @@ class Walk:
         self.lookups += term.kind in LOOKED_UP
         if self.lookups > _GIVE_UP:
             raise SpfError(
-                f"it needs more than {_GIVE_UP} DNS lookups, and {MAX_LOOKUPS} are allowed"
+                f"the record needs more than {_GIVE_UP} DNS lookups, and {MAX_LOOKUPS} are allowed"
             )
 
     async def _matches(self, term: Term, domain: str) -> str | None:
-        """Return the result a term leads to for the address, None if it does not match."""
+        """Return the result of a term for the address, or None if it does not match."""
         name = term.domain or domain
-        if "%" in name:  # a macro: made of each mail's sender
+        if "%" in name:  # a macro, expanded from each message's sender
             self.has_macros = True
             return None
         match term.kind:
@@ -83,7 +83,7 @@ class Walk:
                 if term.kind == "redirect":
                     return result
                 is_match = result == "pass"
-            case _:  # ptr: receivers should not look
+            case _:  # ptr: RFC 7208 5.5 advises against it
                 is_match = False
         return _RESULTS[term.qualifier] if is_match and self.address is not None else None
 
@@ -96,9 +96,7 @@ class Walk:
     async def _is_mail_host(self, name: str, term: Term) -> bool:
         hosts = self._answered(await self.resolver.mail_hosts(name))
         if len(hosts) > MAX_HOSTS:
-            raise SpfError(
-                f"mx names {name}, which has {len(hosts)} mail hosts, not up to {MAX_HOSTS}"
-            )
+            raise SpfError(f"mx names {name}, which has {len(hosts)} mail hosts, above {MAX_HOSTS}")
         if self.address is None:
             return False
         found = [
@@ -122,7 +120,7 @@ class Walk:
 
 
 async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> DomainFinding:
-    """Look at the SPF record of a domain; with an address, at what it says of mail from there."""
+    """Check the SPF record of a domain; with an address, its result for mail from there."""
     try:
         records = [text for text in await resolver.texts(domain) if is_spf(text)]
     except Unresolved as exc:
@@ -132,7 +130,7 @@ async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> 
     if not records:
         return DomainFinding(TOPIC, FindingStatus.FAIL, "there is no SPF record", (), wanted)
     if len(records) > 1:
-        says = f"there are {len(records)} SPF records: receivers use none; make one of them"
+        says = f"there are {len(records)} SPF records: receivers ignore all; merge them into one"
         return DomainFinding(TOPIC, FindingStatus.FAIL, says, found)
     walk = Walk(resolver, None if address is None else ip_address(address))
     try:
@@ -146,35 +144,41 @@ async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> 
 
 
 def judged(walk: Walk, terms: list[Term], result: str) -> tuple[FindingStatus, str]:
-    """Judge a record that could be followed. Pure."""
+    """Return the status and text for an evaluated record. Pure."""
     cost = f"{walk.lookups} of {MAX_LOOKUPS} DNS lookups"
     ends = {term.kind: term.qualifier for term in terms if term.kind in ("all", "redirect")}
     if walk.lookups > MAX_LOOKUPS:
-        return FindingStatus.FAIL, f"it needs {cost}: name networks (ip4:, ip6:) in place of some"
+        return (
+            FindingStatus.FAIL,
+            f"the record needs {cost}: replace some terms by networks (ip4:, ip6:)",
+        )
     if walk.void > MAX_VOID:
         return (
             FindingStatus.FAIL,
-            f"{walk.void} of its lookups find nothing, and {MAX_VOID} are allowed",
+            f"{walk.void} of its lookups have no result, and {MAX_VOID} are allowed",
         )
     if ends.get("all") == "+":
         return (
             FindingStatus.FAIL,
-            "it ends in +all: everybody may send as this domain; end it in ~all",
+            "the record ends in +all: every server may send as this domain; use ~all",
         )
     if walk.address is not None and result != "pass":
-        unsure = ", as far as can be told without its macros" if walk.has_macros else ""
+        unsure = ", without its macros" if walk.has_macros else ""
         return FindingStatus.FAIL, f"mail from {walk.address} gets {result!r}, not 'pass'{unsure}"
     if not ends:
         return (
             FindingStatus.WARN,
-            f"it does not say what holds for all others: end it in ~all ({cost})",
+            f"the record has no term for all other servers: add ~all ({cost})",
         )
     if ends.get("all") == "?":
-        return FindingStatus.WARN, f"it ends in ?all, which says nothing of all others ({cost})"
+        return (
+            FindingStatus.WARN,
+            f"the record ends in ?all, which neither allows nor forbids other servers ({cost})",
+        )
     if any(term.kind == "ptr" for term in terms):
-        return FindingStatus.WARN, f"it uses ptr, which receivers may pass over ({cost})"
+        return FindingStatus.WARN, f"the record uses ptr, which receivers may ignore ({cost})"
     passes = "" if walk.address is None else f"mail from {walk.address} passes; "
-    return FindingStatus.PASS, f"{passes}it needs {cost}"
+    return FindingStatus.PASS, f"{passes}the record needs {cost}"
 
 
 def _suggested(address: str | None) -> str:

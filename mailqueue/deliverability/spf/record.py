@@ -1,14 +1,14 @@
-"""Reads SPF records (RFC 7208 4.6, 5, 6). Pure."""
+"""Parses SPF records (RFC 7208 4.6, 5, 6). Pure."""
 
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 LOOKED_UP = frozenset({"include", "a", "mx", "ptr", "exists", "redirect"})
-"""Terms that cost a lookup; ten are allowed, those of included records among them."""
+"""Terms that need a DNS lookup; ten are allowed, including those of included records."""
 
 LONGEST = 8192
-"""Characters of a record that is read; receivers ask for no more than 450 (RFC 7208 3.4)."""
+"""Characters of a record that are parsed; RFC 7208 3.4 recommends at most 450."""
 _MECHANISM = re.compile(
     r"([+\-~?]?)([A-Za-z][A-Za-z0-9]*)(?::([^/]*))?((?:/\d{1,3})?(?://\d{1,3})?)"
 )
@@ -18,12 +18,12 @@ _MAY_HAVE_DOMAIN = frozenset({"a", "mx", "ptr"})
 
 
 class SpfError(ValueError):
-    """Receivers cannot use the record and may refuse mail for it; the text says why."""
+    """Receivers cannot evaluate the record and may refuse mail; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One mechanism, or the modifier redirect. `domain` "" is the record's own."""
+    """One mechanism or a redirect modifier. `domain` "" is the record's own domain."""
 
     kind: str
     qualifier: str = "+"
@@ -39,13 +39,13 @@ def is_spf(text: str) -> bool:
 
 
 def read_terms(text: str) -> list[Term]:
-    """Read the terms in order, a redirect last as it counts last.
+    """Return the terms in order, a redirect last, as it is evaluated last.
 
     Raises:
-        SpfError: naming the term at fault, or that the record is longer than LONGEST.
+        SpfError: a term is not valid, or the record is longer than LONGEST.
     """
     if len(text) > LONGEST:
-        raise SpfError(f"it is longer than {LONGEST} characters")
+        raise SpfError(f"the record is longer than {LONGEST} characters")
     mechanisms: list[Term] = []
     redirects: list[Term] = []
     for word in text.split()[1:]:
@@ -55,17 +55,17 @@ def read_terms(text: str) -> list[Term]:
         elif modifier[1].lower() == "redirect":
             redirects.append(Term("redirect", domain=modifier[2].rstrip(".").lower()))
     if len(redirects) > 1 or any(not each.domain for each in redirects):
-        raise SpfError("redirect= must name one domain, once")
+        raise SpfError("redirect= must occur once and name one domain")
     return [*mechanisms, *redirects]
 
 
 def _mechanism(word: str) -> Term:
-    # An IPv6 network has colons of its own.
+    # IPv6 networks contain colons.
     if (address := re.fullmatch(r"([+\-~?]?)(ip[46]):(.+)", word, re.IGNORECASE)) is not None:
         return _address(word, address[1] or "+", address[2].lower(), address[3])
     found = _MECHANISM.fullmatch(word)
     if found is None:
-        raise SpfError(f"{word!r} is not a term of SPF")
+        raise SpfError(f"{word!r} is not an SPF term")
     qualifier, kind, domain, prefixes = found[1] or "+", found[2].lower(), found[3], found[4]
     if kind == "all" and domain is None and not prefixes:
         return Term("all", qualifier)
@@ -75,7 +75,7 @@ def _mechanism(word: str) -> Term:
         prefix4, prefix6 = _prefixes(word, prefixes)
         own = (domain or "").rstrip(".").lower()
         return Term(kind, qualifier, own, prefix4=prefix4, prefix6=prefix6)
-    raise SpfError(f"{word!r} is not a term of SPF")
+    raise SpfError(f"{word!r} is not an SPF term")
 
 
 def _address(word: str, qualifier: str, kind: str, text: str) -> Term:
@@ -84,7 +84,7 @@ def _address(word: str, qualifier: str, kind: str, text: str) -> Term:
     except ValueError:
         raise SpfError(f"{word!r} is not a network") from None
     if network.version != int(kind[-1]):
-        raise SpfError(f"{word!r} has an address of the other kind")
+        raise SpfError(f"{word!r} has an address of the other IP version")
     return Term(kind, qualifier, network=network)
 
 

@@ -45,7 +45,7 @@ async def dial(
     if not found:
         return _rejected(Kind.TRANSIENT, f"{name} has no address")
     if not allow_private and not all(may_reach(ip_address(a[0]), allowed) for _, a in found):
-        return _rejected(Kind.ACCOUNT, f"{name} does not resolve to public addresses only")
+        return _rejected(Kind.ACCOUNT, f"{name} is not a public address")
     return await _connect(found, f"{name}:{port}", timeout_s=timeout_s)
 
 

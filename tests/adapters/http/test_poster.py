@@ -176,7 +176,7 @@ async def test_nothing_inside_is_called_whether_or_not_it_listens(host: str) -> 
                 assert posted.status is None
                 # Here no name server is asked, and literals of elsewhere are names like others.
                 assert posted.why.startswith("cannot resolve") or posted.why.endswith(
-                    "does not lead to a public address"
+                    "is not a public address"
                 )
 
     assert server.connections == 0

@@ -150,8 +150,8 @@ async def test_an_issuer_that_lies_is_not_believed(reply: Reply, why: str) -> No
         ("file:///etc/passwd", "must begin with https"),
         ("http://keys.example.com/", "must begin with https"),
         ("http://192.168.0.1/keys", "must begin with https"),
-        ("https://127.0.0.2/keys", "does not lead to a public address"),
-        ("https://[::1]/latest", "does not lead to a public address"),
+        ("https://127.0.0.2/keys", "is not a public address"),
+        ("https://[::1]/latest", "is not a public address"),
         ("https://user:secret@example.com/", "no login"),
         ("https://example.com/\r\nX: y", "odd characters"),
         (17, "names no jwks_uri"),
@@ -168,7 +168,7 @@ async def test_keys_are_not_fetched_from_where_an_issuer_must_not_send_us(
 async def test_an_issuer_inside_is_asked_only_where_the_operator_allowed_its_network() -> None:
     async with issuing(ec_key("e")) as issuer:
         keys = IssuerKeys(issuer.name, Fetcher(NetworkPolicy(), timeouts=PATIENT))
-        with pytest.raises(Unavailable, match="does not lead to a public address"):
+        with pytest.raises(Unavailable, match="is not a public address"):
             await keys.find("e", "ES256")
         assert issuer.asked == []
 

@@ -59,7 +59,7 @@ def nested(levels: int) -> bytes:
 
 def test_parts_in_parts_are_read_as_deep_as_mail_is_accepted() -> None:
     assert parts_of(attempt(nested(15))).text == "Hello"
-    with pytest.raises(TooManyParts, match="parts within parts"):
+    with pytest.raises(TooManyParts, match="too deeply nested parts"):
         parts_of(attempt(nested(300)))
 
 

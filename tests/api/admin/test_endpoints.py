@@ -226,4 +226,4 @@ async def test_an_issuer_that_is_away_is_no_fault_of_the_callers(
         async with administering(database, **options) as admin:
             away = await admin("GET", "/queue", status=503, token=token)
 
-    assert "does not lead to a public address" in away["message"]
+    assert "is not a public address" in away["message"]

@@ -91,7 +91,7 @@ async def test_a_test_reaches_nothing_inside(api: Wired) -> None:
     done = (await api.call("POST", f"{HOOKS}/{hook['id']}/test", {})).json()
 
     assert done["response_status"] is None
-    assert done["error"] == "::1 does not lead to a public address"
+    assert done["error"] == "::1 is not a public address"
 
 
 async def test_a_secret_is_replaced_and_both_sign_meanwhile(api: Wired) -> None:

@@ -50,7 +50,7 @@ def test_a_key_is_made_published_and_seen(cli: Cli, zone: Zone) -> None:
     assert made["status"] == "pending"
     assert "".join(made["strings"]) == made["value"]
     assert missing.exit_code == 1
-    assert "there is no such record" in missing.stdout
+    assert "there is no record" in missing.stdout
     assert (seen["status"], seen["in_dns"]) == ("active", "published")
     (listed,) = cli.json("dkim", "list", "--project", "default")
     assert listed["status"] == "active"
@@ -91,7 +91,7 @@ def test_a_project_can_be_told_to_send_signed_mail_only(cli: Cli) -> None:
 REFUSED = (
     (("create", "nowhere"), "domain: 'nowhere' is not the domain of an address"),
     (("show", "example.com"), "make one with `mailqueue dkim create example.com`"),
-    (("rotate", "example.com"), "no DKIM key in force of example.com"),
+    (("rotate", "example.com"), "no active DKIM key of example.com"),
     (("revoke", "example.com", "x"), "no DKIM key x of example.com"),
     (("verify", "example.com", "--keep", "long"), "keep:"),
     (("require", "nowhere"), "no project nowhere"),
@@ -131,7 +131,7 @@ def test_a_domain_is_checked_and_told_what_to_publish(cli: Cli, zone: Zone) -> N
     }
     assert printed.exit_code == 1
     lines = printed.stdout.splitlines()
-    assert lines[0] == "pass     SPF: it needs 0 of 10 DNS lookups"
+    assert lines[0] == "pass     SPF: the record needs 0 of 10 DNS lookups"
     assert lines[1] == "         found    v=spf1 ip4:192.0.2.0/24 -all"
     assert (
         '         publish  _dmarc.example.com. IN TXT "v=DMARC1; p=none; '
@@ -143,4 +143,4 @@ def test_a_domain_is_checked_and_told_what_to_publish(cli: Cli, zone: Zone) -> N
 def test_a_domain_that_is_none_is_refused(cli: Cli) -> None:
     refused = cli("dkim", "check", "example.com", "--resolver", "127.0.0.1:1", "--ip", "here")
 
-    assert (refused.exit_code, "ip: 'here' is no IP address" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "ip: 'here' is not an IP address" in refused.stderr) == (1, True)

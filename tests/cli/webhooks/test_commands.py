@@ -100,14 +100,14 @@ def test_a_test_that_reaches_nobody_says_so(cli: Cli) -> None:
     done = cli.json("webhook", "test", found["id"], exit_code=1)
 
     assert (done["success"], done["response_status"]) == (False, None)
-    assert done["error"] == "::1 does not lead to a public address"
+    assert done["error"] == "::1 is not a public address"
     (row,) = cli.json("webhook", "deliveries", found["id"])["data"]
     assert (row["status"], row["type"]) == ("failed", "webhook.test")
     log = cli.json("webhook", "delivery", found["id"], row["id"])
     assert log["payload"]["data"]["is_test"] is True
     assert len(log["attempts"]) == 1
     text = cli("webhook", "delivery", found["id"], row["id"]).output
-    assert "does not lead to a public address" in text
+    assert "is not a public address" in text
 
 
 def test_what_was_not_taken_is_told_again(cli: Cli) -> None:

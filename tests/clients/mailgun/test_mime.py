@@ -105,7 +105,7 @@ def test_the_librarys_own_example_of_mime_is_taken(site: Served, client: Client)
         ({"o:tracking": "yes"}, MIME, "'o:tracking' parameter: a finished message"),
         ({}, b"Subject: x\n\nx", "'From' parameter: the field is required"),
         ({}, b"From: a@example.com\nX-Mailqueue-Colour: red\n\nx", "'X-Mailqueue-Colour'"),
-        ({}, b"From: a@example.com\n\n\0", "'message' parameter: the message has a NUL"),
+        ({}, b"From: a@example.com\n\n\0", "'message' parameter: the message contains a NUL"),
     ],
     ids=lambda value: str(value)[:30],
 )
