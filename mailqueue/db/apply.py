@@ -1,4 +1,4 @@
-"""Applies files of the schema, all or nothing, without queueing long behind anybody's lock."""
+"""Applies SQL files of the schema in a transaction, with short waits for locks."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,22 +9,22 @@ from psycopg import Error, errors
 from mailqueue.core.errors import MailqueueError, Unavailable
 from mailqueue.db.fetch import Conn
 
-# A waiting ALTER TABLE makes everybody behind it wait too: give up soon and come again.
+# A waiting ALTER TABLE blocks later statements on the table: give up soon and try again.
 _LOCK_TIMEOUT = "SET LOCAL lock_timeout = '2s'"
 _LOCK_TRIES = 20
 _PAUSE_SECONDS = 1.0
 _SHUT_OUT = (errors.LockNotAvailable, errors.DeadlockDetected)
-# A runner of an earlier release, which knows no lease, changed the same function at this moment.
+# Raised if a runner of an earlier release, without leases, changes the same function.
 _RACED = "tuple concurrently updated"
 
 
 class MigrationFailed(MailqueueError):
-    """PostgreSQL refused a file of the schema; nothing of it remains."""
+    """PostgreSQL refused an SQL file of the schema; none of it was applied."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file by the name people know it by."""
+    """The text of an SQL file, and its name for messages."""
 
     name: str
     text: str
@@ -36,8 +36,8 @@ async def apply_together(
     """Apply the files in order and record that, in one transaction.
 
     Raises:
-        MigrationFailed: naming file and line.
-        Unavailable: if others hold a lock for long.
+        MigrationFailed: PostgreSQL refused a file; the message names file and line.
+        Unavailable: a lock was not available in time.
     """
 
     async def attempt() -> None:
@@ -51,7 +51,7 @@ async def apply_together(
 
 
 async def apply_alone(conn: Conn, file: File) -> None:
-    """Apply a file of one statement that cannot run in a transaction, CREATE INDEX CONCURRENTLY."""
+    """Apply a file with one statement, run outside a transaction (CREATE INDEX CONCURRENTLY)."""
     await _patiently(lambda: _execute(conn, file), file)
 
 
@@ -62,8 +62,8 @@ async def _patiently(attempt: Callable[[], Awaitable[None]], file: File) -> None
         except _SHUT_OUT:
             await asyncio.sleep(_PAUSE_SECONDS)
     raise Unavailable(
-        f"{file.name} could not lock what it changes in {_LOCK_TRIES} tries: "
-        "end the long transaction that holds it (see pg_stat_activity) and migrate again"
+        f"{file.name} could not obtain its locks in {_LOCK_TRIES} attempts: "
+        "end the transaction that holds them (see pg_stat_activity) and migrate again"
     )
 
 

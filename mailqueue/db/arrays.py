@@ -1,7 +1,7 @@
-"""Writes arrays as PostgreSQL reads them, for statements that carry many rows. Pure.
+"""Encodes arrays as text for statements with many rows. Pure.
 
-The driver looks at every element to find its type and its dumper: ten times the cost. Statements
-name the type: `%(ids)s::uuid[]`.
+The driver determines type and dumper of every element, at ten times the cost. Statements cast:
+`%(ids)s::uuid[]`.
 """
 
 from collections.abc import Iterable
@@ -12,27 +12,27 @@ NULL = "NULL"
 
 
 def uuids(values: Iterable[UUID]) -> str:
-    """Write a uuid[]."""
+    """Return a uuid[] as text."""
     return "{" + ",".join([value.hex for value in values]) + "}"
 
 
 def integers(values: Iterable[int | None]) -> str:
-    """Write an array of whole numbers."""
+    """Return an array of integers as text."""
     return "{" + ",".join([NULL if value is None else str(value) for value in values]) + "}"
 
 
 def booleans(values: Iterable[bool]) -> str:
-    """Write a boolean[]."""
+    """Return a boolean[] as text."""
     return "{" + ",".join(["t" if value else "f" for value in values]) + "}"
 
 
 def intervals(values: Iterable[timedelta | None]) -> str:
-    """Write an interval[]."""
+    """Return an interval[] as text."""
     return "{" + ",".join([NULL if value is None else _interval(value) for value in values]) + "}"
 
 
 def texts(values: Iterable[str | None]) -> str:
-    """Write a text[]; each element comes back as it is."""
+    """Return a text[] as text; elements are quoted and escaped."""
     return "{" + ",".join([NULL if value is None else _quoted(value) for value in values]) + "}"
 
 
@@ -43,5 +43,5 @@ def _quoted(text: str) -> str:
 
 
 def _interval(value: timedelta) -> str:
-    # In parts, as floats would round.
+    # In days, seconds and microseconds, as floats would round.
     return f"{value.days}d {value.seconds}s {value.microseconds}us"

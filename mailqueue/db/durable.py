@@ -1,4 +1,4 @@
-"""A connection on which a COMMIT that its standby has not confirmed counts as not answered."""
+"""A connection that raises an error if a standby has not confirmed a COMMIT."""
 
 from typing import Any
 
@@ -7,18 +7,18 @@ from psycopg.abc import RV, PQGen
 from psycopg.errors import Diagnostic
 from psycopg.rows import TupleRow
 
-# What raises the warning in the server: its words depend on lc_messages, its name does not.
+# The function that raises the warning in the server: its name does not depend on lc_messages.
 _WAITED_IN = "SyncRepWaitForLSN"
 
 
 class NotReplicated(OperationalError):
-    """The server committed and gave up waiting for its standby: a failover may lose it."""
+    """The server committed, but stopped waiting for its standby: a failover may lose the commit."""
 
 
 class DurableConnection(AsyncConnection[TupleRow]):
-    """Raises NotReplicated where the server says success and warns that the standby may lack it.
+    """Raises NotReplicated if the server reports success and warns that the standby may lack it.
 
-    That happens when the wait for a synchronous standby is cancelled.
+    That happens if the wait for a synchronous standby is cancelled.
     """
 
     _is_in_doubt = False
@@ -28,11 +28,11 @@ class DurableConnection(AsyncConnection[TupleRow]):
         self.add_notice_handler(self._noticed)
 
     async def wait(self, gen: PQGen[RV], *args: Any, **kwargs: Any) -> RV:
-        """Run an operation, as every statement and COMMIT of the connection is run."""
+        """Run an operation; all statements and COMMITs of the connection pass through here."""
         done = await super().wait(gen, *args, **kwargs)
         if self._is_in_doubt:
             self._is_in_doubt = False
-            raise NotReplicated("committed without the standby")
+            raise NotReplicated("committed without confirmation of the standby")
         return done
 
     def _noticed(self, notice: Diagnostic) -> None:

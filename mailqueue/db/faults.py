@@ -1,4 +1,4 @@
-"""One-line explanations of why PostgreSQL cannot be used, with the fix and without passwords."""
+"""One-line messages for errors of PostgreSQL, with the fix and without passwords."""
 
 import os
 import re
@@ -28,7 +28,7 @@ PROJECT_FULL = "MQ002"
 """SQLSTATE of statements that would exceed a bound of a project."""
 _NAME = re.compile(r'(?:user|role|database) "([^"]*)"')
 
-# What libpq or the server says, and what a person should read; the first that fits decides.
+# Texts of libpq or the server, and the message for each; the first match is used.
 _AUTHENTICATION = (
     "password authentication failed",
     "no password supplied",
@@ -50,19 +50,19 @@ _OF_ROWS = (DataError, IntegrityError, ProgramLimitExceeded, RaiseException, Sta
 
 
 def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
-    """Word what connecting failed with."""
+    """Return the error for a failed connection or statement, with its fix in one line."""
     if isinstance(exc, DiskFull):
         return NoRoom(exc.diag.message_primary or "PostgreSQL has no disk space left")
     parts = address_of(settings)
     where = f"{parts['host']}:{parts['port']}"
     if isinstance(exc, NotReplicated):
         what = (
-            "committed this without its standby, where a failover may lose it: do the same again "
+            "committed without confirmation of its standby, so a failover may lose it: try again "
             "(mail with an idempotency key is accepted once)"
         )
         return Away(f"PostgreSQL at {where} {what}", told=f"the database {what}")
     if isinstance(exc, ReadOnlySqlTransaction):
-        return Away(f"PostgreSQL at {where} takes no changes, it is a standby: {_fix(settings)}")
+        return Away(f"PostgreSQL at {where} is a read-only standby: {_fix(settings)}")
     return Away(_sentence(" ".join(str(exc).split()), where, settings))
 
 
@@ -74,9 +74,9 @@ def project_full(exc: DatabaseError) -> ProjectFull | None:
 
 
 def concerns_rows(exc: Exception) -> bool:
-    """Return whether single rows may be at fault, so that the others can go on without them.
+    """Return whether single rows may have caused the error, so that other rows can continue.
 
-    A server that is away, a right that is missing and the like concern all rows.
+    Errors such as a lost server or a missing privilege concern all rows.
     """
     return isinstance(exc, _OF_ROWS) or not isinstance(exc, Error | MailqueueError)
 
@@ -86,12 +86,12 @@ def _sentence(text: str, where: str, settings: DatabaseSettings) -> str:
     if any(words in lower for words in _AUTHENTICATION):
         return f'PostgreSQL at {where} refused the password of user "{parts["user"]}": {fix}'
     if "role " in lower and "does not exist" in lower:
-        return f'PostgreSQL at {where} knows no user "{_named(text, parts["user"])}": {fix}'
+        return f'PostgreSQL at {where} has no user "{_named(text, parts["user"])}": {fix}'
     if "database " in lower and "does not exist" in lower:
         name = _named(text, parts["dbname"])
         return f'PostgreSQL at {where} has no database "{name}": create it, or {fix}'
     if "could not translate host name" in lower or "failed to resolve host" in lower:
-        return f'the host name "{parts["host"]}" of PostgreSQL is not known: {fix}'
+        return f'the host name "{parts["host"]}" of PostgreSQL cannot be resolved: {fix}'
     if any(words in lower for words in _AWAY):
         return f"PostgreSQL does not answer at {where}: {_start(settings)}"
     return f"PostgreSQL at {where} cannot be used: {_without_password(text, settings)}"
@@ -101,7 +101,7 @@ def _fix(settings: DatabaseSettings) -> str:
     if settings.source is DatabaseSource.LIBPQ:
         return "correct the PG* variables"
     if settings.source is DatabaseSource.EMBEDDED:
-        return "start `mailqueue up` again, which writes its connection string anew"
+        return "start `mailqueue up` again, which rewrites its connection string"
     if settings.source is DatabaseSource.DIRECT:
         return "correct MAILQUEUE_DIRECT_URL"
     return "correct MAILQUEUE_DATABASE_URL"
@@ -124,7 +124,7 @@ def _without_password(text: str, settings: DatabaseSettings) -> str:
 
 
 def address_of(settings: DatabaseSettings) -> dict[str, str]:
-    """Return host, port, user and dbname as libpq would take them, for messages."""
+    """Return host, port, user and dbname as libpq reads them, for messages."""
     options = _options(settings)
     user = options.get("user") or os.environ.get("PGUSER") or "?"
     return {
@@ -139,7 +139,7 @@ def _options(settings: DatabaseSettings) -> dict[str, str | int | None]:
     try:
         return dict(conninfo_to_dict(settings.url.reveal()))
     except Error:
-        # libpq's own message repeats the string, password and all.
+        # libpq's own message contains the string with its password.
         raise ConfigError(
             f"{_source(settings)} is not a connection string: "
             "write postgresql://user:password@host:port/database"
@@ -155,15 +155,15 @@ def _source(settings: DatabaseSettings) -> str:
 
 
 def checked(settings: DatabaseSettings) -> DatabaseSettings:
-    """Return the settings back if they name a server in a string libpq can read.
+    """Return the settings if they name a server in a string that libpq can parse.
 
     Raises:
-        ConfigError: naming the variable to set.
+        ConfigError: they do not; the message names the variable to set.
     """
     if settings.source is DatabaseSource.NONE:
         raise ConfigError(
-            "no database is named: set MAILQUEUE_DATABASE_URL, "
-            "or start `mailqueue up`, which brings its own"
+            "no database is configured: set MAILQUEUE_DATABASE_URL, "
+            "or start `mailqueue up`, which runs its own"
         )
     _options(settings)
     return settings

@@ -1,4 +1,4 @@
-"""Runs a named statement and gives its rows as values of one type."""
+"""Runs named statements and returns their rows as values of one type."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -16,12 +16,14 @@ T = TypeVar("T")
 
 
 class WrongRows(RuntimeError):
-    """A statement gave rows it does not promise, or is fetched as another kind than it declares."""
+    """A statement returned other rows than it declares, or was fetched by the wrong function."""
 
 
 async def one(conn: Conn, statement: str | Statement, params: Params | None, row: type[T]) -> T:
-    """Return the one row; `row` is a class with fields, filled by column name, or the type of the
-    only column. A NamedTuple is made ten times faster than a frozen dataclass.
+    """Return the only row.
+
+    `row` is a class whose fields are filled by column name, or the type of the only column. A
+    NamedTuple is created ten times faster than a frozen dataclass.
     """
     found = await _rows(conn, _known(statement, Gives.ONE), params, row)
     return _exactly_one(found, statement)
@@ -30,7 +32,7 @@ async def one(conn: Conn, statement: str | Statement, params: Params | None, row
 async def maybe(
     conn: Conn, statement: str | Statement, params: Params | None, row: type[T]
 ) -> T | None:
-    """Return the row, or None where there is none (or its only column is NULL)."""
+    """Return the row; None if there is none, or if its only column is NULL."""
     found = await _rows(conn, _known(statement, Gives.MAYBE), params, row)
     return _exactly_one(found, statement) if found else None
 
@@ -38,21 +40,21 @@ async def maybe(
 async def many(
     conn: Conn, statement: str | Statement, params: Params | None, row: type[T]
 ) -> list[T]:
-    """Return every row, in the order of the statement."""
+    """Return all rows, in the order of the statement."""
     return await _rows(conn, _known(statement, Gives.MANY), params, row)
 
 
 async def value(conn: Conn, statement: str | Statement, params: Params | None, kind: type[T]) -> T:
-    """Return the one column of the one row, which must be of type `kind`."""
+    """Return the only column of the only row, which must be of type `kind`."""
     found = await _rows(conn, _known(statement, Gives.VALUE), params, kind)
     only = _exactly_one(found, statement)
     if not isinstance(only, kind):
-        raise WrongRows(f"{_name(statement)} gave {type(only).__name__}, not {kind.__name__}")
+        raise WrongRows(f"{_name(statement)} returned {type(only).__name__}, not {kind.__name__}")
     return only
 
 
 async def run(conn: Conn, statement: str | Statement, params: Params | None = None) -> int:
-    """Run a statement whose rows nobody wants; return how many it touched."""
+    """Run a statement and return the number of affected rows."""
     cursor = await conn.execute(_known(statement, Gives.RUN).query, params)
     return cursor.rowcount
 
@@ -91,7 +93,7 @@ def _by_name(row: type[T], names: tuple[str, ...]) -> AsyncRowFactory[T]:
 def _only_column(cursor: AsyncCursor[Any]) -> Any:
     columns = cursor.description
     if columns is None or len(columns) != 1:
-        raise WrongRows(f"one column wanted, got {len(columns or ())}")
+        raise WrongRows(f"expected one column, got {len(columns or ())}")
     return _first
 
 
@@ -108,7 +110,7 @@ def _known(statement: str | Statement, gives: Gives) -> Statement:
 
 def _exactly_one(rows: list[T], statement: str | Statement) -> T:
     if len(rows) != 1:
-        raise WrongRows(f"{_name(statement)} gave {len(rows)} rows")
+        raise WrongRows(f"{_name(statement)} returned {len(rows)} rows")
     return rows[0]
 
 

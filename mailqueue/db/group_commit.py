@@ -1,8 +1,8 @@
 """Group commit: callers that wait at the same time share one transaction.
 
-A commit costs about the same for one row and for many, and it is most of what a small write costs.
-A group is what has come since the last one was taken, so a caller that is alone waits for nobody.
-No caller has an answer before its transaction has committed.
+A commit costs about the same for one row as for many, and is most of the cost of a small write. A
+group consists of the items submitted since the last group began, so a single caller does not wait
+for others. Callers receive their answers after the commit.
 """
 
 import asyncio
@@ -106,7 +106,9 @@ class GroupCommit(Generic[Item, Answer]):
             raise Unavailable(STOPPED)
         waiting, limits = self._waiting, self._limits
         if limits.waiting is not None and len(waiting) >= limits.waiting:
-            raise Unavailable(f"{self._name}: {limits.waiting} requests wait already, try again")
+            raise Unavailable(
+                f"{self._name}: {limits.waiting} requests are already waiting, try again"
+            )
         waiter: Waiter[Item, Answer] = Waiter(item)
         waiting.append(waiter)
         if self._running < min(limits.commits, 1 + len(waiting) // limits.rows):

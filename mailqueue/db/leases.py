@@ -1,7 +1,7 @@
-"""Leases: the right of one process to do a piece of work, held in a row and renewed while it works.
+"""Leases: exclusive rights to a task, held in a row and renewed while a process works.
 
-A lease ends when it is released, when the session of its holder is gone, or when it was not renewed
-for LEASE_SECONDS. A holder that cannot renew it stops by itself before that.
+A lease ends when it is released, when its holder's session ends, or when it was not renewed for
+LEASE_SECONDS. A holder that cannot renew its lease stops before that.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from mailqueue.db.fetch import Conn, maybe, run, value
 LEASE_SECONDS = 60.0
 RENEW_SECONDS = 10.0
 MARGIN_SECONDS = 10.0
-"""A holder stops this long before its lease can be another's."""
+"""Seconds before the end of its lease at which a holder that cannot renew it stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease that this process holds."""
+    """A lease held by this process."""
 
     name: str
     token: UUID
@@ -35,7 +35,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Another holder of a lease."""
+    """The process that holds a lease."""
 
     holder: str
     taken_at: datetime
@@ -45,12 +45,12 @@ class Holder:
 
 
 def this_process() -> str:
-    """Return the name of this process for people: its host and number."""
+    """Return host and pid of this process, for messages."""
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 
 async def take(keeper: Conn, name: str, *, worker: Conn) -> Lease | Holder:
-    """Take a lease for what `worker` does; return its holder where it is another's."""
+    """Take a lease for `worker`; return its holder if another process has it."""
     lease = Lease(name, uuid4())
     params = {
         "name": name,
@@ -67,10 +67,10 @@ async def take(keeper: Conn, name: str, *, worker: Conn) -> Lease | Holder:
 
 @asynccontextmanager
 async def held(keeper: Conn, lease: Lease) -> AsyncIterator[Lease]:
-    """Renew a lease by `keeper` during the block, and release it.
+    """Renew a lease over `keeper` during the block, then release it.
 
     Raises:
-        Unavailable: it could not be renewed in time; the block was cancelled.
+        Unavailable: it could not be renewed in time, and the block was cancelled.
     """
     try:
         async with renewed(partial(renew, keeper, lease), lease.name):
@@ -83,7 +83,7 @@ async def held(keeper: Conn, lease: Lease) -> AsyncIterator[Lease]:
 
 
 async def renew(keeper: Conn, lease: Lease) -> bool:
-    """Hold a lease for LEASE_SECONDS from now on; return False where it is another's."""
+    """Extend a lease to LEASE_SECONDS from now; return False if another process has it."""
     params = {"name": lease.name, "token": lease.token, "seconds": LEASE_SECONDS}
     return await value(keeper, "renew_lease", params, bool)
 
@@ -92,10 +92,10 @@ async def renew(keeper: Conn, lease: Lease) -> bool:
 async def renewed(
     asking: Callable[[], Awaitable[bool]], name: str, *, seconds: float = LEASE_SECONDS
 ) -> AsyncIterator[None]:
-    """Call `asking` every few seconds during the block; stop the block where that fails for long.
+    """Call `asking` every few seconds during the block; cancel the block if it fails for too long.
 
     Raises:
-        Unavailable: the lease could not be renewed in time, or is another's.
+        Unavailable: the lease could not be renewed in time, or another process has it.
     """
     try:
         async with asyncio.timeout(seconds - MARGIN_SECONDS) as bound:
@@ -125,7 +125,7 @@ async def _renew(
         try:
             is_ours = await asking()
         except (Error, OSError):
-            continue  # until the time is up
+            continue  # until the deadline
         if bound.expired():
             return
         bound.reschedule(began + seconds - MARGIN_SECONDS if is_ours else began)
@@ -134,10 +134,12 @@ async def _renew(
 
 
 async def insist(conn: Conn, lease: Lease) -> None:
-    """Keep a lease from changing hands until the transaction of `conn` ends.
+    """Lock a lease's row, so that it stays with this process until the transaction of `conn` ends.
 
     Raises:
-        LeaseLost: it is not held any more.
+        LeaseLost: this process no longer holds it.
     """
     if await maybe(conn, "use_lease", {"name": lease.name, "token": lease.token}, str) is None:
-        raise LeaseLost(f"the lease of {lease.name} is another's: run it again")
+        raise LeaseLost(
+            f"the lease of {lease.name} was taken over by another process: run the command again"
+        )

@@ -1,4 +1,4 @@
-"""How other programs that use libpq reach the same database, no password in their arguments."""
+"""Passes the connection to other libpq programs, without passwords in their arguments."""
 
 from dataclasses import dataclass, field
 
@@ -8,23 +8,23 @@ from psycopg.pq import Conninfo
 from mailqueue.db.faults import checked
 from mailqueue.settings.environment import DatabaseSettings
 
-# Secret and without a variable of its own: better left out than shown in a list of processes.
+# Secrets without an environment variable: left out, as arguments are visible in process lists.
 _NEVER_AN_ARGUMENT = frozenset({"sslpassword"})
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a libpq program is started with."""
+    """The environment and connection string for a libpq program."""
 
-    environment: dict[str, str] = field(repr=False)  # PGHOST, PGPASSWORD and their kin
-    conninfo: str  # the rest, which has no variables; often empty
+    environment: dict[str, str] = field(repr=False)  # PGHOST, PGPASSWORD and others
+    conninfo: str  # options without variables; often empty
 
 
 def reach(settings: DatabaseSettings) -> Reach:
-    """Put the connection string into variables, as far as libpq has them.
+    """Return the connection string as environment variables, as far as libpq has them.
 
     Raises:
-        ConfigError: if no usable connection string is set.
+        ConfigError: no usable connection string is set.
     """
     given = conninfo_to_dict(checked(settings).url.reveal())
     variable_by_keyword = {

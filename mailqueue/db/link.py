@@ -1,4 +1,4 @@
-"""One connection that comes back: an operation is tried until the server has answered it."""
+"""A connection that is reopened when lost; an operation is retried until the server answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,8 +22,8 @@ T = TypeVar("T")
 FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
 REFUSED_WAIT = 0.5
 
-# A standby that is not promoted yet refuses to write; a session that took too long is ended. Both
-# are errors of ours to psycopg.
+# A standby that is not promoted yet refuses writes, and a session may reach a timeout. psycopg
+# treats both as errors of the program.
 _AWAY = (
     *(OperationalError, InterfaceError, ReadOnlySqlTransaction, Unavailable),
     *(IdleInTransactionSessionTimeout, TransactionTimeout),
@@ -33,9 +33,9 @@ log = get_logger(__name__)
 
 
 class Link:
-    """One connection, for one task at a time; a lost one is opened again, with growing pauses.
+    """One connection, for one task at a time; reopened with growing pauses when it is lost.
 
-    Operations must be safe to repeat: the server may have committed what we did not hear of.
+    Operations must be safe to repeat: the server may have committed one whose response was lost.
     """
 
     def __init__(self, settings: DatabaseSettings, name: str) -> None:
@@ -46,20 +46,21 @@ class Link:
         self.is_down = False
 
     async def call(self, operation: Callable[[Conn], Awaitable[T]]) -> T:
-        """Run the operation on the connection, again and again while the server is away."""
+        """Run the operation on the connection, and repeat it while the server is unavailable."""
         async with self._turn:
             return await self._tried(operation)
 
     async def insist(self, operation: Callable[[Conn], Awaitable[T]], *, seconds: float) -> T:
-        """Do as `call`; what a server refuses that is there is tried again for so long."""
+        """Run the operation as `call` does; errors of the server are retried for `seconds` too."""
         loop = asyncio.get_running_loop()
-        last_at: float | None = None  # from the first refusal on: the server may be away before
+        # Begins with the first refusal: the server may be unavailable before.
+        last_at: float | None = None
         while True:
             try:
                 return await self.call(operation)
             except Error as exc:
                 if concerns_rows(exc):
-                    raise  # the values are wrong, and stay so
+                    raise  # the values are wrong: a retry would fail too
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
                     raise asyncio.CancelledError from exc
@@ -82,14 +83,14 @@ class Link:
                     raise
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
-                    # Cancelled, the driver sees its statement to the end and tells of that alone.
+                    # If cancelled, the driver waits for its statement and reports only that.
                     raise asyncio.CancelledError from exc
                 self.is_down = True
                 log.warning("database.unavailable", link=self._name, error=str(exc).splitlines()[0])
                 await asyncio.sleep(wait)
                 wait = min(LONGEST_WAIT, wait * 2)
             except BaseException:
-                # Cancelled, or an error of ours: the connection's state is not known.
+                # Cancelled or another error: the connection's state is unknown.
                 await self.close()
                 raise
             else:
@@ -97,11 +98,11 @@ class Link:
                 return done
 
     def twin(self) -> "Link":
-        """Return another link with the same settings and name, such as for another event loop."""
+        """Return another link with the same settings and name, for use in another event loop."""
         return Link(self._settings, self._name)
 
     async def close(self) -> None:
-        """Close the connection; the next call opens another."""
+        """Close the connection; the next call opens a new one."""
         if self._conn is not None:
             conn, self._conn = self._conn, None
             await conn.close()

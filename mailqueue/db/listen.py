@@ -1,4 +1,4 @@
-"""Hears NOTIFY on one channel, on a connection of its own."""
+"""Listens for NOTIFY on one channel, over its own connection."""
 
 from collections.abc import AsyncIterator
 
@@ -10,7 +10,7 @@ from mailqueue.settings.environment import DatabaseSettings
 
 
 class Ear:
-    """Listens on one channel; `is_listening` says whether a ring would be heard now."""
+    """A listener on one channel; `is_listening` is true while notifications are received."""
 
     def __init__(self, settings: DatabaseSettings, channel: str) -> None:
         self._settings = settings
@@ -18,10 +18,10 @@ class Ear:
         self.is_listening = False
 
     async def rings(self) -> AsyncIterator[None]:
-        """Yield once for each ring.
+        """Yield once per notification.
 
         Raises:
-            Unavailable: when the server goes away.
+            Unavailable: the connection to the server is lost.
         """
         name = "mailqueue/listen"
         try:
@@ -31,6 +31,6 @@ class Ear:
                 async for _ in conn.notifies():
                     yield None
         except (OperationalError, InterfaceError) as exc:
-            raise Unavailable("the database went away while listening") from exc
+            raise Unavailable("the connection to the database was lost while listening") from exc
         finally:
             self.is_listening = False

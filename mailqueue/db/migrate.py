@@ -1,4 +1,4 @@
-"""Brings the schema of a database to what this code needs; two runners take turns."""
+"""Migrates a database's schema to the version of this code; one runner at a time."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _RACE_TRIES = 20
 
 @dataclass(frozen=True, slots=True)
 class AppliedMigration:
-    """A migration as the database remembers it."""
+    """A migration as recorded in the database."""
 
     version: int
     name: str
@@ -37,7 +37,7 @@ class AppliedMigration:
 
 @dataclass(frozen=True, slots=True)
 class AppliedObject:
-    """A file of functions, views or grants as the database remembers it."""
+    """A file of functions, views or grants as recorded in the database."""
 
     path: str
     sha256: str
@@ -45,7 +45,7 @@ class AppliedObject:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a database stands towards this code."""
+    """The difference between a database's schema and this code."""
 
     applied: tuple[AppliedMigration, ...]
     pending: tuple[str, ...]  # file names
@@ -63,11 +63,11 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What one run of the migrations did."""
+    """The result of a run of the migrations."""
 
     version: int
     migrations: tuple[str, ...]  # file names
-    objects: int  # files of functions, views and grants re-applied
+    objects: int  # files of functions, views and grants that were re-applied
 
 
 def _silent(_: str) -> None:
@@ -77,12 +77,12 @@ def _silent(_: str) -> None:
 async def migrate(
     settings: DatabaseSettings, progress: Progress = _silent, *, folder: Path | None = None
 ) -> Applied:
-    """Apply what is missing, waiting for another runner to finish first.
+    """Apply what is missing, after waiting for another runner to finish.
 
     Raises:
-        ConfigError: if the database is newer than the code, or an applied file was changed.
-        MigrationFailed: naming the file and what PostgreSQL said.
-        Unavailable: no connection, no right to make the roles, or a table that stays locked.
+        ConfigError: the database is newer than the code, or an applied file was changed.
+        MigrationFailed: PostgreSQL refused a file; the message names it and the error.
+        Unavailable: no connection, no permission to create roles, or a table stays locked.
         LeaseLost: another runner took over.
     """
     schema = read_schema(folder or sql_folder())
@@ -103,7 +103,7 @@ async def migrate(
 
 
 async def status(settings: DatabaseSettings, *, folder: Path | None = None) -> Status:
-    """Compare the database with the code; changes nothing."""
+    """Compare the database with the code, without changes."""
     schema = read_schema(folder or sql_folder())
     async with connect(settings, application_name=_APPLICATION) as conn:
         return await status_of(conn, schema)
@@ -112,13 +112,13 @@ async def status(settings: DatabaseSettings, *, folder: Path | None = None) -> S
 async def require_current(
     conn: Conn, *, folder: Path | None = None, may_be_newer: bool = False
 ) -> None:
-    """Refuse a database this code cannot work with.
+    """Refuse a database that this code cannot work with.
 
-    Newer is refused at a start, when somebody can put the right version in place; what runs goes on
-    with it, processes that are started again for it included.
+    A newer schema is refused when a command starts, as it can be upgraded then; running processes
+    and those they restart continue with it (`may_be_newer`).
 
     Raises:
-        ConfigError: if the schema is missing, older or newer.
+        ConfigError: the schema is missing, older or newer.
     """
     schema = read_schema(folder or sql_folder())
     found = await status_of(conn, schema)
@@ -126,8 +126,8 @@ async def require_current(
         _refuse_newer(found)
     if found.pending:
         raise ConfigError(
-            f"the database is at {found.version}, this mailqueue needs {schema.newest}: "
-            "run `mailqueue migrate`"
+            f"the database schema is at {found.version}, this version of mailqueue needs "
+            f"{schema.newest}: run `mailqueue migrate`"
         )
 
 
@@ -144,14 +144,14 @@ async def status_of(conn: Conn, schema: Schema) -> Status:
 
 
 async def _nothing_to_do(settings: DatabaseSettings, schema: Schema) -> Applied:
-    """Refuse to migrate through a pooler that hands each transaction to another session."""
+    """Refuse to migrate through a pooler in transaction mode, which changes sessions."""
     async with connect(settings, application_name=_APPLICATION) as conn:
         found = await status_of(conn, schema)
     _refuse_newer(found)
     if not found.is_current:
         raise ConfigError(
-            "the schema cannot be changed with MAILQUEUE_POOLER=transaction: "
-            "set MAILQUEUE_DIRECT_URL to PostgreSQL itself and run `mailqueue migrate`"
+            "migrations cannot run with MAILQUEUE_POOLER=transaction: "
+            "set MAILQUEUE_DIRECT_URL to a direct connection and run `mailqueue migrate`"
         )
     return Applied(schema.newest, (), 0)
 
@@ -161,24 +161,25 @@ def _versions(applied: tuple[AppliedMigration, ...]) -> set[int]:
 
 
 async def _prepare(conn: Conn, schema: Schema) -> None:
-    """Make the schema and the table of leases; two runners may do so at once."""
+    """Create the schema and the table of leases; two runners may do so at the same time."""
     bootstrap = File("bootstrap.sql", schema.bootstrap)
     for attempt in range(_RACE_TRIES):
         if await value(conn, "lease_table_exists", None, bool):
             break
         try:
             await apply_together(conn, [bootstrap], record=_nothing)
-        except MigrationFailed:  # IF NOT EXISTS does not see what another is about to commit
+        # IF NOT EXISTS does not see objects that another is about to commit.
+        except MigrationFailed:
             if attempt == _RACE_TRIES - 1:
                 raise
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
 async def _turn(keeper: Conn, conn: Conn, progress: Progress) -> Lease:
-    """Wait for the lease of all runners.
+    """Wait for the lease of migrations.
 
-    No statement waits for it: that would hold a snapshot, which CREATE INDEX CONCURRENTLY waits
-    for.
+    It is polled: a waiting statement would hold a snapshot, for which CREATE INDEX CONCURRENTLY
+    waits.
     """
     for waited in range(int(_TURN_SECONDS / _PAUSE_SECONDS)):
         found = await leases.take(keeper, "migration", worker=conn)
@@ -188,7 +189,7 @@ async def _turn(keeper: Conn, conn: Conn, progress: Progress) -> Lease:
             progress(f"another migration is running ({found}); waiting for it")
         await asyncio.sleep(_PAUSE_SECONDS)
     raise Unavailable(
-        f"another migration has been running for {_TURN_SECONDS} s: try again when it ended"
+        f"another migration has been running for {_TURN_SECONDS} s: try again when it has ended"
     )
 
 
@@ -230,7 +231,7 @@ async def _apply_objects(conn: Conn, objects: tuple[SchemaObject, ...], lease: L
         await leases.insist(conn, lease)
         await run(conn, "replace_applied_objects", fields)
 
-    # Files come in name order, so a function may name one that is made later.
+    # Files are applied in order of names, so a function may refer to one created later.
     unchecked = File("settings", "SET LOCAL check_function_bodies = off")
     files = [File(each.path, each.text) for each in objects]
     await apply_together(conn, [unchecked, *files], record=record)
@@ -243,7 +244,7 @@ async def _nothing() -> None:
 def _refuse_newer(found: Status) -> None:
     if found.version > found.newest_known:
         raise ConfigError(
-            f"the database is at {found.version}, this mailqueue knows up to "
+            f"the database schema is at {found.version}, this version of mailqueue knows up to "
             f"{found.newest_known}: upgrade mailqueue"
         )
 
@@ -253,7 +254,9 @@ def _refuse_changed(found: Status, schema: Schema) -> None:
     for applied in found.applied:
         file = f"{applied.version:04}_{applied.name}.sql"
         if applied.version not in known:
-            raise ConfigError(f"{file} was applied here but this mailqueue does not have it")
+            raise ConfigError(
+                f"{file} was applied here, but this version of mailqueue does not have it"
+            )
         if known[applied.version].sha256 != applied.sha256:
             raise ConfigError(
                 f"{known[applied.version].file} was changed after it was applied: restore the "
@@ -261,4 +264,6 @@ def _refuse_changed(found: Status, schema: Schema) -> None:
             )
     late = [file for file in found.pending if int(file[:4]) < found.version]
     if late:
-        raise ConfigError(f"{late[0]} is older than what is applied: give it a higher number")
+        raise ConfigError(
+            f"{late[0]} has a lower number than applied migrations: give it a higher number"
+        )

@@ -1,4 +1,4 @@
-"""What a folder of SQL brings for the schema: numbered migrations and re-applied objects."""
+"""Reads the SQL folder of the schema: numbered migrations and re-applied objects."""
 
 import hashlib
 import re
@@ -15,7 +15,7 @@ _NO_TRANSACTION = "-- no-transaction"
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One numbered file; without a transaction it holds exactly one statement."""
+    """One numbered file; without a transaction it contains exactly one statement."""
 
     version: int
     name: str
@@ -42,7 +42,7 @@ class SchemaObject:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Everything the code brings for its schema, in the order it is applied."""
+    """All files of the schema, in the order in which they are applied."""
 
     bootstrap: str
     migrations: tuple[Migration, ...]
@@ -57,12 +57,12 @@ def read_schema(folder: Path) -> Schema:
     """Read `bootstrap.sql`, `migrations/`, `functions/`, `views/` and `grants.sql` of a folder.
 
     Raises:
-        ConfigError: for a misnamed migration or a number used twice.
+        ConfigError: a migration's name is not valid, or a number occurs twice.
     """
     migrations = tuple(map(_migration, sorted((folder / "migrations").glob("*.sql"))))
     for before, after in pairwise(migrations):
         if before.version == after.version:
-            raise ConfigError(f"two migrations have one number: {before.file}, {after.file}")
+            raise ConfigError(f"two migrations have the same number: {before.file}, {after.file}")
     paths = [
         *sorted((folder / "functions").glob("**/*.sql")),
         *sorted((folder / "views").glob("**/*.sql")),

@@ -1,4 +1,4 @@
-"""Opens connections to PostgreSQL: a pool for statements, single ones for LISTEN and locks."""
+"""Opens connections to PostgreSQL: a pool for statements, single ones for LISTEN and sessions."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,21 +20,22 @@ from mailqueue.settings.environment import DatabaseSettings, Pooler
 Pool = AsyncConnectionPool[Conn]
 CONNECT_SECONDS = 10
 ATTEMPT_SECONDS = 3
-"""How long one of several hosts may take: a silent one must not use up the time of the next."""
+"""Seconds to connect to one of several hosts, so that there is time for the next.
+"""
 RECONNECT_SECONDS = 3.0
-"""A pool stops trying so soon: its own pauses grow, and the next request tries at once."""
+"""Seconds after which a pool stops reconnecting; the next request tries again at once."""
 NOTICED = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
-"""A server that goes silently is noticed in some ten seconds, where the system would take hours.
+"""TCP keepalive settings that detect a silent server in about ten seconds instead of hours.
 
-The connection string may say otherwise.
+A connection string can override them.
 """
 NOTICED_SOONER = {"keepalives_idle": 2, "keepalives_interval": 1, "tcp_user_timeout": 4_000}
-"""The same where another host stands ready."""
+"""The same for connection strings with several hosts."""
 
 
 @asynccontextmanager
@@ -45,15 +46,15 @@ async def open_pool(
     min_size: int = 1,
     max_size: int | None = None,
 ) -> AsyncIterator[Pool]:
-    """Open a pool of autocommit connections, each checked when it is lent.
+    """Open a pool of autocommit connections, each checked before use.
 
-    `max_size` None takes the connection string's `pool_max`, else 10.
+    `max_size` None is the connection string's `pool_max`, else 10.
 
     Raises:
-        Unavailable: if no connection can be made now.
-        ConfigError: if no usable connection string is set.
+        Unavailable: no connection can be opened now.
+        ConfigError: no usable connection string is set.
     """
-    # One connection first: a pool that cannot fill says only that time ran out.
+    # One connection first: the error of a pool that cannot fill is only a timeout.
     async with connect(settings, application_name=application_name):
         pass
     largest = max_size or settings.pool_max
@@ -97,11 +98,11 @@ async def borrow(pool: Pool, settings: DatabaseSettings) -> AsyncIterator[Conn]:
 async def connect(
     settings: DatabaseSettings, *, application_name: str = "mailqueue"
 ) -> AsyncIterator[Conn]:
-    """Open one autocommit connection outside any pool; closed when the block ends.
+    """Open one autocommit connection outside any pool, and close it when the block ends.
 
     Raises:
-        Unavailable: one line with the fix.
-        ConfigError: if no usable connection string is set.
+        Unavailable: it cannot be opened; one line with the fix.
+        ConfigError: no usable connection string is set.
     """
     conn = await open_connection(settings, application_name=application_name)
     async with conn:
@@ -126,7 +127,7 @@ def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, A
     usual: dict[str, Any] = {**NOTICED, "connect_timeout": CONNECT_SECONDS}
     if "," in address_of(settings)["host"]:
         usual |= {**NOTICED_SOONER, "connect_timeout": ATTEMPT_SECONDS}
-        usual["target_session_attrs"] = "read-write"  # of several hosts, the one that takes mail
+        usual["target_session_attrs"] = "read-write"  # of several hosts, the primary
     arguments: dict[str, Any] = {
         **{name: value for name, value in usual.items() if name not in given},
         "autocommit": True,

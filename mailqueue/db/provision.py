@@ -1,4 +1,4 @@
-"""Makes the login role and the database of a server that is ours alone."""
+"""Creates the login role and the database of an embedded server."""
 
 from psycopg import sql
 
@@ -10,10 +10,10 @@ from mailqueue.settings.environment import DatabaseSettings
 async def provision(
     superuser: DatabaseSettings, *, role: str, password: str, database: str
 ) -> None:
-    """See to it that the role may log in with the password and owns the database.
+    """Ensure that the role can log in with the password and owns the database.
 
-    The role may create roles, which migrating needs, and see what the server does and where its
-    data lies, which health checks need; it is no superuser.
+    The role may create roles, which migrations need, and read server statistics and the data
+    directory, which health checks need; it is not a superuser.
     """
     async with connect(superuser, application_name="mailqueue/provision") as conn:
         exists = await many(conn, "list_roles", {"names": [role]}, str)

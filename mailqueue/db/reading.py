@@ -1,8 +1,8 @@
-"""Reads values that Python has no type for, so that one of them keeps no row from being read.
+"""Reads PostgreSQL values that Python's types cannot represent, so that every row can be read.
 
-An instant or day beyond Python's becomes the nearest that leaves room for any time zone: infinity
-is read as 9999-12-31. JSON beyond a reader is read in part: what lies more than 200 levels deep,
-and a number beyond a double, is given as text.
+A timestamp or date beyond Python's range becomes the nearest that is valid in any time zone:
+infinity is read as 9999-12-31. JSON is read partly if it is nested too deeply: values more than 200
+levels deep, and numbers beyond a double, are returned as text.
 """
 
 import json
@@ -18,10 +18,10 @@ from psycopg.postgres import types
 from psycopg.pq import Format
 
 MAX_LEVELS = 200
-"""Objects and lists of a JSON value, one within the other; what writes our answers takes 254."""
+"""Nested objects and lists in a JSON value; serialized responses may have 254."""
 FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
-_MARGIN = 40  # levels that documents of ours have around a value
+_MARGIN = 40  # levels of a response around a value
 _TOKEN = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|([\[{])|([\]}])|([^\s\[\]{},:"]+)', re.DOTALL)
 _STRING, _OPENS, _CLOSES, _BARE = range(1, 5)  # its groups
 
@@ -29,17 +29,17 @@ T = TypeVar("T")
 
 
 class Unreadable(str):
-    """A value as PostgreSQL writes it, where Python has none for it."""
+    """The text of a value for which Python has no representation."""
 
     __slots__ = ()
 
 
 class PartlyRead(dict[str, Any]):
-    """A JSON object with text where a reader cannot take what stands there."""
+    """A JSON object in which values that cannot be represented are text."""
 
 
 def read_json(data: bytes | str) -> Any:
-    """Return the value of JSON from PostgreSQL; every value can be written again."""
+    """Return the value of JSON text from PostgreSQL; the result can always be serialized again."""
     try:
         found = orjson.loads(data)
         if len(data) > 2 * MAX_LEVELS and _may_be_deep(data):
@@ -50,7 +50,7 @@ def read_json(data: bytes | str) -> Any:
 
 
 def read_exactly(data: bytes | str) -> Any:
-    """Return the value of JSON from PostgreSQL with whole numbers as long as they are."""
+    """Return the value of JSON text from PostgreSQL, with integers of any size."""
     text = data if isinstance(data, str) else bytes(data).decode()
     try:
         found = json.loads(text)
@@ -66,7 +66,7 @@ def _may_be_deep(data: bytes | str) -> bool:
 
 
 def _check_writable(found: Any) -> None:
-    """Raise TypeError where a value is too deep to be written within a document of ours."""
+    """Raise TypeError if a value is nested too deeply to be serialized inside a response."""
     for _ in range(_MARGIN):
         found = [found]
     orjson.dumps(found)
@@ -84,9 +84,9 @@ def _levels(text: str) -> int:
 
 
 def _read_in_part(text: str) -> Any:
-    """Return the value of JSON, of which what is too deep or too large is text.
+    """Return the value of JSON text, with text for values that are too deep or too large.
 
-    An object is given as PartlyRead, and what is no JSON as Unreadable.
+    An object is returned as PartlyRead, and invalid JSON as Unreadable.
     """
     try:
         return _parsed(text)
@@ -95,11 +95,11 @@ def _read_in_part(text: str) -> Any:
 
 
 def _parsed(text: str) -> Any:
-    """Read JSON without a call for each level."""
+    """Parse JSON without recursion."""
     whole: list[Any] = []
     within: list[list[Any] | dict[str, Any]] = [whole]
-    keys: list[str | None] = [None]  # of the innermost objects, once it is read
-    below, begun = 0, 0  # levels beyond those that are read, and where they begin
+    keys: list[str | None] = [None]  # of the innermost objects, once read
+    below, begun = 0, 0  # levels below those that are read, and their start
     for token in _TOKEN.finditer(text):
         kind = token.lastindex
         if below:

@@ -1,4 +1,4 @@
-"""Registries of the program that SQL files name by markers: rows as JSON, and lists of columns."""
+"""Inserts the program's registries into SQL files at markers: rows as JSON, and column lists."""
 
 import json
 import re
@@ -71,7 +71,8 @@ VALUE_BY_TYPE: Mapping[OptionType, str] = {
     OptionType.HEADERS: "o.value",
     OptionType.FILES: "o.value",
 }
-"""What email_from_options() reads an option as; it reads types that are not here itself."""
+"""SQL expressions by which email_from_options() reads an option, for types without a built-in one.
+"""
 
 
 def _case(one: MailOption) -> str:
@@ -135,9 +136,9 @@ def _columns(found: re.Match[str]) -> str:
 
 
 def filled(text: str) -> str:
-    """Return the text of an SQL file with its markers replaced by what they stand for.
+    """Return the text of an SQL file with its markers replaced.
 
-    A file is so applied again where a registry has changed.
+    A file is applied again when a registry that it contains has changed.
     """
     if "[[" not in text:
         return text

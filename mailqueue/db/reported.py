@@ -1,4 +1,4 @@
-"""What a person at the command line reads when PostgreSQL refuses in the middle of a command."""
+"""Translates PostgreSQL errors inside a command into messages with a fix."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,13 +28,12 @@ def reported(settings: DatabaseSettings) -> Iterator[None]:
     except InsufficientPrivilege as exc:
         user = address_of(settings)["user"]
         raise ConfigError(
-            f'the database user "{user}" may not do this ({exc.diag.message_primary}): '
-            "connect as a user with the right"
+            f'the database user "{user}" lacks a privilege ({exc.diag.message_primary}): '
+            "connect as a user who has it"
         ) from exc
     except (UndefinedTable, UndefinedColumn, UndefinedFunction) as exc:
         raise ConfigError(
-            f"the database lacks what this mailqueue needs ({exc.diag.message_primary}): "
-            "run `mailqueue migrate`"
+            f"the database schema is too old ({exc.diag.message_primary}): run `mailqueue migrate`"
         ) from exc
     except DatabaseError as exc:
         if (full := project_full(exc)) is not None:

@@ -1,4 +1,4 @@
-"""Sees to it that the roles owning and using the schema exist before anything is migrated."""
+"""Creates the roles that own and use the schema, before migrations run."""
 
 import asyncio
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ ROLES = (
 )
 _RACE_TRIES = 20
 _RACE_PAUSE_SECONDS = 0.05
-# From version 16 on, being a member no longer says that one may act as the role.
+# Since version 16, members of a role can SET ROLE only if that was granted.
 _SEPARATE_SET_RIGHT = 160000
 
 
 @dataclass(frozen=True, slots=True)
 class Powers:
-    """What the connected user may do."""
+    """The privileges of the connected user."""
 
     name: str
     database: str
@@ -36,10 +36,10 @@ class Powers:
 
 
 async def become_owner(conn: Conn) -> None:
-    """Create the roles where that is allowed and act as the schema's owner from here on.
+    """Create missing roles if permitted, and act as the schema's owner from here on.
 
     Raises:
-        Unavailable: naming the statements an administrator must run.
+        Unavailable: an administrator must run statements, which the message contains.
     """
     powers = await one(conn, "show_own_rights", None, Powers)
     await _create_missing(conn, powers)
@@ -90,7 +90,7 @@ async def _despite_races(conn: Conn, statement: sql.Composed) -> None:
             await conn.execute(statement)
         except (errors.DuplicateObject, errors.UniqueViolation):
             return
-        except errors.InternalError_:  # tuple concurrently updated: another database's grant
+        except errors.InternalError_:  # tuple concurrently updated: a grant in another database
             await asyncio.sleep(_RACE_PAUSE_SECONDS)
         else:
             return
@@ -99,6 +99,6 @@ async def _despite_races(conn: Conn, statement: sql.Composed) -> None:
 
 def _needs_administrator(powers: Powers, statements: list[str]) -> Unavailable:
     return Unavailable(
-        f"user {powers.name} may not prepare the roles of mailqueue: "
-        f"let an administrator run, in database {powers.database}: {' '.join(statements)}"
+        f"user {powers.name} lacks the privilege to create the roles of mailqueue: "
+        f"an administrator must run, in database {powers.database}: {' '.join(statements)}"
     )

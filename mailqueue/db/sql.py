@@ -1,4 +1,4 @@
-"""Finds every named SQL statement in `sql/queries/` and what it promises to give."""
+"""Loads the named SQL statements of `sql/queries/` and the number of rows each declares."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,13 +13,13 @@ from mailqueue.db.registered import filled
 
 
 class Gives(StrEnum):
-    """How many rows a statement gives."""
+    """The number of rows that a statement returns."""
 
     ONE = "one"
     MAYBE = "maybe"
     MANY = "many"
     VALUE = "value"  # one row, one column
-    RUN = "run"  # no rows wanted
+    RUN = "run"  # rows are not read
 
 
 class StatementError(ValueError):
@@ -28,14 +28,14 @@ class StatementError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One named statement; `query` is what PostgreSQL is told."""
+    """One named statement; `query` is the text sent to PostgreSQL."""
 
     name: str
     gives: Gives
     query: bytes
 
     def format(self, **slots: sql.Composable) -> "Statement":
-        """Fill the `{slots}` of the text; a literal brace in such a statement is doubled."""
+        """Fill the `{slots}` of the text; literal braces in such a statement are doubled."""
         text = sql.SQL(self.query.decode()).format(**slots)
         return Statement(self.name, self.gives, text.as_bytes(None))
 
@@ -44,18 +44,18 @@ _HEADER = re.compile(r"-- name: ([a-z][a-z0-9_]*) :([a-z]+)")
 
 
 def sql_folder() -> Path:
-    """Return the folder of our SQL: inside the installed package, else beside it in a checkout."""
+    """Return the SQL folder: inside the installed package, or next to it in a checkout."""
     package = Path(__file__).resolve().parent.parent
     shipped = package / "sql"
     return shipped if shipped.is_dir() else package.parent / "sql"
 
 
 def read_statements(folder: Path) -> dict[str, Statement]:
-    """Read every `*.sql` of the folder.
+    """Return the statements of every `*.sql` file in the folder, by name.
 
     Raises:
-        StatementError: for text before the first header, a malformed header, a statement that is
-            empty or lacks the comment saying what it promises, or a name used twice.
+        StatementError: there is text before the first header, a header is malformed, a statement is
+            empty or has no comment, or a name occurs twice.
     """
     found: dict[str, Statement] = {}
     for path in sorted(folder.rglob("*.sql")):
@@ -88,7 +88,7 @@ def _statement(path: Path, line_no: int, block: list[str]) -> Statement:
         kinds = " ".join(f":{kind}" for kind in Gives)
         raise StatementError(f"{where}: write `-- name: verb_noun` and one of {kinds}")
     if len(block) < 2 or not block[1].startswith("-- "):
-        raise StatementError(f"{where}: {header[1]} lacks the comment saying what it promises")
+        raise StatementError(f"{where}: {header[1]} has no comment that describes its result")
     body = _without_comments(block)
     if not body:
         raise StatementError(f"{where}: {header[1]} is empty")
@@ -96,7 +96,7 @@ def _statement(path: Path, line_no: int, block: list[str]) -> Statement:
 
 
 def _without_comments(block: list[str]) -> str:
-    """Drop whole-line comments: a percent sign in one would be taken for a parameter."""
+    """Drop whole-line comments: a percent sign in one would be read as a parameter."""
     lines = [line.rstrip() for line in block if not line.lstrip().startswith("--")]
     return "\n".join(lines).strip().removesuffix(";").rstrip()
 

@@ -1,4 +1,4 @@
-"""Reads the rows of a statement a piece at a time, however many there are."""
+"""Streams the rows of a statement in batches, with bounded memory."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,10 +15,10 @@ _PIECE = 1000
 
 @asynccontextmanager
 async def texts(conn: Conn, statement: str, params: Params) -> AsyncIterator[AsyncIterator[str]]:
-    """Yield the only column of each row, all as of one moment; the connection is busy meanwhile.
+    """Yield the only column of each row from one snapshot; the connection is in use meanwhile.
 
     Raises:
-        Unavailable: the server goes away on the way.
+        Unavailable: the connection to the server is lost.
     """
     found = SQL[statement]
     if found.gives is not Gives.MANY:
@@ -29,7 +29,9 @@ async def texts(conn: Conn, statement: str, params: Params) -> AsyncIterator[Asy
             await cursor.execute(found.query, params)
             yield _firsts(cursor)
     except OperationalError as exc:
-        raise Unavailable(f"PostgreSQL went away: {str(exc).splitlines()[0]}") from exc
+        raise Unavailable(
+            f"the connection to PostgreSQL was lost: {str(exc).splitlines()[0]}"
+        ) from exc
 
 
 async def _firsts(cursor: Any) -> AsyncIterator[str]:

@@ -1,4 +1,4 @@
-"""Where bounce mail is taken in. Values only."""
+"""Settings of the server that receives bounce messages. Values only."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ DEFAULT_PORT = 2526
 
 @dataclass(frozen=True, slots=True)
 class BounceSettings:
-    """Where SMTP and LMTP are served to a relay, or to all the world as an MX.
+    """Host and ports of SMTP and LMTP, for a relay or as an MX.
 
-    `port` None is the usual one of `mailqueue worker bounces`, and none in `mailqueue up`; 0 picks
-    a free one. `domains` are taken beside those of projects.
+    `port` None is the default port in `mailqueue worker bounces`, and no port in `mailqueue up`; 0
+    is any free port. `domains` are accepted in addition to those of projects.
     """
 
     host: str = "127.0.0.1"
     port: int | None = None
     domains: tuple[str, ...] = ()
-    name: str | None = None  # None: the machine's
+    name: str | None = None  # None: the host's name

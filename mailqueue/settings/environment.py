@@ -1,4 +1,4 @@
-"""Reads every setting once, from the environment, and reports all faults together.
+"""Reads all settings once, from the environment, and reports all errors together.
 
 `MAILQUEUE_*` variables, `DATABASE_URL` and libpq's `PG*`. No other module reads the environment.
 """
@@ -43,12 +43,12 @@ from mailqueue.settings.variables import (
 )
 
 __all__ = ["Network"]
-# Where libpq finds a server by itself; a lone PGUSER or PGPASSWORD names none.
+# Variables by which libpq finds a server; PGUSER or PGPASSWORD alone name none.
 _LIBPQ_SERVER = ("PGHOST", "PGHOSTADDR", "PGSERVICE")
 
 
 class Pooler(StrEnum):
-    """What stands between us and PostgreSQL."""
+    """The kind of connection pooler in front of PostgreSQL."""
 
     NONE = "none"
     SESSION = "session"
@@ -56,7 +56,7 @@ class Pooler(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """How log lines look; auto is console on a terminal and JSON elsewhere."""
+    """Format of log lines; auto is console on a terminal and JSON otherwise."""
 
     AUTO = "auto"
     CONSOLE = "console"
@@ -64,7 +64,7 @@ class LogFormat(StrEnum):
 
 
 class LogLevel(StrEnum):
-    """The least severe line that is written."""
+    """The lowest severity that is logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -73,10 +73,10 @@ class LogLevel(StrEnum):
 
 
 class DatabaseSource(StrEnum):
-    """Where the connection string came from."""
+    """The source of the connection string."""
 
     GIVEN = "given"  # MAILQUEUE_DATABASE_URL or DATABASE_URL
-    LIBPQ = "libpq"  # PGHOST and its kin; the string is empty and libpq reads them itself
+    LIBPQ = "libpq"  # PGHOST and others; the string is empty and libpq reads them
     DIRECT = "direct"  # MAILQUEUE_DIRECT_URL
     EMBEDDED = "embedded"  # the data folder of a running `mailqueue up`
     NONE = "none"
@@ -84,9 +84,9 @@ class DatabaseSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSettings:
-    """How to reach PostgreSQL; `url` is what libpq may have, `pool_max` already taken out.
+    """Connection settings of PostgreSQL; `url` is the string for libpq, without `pool_max`.
 
-    `direct` names PostgreSQL itself where a pooler stands in between.
+    `direct` is the connection string without the pooler.
     """
 
     url: Secret
@@ -97,20 +97,20 @@ class DatabaseSettings:
 
     @property
     def for_sessions(self) -> "DatabaseSettings":
-        """Return the way for what needs a session of its own: LISTEN, SET, migrations, psql."""
+        """Return the settings of the direct connection, for LISTEN, SET, migrations and psql."""
         if self.direct is None:
             return self
         return DatabaseSettings(self.direct, DatabaseSource.DIRECT, self.pool_max)
 
     @property
     def has_sessions(self) -> bool:
-        """Return whether LISTEN and SET hold on that way."""
+        """Return whether LISTEN and SET work with `for_sessions`."""
         return self.for_sessions.pooler is not Pooler.TRANSACTION
 
 
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
-    """Where HTTP is served; port 0 picks a free one."""
+    """Host and port of the HTTP API; port 0 is any free port."""
 
     host: str
     port: int
@@ -118,7 +118,7 @@ class ApiSettings:
 
 @dataclass(frozen=True, slots=True)
 class TrapSettings:
-    """The built-in mail trap; `password` is needed when `host` is not loopback."""
+    """The built-in mail trap; `password` is required if `host` is not loopback."""
 
     is_on: bool
     host: str
@@ -128,26 +128,27 @@ class TrapSettings:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How much send workers take on."""
+    """Limits of send workers."""
 
     processes: int
-    in_flight: int  # mails one process hands over at once
-    batch: int  # rows one claim takes
-    max_send_rate: float | None = None  # recipients a second of the whole installation; 0: no limit
+    in_flight: int  # emails that one process sends at the same time
+    batch: int  # rows per claim
+    # Recipients per second of the whole installation; 0: no limit.
+    max_send_rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    """Where archive files go: file:///folder or s3://bucket/prefix; None: nowhere."""
+    """Location of archive files: file:///folder or s3://bucket/prefix; None is no archive."""
 
     warm: str | None
     cold: str | None
-    s3_endpoint: str | None = None  # None: the one of the region
+    s3_endpoint: str | None = None  # None: the endpoint of the region
 
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """What is logged and how."""
+    """Level and format of logs."""
 
     level: LogLevel
     format: LogFormat
@@ -155,7 +156,7 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the environment and the command's options decide."""
+    """All settings from the environment and the command's options."""
 
     data: Path
     database: DatabaseSettings
@@ -165,19 +166,19 @@ class Settings:
     archive: ArchiveSettings
     log: LogSettings
     master_key: Secret | None
-    service_user: str | None  # runs the embedded server when we are root
-    allowed_hosts: tuple[Network, ...]  # networks that pass the outbound check although private
-    name_servers: tuple[NameServer, ...] = ()  # asked by checks of domains; none: the system's
-    master_key_previous: Secret | None = None  # opens what the master key before sealed
+    service_user: str | None  # user of the embedded server when started as root
+    allowed_hosts: tuple[Network, ...]  # private networks that the outbound guard allows
+    name_servers: tuple[NameServer, ...] = ()  # for domain checks; empty: those of the system
+    master_key_previous: Secret | None = None  # opens what the previous master key sealed
     attachments: AttachmentSettings = field(default_factory=AttachmentSettings)
     tracking: TrackingSettings = field(default_factory=TrackingSettings)
-    oidc: OidcSettings | None = None  # None: administrators have tokens of ours only
+    oidc: OidcSettings | None = None  # None: administrators use API tokens only
     submission: SubmissionSettings = field(default_factory=SubmissionSettings)
     bounces: BounceSettings = field(default_factory=BounceSettings)
 
 
 class Environment(OidcVariables, SubmissionVariables, BouncesVariables):
-    """The variables as they stand in the environment, one field each."""
+    """The environment variables, one field each."""
 
     model_config = SettingsConfigDict(
         env_prefix="MAILQUEUE_",
@@ -223,10 +224,10 @@ class Environment(OidcVariables, SubmissionVariables, BouncesVariables):
 
 
 def load_settings(**options: Any) -> Settings:
-    """Read the environment; `options` (named as the fields of Environment) win where not None.
+    """Read the environment; `options` (named as fields of Environment) override it if not None.
 
     Raises:
-        ConfigError: one line for each faulty variable, with what is allowed.
+        ConfigError: one line per invalid variable, with the allowed values.
     """
     given = {name: value for name, value in options.items() if value is not None}
     try:
@@ -237,7 +238,7 @@ def load_settings(**options: Any) -> Settings:
 
 
 def database_url_file(data: Path) -> Path:
-    """Name the file in which `mailqueue up` leaves the embedded server's connection string."""
+    """Return the file in which `mailqueue up` writes the embedded server's connection string."""
     return data / "database_url"
 
 
@@ -268,7 +269,8 @@ def _grouped(env: Environment) -> Settings:
 
 
 def _archives(env: Environment, data: Path, source: DatabaseSource) -> ArchiveSettings:
-    # A private PostgreSQL has its archive beside it. Elsewhere nobody knows which disks outlive us.
+    # An embedded PostgreSQL has its archive in the data folder; otherwise no location is durable
+    # for sure.
     beside = (data / "archive").as_uri() if source is DatabaseSource.EMBEDDED else None
     warm = env.archive or beside
     return ArchiveSettings(warm, env.archive_cold or warm, env.archive_endpoint)

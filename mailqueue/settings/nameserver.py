@@ -1,4 +1,4 @@
-"""Reads which DNS servers to ask. Pure."""
+"""Parses the DNS servers of domain checks. Pure."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -6,17 +6,17 @@ from ipaddress import ip_address
 
 @dataclass(frozen=True, slots=True)
 class NameServer:
-    """A DNS server that is asked instead of the system's."""
+    """A DNS server that replaces those of the system."""
 
     address: str
     port: int = 53
 
 
 def parse_name_servers(text: str) -> tuple[NameServer, ...]:
-    """Read DNS servers written as IP addresses, each with :PORT where it is not 53.
+    """Parse DNS servers written as IP addresses, each with :PORT if it is not 53.
 
     Raises:
-        ValueError: naming the one at fault.
+        ValueError: one is not valid; the message names it.
     """
     return tuple(_name_server(word) for word in text.replace(",", " ").split())
 
@@ -28,7 +28,7 @@ def _name_server(word: str) -> NameServer:
     try:
         address = ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:
-        raise ValueError(f"{word!r} is not an IP address, or one with :PORT") from None
+        raise ValueError(f"{word!r} is not an IP address with an optional :PORT") from None
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
-        raise ValueError(f"{word!r} has no port from 1 to 65535")
+        raise ValueError(f"{word!r} must have a port from 1 to 65535")
     return NameServer(str(address), int(port))

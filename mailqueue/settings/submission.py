@@ -1,4 +1,4 @@
-"""Where programs hand mail in by SMTP. Values only."""
+"""Settings of the SMTP submission server. Values only."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,16 +8,16 @@ DEFAULT_PORT = 2587
 
 @dataclass(frozen=True, slots=True)
 class SubmissionSettings:
-    """Where SMTP is served to programs that send; port 0 picks a free one.
+    """Host, ports and certificate of SMTP submission; port 0 is any free port.
 
-    `port` None is the usual one, which `mailqueue up` does without where it is in use. Without a
-    certificate one is made, for this machine alone.
+    `port` None is the default port, which `mailqueue up` skips if it is in use. Without a
+    certificate a self-signed one is created, for this host only.
     """
 
     is_on: bool = True
     host: str = "127.0.0.1"
     port: int | None = None
-    tls_port: int | None = None  # TLS from the first byte; None: not served
+    tls_port: int | None = None  # implicit TLS; None: not served
     certificate: Path | None = None
-    certificate_key: Path | None = None  # None: it stands in the file of the certificate
-    name: str | None = None  # None: the machine's
+    certificate_key: Path | None = None  # None: in the certificate's file
+    name: str | None = None  # None: the host's name

@@ -1,4 +1,4 @@
-"""How single settings are written in the environment, and what each may be. Pure."""
+"""Types and validators of single environment variables. Pure."""
 
 import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -27,7 +27,7 @@ def _secret(value: object) -> object:
 
 
 def check_database_url(value: object) -> object:
-    """Refuse a connection string whose pool_max is no number; return it as a secret."""
+    """Refuse a connection string with an invalid pool_max; return it as a secret."""
     if isinstance(value, str):
         take_pool_max(value)
     return _secret(value)
@@ -61,7 +61,7 @@ def _issuer(value: object) -> object:
 
 
 def refuse_control(value: object) -> object:
-    """Refuse text with control characters in it."""
+    """Refuse a text with control characters."""
     if isinstance(value, str) and not value.isprintable():
         raise ValueError("must be printable text")
     return value
@@ -90,7 +90,7 @@ ClaimText = Annotated[str, BeforeValidator(refuse_control), Field(min_length=1, 
 
 
 class OidcVariables(BaseSettings):
-    """The variables that say whose signed tokens make an administrator."""
+    """The variables of OpenID Connect for administrators."""
 
     oidc_issuer: Issuer = None
     oidc_audience: ClaimText | None = None
@@ -99,7 +99,7 @@ class OidcVariables(BaseSettings):
 
 
 class SubmissionVariables(BaseSettings):
-    """The variables that say where programs hand mail in by SMTP."""
+    """The variables of the SMTP submission server."""
 
     no_submission: bool = False
     submission_host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
@@ -111,7 +111,7 @@ class SubmissionVariables(BaseSettings):
 
 
 class BouncesVariables(BaseSettings):
-    """The variables that say where bounce mail is taken in."""
+    """The variables of the server that receives bounce messages."""
 
     bounces_host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
     bounces_port: Port | None = None
@@ -120,12 +120,12 @@ class BouncesVariables(BaseSettings):
 
 
 def bounces_of(env: BouncesVariables) -> BounceSettings:
-    """Return what the variables say together."""
+    """Return the settings of these variables."""
     return BounceSettings(env.bounces_host, env.bounces_port, env.bounces_domains, env.bounces_name)
 
 
 def submission_of(env: SubmissionVariables) -> SubmissionSettings:
-    """Return what the variables say together."""
+    """Return the settings of these variables."""
     return SubmissionSettings(
         is_on=not env.no_submission,
         host=env.submission_host,
@@ -138,23 +138,23 @@ def submission_of(env: SubmissionVariables) -> SubmissionSettings:
 
 
 def oidc_of(env: OidcVariables) -> OidcSettings | None:
-    """Return what the variables say together; None where no issuer is named.
+    """Return the settings of these variables; None if no issuer is set.
 
     Raises:
-        ConfigError: tokens of the issuer for anybody else would do, too.
+        ConfigError: the audience is missing, so that tokens for other services would be accepted.
     """
     if env.oidc_issuer is None:
         return None
     if env.oidc_audience is None:
         raise ConfigError(
-            "MAILQUEUE_OIDC_AUDIENCE: is needed with MAILQUEUE_OIDC_ISSUER: "
-            "what its tokens for mailqueue have as aud"
+            "MAILQUEUE_OIDC_AUDIENCE: required with MAILQUEUE_OIDC_ISSUER: "
+            "the aud claim of its tokens for mailqueue"
         )
     return OidcSettings(env.oidc_issuer, env.oidc_audience, env.oidc_role_claim, env.oidc_role)
 
 
 def faults_of(exc: ValidationError) -> list[str]:
-    """Word what is wrong, a line for each variable."""
+    """Return one error line for each invalid variable."""
     return [_fault(str(error["loc"][0]), error["msg"], error["input"]) for error in exc.errors()]
 
 

@@ -1,4 +1,4 @@
-"""Writes log lines to standard error, and keeps addresses, bodies and secrets out of them."""
+"""Writes log lines to standard error, without addresses, bodies and secrets."""
 
 import logging
 import sys
@@ -19,7 +19,7 @@ _KEPT_CHARACTERS = 3
 
 
 def configure_logging(settings: LogSettings) -> None:
-    """Set up logging for this process; called once by what starts it."""
+    """Set up logging for this process; called once at its start."""
     wants_console = settings.format is LogFormat.CONSOLE or (
         settings.format is LogFormat.AUTO and sys.stderr.isatty()
     )
@@ -32,25 +32,25 @@ def configure_logging(settings: LogSettings) -> None:
         else structlog.BytesLoggerFactory(file=sys.stderr.buffer),
         cache_logger_on_first_use=True,
     )
-    # Packages that log by the standard library: their warnings are worth a line, no more.
+    # Packages that use the standard library's logging: warnings and errors only.
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
 
 
 def get_logger(name: str) -> FilteringBoundLogger:
-    """Return the logger of a module; its lines carry the module's name."""
+    """Return a module's logger; its lines have the module's name."""
     logger: FilteringBoundLogger = structlog.get_logger(module=name)
     return logger
 
 
 @contextmanager
 def bound(**ids: object) -> Iterator[None]:
-    """Add ids to every line of this task until the block ends."""
+    """Add ids to every log line of this task until the block ends."""
     with structlog.contextvars.bound_contextvars(**ids):
         yield
 
 
 def mask(address: str) -> str:
-    """Return an address as it may be logged: three characters and the domain.
+    """Return an address for logs: at most three characters, and the domain.
 
     `annabel@example.com` becomes `ann***@example.com`; a shorter local part shows one character.
     """
@@ -62,7 +62,7 @@ def mask(address: str) -> str:
 
 
 def processors(*, console: bool) -> list[Processor]:
-    """Return the steps every line goes through, in order."""
+    """Return the processors of log lines, in order."""
     return [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -74,7 +74,7 @@ def processors(*, console: bool) -> list[Processor]:
 
 
 def keep_private(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:
-    """Drop what is never logged and mask addresses, whatever the caller passed."""
+    """Drop fields that are never logged, and mask addresses."""
     return {
         key: _masked(value) if _is_address(key) else value
         for key, value in line.items()
@@ -96,7 +96,7 @@ def _masked(value: Any) -> Any:
 
 def _renderers(*, console: bool) -> list[Processor]:
     if console:
-        # The richer tracebacks show the values of variables, secrets and mail among them.
+        # Rich tracebacks show the values of variables, including secrets and emails.
         return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     return [
         structlog.processors.format_exc_info,

@@ -1,6 +1,6 @@
-"""Tells systemd how a process is: ready, alive, stopping. Elsewhere it tells nobody.
+"""Reports the state of a process to systemd: ready, alive, stopping. Does nothing elsewhere.
 
-The protocol is that of sd_notify(3): datagrams to the socket that NOTIFY_SOCKET names.
+The protocol is sd_notify(3): datagrams to the socket in NOTIFY_SOCKET.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ log = get_logger(__name__)
 async def supervised(
     stop: asyncio.Event, *, address: str | None = None, watchdog_us: int | None = None
 ) -> AsyncIterator[Callable[[], None]]:
-    """Tell of the stop, and from `ready()` on, which the block gets, that the process lives.
+    """Report that the process stops, and after a call of the yielded function that it is alive.
 
-    It lives as long as its event loop turns. Without `address` the environment says whether there
-    is anybody to tell.
+    It is alive while its event loop runs. Without `address` the environment decides whether systemd
+    is notified.
     """
     told = address or os.environ.get("NOTIFY_SOCKET")
     if not told:
@@ -52,7 +52,7 @@ def _nobody() -> None:
 
 
 def _watchdog_us() -> int:
-    """Return how often systemd wants to hear of us; 0: never, or it means another process."""
+    """Return systemd's watchdog interval in microseconds; 0: none, or for another process."""
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return 0
     given = os.environ.get("WATCHDOG_USEC", "")
@@ -73,7 +73,7 @@ async def _tell_of_life(address: str, ready: asyncio.Event, seconds: float) -> N
 
 
 def _tell(address: str, words: str) -> None:
-    # A name that begins with @ is in the abstract namespace, which begins with NUL.
+    # A name with a leading @ is in the abstract namespace, whose names begin with NUL.
     name = "\0" + address[1:] if address.startswith("@") else address
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:

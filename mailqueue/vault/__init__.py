@@ -1,1 +1,1 @@
-"""Secrets at rest: the master key, a data key per project, sealed values."""
+"""Secrets at rest: the master key, data keys of projects, sealed values."""

@@ -1,4 +1,4 @@
-"""Where the master key comes from: the environment, else a file in the data folder."""
+"""Loads the master key from the environment or from a file in the data folder."""
 
 import base64
 import binascii
@@ -24,9 +24,9 @@ _HEX = re.compile(r"[0-9A-Fa-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class MasterKey:
-    """The key that wraps data keys. It never lies in the database; its `id` does.
+    """The key that wraps data keys. It is not stored in the database; its `id` is.
 
-    `previous` is the one before, while there may be something it has wrapped.
+    `previous` is the key before it, while something may be wrapped by that.
     """
 
     key: bytes = field(repr=False)
@@ -34,16 +34,16 @@ class MasterKey:
 
     @property
     def id(self) -> str:
-        """Name the key without telling it: 16 hexadecimal digits of a hash."""
+        """Return an id that does not reveal the key: 16 hexadecimal digits of a hash."""
         return hashlib.sha256(b"mailqueue master key" + self.key).hexdigest()[:16]
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Name all keys at hand, the one in force first."""
+        """Return the ids of all loaded keys, the current one first."""
         return (self.id,) if self.previous is None else (self.id, self.previous.id)
 
     def named(self, key_id: str) -> "MasterKey | None":
-        """Return the key of that id; None if it is not at hand."""
+        """Return the key with that id, or None if it is not loaded."""
         if self.id == key_id:
             return self
         return None if self.previous is None else self.previous.named(key_id)
@@ -52,12 +52,12 @@ class MasterKey:
 def load_master_key(
     folder: Path, given: str | None = None, *, previous: str | None = None
 ) -> MasterKey | None:
-    """Read the master key: the given text, else the folder's file; None if there is neither.
+    """Load the master key from `given`, else from the folder's file; None if there is neither.
 
-    The one before is read in the same way, and comes along with it.
+    The previous key is loaded in the same way.
 
     Raises:
-        ConfigError: the text is no key, or the file may be read by others; says the fix.
+        ConfigError: a key is not valid, or others can read the file; the message has the fix.
     """
     if given:
         key = parse_master_key(given, source=VARIABLE)
@@ -73,10 +73,10 @@ def load_master_key(
 
 
 def read_key_file(path: Path) -> MasterKey | None:
-    """Read a key from a file that only its owner may read; None if there is no file.
+    """Load a key from a file that only its owner may read; None if the file does not exist.
 
     Raises:
-        ConfigError: it holds no key, or others may read it; says the fix.
+        ConfigError: it has no key, or others can read it; the message has the fix.
     """
     try:
         with path.open("rb") as file:
@@ -90,7 +90,7 @@ def read_key_file(path: Path) -> MasterKey | None:
 
 
 def master_key_of(settings: Settings) -> MasterKey | None:
-    """Read the master key these settings lead to: the variable, else the data folder's file."""
+    """Load the master key of the settings: the variable, else the data folder's file."""
     given, before = settings.master_key, settings.master_key_previous
     return load_master_key(
         settings.data,
@@ -100,45 +100,44 @@ def master_key_of(settings: Settings) -> MasterKey | None:
 
 
 def require_master_key(folder: Path, given: str | None = None) -> MasterKey:
-    """Read the master key.
+    """Load the master key.
 
     Raises:
-        ConfigError: there is none; says how to get one.
+        ConfigError: there is none; the message says how to create one.
     """
     key = load_master_key(folder, given)
     if key is None:
         raise ConfigError(
             f"{VARIABLE} is not set and {folder / FILE_NAME} does not exist: set it to 32 random "
-            "bytes in base64, or run `mailqueue up`, which makes the file"
+            "bytes in base64, or run `mailqueue up`, which creates the file"
         )
     return key
 
 
 def create_master_key(folder: Path) -> MasterKey:
-    """Make the folder's key file, mode 600, and return its key. An existing file is kept as it is.
+    """Create the folder's key file with mode 600 and return its key; keep an existing file.
 
-    The file appears complete or not at all, and reaches the disk before this returns: whatever was
-    sealed with a key that got lost stays shut for good.
+    The file is created atomically and flushed to disk: values sealed with a lost key can never be
+    opened.
     """
     path = folder / FILE_NAME
     try:
         with _draft(folder) as name, suppress(FileExistsError):
-            # A link is not made when the file exists: two starts agree on one key.
+            # link() fails if the file exists: two processes that start agree on one key.
             os.link(name, path)
         _flush_folder(folder)
     except OSError as exc:
-        raise ConfigError(f"{path} cannot be made: {exc.strerror}") from exc
+        raise ConfigError(f"{path} cannot be created: {exc.strerror}") from exc
     return require_master_key(folder)
 
 
 def replace_master_key(folder: Path) -> MasterKey:
-    """Put another key in the folder's file and keep the one before beside it.
+    """Replace the key in the folder's file, and keep the previous one in a file beside it.
 
-    Whoever reads the folder at any moment finds the key in force, and where that is new the one
-    before too.
+    Concurrent readers of the folder find the current key, and with a new one also the previous.
 
     Raises:
-        ConfigError: there is no file, or an earlier replacement has not been finished.
+        ConfigError: there is no file, or an earlier replacement is not finished.
     """
     path, before = folder / FILE_NAME, folder / PREVIOUS_FILE_NAME
     old = read_key_file(path)
@@ -147,8 +146,8 @@ def replace_master_key(folder: Path) -> MasterKey:
     kept = read_key_file(before)
     if kept is not None and kept != old:
         raise ConfigError(
-            f"{before} is there: run `mailqueue vault rotate`, and delete the file once nothing "
-            "needs the key before any more"
+            f"{before} exists: run `mailqueue vault rotate`, and delete the file when nothing "
+            "is wrapped by the previous key"
         )
     try:
         if kept is None:
@@ -167,7 +166,10 @@ def replace_master_key(folder: Path) -> MasterKey:
 
 @contextmanager
 def _draft(folder: Path) -> Iterator[str]:
-    """Yield the path of a file with a new key, mode 600 and on the disk; gone after the block."""
+    """Yield the path of a file with a new key, mode 600, flushed to disk.
+
+    Removed after the block.
+    """
     with NamedTemporaryFile(dir=folder, prefix=f".{FILE_NAME}.") as draft:
         draft.write(base64.b64encode(os.urandom(KEY_BYTES)) + b"\n")
         draft.flush()
@@ -176,15 +178,15 @@ def _draft(folder: Path) -> Iterator[str]:
 
 
 def parse_master_key(text: str, *, source: str) -> MasterKey:
-    """Read a master key from 64 hexadecimal digits or from base64 (either alphabet)."""
+    """Parse a master key from 64 hexadecimal digits or from base64 (either alphabet)."""
     return MasterKey(parse_key(text, source=source))
 
 
 def parse_key(text: str, *, source: str) -> bytes:
-    """Read 32 bytes from 64 hexadecimal digits or from base64 (either alphabet).
+    """Parse 32 bytes from 64 hexadecimal digits or from base64 (either alphabet).
 
     Raises:
-        ConfigError: names the source, never shows the text.
+        ConfigError: it is neither; the message names the source, not the text.
     """
     text = text.strip()
     if _HEX.fullmatch(text):

@@ -1,4 +1,4 @@
-"""What the vault keeps. Values only."""
+"""Wrapped keys, grants and sealed rows. Values only."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -8,27 +8,27 @@ from uuid import UUID
 
 
 class WrappedBy(StrEnum):
-    """Whose key a data key is wrapped by."""
+    """The kind of key that wraps a data key."""
 
     PLATFORM = "platform"  # the master key
-    OWN = "own"  # the project's, which we do not have
+    OWN = "own"  # the project's, which is not stored here
 
 
 @dataclass(frozen=True, slots=True)
 class OwnKey:
-    """A key that a project keeps to itself. It is never stored; its `id` is."""
+    """A project's own key. It is never stored; its `id` is."""
 
     key: bytes = field(repr=False)
 
     @property
     def id(self) -> str:
-        """Name the key without telling it: 16 hexadecimal digits of a hash."""
+        """Return an id that does not reveal the key: 16 hexadecimal digits of a hash."""
         return hashlib.sha256(b"mailqueue own key" + self.key).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class WrappedKey:
-    """A data key as it lies in the database."""
+    """A data key as stored in the database."""
 
     id: UUID
     project_id: UUID
@@ -42,7 +42,7 @@ class WrappedKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyGrant:
-    """A data key that its project lets us use until an instant."""
+    """A data key that its project allows to be used until a time."""
 
     data_key_id: UUID
     project_id: UUID
@@ -53,7 +53,7 @@ class KeyGrant:
 
 @dataclass(frozen=True, slots=True)
 class SealedRow:
-    """A sealed value and the row it stands in."""
+    """A sealed value and the id of its row."""
 
     row_id: str
     sealed: bytes = field(repr=False)
@@ -61,13 +61,13 @@ class SealedRow:
 
 @dataclass(frozen=True, slots=True)
 class ProjectVault:
-    """How a project's secrets are kept."""
+    """The state of a project's keys."""
 
     project: str
     wrapped_by: WrappedBy
     master_key_id: str  # or the id of the project's own key
     data_keys: int
-    to_clear: int  # of these, replaced ones with which something is still sealed
+    to_clear: int  # replaced keys with which something is still sealed
     is_locked: bool
     unlocked_until: datetime | None
 

@@ -1,7 +1,7 @@
-"""Projects that keep the key to their secrets themselves: set it, unlock for a time, lock, release.
+"""Projects with their own key (BYOK): set it, unlock for a time, lock, release.
 
-The key itself is used in the call it comes with and stored nowhere. While a project's time runs,
-its data keys lie in key_grants under the master key; when it is over its mail waits.
+The key is used during the call and never stored. While a project is unlocked, its data keys are in
+key_grants, wrapped by the master key; afterwards its mail waits.
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ async def set_own(
     unlock_for: timedelta | None = None,
     by: str,
 ) -> list[ProjectVault]:
-    """Wrap a project's data keys by its own key, and by no other; unlock for a time, or lock.
+    """Wrap a project's data keys by its own key only; unlock for a time, or lock.
 
     Raises:
-        NotFound: there is no such project.
-        Conflict: it has a key of its own already.
-        ConfigError: its data keys do not open under the master key at hand.
+        NotFound: the project does not exist.
+        Conflict: it already has its own key.
+        ConfigError: the loaded master key does not open its data keys.
     """
     _check_time(unlock_for)
     async with conn.transaction():
@@ -41,10 +41,10 @@ async def set_own(
         rows = await store.hold_data_keys(conn, project_id)
         if any(row.wrapped_by is WrappedBy.OWN for row in rows):
             raise Conflict(
-                f"project {project} has a key of its own already: release it with "
+                f"project {project} already has its own key: release it with "
                 f"`mailqueue vault byok release {project}` first"
             )
-        await vault.active_data_key(conn, master, project_id)  # made if there is none yet
+        await vault.active_data_key(conn, master, project_id)  # created if there is none yet
         keys = []
         for row in await store.hold_data_keys(conn, project_id):
             key = await vault.opened_data_key(conn, master, row)
@@ -58,10 +58,10 @@ async def set_own(
 async def unlock(
     conn: Conn, project: str, *, own: OwnKey, master: MasterKey, lasts: timedelta, by: str
 ) -> list[ProjectVault]:
-    """Let a project's data keys be used for a time from now on; an earlier time is replaced.
+    """Allow a project's data keys to be used for a time from now on, replacing an earlier grant.
 
     Raises:
-        NotFound: there is no such project.
+        NotFound: the project does not exist.
         Conflict: it has no key of its own.
         InvalidField: this is not its key, or the time is too long.
     """
@@ -79,10 +79,10 @@ async def unlock(
 
 
 async def lock(conn: Conn, project: str, *, by: str) -> list[ProjectVault]:
-    """End a project's time at once.
+    """End a project's grant at once.
 
     Raises:
-        NotFound: there is no such project.
+        NotFound: the project does not exist.
         Conflict: it has no key of its own.
     """
     async with conn.transaction():
@@ -97,10 +97,10 @@ async def lock(conn: Conn, project: str, *, by: str) -> list[ProjectVault]:
 async def release(
     conn: Conn, project: str, *, own: OwnKey, master: MasterKey, by: str
 ) -> list[ProjectVault]:
-    """Wrap a project's data keys by the master key again: its mail never waits for a key.
+    """Wrap a project's data keys by the master key again, so that its mail needs no grant.
 
     Raises:
-        NotFound: there is no such project.
+        NotFound: the project does not exist.
         Conflict: it has no key of its own.
         InvalidField: this is not its key.
     """
@@ -117,12 +117,12 @@ async def release(
 async def list_vaults(
     conn: Conn, *, project: str | None = None, is_read_only: bool = False
 ) -> list[ProjectVault]:
-    """Return how the secrets of projects are kept; None stands for all projects.
+    """Return the key states of projects; None stands for all projects.
 
-    Grants that are over are forgotten first, unless the transaction may write nothing.
+    Expired grants are deleted first, unless the transaction is read-only.
 
     Raises:
-        NotFound: there is no such project.
+        NotFound: the project does not exist.
     """
     if project is not None:
         await _project(conn, project)

@@ -1,7 +1,7 @@
-"""Replaces keys while everything runs: what is wrapped and sealed under old ones moves to new ones.
+"""Rotates keys during operation: values under old keys are moved to new ones.
 
-Each step is one statement that does nothing when it was done: a rotation that was killed goes on
-where it was when it is started again.
+Each step is one statement that has no effect when repeated: an interrupted rotation continues when
+it is started again.
 """
 
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ from mailqueue.vault.wrapping import unwrap, wrap, wrap_grant
 
 
 class SealedColumn(NamedTuple):
-    """Where sealed values stand, and the statements that find and replace them."""
+    """A column with sealed values, and the statements that read and replace them."""
 
     table: str
     column: str
@@ -27,7 +27,7 @@ class SealedColumn(NamedTuple):
     replaced: str
 
 
-# Every column with sealed values; a test compares them with the schema.
+# Every column with sealed values; a test compares the list with the schema.
 SEALED_COLUMNS = (
     SealedColumn(
         "sender_accounts",
@@ -71,12 +71,12 @@ SEALED_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """What a rotation did."""
+    """The result of a rotation."""
 
-    rewrapped: int  # data keys and grants, by the master key in force
-    renewed: int  # projects that have a new data key
+    rewrapped: int  # data keys and grants now wrapped by the current master key
+    renewed: int  # projects with a new data key
     resealed: int  # values sealed with the new data keys
-    damaged: tuple[str, ...]  # values that no key opens, each in a sentence; left as they are
+    damaged: tuple[str, ...]  # values that no key opens, one sentence each; unchanged
 
 
 async def rotate(
@@ -87,14 +87,15 @@ async def rotate(
     is_forced: bool = False,
     by: str,
 ) -> Rotated:
-    """Bring everything under the master key in force; `conn` must not be in a transaction.
+    """Move everything to the current master key; `conn` must not be in a transaction.
 
-    Data keys made under an earlier one are replaced and what they sealed is sealed anew; with
-    `is_forced` all are, or those of `project`. Projects whose own key wraps their data key keep it.
+    Data keys created under an earlier master key are replaced, and their values sealed again; with
+    `is_forced` all data keys are, or that of `project`. Projects with their own key keep their data
+    key.
 
     Raises:
-        ConfigError: something is wrapped by a key that is not at hand; names it.
-        NotFound: there is no such project.
+        ConfigError: a key is wrapped by a master key that is not loaded; the message names it.
+        NotFound: the project does not exist.
     """
     if project is not None and await store.find_project(conn, project) is None:
         raise NotFound("project", project)
@@ -119,7 +120,7 @@ async def rotate(
 
 
 async def renew(conn: Conn, master: MasterKey, project_id: UUID) -> None:
-    """Have a project seal with a new data key from now on."""
+    """Create a new data key for a project, with which it seals from now on."""
     async with conn.transaction():
         await store.retire_active_data_key(conn, project_id)
         await store.add_data_key(conn, vault.new_data_key(master, project_id))
@@ -149,13 +150,13 @@ async def _rewrap_grants(conn: Conn, master: MasterKey) -> int:
 
 
 async def _clear(conn: Conn, master: MasterKey, row: WrappedKey, damaged: list[str]) -> int:
-    """Seal anew whatever is sealed with a replaced data key; what does not open is told."""
+    """Seal the values of a replaced data key again; report those that cannot be opened."""
     old = _platform_unwrapped(master, row)
     count, before = 0, len(damaged)
     for column in SEALED_COLUMNS:
         async for sealed in _sealed_with(conn, column, row):
             try:
-                async with conn.transaction():  # the new key stays active until this is written
+                async with conn.transaction():  # the new key stays active until this commits
                     new = await vault.active_data_key(conn, master, row.project_id)
                     again = _resealed(old, new, sealed, column)
                     count += await store.replace_sealed(conn, column.replaced, sealed, sealed=again)
@@ -193,5 +194,5 @@ def _platform_unwrapped(master: MasterKey, row: WrappedKey) -> DataKey:
 
 def _damaged(data_key_id: UUID) -> ConfigError:
     return ConfigError(
-        f"data key {data_key_id} does not open: it was altered, or its master key is not at hand"
+        f"data key {data_key_id} cannot be opened: it was changed, or its master key is not loaded"
     )

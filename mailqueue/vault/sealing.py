@@ -1,8 +1,8 @@
-"""How a sealed value is laid out and what it is bound to. No I/O but the random nonce.
+"""The format of sealed values and their encryption. No I/O but the random nonce.
 
-Layout, in bytes: version 1, data key id 16, nonce 12, ciphertext n, tag 16. AES-256-GCM
-(NIST SP 800-38D); the associated data names version, project, table, column, row and data key, so
-that a value moved to another place does not open.
+Layout, in bytes: version 1, data key id 16, nonce 12, ciphertext n, tag 16. AES-256-GCM (NIST SP
+800-38D); the associated data are version, project, table, column, row and data key, so that a value
+cannot be opened after it was moved to another place.
 """
 
 import os
@@ -25,7 +25,7 @@ MIN_SEALED_BYTES = _NONCE_END + TAG_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a sealed value stands: it opens there and nowhere else."""
+    """The column and row of a sealed value; it cannot be opened elsewhere."""
 
     project_id: UUID
     table: str
@@ -43,21 +43,21 @@ class DataKey:
 
 
 def seal_with(data_key: DataKey, place: Place, plaintext: bytes) -> bytes:
-    """Encrypt `plaintext` for one place; twice the same text gives different bytes."""
+    """Encrypt `plaintext` for one place; each call returns different bytes."""
     return encrypt(data_key, place, plaintext, nonce=os.urandom(NONCE_BYTES))
 
 
 def encrypt(data_key: DataKey, place: Place, plaintext: bytes, *, nonce: bytes) -> bytes:
-    """Lay out one sealed value. Never use a nonce twice under one key."""
+    """Encrypt `plaintext` with a nonce. Never use a nonce twice with one key."""
     ciphertext = AESGCM(data_key.key).encrypt(nonce, plaintext, bound_to(place, data_key.id))
     return VERSION + data_key.id.bytes + nonce + ciphertext
 
 
 def open_with(data_key: DataKey, place: Place, sealed: bytes) -> bytes:
-    """Decrypt what stands in `place`.
+    """Decrypt the value of a place.
 
     Raises:
-        SealBroken: whatever is wrong; it never says what.
+        SealBroken: it cannot be opened; the message does not say why.
     """
     if data_key_id(sealed) != data_key.id or data_key.project_id != place.project_id:
         raise broken(place)
@@ -69,14 +69,14 @@ def open_with(data_key: DataKey, place: Place, sealed: bytes) -> bytes:
 
 
 def data_key_id(sealed: bytes) -> UUID | None:
-    """Return which data key a value was sealed with; None if it is no sealed value."""
+    """Return the id of a sealed value's data key; None if it is not a sealed value."""
     if len(sealed) < MIN_SEALED_BYTES or sealed[:1] != VERSION:
         return None
     return UUID(bytes=bytes(sealed[1:_ID_END]))
 
 
 def bound_to(place: Place, key_id: UUID) -> bytes:
-    """Encode the place without ambiguity: each field behind its length in two bytes."""
+    """Encode a place unambiguously: each field preceded by its length in two bytes."""
     fields = (
         VERSION,
         place.project_id.bytes,
@@ -89,8 +89,8 @@ def bound_to(place: Place, key_id: UUID) -> bytes:
 
 
 def broken(place: Place) -> SealBroken:
-    """Make the one error of opening: it names the place, never the reason."""
+    """Return the error for a value that cannot be opened: it names the place, not the reason."""
     return SealBroken(
         f"{place.table}.{place.column} of {place.row_id} cannot be opened: "
-        "wrong master key, or moved or altered data"
+        "wrong master key, or the value was moved or changed"
     )

@@ -1,4 +1,4 @@
-"""Sealing and opening: which data key is used, that it exists, and that it may be used."""
+"""Seals and opens values: selects, creates and unwraps data keys."""
 
 import os
 from uuid import UUID, uuid4
@@ -21,24 +21,24 @@ from mailqueue.vault.wrapping import unwrap, unwrap_grant, wrap
 
 
 async def seal(conn: Conn, master: MasterKey, *, place: Place, plaintext: bytes) -> bytes:
-    """Seal a value for one place; the project's first one makes its data key.
+    """Seal a value for one place; the first value of a project creates its data key.
 
     Call it in the transaction that stores the value: both commit together.
 
     Raises:
         ConfigError: the project's data key is wrapped by another master key.
-        Locked: it is wrapped by the project's own key, and may not be used now.
+        Locked: it is wrapped by the project's own key, without a grant.
     """
     data_key = await active_data_key(conn, master, place.project_id)
     return seal_with(data_key, place, plaintext)
 
 
 async def open_sealed(conn: Conn, master: MasterKey, *, place: Place, sealed: bytes) -> bytes:
-    """Open what is stored in one place.
+    """Open the stored value of a place.
 
     Raises:
-        Locked: the project's own key has to allow it first.
-        SealBroken: whatever else is wrong; it never says what.
+        Locked: the project's own key is required first.
+        SealBroken: it cannot be opened for any other reason, which is not told.
     """
     key_id = data_key_id(sealed)
     row = key_id and await store.find_data_key(conn, place.project_id, data_key_id=key_id)
@@ -49,10 +49,10 @@ async def open_sealed(conn: Conn, master: MasterKey, *, place: Place, sealed: by
 
 
 async def opened_data_key(conn: Conn, master: MasterKey, row: WrappedKey) -> DataKey | None:
-    """Unwrap a data key; None if the master key at hand is not the one it wants.
+    """Unwrap a data key; return None if the loaded master key does not wrap it.
 
     Raises:
-        Locked: it is wrapped by the project's own key, and no grant to use it is in force.
+        Locked: it is wrapped by the project's own key, without a grant.
     """
     if row.wrapped_by is WrappedBy.PLATFORM:
         by = master.named(row.master_key_id)
@@ -62,14 +62,14 @@ async def opened_data_key(conn: Conn, master: MasterKey, row: WrappedKey) -> Dat
     grant = await store.find_grant(conn, row.id)
     if grant is None:
         raise Locked(
-            f"the secrets of project {row.project_id} are locked: whoever has its own key "
-            f"({row.master_key_id}) can let us use them with `mailqueue vault byok unlock`"
+            f"the secrets of project {row.project_id} are locked: the holder of its own key "
+            f"({row.master_key_id}) can unlock them with `mailqueue vault byok unlock`"
         )
     return granted_data_key(master, grant)
 
 
 def granted_data_key(master: MasterKey, grant: KeyGrant) -> DataKey | None:
-    """Unwrap what a grant holds; None if the master key at hand is not the one it wants."""
+    """Unwrap the data key of a grant; return None if the loaded master key does not wrap it."""
     by = master.named(grant.master_key_id)
     if by is None:
         return None
@@ -83,34 +83,35 @@ def granted_data_key(master: MasterKey, grant: KeyGrant) -> DataKey | None:
 
 
 async def check_master_key(conn: Conn, master: MasterKey | None) -> None:
-    """Refuse to go on with a master key that does not open what is stored.
+    """Refuse a master key that does not open the stored keys.
 
     Raises:
-        ConfigError: names the master keys that are wanted, by id.
+        ConfigError: the message has the ids of the required master keys.
     """
     wanted = await store.list_master_key_ids(conn)
     missing = [key_id for key_id in wanted if master is None or master.named(key_id) is None]
     if missing:
         held = "no master key is set" if master is None else f"the master key is {master.id}"
         raise ConfigError(
-            f"{held}, but stored credentials are sealed under {', '.join(missing)}: "
+            f"{held}, but stored credentials are sealed with {', '.join(missing)}: "
             "set MAILQUEUE_MASTER_KEY to that key or restore master.key in the data folder"
         )
 
 
 async def active_data_key(conn: Conn, master: MasterKey, project_id: UUID) -> DataKey:
-    """Return the data key a project seals with, made if it has none.
+    """Return the data key with which a project seals; create it if there is none.
 
     Raises:
         ConfigError: it is wrapped by another master key.
-        Locked: it is wrapped by the project's own key, and may not be used now.
+        Locked: it is wrapped by the project's own key, without a grant.
     """
     row = await store.find_active_data_key(conn, project_id)
     if row is None:
         await store.add_data_key(conn, new_data_key(master, project_id))
-        row = await store.find_active_data_key(conn, project_id)  # ours, or who was first
+        # Inserted here or by a concurrent caller.
+        row = await store.find_active_data_key(conn, project_id)
     if row is None:
-        raise ConfigError(f"project {project_id} lost its data key while it was looked for")
+        raise ConfigError(f"project {project_id} has no data key: it was removed concurrently")
     data_key = await opened_data_key(conn, master, row)
     if data_key is None:
         raise wrong_master_key(row)
@@ -118,14 +119,14 @@ async def active_data_key(conn: Conn, master: MasterKey, project_id: UUID) -> Da
 
 
 def wrong_master_key(row: WrappedKey) -> ConfigError:
-    """Make the error of a data key that the master key at hand does not open."""
+    """Return the error for a data key that the loaded master key does not open."""
     return ConfigError(
         f"the master key does not open the data key of project {row.project_id}: "
-        f"set MAILQUEUE_MASTER_KEY to the key it was made under ({row.master_key_id})"
+        f"set MAILQUEUE_MASTER_KEY to the key that wraps it ({row.master_key_id})"
     )
 
 
 def new_data_key(master: MasterKey, project_id: UUID) -> WrappedKey:
-    """Make a data key, wrapped by the master key."""
+    """Create a data key, wrapped by the master key."""
     data_key = DataKey(id=uuid4(), project_id=project_id, key=os.urandom(KEY_BYTES))
     return WrappedKey(data_key.id, project_id, master.id, wrap(master, data_key))

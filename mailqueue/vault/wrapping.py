@@ -1,7 +1,7 @@
-"""How a project's data key is kept: encrypted under another key, bound to its row.
+"""Wraps data keys: encrypts them with another key, bound to their row.
 
-The other key is the master key, or one that only the project has. While the project lets us use
-its data key, that is kept under the master key too, bound to the end of that time.
+The other key is the master key or a project's own key. While a project is unlocked, its data key is
+also wrapped by the master key, bound to the end of the grant.
 """
 
 import os
@@ -16,7 +16,7 @@ from mailqueue.vault.sealing import NONCE_BYTES, DataKey
 
 
 class WrappingKey(Protocol):
-    """A key that wraps data keys, and its name."""
+    """A key that wraps data keys, and its id."""
 
     @property
     def key(self) -> bytes: ...
@@ -26,7 +26,7 @@ class WrappingKey(Protocol):
 
 
 def wrap(by: WrappingKey, data_key: DataKey) -> bytes:
-    """Encrypt a data key for its row in data_keys: nonce 12, ciphertext 32, tag 16."""
+    """Encrypt a data key for its row in data_keys: nonce 12, ciphertext 32, tag 16 bytes."""
     return _encrypted(by, data_key, _wrap_bound_to(data_key.project_id, data_key.id, by.id))
 
 
@@ -39,7 +39,7 @@ def unwrap(
 
 
 def wrap_grant(by: WrappingKey, data_key: DataKey, *, expires_at: datetime) -> bytes:
-    """Encrypt a data key for its row in key_grants, laid out as in data_keys."""
+    """Encrypt a data key for its row in key_grants, in the format of data_keys."""
     bound = _grant_bound_to(data_key.project_id, data_key.id, by.id, expires_at)
     return _encrypted(by, data_key, bound)
 
@@ -47,7 +47,7 @@ def wrap_grant(by: WrappingKey, data_key: DataKey, *, expires_at: datetime) -> b
 def unwrap_grant(
     by: WrappingKey, wrapped: bytes, *, project_id: UUID, data_key_id: UUID, expires_at: datetime
 ) -> DataKey | None:
-    """Decrypt a granted data key; None if it is another grant's, or the end was put off."""
+    """Decrypt a granted data key; None if it belongs to another grant, or its end was changed."""
     bound = _grant_bound_to(project_id, data_key_id, by.id, expires_at)
     return _decrypted(by, wrapped, bound, project_id=project_id, data_key_id=data_key_id)
 
@@ -68,7 +68,7 @@ def _decrypted(
 
 
 def _wrap_bound_to(project_id: UUID, data_key_id: UUID, key_id: str) -> bytes:
-    # None of the fields can hold the separator.
+    # No field can contain the separator.
     return f"mq-dek|v1|{project_id}|{data_key_id}|{key_id}".encode()
 
 

@@ -83,7 +83,7 @@ async def test_a_value_of_another_type_is_refused(conn: Conn) -> None:
 
 
 async def test_a_bare_type_for_two_columns_is_refused(conn: Conn) -> None:
-    with pytest.raises(WrongRows, match="one column wanted, got 2"):
+    with pytest.raises(WrongRows, match="expected one column, got 2"):
         await value(conn, statement(Gives.VALUE, "SELECT 1, 2"), None, int)
 
 

@@ -129,7 +129,9 @@ async def test_a_database_newer_than_the_code_is_one_clear_error(
     await migrate(empty, folder=folder)
     second.unlink()
 
-    newer = "the database is at 2, this mailqueue knows up to 1: upgrade mailqueue"
+    newer = (
+        "the database schema is at 2, this version of mailqueue knows up to 1: upgrade mailqueue"
+    )
     with pytest.raises(ConfigError, match=newer):
         await migrate(empty, folder=folder)
     async with connect(empty) as conn:
@@ -141,7 +143,9 @@ async def test_a_database_older_than_the_code_is_told_to_migrate(
     empty: DatabaseSettings, folder: Path
 ) -> None:
     async with connect(empty) as conn:
-        with pytest.raises(ConfigError, match="at 0, this mailqueue needs 1: run `mailqueue mig"):
+        with pytest.raises(
+            ConfigError, match="at 0, this version of mailqueue needs 1: run `mailqueue mig"
+        ):
             await require_current(conn, folder=folder)
         await migrate(empty, folder=folder)
         await require_current(conn, folder=folder)

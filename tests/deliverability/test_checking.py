@@ -136,7 +136,10 @@ def test_old_keys_that_are_gone_do_not_matter_while_another_signs() -> None:
 
     found = judged_keys("example.com", [active, *gone], now=NOW)
 
-    assert (found.status, found.says) == (FindingStatus.PASS, "signed by a; the published records match")
+    assert (found.status, found.says) == (
+        FindingStatus.PASS,
+        "signed by a; the published records match",
+    )
 
 
 def test_a_key_whose_record_is_wrong_is_told_which_one_it_should_be() -> None:

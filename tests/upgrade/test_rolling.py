@@ -95,7 +95,10 @@ def test_code_newer_than_the_schema_refuses_in_one_line(
 
     done = started(fresh_db, words, tmp_path)
 
-    line = f"the database is at {before}, this mailqueue needs {newest}: run `mailqueue migrate`"
+    line = (
+        f"the database schema is at {before}, this version of mailqueue needs {newest}: "
+        "run `mailqueue migrate`"
+    )
     assert is_refused(done, line), done
 
 
@@ -114,5 +117,8 @@ def test_code_older_than_the_schema_refuses_to_start_in_one_line(
 
     done = started(fresh_db, words, tmp_path)
 
-    line = f"the database is at 9999, this mailqueue knows up to {newest}: upgrade mailqueue"
+    line = (
+        f"the database schema is at 9999, this version of mailqueue knows up to {newest}: "
+        "upgrade mailqueue"
+    )
     assert is_refused(done, line), done

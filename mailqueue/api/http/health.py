@@ -42,7 +42,7 @@ class _Readiness:
             found = await status_of(conn, self.schema)
             if found.pending:
                 raise Unavailable(
-                    f"the database is at {found.version}, this mailqueue needs "
+                    f"the database schema is at {found.version}, this version of mailqueue needs "
                     f"{self.schema.newest}: run `mailqueue migrate`"
                 )
             if (why := await store.find_refusal(conn)) is not None:

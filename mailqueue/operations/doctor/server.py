@@ -61,7 +61,8 @@ async def schema(context: CheckContext) -> Finding:
     if found.version > found.newest_known:
         return unsound(
             "schema",
-            f"the schema is at {found.version}, this mailqueue knows up to {found.newest_known}",
+            f"the schema is at {found.version}, this version of mailqueue knows up to "
+            f"{found.newest_known}",
             fix="upgrade mailqueue",
         )
     return unsound(

@@ -97,7 +97,7 @@ async def test_a_copy_of_unknown_fate_is_not_sent_again_beside_others_that_were_
     assert isinstance(verdict, Accepted)
     doubtful, unsent = verdict.refused
     assert (doubtful.address, doubtful.why.kind) == (PEOPLE[1], Kind.PERMANENT_MESSAGE)
-    assert "nobody knows whether it was taken" in doubtful.why.detail
+    assert "it is unknown whether it was accepted" in doubtful.why.detail
     assert (unsent.address, unsent.why.kind) == (PEOPLE[2], Kind.TRANSIENT)
 
 

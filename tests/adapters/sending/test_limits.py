@@ -116,7 +116,7 @@ async def test_mailguns_options_have_a_bound_together() -> None:
         assert isinstance(service, Mailgun)
         verdict = await rejected(service, mail())
 
-    assert "16384 octets" in verdict.detail
+    assert "16384 bytes" in verdict.detail
     assert server.requests == []
 
 

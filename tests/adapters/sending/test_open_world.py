@@ -146,7 +146,7 @@ async def test_a_success_that_is_not_understood_is_not_sent_again_by_the_next_pr
         went = sum(str(later).encode() in one.body for one in sendgrid.requests)
         assert asked + went == 1
         reason = "SELECT status_reason FROM mailqueue.sender_accounts WHERE name = 'resend'"
-        assert "not understood" in await make.scalar(conn, reason)
+        assert "an unknown body" in await make.scalar(conn, reason)
 
 
 async def test_mail_without_an_answer_waits_for_its_account_and_goes_by_no_other(

@@ -98,7 +98,7 @@ async def test_a_success_that_is_not_understood_is_in_doubt_and_stops_the_accoun
         assert not channel.is_usable
     assert isinstance(first, Rejected)
     assert (first.kind, first.stage, first.stops) == (Kind.AMBIGUOUS, Stage.DOT, True)
-    assert "not understood" in first.detail
+    assert "an unknown body" in first.detail
     # What was not handed over is in no doubt, and goes nowhere.
     assert {(kind_of(one), one.stage) for one in rest if isinstance(one, Rejected)} == {
         (Kind.ACCOUNT, Stage.CONNECT)

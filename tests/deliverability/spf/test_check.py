@@ -29,7 +29,10 @@ async def test_a_record_that_can_be_used_passes_and_says_what_it_costs(zone: Zon
 
     found = await spf(zone, "v=spf1 ip4:198.51.100.1 include:_spf.example.net ~all")
 
-    assert (found.status, found.says) == (FindingStatus.PASS, "the record needs 1 of 10 DNS lookups")
+    assert (found.status, found.says) == (
+        FindingStatus.PASS,
+        "the record needs 1 of 10 DNS lookups",
+    )
     assert found.found == ("v=spf1 ip4:198.51.100.1 include:_spf.example.net ~all",)
 
 
