@@ -56,7 +56,7 @@ class MailOption:
     column: str | None = ""
     """Column of email_queue; "" stands for the option's name, None for no column."""
     is_kept: bool = False
-    """Whether email_history has the column too; others are moved to contents, recipients or lane."""
+    """Whether email_history has the column too; others move to contents, recipients or lane."""
     max_characters: int | None = None
     """Longest value of a string in characters, checked when the email is accepted; None is a rule
     of its own in sql/functions/accept/prepare.sql.
