@@ -21,7 +21,7 @@ from mailqueue.deliverability import keys, publication
 from mailqueue.dkim.keys import Algorithm, SigningKey, load_private_key, new_private_key
 from mailqueue.dkim.signer import DomainSigner
 from mailqueue.mime.compose import PerMail, compose, message_id
-from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from mailqueue.vault.masterkey import MasterKey
 
 ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
@@ -53,7 +53,9 @@ def messages(count: int, size: int) -> list[bytes]:
             written_at=datetime.now(UTC),
             message_id=message_id(UUID(int=number), DOMAIN),
         )
-        made.append(compose(compile_skeleton(Content(mail.subject, mail.html, mail.text)), one))
+        made.append(
+            compose(compile_skeleton(MessageContent(mail.subject, mail.html, mail.text)), one)
+        )
     return made
 
 

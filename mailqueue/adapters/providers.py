@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mailqueue.adapters.http.model import NetworkPolicy
-from mailqueue.adapters.inbound import handed, mailgun, postmark, resend, sendgrid, ses, smtp2go
+from mailqueue.adapters.inbound import mailgun, postmark, relayed, resend, sendgrid, ses, smtp2go
 from mailqueue.adapters.inbound.fetching import fetcher
 from mailqueue.adapters.inbound.ses import Fetch
 from mailqueue.adapters.sending.api import ProviderAccount, ProviderApi
@@ -18,7 +18,7 @@ from mailqueue.adapters.sending.tokens import gmail
 from mailqueue.core.providers import Provider
 from mailqueue.ports import inbound
 
-Inbound = Callable[[Fetch], inbound.Provider]
+Inbound = Callable[[Fetch], inbound.InboundProvider]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def _by_key(
     return lambda access, _reach: service(access)
 
 
-def _alone(adapter: Callable[[], inbound.Provider]) -> Inbound:
+def _alone(adapter: Callable[[], inbound.InboundProvider]) -> Inbound:
     return lambda _fetch: adapter()
 
 
@@ -46,7 +46,7 @@ ADAPTERS: Mapping[Provider, Adapters] = {
     Provider.POSTMARK: Adapters(_by_key(Postmark), _alone(postmark.PostmarkEvents)),
     Provider.RESEND: Adapters(_by_key(Resend), _alone(resend.ResendEvents)),
     Provider.SMTP2GO: Adapters(_by_key(Smtp2go), _alone(smtp2go.Smtp2goEvents)),
-    Provider.SMTP: Adapters(inbound=_alone(handed.RelayedBounces)),
+    Provider.SMTP: Adapters(inbound=_alone(relayed.RelayedBounces)),
     Provider.GMAIL: Adapters(gmail),
 }
 
@@ -66,7 +66,7 @@ def service_of(
     return sending(access, policy)
 
 
-def providers(fetch: Fetch | None = None) -> Mapping[str, inbound.Provider]:
+def providers(fetch: Fetch | None = None) -> Mapping[str, inbound.InboundProvider]:
     """Return the adapters that read events, by the provider's name in the webhook URL.
 
     With `fetch` None, certificates are fetched over the network, from public addresses only.

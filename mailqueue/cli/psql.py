@@ -9,7 +9,7 @@ import click
 
 from mailqueue.cli.support.output import examples
 from mailqueue.core.errors import ConfigError
-from mailqueue.db.libpq import Reach, reach
+from mailqueue.db.libpq import LibpqOptions, libpq_options
 from mailqueue.embedded.binaries import all_binaries
 from mailqueue.settings.environment import load_settings
 
@@ -29,7 +29,7 @@ from mailqueue.settings.environment import load_settings
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def psql(*, args: tuple[str, ...]) -> None:
     """Open psql on mailqueue's database. Arguments are passed to psql."""
-    found = reach(load_settings().database.for_sessions)
+    found = libpq_options(load_settings().database.for_sessions)
     program = find_psql()
     # Replaces this process: psql gets the terminal, its signals and its exit code.
     os.execve(program, arguments(program, found, args), environment(found, os.environ))  # noqa: S606
@@ -53,7 +53,7 @@ def find_psql() -> Path:
     return Path(system)
 
 
-def arguments(program: Path, found: Reach, args: tuple[str, ...]) -> list[str]:
+def arguments(program: Path, found: LibpqOptions, args: tuple[str, ...]) -> list[str]:
     """Return psql's arguments, the caller's last; none contains a password.
 
     The first is its path: given a bare name, psql searches PATH for itself and exits if absent.
@@ -61,7 +61,7 @@ def arguments(program: Path, found: Reach, args: tuple[str, ...]) -> list[str]:
     return [str(program), *(["--dbname", found.conninfo] if found.conninfo else []), *args]
 
 
-def environment(found: Reach, own: Mapping[str, str]) -> dict[str, str]:
+def environment(found: LibpqOptions, own: Mapping[str, str]) -> dict[str, str]:
     """Return psql's environment: this process's without mailqueue's secrets, plus the database."""
     kept = {name: value for name, value in own.items() if not name.startswith("MAILQUEUE_")}
     kept.pop("DATABASE_URL", None)

@@ -3,8 +3,8 @@
 MailqueueError
 ├── ConfigError              refuse to start; the message names the setting
 ├── Unavailable              a service cannot be reached; the message says which and the fix
-│   ├── Away                 PostgreSQL cannot be used now   → 503
-│   └── NoRoom               PostgreSQL has no room for more mail → 503
+│   ├── DatabaseUnavailable                 PostgreSQL cannot be used now   → 503
+│   └── StorageFull               PostgreSQL has no room for more mail → 503
 ├── InputError               the request must be changed
 │   ├── Unauthorized         why                             → 401
 │   ├── InvalidField         field, why                      → 422
@@ -34,25 +34,27 @@ class Unavailable(MailqueueError):
     """A service cannot be reached; the message names it and the fix in one line."""
 
     @property
-    def told(self) -> str:
+    def public_message(self) -> str:
         """The message for clients that are not authenticated."""
         return str(self)
 
 
-class Away(Unavailable):
+class DatabaseUnavailable(Unavailable):
     """PostgreSQL cannot be used; the message contains its address and is for operators only."""
 
-    def __init__(self, message: str, *, told: str = "the database is away, try again") -> None:
+    def __init__(
+        self, message: str, *, public_message: str = "the database is away, try again"
+    ) -> None:
         super().__init__(message)
-        self._told = told
+        self._public_message = public_message
 
     @property
-    def told(self) -> str:
+    def public_message(self) -> str:
         """The message for clients, without addresses and statements."""
-        return self._told
+        return self._public_message
 
 
-class NoRoom(Unavailable):
+class StorageFull(Unavailable):
     """No more mail is accepted because storage is full (SQLSTATE 53100).
 
     Queued mail is still sent.

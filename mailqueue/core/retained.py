@@ -15,7 +15,7 @@ class Privacy(StrEnum):
     SPECIAL = "special"  # see sql/functions/privacy/tables.sql
 
 
-class Leaves(StrEnum):
+class Removal(StrEnum):
     """How expired rows are removed."""
 
     BY_MONTH = "by_month"  # by project and month, into the archive: see maintenance/archive
@@ -35,7 +35,7 @@ class Retained:
     kind: str
     table: str
     time_column: str
-    leaves: Leaves
+    leaves: Removal
     days: int
     cold_days: int | None = None
     keep_days: int | None = None
@@ -50,12 +50,12 @@ class Retained:
 
     @property
     def is_archived(self) -> bool:
-        return self.leaves is Leaves.BY_MONTH
+        return self.leaves is Removal.BY_MONTH
 
 
 def _of_month(kind: str, table: str, time_column: str) -> Retained:
     return Retained(
-        kind, table, time_column, Leaves.BY_MONTH, days=90, cold_days=730, keep_days=2557
+        kind, table, time_column, Removal.BY_MONTH, days=90, cold_days=730, keep_days=2557
     )
 
 
@@ -64,14 +64,14 @@ RETAINED = (
     _of_month("send_logs", "send_logs", "sent_at"),
     _of_month("email_events", "email_events", "occurred_at"),
     Retained(
-        "opens_clicks", "email_events", "occurred_at", Leaves.BY_MONTH, days=365, keep_days=365
+        "opens_clicks", "email_events", "occurred_at", Removal.BY_MONTH, days=365, keep_days=365
     ),
     _of_month("email_contents", "email_contents", "created_on"),
     Retained(
         "attachments",
         "attachments",
         "created_on",
-        Leaves.BY_MONTH,
+        Removal.BY_MONTH,
         days=90,
         cold_days=730,
         keep_days=2557,
@@ -81,7 +81,7 @@ RETAINED = (
         "idempotency_keys",
         "idempotency_keys",
         "created_at",
-        Leaves.SPECIAL,  # page by page: there may be very many, and no index by age
+        Removal.SPECIAL,  # page by page: there may be very many, and no index by age
         days=400,
         kept_while="EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = o.email_id)",
         privacy=Privacy.DELETE,
@@ -90,7 +90,7 @@ RETAINED = (
         "trap_messages",
         "trap_messages",
         "received_at",
-        Leaves.SWEPT,
+        Removal.SWEPT,
         days=30,
         is_global=True,
         batch=500,
@@ -100,7 +100,7 @@ RETAINED = (
         "webhook_deliveries",
         "webhook_deliveries",
         "created_at",
-        Leaves.SPECIAL,  # in the order of ids, with their attempts, and their events a day later
+        Removal.SPECIAL,  # in the order of ids, with their attempts, and their events a day later
         days=30,
         kept_while="o.status = 'assigned'",
     ),
@@ -108,7 +108,7 @@ RETAINED = (
         "workers",
         "workers",
         "stopped_at",
-        Leaves.SWEPT,
+        Removal.SWEPT,
         days=30,
         is_global=True,
         else_column="lost_at",
@@ -123,7 +123,7 @@ RETAINED = (
         "event_keys",
         "event_keys",
         "recorded_on",
-        Leaves.SWEPT,
+        Removal.SWEPT,
         days=400,
         is_global=True,
         batch=20_000,
@@ -132,7 +132,7 @@ RETAINED = (
         "inbound_events",
         "inbound_events",
         "received_at",
-        Leaves.SWEPT,
+        Removal.SWEPT,
         days=30,
         is_global=True,
         ended_column="finished_at",
@@ -142,7 +142,7 @@ RETAINED = (
         "limit_days",
         "limit_days",
         "day",
-        Leaves.SWEPT,
+        Removal.SWEPT,
         days=800,
         is_global=True,
         kept_while=(

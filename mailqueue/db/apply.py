@@ -23,7 +23,7 @@ class MigrationFailed(MailqueueError):
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class SqlFile:
     """The text of an SQL file, and its name for messages."""
 
     name: str
@@ -31,7 +31,7 @@ class File:
 
 
 async def apply_together(
-    conn: Conn, files: Sequence[File], *, record: Callable[[], Awaitable[object]]
+    conn: Conn, files: Sequence[SqlFile], *, record: Callable[[], Awaitable[object]]
 ) -> None:
     """Apply the files in order and record that, in one transaction.
 
@@ -50,12 +50,12 @@ async def apply_together(
     await _patiently(attempt, files[-1])
 
 
-async def apply_alone(conn: Conn, file: File) -> None:
+async def apply_alone(conn: Conn, file: SqlFile) -> None:
     """Apply a file with one statement, run outside a transaction (CREATE INDEX CONCURRENTLY)."""
     await _patiently(lambda: _execute(conn, file), file)
 
 
-async def _patiently(attempt: Callable[[], Awaitable[None]], file: File) -> None:
+async def _patiently(attempt: Callable[[], Awaitable[None]], file: SqlFile) -> None:
     for _ in range(_LOCK_TRIES):
         try:
             return await attempt()
@@ -67,7 +67,7 @@ async def _patiently(attempt: Callable[[], Awaitable[None]], file: File) -> None
     )
 
 
-async def _execute(conn: Conn, file: File) -> None:
+async def _execute(conn: Conn, file: SqlFile) -> None:
     try:
         await conn.execute(file.text.encode(), prepare=False)
     except _SHUT_OUT:
@@ -75,7 +75,7 @@ async def _execute(conn: Conn, file: File) -> None:
     except Error as exc:
         if isinstance(exc, errors.InternalError_) and _RACED in str(exc):
             raise errors.LockNotAvailable(str(exc)) from exc
-        raise MigrationFailed(f"{file.name}{_line(exc, file.text)}: {_told(exc)}") from exc
+        raise MigrationFailed(f"{file.name}{_line(exc, file.text)}: {_described(exc)}") from exc
 
 
 def _line(exc: Error, text: str) -> str:
@@ -83,6 +83,6 @@ def _line(exc: Error, text: str) -> str:
     return f":{text.count(chr(10), 0, int(position) - 1) + 1}" if position else ""
 
 
-def _told(exc: Error) -> str:
+def _described(exc: Error) -> str:
     parts = (exc.diag.message_primary or str(exc), exc.diag.message_detail, exc.diag.context)
     return "; ".join(part for part in parts if part)

@@ -14,10 +14,10 @@ from psycopg.errors import (
 )
 
 from mailqueue.core.errors import (
-    Away,
+    DatabaseUnavailable,
     ConfigError,
     MailqueueError,
-    NoRoom,
+    StorageFull,
     ProjectFull,
     Unavailable,
 )
@@ -52,7 +52,7 @@ _OF_ROWS = (DataError, IntegrityError, ProgramLimitExceeded, RaiseException, Sta
 def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
     """Return the error for a failed connection or statement, with its fix in one line."""
     if isinstance(exc, DiskFull):
-        return NoRoom(exc.diag.message_primary or "PostgreSQL has no disk space left")
+        return StorageFull(exc.diag.message_primary or "PostgreSQL has no disk space left")
     parts = address_of(settings)
     where = f"{parts['host']}:{parts['port']}"
     if isinstance(exc, NotReplicated):
@@ -60,10 +60,14 @@ def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
             "committed without confirmation of its standby, so a failover may lose it: try again "
             "(mail with an idempotency key is accepted once)"
         )
-        return Away(f"PostgreSQL at {where} {what}", told=f"the database {what}")
+        return DatabaseUnavailable(
+            f"PostgreSQL at {where} {what}", public_message=f"the database {what}"
+        )
     if isinstance(exc, ReadOnlySqlTransaction):
-        return Away(f"PostgreSQL at {where} is a read-only standby: {_fix(settings)}")
-    return Away(_sentence(" ".join(str(exc).split()), where, settings))
+        return DatabaseUnavailable(
+            f"PostgreSQL at {where} is a read-only standby: {_fix(settings)}"
+        )
+    return DatabaseUnavailable(_sentence(" ".join(str(exc).split()), where, settings))
 
 
 def project_full(exc: DatabaseError) -> ProjectFull | None:

@@ -8,7 +8,7 @@ from psycopg import AsyncConnection, AsyncCursor, DataError
 from psycopg.rows import AsyncRowFactory, RowMaker, TupleRow, no_result
 
 from mailqueue.db.reading import read_rows
-from mailqueue.db.sql import SQL, Gives, Statement
+from mailqueue.db.sql import SQL, RowCount, Statement
 
 Conn = AsyncConnection[TupleRow]
 Params = Mapping[str, Any]
@@ -25,7 +25,7 @@ async def one(conn: Conn, statement: str | Statement, params: Params | None, row
     `row` is a class whose fields are filled by column name, or the type of the only column. A
     NamedTuple is created ten times faster than a frozen dataclass.
     """
-    found = await _rows(conn, _known(statement, Gives.ONE), params, row)
+    found = await _rows(conn, _known(statement, RowCount.ONE), params, row)
     return _exactly_one(found, statement)
 
 
@@ -33,7 +33,7 @@ async def maybe(
     conn: Conn, statement: str | Statement, params: Params | None, row: type[T]
 ) -> T | None:
     """Return the row; None if there is none, or if its only column is NULL."""
-    found = await _rows(conn, _known(statement, Gives.MAYBE), params, row)
+    found = await _rows(conn, _known(statement, RowCount.MAYBE), params, row)
     return _exactly_one(found, statement) if found else None
 
 
@@ -41,12 +41,12 @@ async def many(
     conn: Conn, statement: str | Statement, params: Params | None, row: type[T]
 ) -> list[T]:
     """Return all rows, in the order of the statement."""
-    return await _rows(conn, _known(statement, Gives.MANY), params, row)
+    return await _rows(conn, _known(statement, RowCount.MANY), params, row)
 
 
 async def value(conn: Conn, statement: str | Statement, params: Params | None, kind: type[T]) -> T:
     """Return the only column of the only row, which must be of type `kind`."""
-    found = await _rows(conn, _known(statement, Gives.VALUE), params, kind)
+    found = await _rows(conn, _known(statement, RowCount.VALUE), params, kind)
     only = _exactly_one(found, statement)
     if not isinstance(only, kind):
         raise WrongRows(f"{_name(statement)} returned {type(only).__name__}, not {kind.__name__}")
@@ -55,7 +55,7 @@ async def value(conn: Conn, statement: str | Statement, params: Params | None, k
 
 async def run(conn: Conn, statement: str | Statement, params: Params | None = None) -> int:
     """Run a statement and return the number of affected rows."""
-    cursor = await conn.execute(_known(statement, Gives.RUN).query, params)
+    cursor = await conn.execute(_known(statement, RowCount.RUN).query, params)
     return cursor.rowcount
 
 
@@ -101,7 +101,7 @@ def _first(row: tuple[Any, ...]) -> Any:
     return row[0]
 
 
-def _known(statement: str | Statement, gives: Gives) -> Statement:
+def _known(statement: str | Statement, gives: RowCount) -> Statement:
     found = SQL[statement] if isinstance(statement, str) else statement
     if found.gives is not gives:
         raise WrongRows(f"{found.name} is declared :{found.gives}, but fetched as :{gives}")

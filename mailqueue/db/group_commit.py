@@ -140,10 +140,10 @@ class GroupCommit(Generic[Item, Answer]):
             while group := self._next_group():
                 await self._commit(group)
         finally:
-            # In the step that found nobody waiting: the next caller starts a new task.
+            # In the step that found no waiter: the next caller starts a new task.
             self._running -= 1
             if self._running == 0:
-                _stop(self._waiting)  # nobody, unless this task was cancelled
+                _stop(self._waiting)  # no waiters, unless this task was cancelled
 
     def _next_group(self) -> list[Waiter[Item, Answer]]:
         group: list[Waiter[Item, Answer]] = []
@@ -173,7 +173,7 @@ class GroupCommit(Generic[Item, Answer]):
                     fault = await self._fault_of([waiter]) or fault
                 waiter.fail(fault)
         finally:
-            _stop(group)  # nobody, unless this task was cancelled
+            _stop(group)  # no waiters, unless this task was cancelled
 
     async def _fault_of(self, group: Sequence[Waiter[Item, Answer]]) -> Exception | None:
         """Write a group; return what it raised."""

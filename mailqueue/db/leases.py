@@ -90,16 +90,18 @@ async def renew(keeper: Conn, lease: Lease) -> bool:
 
 @asynccontextmanager
 async def renewed(
-    asking: Callable[[], Awaitable[bool]], name: str, *, seconds: float = LEASE_SECONDS
+    renew_once: Callable[[], Awaitable[bool]], name: str, *, seconds: float = LEASE_SECONDS
 ) -> AsyncIterator[None]:
-    """Call `asking` every few seconds during the block; cancel the block if it fails for too long.
+    """Call `renew_once` every few seconds in the block; cancel the block if it fails too long.
 
     Raises:
         Unavailable: the lease could not be renewed in time, or another process has it.
     """
     try:
         async with asyncio.timeout(seconds - MARGIN_SECONDS) as bound:
-            renewing = asyncio.create_task(_renew(asking, bound, seconds), name=f"lease of {name}")
+            renewing = asyncio.create_task(
+                _renew(renew_once, bound, seconds), name=f"lease of {name}"
+            )
             try:
                 yield
             finally:
@@ -116,14 +118,14 @@ async def renewed(
 
 
 async def _renew(
-    asking: Callable[[], Awaitable[bool]], bound: asyncio.Timeout, seconds: float
+    renew_once: Callable[[], Awaitable[bool]], bound: asyncio.Timeout, seconds: float
 ) -> None:
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(min(RENEW_SECONDS, seconds / 5))
         began = loop.time()
         try:
-            is_ours = await asking()
+            is_ours = await renew_once()
         except (Error, OSError):
             continue  # until the deadline
         if bound.expired():

@@ -13,14 +13,14 @@ _NEVER_AN_ARGUMENT = frozenset({"sslpassword"})
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class LibpqOptions:
     """The environment and connection string for a libpq program."""
 
     environment: dict[str, str] = field(repr=False)  # PGHOST, PGPASSWORD and others
     conninfo: str  # options without variables; often empty
 
 
-def reach(settings: DatabaseSettings) -> Reach:
+def libpq_options(settings: DatabaseSettings) -> LibpqOptions:
     """Return the connection string as environment variables, as far as libpq has them.
 
     Raises:
@@ -40,4 +40,4 @@ def reach(settings: DatabaseSettings) -> Reach:
             environment[variable] = str(value)
         elif keyword not in _NEVER_AN_ARGUMENT:
             rest[keyword] = str(value)
-    return Reach(environment, make_conninfo(**rest))
+    return LibpqOptions(environment, make_conninfo(**rest))

@@ -9,7 +9,7 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 
 
-class Ear:
+class NotificationListener:
     """A listener on one channel; `is_listening` is true while notifications are received."""
 
     def __init__(self, settings: DatabaseSettings, channel: str) -> None:

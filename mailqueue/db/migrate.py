@@ -8,10 +8,10 @@ from pathlib import Path
 
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.db import leases
-from mailqueue.db.apply import File, MigrationFailed, apply_alone, apply_together
+from mailqueue.db.apply import MigrationFailed, SqlFile, apply_alone, apply_together
 from mailqueue.db.fetch import Conn, many, run, value
 from mailqueue.db.leases import Holder, Lease
-from mailqueue.db.migrations import Migration, Schema, SchemaObject, read_schema
+from mailqueue.db.migrations import Migration, SchemaFiles, SchemaObject, read_schema
 from mailqueue.db.pool import connect
 from mailqueue.db.roles import become_owner
 from mailqueue.db.sql import sql_folder
@@ -131,7 +131,7 @@ async def require_current(
         )
 
 
-async def status_of(conn: Conn, schema: Schema) -> Status:
+async def status_of(conn: Conn, schema: SchemaFiles) -> Status:
     """Compare a connected database with a schema."""
     if not await value(conn, "schema_exists", None, bool):
         pending = tuple(migration.file for migration in schema.migrations)
@@ -143,7 +143,7 @@ async def status_of(conn: Conn, schema: Schema) -> Status:
     return Status(applied, pending, schema.newest, remembered == wanted)
 
 
-async def _nothing_to_do(settings: DatabaseSettings, schema: Schema) -> Applied:
+async def _nothing_to_do(settings: DatabaseSettings, schema: SchemaFiles) -> Applied:
     """Refuse to migrate through a pooler in transaction mode, which changes sessions."""
     async with connect(settings, application_name=_APPLICATION) as conn:
         found = await status_of(conn, schema)
@@ -160,9 +160,9 @@ def _versions(applied: tuple[AppliedMigration, ...]) -> set[int]:
     return {migration.version for migration in applied}
 
 
-async def _prepare(conn: Conn, schema: Schema) -> None:
+async def _prepare(conn: Conn, schema: SchemaFiles) -> None:
     """Create the schema and the table of leases; two runners may do so at the same time."""
-    bootstrap = File("bootstrap.sql", schema.bootstrap)
+    bootstrap = SqlFile("bootstrap.sql", schema.bootstrap)
     for attempt in range(_RACE_TRIES):
         if await value(conn, "lease_table_exists", None, bool):
             break
@@ -193,7 +193,7 @@ async def _turn(keeper: Conn, conn: Conn, progress: Progress) -> Lease:
     )
 
 
-async def _apply(conn: Conn, schema: Schema, progress: Progress, lease: Lease) -> Applied:
+async def _apply(conn: Conn, schema: SchemaFiles, progress: Progress, lease: Lease) -> Applied:
     found = await status_of(conn, schema)
     _refuse_newer(found)
     _refuse_changed(found, schema)
@@ -209,7 +209,7 @@ async def _apply(conn: Conn, schema: Schema, progress: Progress, lease: Lease) -
 
 
 async def _apply_migration(conn: Conn, migration: Migration, lease: Lease) -> None:
-    file = File(migration.file, migration.text)
+    file = SqlFile(migration.file, migration.text)
     fields = {"version": migration.version, "name": migration.name, "sha256": migration.sha256}
 
     async def record() -> None:
@@ -232,8 +232,8 @@ async def _apply_objects(conn: Conn, objects: tuple[SchemaObject, ...], lease: L
         await run(conn, "replace_applied_objects", fields)
 
     # Files are applied in order of names, so a function may refer to one created later.
-    unchecked = File("settings", "SET LOCAL check_function_bodies = off")
-    files = [File(each.path, each.text) for each in objects]
+    unchecked = SqlFile("settings", "SET LOCAL check_function_bodies = off")
+    files = [SqlFile(each.path, each.text) for each in objects]
     await apply_together(conn, [unchecked, *files], record=record)
 
 
@@ -249,7 +249,7 @@ def _refuse_newer(found: Status) -> None:
         )
 
 
-def _refuse_changed(found: Status, schema: Schema) -> None:
+def _refuse_changed(found: Status, schema: SchemaFiles) -> None:
     known = {migration.version: migration for migration in schema.migrations}
     for applied in found.applied:
         file = f"{applied.version:04}_{applied.name}.sql"

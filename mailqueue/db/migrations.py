@@ -41,7 +41,7 @@ class SchemaObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class SchemaFiles:
     """All files of the schema, in the order in which they are applied."""
 
     bootstrap: str
@@ -53,7 +53,7 @@ class Schema:
         return self.migrations[-1].version if self.migrations else 0
 
 
-def read_schema(folder: Path) -> Schema:
+def read_schema(folder: Path) -> SchemaFiles:
     """Read `bootstrap.sql`, `migrations/`, `functions/`, `views/` and `grants.sql` of a folder.
 
     Raises:
@@ -69,7 +69,7 @@ def read_schema(folder: Path) -> Schema:
         *folder.glob("grants.sql"),
     ]
     objects = tuple(_schema_object(path, folder) for path in paths)
-    return Schema((folder / "bootstrap.sql").read_text("utf-8"), migrations, objects)
+    return SchemaFiles((folder / "bootstrap.sql").read_text("utf-8"), migrations, objects)
 
 
 def _migration(path: Path) -> Migration:

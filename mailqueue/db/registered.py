@@ -8,7 +8,7 @@ from typing import Any
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 from mailqueue.core.providers import PROVIDERS
 from mailqueue.core.queues import MAX_CRASHES, QUEUES
-from mailqueue.core.retained import RETAINED, Leaves, Privacy
+from mailqueue.core.retained import RETAINED, Removal, Privacy
 
 ROWS_BY_MARKER: Mapping[str, list[Any]] = {
     "[[PROVIDERS]]": [
@@ -44,7 +44,7 @@ ROWS_BY_MARKER: Mapping[str, list[Any]] = {
             "ended_column": one.ended_column,
             "kept_while": one.kept_while,
             "is_archived": one.is_archived,
-            "is_swept": one.leaves is Leaves.SWEPT,
+            "is_swept": one.leaves is Removal.SWEPT,
             "is_global": one.is_global,
             "days": one.days,
             "cold_days": one.cold_days,

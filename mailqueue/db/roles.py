@@ -25,7 +25,7 @@ _SEPARATE_SET_RIGHT = 160000
 
 
 @dataclass(frozen=True, slots=True)
-class Powers:
+class RolePrivileges:
     """The privileges of the connected user."""
 
     name: str
@@ -49,7 +49,7 @@ async def become_owner(conn: Conn) -> None:
     await conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(OWNER)))
 
 
-async def _create_missing(conn: Conn, powers: Powers) -> None:
+async def _create_missing(conn: Conn, powers: RolePrivileges) -> None:
     existing = set(await many(conn, "list_roles", {"names": list(ROLES)}, str))
     missing = [role for role in ROLES if role not in existing]
     if missing and not powers.can_create_roles:
@@ -59,25 +59,25 @@ async def _create_missing(conn: Conn, powers: Powers) -> None:
         await _despite_races(conn, sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
 
 
-async def _join_owner(conn: Conn, powers: Powers) -> None:
+async def _join_owner(conn: Conn, powers: RolePrivileges) -> None:
     if powers.is_superuser:
         return
     has_set_right = powers.server_version >= _SEPARATE_SET_RIGHT
-    asked = {"role": OWNER, "act": "SET" if has_set_right else "MEMBER"}
-    if await value(conn, "is_member_of", asked, bool):
+    params = {"role": OWNER, "act": "SET" if has_set_right else "MEMBER"}
+    if await value(conn, "is_member_of", params, bool):
         return
     rights = sql.SQL(" WITH INHERIT TRUE, SET TRUE" if has_set_right else "")
     grant = sql.SQL("GRANT {} TO {}").format(sql.Identifier(OWNER), sql.Identifier(powers.name))
     await _administer(conn, grant + rights, powers)
 
 
-def _may_create(powers: Powers) -> sql.Composed:
+def _may_create(powers: RolePrivileges) -> sql.Composed:
     return sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(
         sql.Identifier(powers.database), sql.Identifier(OWNER)
     )
 
 
-async def _administer(conn: Conn, statement: sql.Composed, powers: Powers) -> None:
+async def _administer(conn: Conn, statement: sql.Composed, powers: RolePrivileges) -> None:
     try:
         await _despite_races(conn, statement)
     except errors.InsufficientPrivilege:
@@ -97,7 +97,7 @@ async def _despite_races(conn: Conn, statement: sql.Composed) -> None:
     await conn.execute(statement)
 
 
-def _needs_administrator(powers: Powers, statements: list[str]) -> Unavailable:
+def _needs_administrator(powers: RolePrivileges, statements: list[str]) -> Unavailable:
     return Unavailable(
         f"user {powers.name} lacks the privilege to create the roles of mailqueue: "
         f"an administrator must run, in database {powers.database}: {' '.join(statements)}"

@@ -12,7 +12,7 @@ from psycopg import sql
 from mailqueue.db.registered import filled
 
 
-class Gives(StrEnum):
+class RowCount(StrEnum):
     """The number of rows that a statement returns."""
 
     ONE = "one"
@@ -31,7 +31,7 @@ class Statement:
     """One named statement; `query` is the text sent to PostgreSQL."""
 
     name: str
-    gives: Gives
+    gives: RowCount
     query: bytes
 
     def format(self, **slots: sql.Composable) -> "Statement":
@@ -84,15 +84,15 @@ def _statements_of(path: Path) -> Iterator[tuple[int, Statement]]:
 def _statement(path: Path, line_no: int, block: list[str]) -> Statement:
     where = f"{path.name}:{line_no}"
     header = _HEADER.fullmatch(block[0].rstrip())
-    if header is None or header[2] not in set(Gives):
-        kinds = " ".join(f":{kind}" for kind in Gives)
+    if header is None or header[2] not in set(RowCount):
+        kinds = " ".join(f":{kind}" for kind in RowCount)
         raise StatementError(f"{where}: write `-- name: verb_noun` and one of {kinds}")
     if len(block) < 2 or not block[1].startswith("-- "):
         raise StatementError(f"{where}: {header[1]} has no comment that describes its result")
     body = _without_comments(block)
     if not body:
         raise StatementError(f"{where}: {header[1]} is empty")
-    return Statement(header[1], Gives(header[2]), body.encode())
+    return Statement(header[1], RowCount(header[2]), body.encode())
 
 
 def _without_comments(block: list[str]) -> str:

@@ -8,7 +8,7 @@ from psycopg import OperationalError
 
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn, Params, WrongRows
-from mailqueue.db.sql import SQL, Gives
+from mailqueue.db.sql import SQL, RowCount
 
 _PIECE = 1000
 
@@ -21,8 +21,8 @@ async def texts(conn: Conn, statement: str, params: Params) -> AsyncIterator[Asy
         Unavailable: the connection to the server is lost.
     """
     found = SQL[statement]
-    if found.gives is not Gives.MANY:
-        raise WrongRows(f"{found.name} is declared :{found.gives}, but read as :{Gives.MANY}")
+    if found.gives is not RowCount.MANY:
+        raise WrongRows(f"{found.name} is declared :{found.gives}, but read as :{RowCount.MANY}")
     try:
         async with conn.transaction(), conn.cursor(name="texts") as cursor:
             cursor.itersize = _PIECE

@@ -10,10 +10,10 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys, store
 from mailqueue.deliverability.dmarc import check_dmarc
-from mailqueue.deliverability.findings import Report
+from mailqueue.deliverability.findings import DomainFindings
 from mailqueue.deliverability.hosts import check_mail_hosts, check_reverse_name
 from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.publication import InDns, Publication, look_up
+from mailqueue.deliverability.publication import Publication, RecordState, look_up
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.deliverability.spf.check import check_spf
 
@@ -22,7 +22,7 @@ DKIM = "DKIM"
 
 async def check(
     conn: Conn, project: str, *, domain: str, resolver: Resolver, address: str | None = None
-) -> Report:
+) -> DomainFindings:
     """Check all records of a domain and store the findings.
 
     `address` is an IP address that mail is sent from: SPF is evaluated for it, and its reverse name
@@ -36,7 +36,7 @@ async def check(
     await keys.get_project(conn, project)
     mine = await store.list_keys(conn, project, domain=domain)
     findings = await look(domain, mine, resolver, address=address)
-    return await record(conn, Report(project, domain, findings))
+    return await record(conn, DomainFindings(project, domain, findings))
 
 
 async def look(
@@ -58,7 +58,7 @@ async def look(
     return tuple(await asyncio.gather(*looks))
 
 
-async def record(conn: Conn, report: Report) -> Report:
+async def record(conn: Conn, report: DomainFindings) -> DomainFindings:
     """Store the findings.
 
     Raises:
@@ -112,15 +112,15 @@ def judged_keys(domain: str, found: list[Publication], *, now: datetime) -> Doma
 def _fault(each: Publication, now: datetime) -> FindingStatus | None:
     is_past = each.key.needed_until is not None and each.key.needed_until <= now
     match each.in_dns:
-        case InDns.PUBLISHED:
+        case RecordState.PUBLISHED:
             return FindingStatus.WARN if each.key.status is DkimKeyStatus.PENDING else None
-        case InDns.GONE:
+        case RecordState.GONE:
             return None
-        case InDns.MISSING if is_past:
+        case RecordState.MISSING if is_past:
             return None
-        case InDns.UNKNOWN:
+        case RecordState.UNKNOWN:
             return FindingStatus.UNKNOWN
-        case InDns.MISSING | InDns.WRONG | InDns.STILL_THERE:
+        case RecordState.MISSING | RecordState.WRONG | RecordState.STILL_THERE:
             return FindingStatus.FAIL
 
 

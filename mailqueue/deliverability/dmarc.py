@@ -53,11 +53,11 @@ def judged(domain: str, at: str, records: tuple[str, ...]) -> DomainFinding:
         says = "the policy p= is not none, quarantine or reject: receivers treat it as p=none"
         return DomainFinding(TOPIC, FindingStatus.WARN, says, records)
     return DomainFinding(
-        TOPIC, *_said(tags, applied, at=None if at == domain else at), found=records
+        TOPIC, *_assessed(tags, applied, at=None if at == domain else at), found=records
     )
 
 
-def _said(tags: dict[str, str], policy: str, *, at: str | None) -> tuple[FindingStatus, str]:
+def _assessed(tags: dict[str, str], policy: str, *, at: str | None) -> tuple[FindingStatus, str]:
     where = "" if at is None else f" from {at}"
     alignment = {name: tags.get(name, "r").lower() for name in ("adkim", "aspf")}
     wrong = [f"{name}={value}" for name, value in alignment.items() if value not in _ALIGNMENTS]

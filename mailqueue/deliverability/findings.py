@@ -6,7 +6,7 @@ from mailqueue.contract.domains import DomainFinding, FindingStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class DomainFindings:
     """All findings about a domain."""
 
     project: str

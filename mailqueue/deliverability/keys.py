@@ -11,14 +11,14 @@ from mailqueue.core.errors import ConfigError, Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import store
 from mailqueue.deliverability.model import (
+    ActiveKey,
     DkimKey,
-    KeyInForce,
     SigningProject,
 )
 from mailqueue.dkim.keys import Algorithm, new_private_key, public_value
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.sealing import Place
+from mailqueue.vault.sealing import SealedCell
 
 KEEP = timedelta(days=7)
 """Time for which the record of a retired key must stay: mail may be in transit for days."""
@@ -129,7 +129,7 @@ async def get(conn: Conn, project: str, *, key_id: UUID) -> DkimKey:
     raise NotFound("DKIM key", key_id)
 
 
-async def put_in_force(
+async def activate(
     conn: Conn, keys: Sequence[DkimKey], *, keep: timedelta = KEEP, by: str, seen: bool
 ) -> None:
     """Activate these pending keys and retire their predecessors."""
@@ -235,9 +235,9 @@ async def _make(
             name = selector or _free_selector(algorithm, taken)
             taken.add(name)
             key_id = uuid4()
-            place = Place(owner.id, "dkim_keys", "private_key", key_id)
+            place = SealedCell(owner.id, "dkim_keys", "private_key", key_id)
             sealed = await vault.seal(conn, master, place=place, plaintext=private)
-            key = KeyInForce(key_id, domain, name, algorithm, sealed)
+            key = ActiveKey(key_id, domain, name, algorithm, sealed)
             await store.add_key(conn, key, project_id=owner.id, public_key=public_value(private))
             ids.add(key_id)
         found = await store.list_keys(conn, project, domain=domain)

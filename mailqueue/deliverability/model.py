@@ -54,7 +54,7 @@ class DkimKey:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyInForce:
+class ActiveKey:
     """An active key, as stored in the database."""
 
     id: UUID

@@ -15,7 +15,7 @@ from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.dkim.record import key_fault
 
 
-class InDns(StrEnum):
+class RecordState(StrEnum):
     """State of a key's record in DNS."""
 
     PUBLISHED = "published"
@@ -31,7 +31,7 @@ class Publication:
     """One key and the records found at its name."""
 
     key: DkimKey
-    in_dns: InDns
+    in_dns: RecordState
     found: tuple[str, ...] = ()
     why: str | None = None
 
@@ -45,7 +45,7 @@ async def _look_up_one(key: DkimKey, resolver: Resolver) -> Publication:
     try:
         found = tuple(await resolver.texts(key.name))
     except Unresolved as exc:
-        return Publication(key, InDns.UNKNOWN, (), exc.why)
+        return Publication(key, RecordState.UNKNOWN, (), exc.why)
     return judged(key, found)
 
 
@@ -54,18 +54,20 @@ def judged(key: DkimKey, found: tuple[str, ...]) -> Publication:
     faults = [key_fault(each, algorithm=key.algorithm, public=key.public_key) for each in found]
     if key.status is DkimKeyStatus.REVOKED:
         if None in faults:
-            return Publication(key, InDns.STILL_THERE, found, "its record still contains the key")
-        return Publication(key, InDns.GONE, found)
+            return Publication(
+                key, RecordState.STILL_THERE, found, "its record still contains the key"
+            )
+        return Publication(key, RecordState.GONE, found)
     if not found:
-        return Publication(key, InDns.MISSING, (), "there is no record")
+        return Publication(key, RecordState.MISSING, (), "there is no record")
     if len(found) > 1:
         # RFC 6376 3.6.2.2: the result of verifying is undefined.
         return Publication(
-            key, InDns.WRONG, found, f"there are {len(found)} records; there must be one"
+            key, RecordState.WRONG, found, f"there are {len(found)} records; there must be one"
         )
     if faults[0] is not None:
-        return Publication(key, InDns.WRONG, found, faults[0])
-    return Publication(key, InDns.PUBLISHED, found)
+        return Publication(key, RecordState.WRONG, found, faults[0])
+    return Publication(key, RecordState.PUBLISHED, found)
 
 
 async def verify(
@@ -90,10 +92,10 @@ async def settle(
     conn: Conn, found: Sequence[Publication], *, keep: timedelta = keys.KEEP, by: str
 ) -> list[Publication]:
     """Store the states of keys, and activate pending keys that are published."""
-    seen = [each.key for each in found if each.in_dns is InDns.PUBLISHED]
+    seen = [each.key for each in found if each.in_dns is RecordState.PUBLISHED]
     await store.note_seen(conn, seen)
     waiting = [key for key in seen if key.status is DkimKeyStatus.PENDING]
-    await keys.put_in_force(conn, waiting, keep=keep, by=by, seen=True)
+    await keys.activate(conn, waiting, keep=keep, by=by, seen=True)
     now: dict[UUID, DkimKey] = {}
     for project, domain in {(each.key.project, each.key.domain) for each in found}:
         again = await keys.list_keys(conn, project=project, domain=domain)
@@ -111,5 +113,5 @@ async def force(
     """
     found = await keys.list_keys(conn, project=project, domain=domain)
     waiting = [key for key in found if key.status is DkimKeyStatus.PENDING]
-    await keys.put_in_force(conn, waiting, keep=keep, by=by, seen=False)
+    await keys.activate(conn, waiting, keep=keep, by=by, seen=False)
     return await keys.list_keys(conn, project=project, domain=domain)

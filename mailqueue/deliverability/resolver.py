@@ -122,5 +122,5 @@ def _plain(name: dns.name.Name) -> str:
 
 def _fault_of(exc: dns.resolver.NoNameservers) -> str:
     errors: Sequence[Any] = exc.kwargs.get("errors", ())
-    said = [str(error[3]) for error in errors if len(error) > 3]
-    return f"the name servers failed: {said[-1]}" if said else "the name servers failed"
+    texts = [str(error[3]) for error in errors if len(error) > 3]
+    return f"the name servers failed: {texts[-1]}" if texts else "the name servers failed"

@@ -10,7 +10,7 @@ from mailqueue.dkim.keys import Algorithm, SigningKey, load_private_key
 from mailqueue.dkim.signer import DomainSigner, Signers
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.sealing import Place
+from mailqueue.vault.sealing import SealedCell
 
 
 async def signers_of(
@@ -23,7 +23,7 @@ async def signers_of(
         ConfigError: there is no master key to open it with.
     """
     keys: dict[str, list[SigningKey]] = {}
-    rows = await store.list_in_force(conn, project_id)
+    rows = await store.list_active(conn, project_id)
     master = read_master() if rows else None
     for row in rows:
         if master is None:
@@ -31,7 +31,7 @@ async def signers_of(
                 f"mail of {row.domain} must be signed with a sealed key, and there is no master "
                 "key: set MAILQUEUE_MASTER_KEY"
             )
-        place = Place(project_id, "dkim_keys", "private_key", row.id)
+        place = SealedCell(project_id, "dkim_keys", "private_key", row.id)
         private = await vault.open_sealed(conn, master, place=place, sealed=row.private_key)
         key = SigningKey(
             row.domain, row.selector, Algorithm(row.algorithm), load_private_key(private)

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.deliverability.model import DkimKey, KeyInForce, SigningProject
+from mailqueue.deliverability.model import ActiveKey, DkimKey, SigningProject
 
 
 async def find_project(conn: Conn, project: str) -> SigningProject | None:
@@ -27,7 +27,7 @@ async def is_required(conn: Conn, project_id: UUID) -> bool:
     return await value(conn, "is_dkim_required", {"project_id": project_id}, bool)
 
 
-async def add_key(conn: Conn, key: KeyInForce, *, project_id: UUID, public_key: str) -> None:
+async def add_key(conn: Conn, key: ActiveKey, *, project_id: UUID, public_key: str) -> None:
     """Insert a new key, pending.
 
     Raises:
@@ -55,9 +55,9 @@ async def list_keys(conn: Conn, project: str | None, *, domain: str | None) -> l
     return await many(conn, "list_dkim_keys", {"project": project, "domain": domain}, DkimKey)
 
 
-async def list_in_force(conn: Conn, project_id: UUID) -> list[KeyInForce]:
+async def list_active(conn: Conn, project_id: UUID) -> list[ActiveKey]:
     """Return the active keys of a project, RSA before Ed25519."""
-    return await many(conn, "list_keys_in_force", {"project_id": project_id}, KeyInForce)
+    return await many(conn, "list_keys_in_force", {"project_id": project_id}, ActiveKey)
 
 
 async def activate(conn: Conn, key: DkimKey, *, keep: timedelta) -> bool:

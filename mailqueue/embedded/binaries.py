@@ -80,7 +80,7 @@ def _system_folders() -> list[Path]:
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     pg_config = shutil.which("pg_config")
     if pg_config is not None:
-        named = Path(_said([pg_config, "--bindir"]).strip())
+        named = Path(_output([pg_config, "--bindir"]).strip())
         if named.resolve() not in [folder.resolve() for folder in folders]:
             folders.append(named)
     return folders
@@ -89,12 +89,12 @@ def _system_folders() -> list[Path]:
 def _described(folder: Path, wheel: Path | None) -> Iterator[Binaries]:
     if not all((folder / name).is_file() for name in _NEEDED):
         return
-    found = _VERSION.search(_said([str(folder / "postgres"), "--version"]))
+    found = _VERSION.search(_output([str(folder / "postgres"), "--version"]))
     if found is not None and int(found[1]) >= OLDEST:
         yield Binaries(folder, f"{found[1]}.{found[2] or 0}", wheel)
 
 
-def _said(command: list[str]) -> str:
+def _output(command: list[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     return done.stdout
 

@@ -16,8 +16,8 @@ from mailqueue.embedded.folder import kept_password, write_private
 from mailqueue.embedded.ports import HOST, free_port, is_free
 from mailqueue.embedded.postmaster import (
     Postmaster,
-    forget_stranger,
     is_server_of,
+    remove_stale_pid_file,
     running_postmaster,
 )
 from mailqueue.embedded.service_user import Account
@@ -119,7 +119,7 @@ class Cluster:
         self, port: int, deadline: float
     ) -> tuple[Postmaster, subprocess.Popen[bytes]] | str:
         """Start the server once; return its error if it ended."""
-        forget_stranger(self.folder)
+        remove_stale_pid_file(self.folder)
         if not is_free(port):
             return _PORT_TAKEN[0]
         self._turn_log()
@@ -166,8 +166,8 @@ class Cluster:
         if done.returncode != 0:
             raise self._failed(done.stderr or done.stdout)
 
-    def _failed(self, said: str) -> Unavailable:
-        lines = [line for line in said.splitlines() if line.strip()] or ["no output"]
+    def _failed(self, output: str) -> Unavailable:
+        lines = [line for line in output.splitlines() if line.strip()] or ["no output"]
         fatal = [line for line in lines if "FATAL" in line or "error:" in line]
         return Unavailable(
             f"the embedded PostgreSQL in {self.folder} did not start: "

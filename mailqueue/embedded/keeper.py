@@ -16,12 +16,14 @@ log = get_logger(__name__)
 
 
 @asynccontextmanager
-async def kept(cluster: Cluster, process: subprocess.Popen[bytes] | None) -> AsyncIterator[None]:
+async def keep_running(
+    cluster: Cluster, process: subprocess.Popen[bytes] | None
+) -> AsyncIterator[None]:
     """Keep a started server running while the block lasts, then stop it.
 
     A killed server recovers committed data; open connections are lost.
     """
-    keeper = _Keeper(cluster, process)
+    keeper = _Restarter(cluster, process)
     done = asyncio.Event()
     keeping = asyncio.create_task(keeper.run(done), name="postgresql")
     try:
@@ -32,7 +34,7 @@ async def kept(cluster: Cluster, process: subprocess.Popen[bytes] | None) -> Asy
         await asyncio.to_thread(cluster.stop, keeper.process)
 
 
-class _Keeper:
+class _Restarter:
     """The process of the server; None if it is not a child process."""
 
     def __init__(self, cluster: Cluster, process: subprocess.Popen[bytes] | None) -> None:

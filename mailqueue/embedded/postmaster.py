@@ -28,7 +28,7 @@ def running_postmaster(cluster: Path) -> Postmaster | None:
     return Postmaster(pid, port, is_ready=state == "ready")
 
 
-def forget_stranger(cluster: Path) -> None:
+def remove_stale_pid_file(cluster: Path) -> None:
     """Remove a pid file whose pid now belongs to another program: PostgreSQL would not start.
 
     A file whose process is gone stays: PostgreSQL uses it to find children that outlived their

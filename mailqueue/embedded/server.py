@@ -12,7 +12,7 @@ from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import Binaries, find_binaries
 from mailqueue.embedded.cluster import CLUSTER_FOLDER, Cluster
 from mailqueue.embedded.folder import hold_folder, kept_password, prepare_folder, write_private
-from mailqueue.embedded.keeper import kept
+from mailqueue.embedded.keeper import keep_running
 from mailqueue.embedded.ports import HOST
 from mailqueue.embedded.service_user import Account, owner_of, service_account
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, database_url_file
@@ -51,7 +51,7 @@ async def embedded_server(
         cluster = Cluster(data, _binaries_for(data, account), account)
         await asyncio.to_thread(cluster.make)
         postmaster, process = await asyncio.to_thread(cluster.start)
-        async with kept(cluster, process):
+        async with keep_running(cluster, process):
             database = await _opened(cluster, postmaster.port)
             yield Embedded(
                 database, postmaster.port, postmaster.pid, cluster.binaries.version, process is None

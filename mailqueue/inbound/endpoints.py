@@ -15,11 +15,11 @@ from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound import store
 from mailqueue.inbound.model import EndpointSecrets, InboundEndpoint
-from mailqueue.ports.inbound import Secrets
+from mailqueue.ports.inbound import WebhookSecrets
 from mailqueue.senders.model import SenderAccount
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.sealing import Place
+from mailqueue.vault.sealing import SealedCell
 
 _TOKEN_BYTES = 32
 _MAX_VALUES = 20
@@ -83,7 +83,9 @@ async def put(
         endpoint_id = row.id if row else uuid4()
         before = await _opened(conn, account, endpoint_id, row.sealed, master) if row else None
         token = before.token if before and not is_rotated else secrets.token_urlsafe(_TOKEN_BYTES)
-        after = EndpointSecrets(token, _changed(before.secrets if before else Secrets(), change))
+        after = EndpointSecrets(
+            token, _changed(before.secrets if before else WebhookSecrets(), change)
+        )
         sealed = await vault.seal(
             conn, master, place=_place(account.project_id, endpoint_id), plaintext=_written(after)
         )
@@ -152,8 +154,8 @@ def hash_of(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-def _place(project_id: UUID, endpoint_id: UUID) -> Place:
-    return Place(project_id, "inbound_endpoints", "sealed", endpoint_id)
+def _place(project_id: UUID, endpoint_id: UUID) -> SealedCell:
+    return SealedCell(project_id, "inbound_endpoints", "sealed", endpoint_id)
 
 
 async def _opened(
@@ -163,8 +165,8 @@ async def _opened(
     return await knowledge_of(conn, endpoint, master=master)
 
 
-def _changed(before: Secrets, change: SecretsChange) -> Secrets:
-    return Secrets(
+def _changed(before: WebhookSecrets, change: SecretsChange) -> WebhookSecrets:
+    return WebhookSecrets(
         signing=before.signing if change.signing is None else tuple(filter(None, change.signing)),
         user=before.user if change.user is None else change.user or None,
         password=before.password if change.password is None else change.password or None,
@@ -201,7 +203,7 @@ def _written(known: EndpointSecrets) -> bytes:
 def _read(octets: bytes) -> EndpointSecrets:
     said = orjson.loads(octets)
     token = said.pop("token")
-    return EndpointSecrets(token, Secrets(**said))
+    return EndpointSecrets(token, WebhookSecrets(**said))
 
 
 def _shown(

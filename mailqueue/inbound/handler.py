@@ -14,7 +14,7 @@ from mailqueue.events.model import Result
 from mailqueue.inbound.bounces.events import bounce_events
 from mailqueue.inbound.model import ClaimedRequest
 from mailqueue.inbound.processing import PendingEvents, outcome_of, pending_events
-from mailqueue.ports.inbound import InboundRequest, Provider
+from mailqueue.ports.inbound import InboundProvider, InboundRequest
 from mailqueue.queue.handler import Handler
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
@@ -34,7 +34,7 @@ log = get_logger(__name__)
 class InboundTools:
     """The adapters that the handler uses."""
 
-    providers: Mapping[str, Provider]
+    providers: Mapping[str, InboundProvider]
     confirm: Confirm
     keyring: Keyring | None = None  # opens return paths; None: bounce mail is left to others
 

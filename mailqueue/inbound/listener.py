@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from mailqueue.core.errors import ConfigError, MailqueueError, NoRoom
+from mailqueue.core.errors import ConfigError, MailqueueError, StorageFull
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.inbound.bounces import store
 from mailqueue.inbound.bounces.submitted import RECIPIENT, SENDER
@@ -99,7 +99,7 @@ class BounceHandler:
         )
         try:
             await self.keeping.submit(kept)
-        except NoRoom:
+        except StorageFull:
             return FULL
         except MailqueueError as exc:
             log.warning("bounces.not_kept", error=str(exc))

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from mailqueue.ports.inbound import Secrets
+from mailqueue.ports.inbound import WebhookSecrets
 
 Json = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ class EndpointSecrets:
     """Opened secrets of an endpoint: the token of its URL, and what verifies its provider."""
 
     token: str = field(repr=False)
-    secrets: Secrets = field(default_factory=Secrets, repr=False)
+    secrets: WebhookSecrets = field(default_factory=WebhookSecrets, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

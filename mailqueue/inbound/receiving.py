@@ -12,7 +12,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.inbound import endpoints, store
 from mailqueue.inbound.keeping import Keeping
 from mailqueue.inbound.model import EndpointSecrets, InboundEndpoint, NewRequest
-from mailqueue.ports.inbound import InboundRequest, Provider, Refused
+from mailqueue.ports.inbound import InboundProvider, InboundRequest, NotVerified
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
 
@@ -41,14 +41,14 @@ class InboundAnswer(StrEnum):
 class Receiver:
     """Receives the requests of providers for all endpoints."""
 
-    providers: Mapping[str, Provider]
+    providers: Mapping[str, InboundProvider]
     borrow: Callable[[], AbstractAsyncContextManager[Conn]]
     keeping: Keeping
     read_master: Callable[[], MasterKey | None]
     _opened: dict[UUID, tuple[bytes, float, EndpointSecrets]] = field(default_factory=dict)
 
     async def receive(
-        self, provider: Provider, token: str, request: InboundRequest
+        self, provider: InboundProvider, token: str, request: InboundRequest
     ) -> InboundAnswer:
         """Verify a request and store it for a worker; it is durable when this returns.
 
@@ -63,7 +63,7 @@ class Receiver:
                 return InboundAnswer.UNKNOWN
             known = await self._secrets(conn, found, now)
         verified = await provider.verify(request, known.secrets, now)
-        if isinstance(verified, Refused):
+        if isinstance(verified, NotVerified):
             _log.warning(
                 "inbound.refused",
                 provider=provider.name,

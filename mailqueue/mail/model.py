@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from mailqueue.mime.files import File
+from mailqueue.mime.files import MessageFile
 from mailqueue.templates.cache import CachedVersion
 from mailqueue.tracking.injector import Injection
 
@@ -108,7 +108,7 @@ class LoadedEmail(NamedTuple):
     claim: ClaimedEmail
     content: EmailContent | None  # None: deleted
     recipients: tuple[EmailRecipient, ...] = ()
-    files: tuple[File, ...] = ()  # fetched right before building: they may be large
+    files: tuple[MessageFile, ...] = ()  # fetched right before building: they may be large
     tags: tuple[str, ...] = ()  # read only for accounts whose provider reports by them
     template: CachedVersion | None = (
         None  # what it is rendered from; None: nothing, or it was deleted

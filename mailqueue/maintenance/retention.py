@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.retained import RETAINED, Leaves
+from mailqueue.core.retained import RETAINED, Removal
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance import attachments
 from mailqueue.maintenance.archive.due import DueRecords, leaving
@@ -17,7 +17,7 @@ from mailqueue.maintenance.store import files as files_store
 from mailqueue.maintenance.store import records as records_store
 from mailqueue.maintenance.store import tasks as tasks_store
 
-SWEPT = tuple(one for one in RETAINED if one.leaves is Leaves.SWEPT)
+SWEPT = tuple(one for one in RETAINED if one.leaves is Removal.SWEPT)
 """Kinds of records that are deleted in batches, by a time column."""
 
 _PAGES = 2000

@@ -19,7 +19,7 @@ NAME_OCTETS = 255
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class MessageFile:
     """A file of a message. With a Content-ID it is shown inside the HTML, else it is attached."""
 
     name: str
@@ -28,7 +28,7 @@ class File:
     content_id: str = ""  # without angle brackets
 
 
-def check_file(file: File) -> None:
+def check_file(file: MessageFile) -> None:
     """Refuse a file whose name, type or Content-ID cannot be written to a header.
 
     Raises:
@@ -46,7 +46,7 @@ def check_file(file: File) -> None:
         raise ValueError(f"{file.content_id[:100]!r} is not a Content-ID")
 
 
-def file_part(file: File) -> bytes:
+def file_part(file: MessageFile) -> bytes:
     """Return a file as a part of a multipart, in base64.
 
     Raises:
@@ -66,7 +66,9 @@ def file_part(file: File) -> bytes:
     return "".join(head).encode() + _base64(file.octets)
 
 
-def inline_and_attached(files: Sequence[File]) -> tuple[list[File], list[File]]:
+def inline_and_attached(
+    files: Sequence[MessageFile],
+) -> tuple[list[MessageFile], list[MessageFile]]:
     """Split files into those that the HTML shows by Content-ID, and the others.
 
     Raises:

@@ -11,7 +11,7 @@ _SEPARATOR = re.compile(r"[/\\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class ShownAttachment:
     """A part that is not shown as text. Its name is for display only, not for paths."""
 
     filename: str
@@ -29,7 +29,7 @@ class ShownMessage:
     headers: tuple[tuple[str, str], ...]
     html: str | None
     text: str | None
-    attachments: tuple[Attachment, ...]
+    attachments: tuple[ShownAttachment, ...]
     is_complete: bool
     """False if a limit left something out."""
 
@@ -60,7 +60,7 @@ def parse_message(raw: bytes, limits: MimeLimits | None = None) -> ShownMessage:
     read = read_message(raw, limits)
     html: str | None = None
     text: str | None = None
-    attachments: list[Attachment] = []
+    attachments: list[ShownAttachment] = []
     is_complete = read.is_complete
     for part in read.root.walk():
         if part.is_multipart:
@@ -73,15 +73,17 @@ def parse_message(raw: bytes, limits: MimeLimits | None = None) -> ShownMessage:
         is_text = content_type == "text/plain" and text is None
         if is_attached or not (is_html or is_text):
             attachments.append(
-                Attachment(filename, content_type, len(octets), octets[:_HEAD_BYTES], is_attached)
+                ShownAttachment(
+                    filename, content_type, len(octets), octets[:_HEAD_BYTES], is_attached
+                )
             )
             continue
         is_complete = is_complete and len(octets) <= limits.text_bytes
-        said = octets_to_text(octets[: limits.text_bytes], part.parameter("charset") or "utf-8")
+        decoded = octets_to_text(octets[: limits.text_bytes], part.parameter("charset") or "utf-8")
         if is_html:
-            html = said
+            html = decoded
         else:
-            text = said
+            text = decoded
     return ShownMessage(
         headers=tuple((name, words_to_text(unfolded(value))) for name, value in read.root.fields),
         html=html,

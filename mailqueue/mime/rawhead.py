@@ -35,7 +35,7 @@ class RawField(NamedTuple):
         return self.value.replace(b"\r\n", b"").decode("utf-8", "replace").strip(" \t")
 
     @property
-    def said(self) -> str:
+    def decoded(self) -> str:
         """Return the value unfolded and decoded."""
         return words_to_text(self.text)
 

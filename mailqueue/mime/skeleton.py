@@ -6,25 +6,25 @@ from functools import cache
 from typing import NamedTuple
 
 from mailqueue.mime.body import EncodedBody, check_body, encode_body
-from mailqueue.mime.files import File, check_file, file_part, inline_and_attached
+from mailqueue.mime.files import MessageFile, check_file, file_part, inline_and_attached
 from mailqueue.mime.headers import check_header, check_value, unstructured
 
 _BOUNDARY_OCTETS = 12  # keeps the header with the boundary below 76 bytes
 _HASHED_OCTETS = 256
 
 
-class Content(NamedTuple):
+class MessageContent(NamedTuple):
     """The content of a message. A body that is None is absent; an empty one is an empty part."""
 
     subject: str | None
     html: str | None
     text: str | None
     headers: tuple[tuple[str, str], ...] = ()
-    files: tuple[File, ...] = ()
+    files: tuple[MessageFile, ...] = ()
 
 
 class Skeleton(NamedTuple):
-    """Content encoded for any number of emails, with CRLF line ends."""
+    """MessageContent encoded for any number of emails, with CRLF line ends."""
 
     subject: bytes
     headers: bytes
@@ -32,7 +32,7 @@ class Skeleton(NamedTuple):
     """The MIME headers, the empty line and the body."""
 
 
-def check_content(content: Content) -> None:
+def check_content(content: MessageContent) -> None:
     """Refuse content that cannot become a message.
 
     Raises:
@@ -54,7 +54,7 @@ def check_content(content: Content) -> None:
             raise ValueError("a file with a Content-ID needs an html body that shows it")
 
 
-def compile_skeleton(content: Content) -> Skeleton:
+def compile_skeleton(content: MessageContent) -> Skeleton:
     """Encode content once for all emails that have it; the result is deterministic.
 
     Text and HTML become a multipart/alternative; one of them alone a single part, which ends with a
@@ -70,7 +70,7 @@ def compile_skeleton(content: Content) -> Skeleton:
     return Skeleton(subject, headers, b"MIME-Version: 1.0\r\n" + _whole(content))
 
 
-def _whole(content: Content) -> bytes:
+def _whole(content: MessageContent) -> bytes:
     if content.files:
         return _with_files(content)
     if content.html is None:
@@ -82,7 +82,7 @@ def _whole(content: Content) -> bytes:
     return _multipart(b"alternative", (plain, _part("html", encode_body(content.html))))
 
 
-def _with_files(content: Content) -> bytes:
+def _with_files(content: MessageContent) -> bytes:
     inline, attached = inline_and_attached(content.files)
     bodies = []
     if content.text is not None:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class TokenIdentity:
     """A person or program known to the issuer; `subject` never changes, the name `called` may."""
 
     subject: str
@@ -15,7 +15,7 @@ class Identity:
 class TokenReader(Protocol):
     """Verifies signed tokens of one issuer."""
 
-    async def read(self, token: str) -> Identity:
+    async def read(self, token: str) -> TokenIdentity:
         """Return the administrator that the token identifies.
 
         Raises:

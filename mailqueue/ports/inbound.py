@@ -25,7 +25,7 @@ class InboundRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Secrets:
+class WebhookSecrets:
     """The secrets of an account for verifying its provider's requests; any may be missing.
 
     `signing` has the shared secrets or public keys as the provider shows them, several during a
@@ -55,7 +55,7 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotVerified:
     """The request is not authentic; `why` is logged, not sent to the client."""
 
     why: str
@@ -92,7 +92,7 @@ class BadEvent:
     why: str
 
 
-class Provider(Protocol):
+class InboundProvider(Protocol):
     """Verifies and parses the events of one provider."""
 
     @property
@@ -101,13 +101,13 @@ class Provider(Protocol):
         ...
 
     @property
-    def most_bytes(self) -> int:
+    def max_bytes(self) -> int:
         """Maximum size of a request, in bytes."""
         ...
 
     async def verify(
-        self, request: InboundRequest, secrets: Secrets, now: datetime
-    ) -> Verified | Refused:
+        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+    ) -> Verified | NotVerified:
         """Return a Verified if the provider sent the request, else a Refused.
 
         Raises:

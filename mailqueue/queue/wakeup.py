@@ -6,7 +6,7 @@ from contextlib import suppress
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.link import Link
-from mailqueue.db.listen import Ear
+from mailqueue.db.listen import NotificationListener
 from mailqueue.queue import store
 from mailqueue.settings.environment import DatabaseSettings
 
@@ -20,9 +20,11 @@ LISTEN_RETRY_SECONDS = 5.0
 class Wakeup:
     """Parks one worker at one queue. Enqueueing sends NOTIFY only while a worker is parked."""
 
-    def __init__(self, settings: DatabaseSettings, link: Link, *, queue: str, worker: int) -> None:
+    def __init__(
+        self, settings: DatabaseSettings, link: Link, *, queue: str, worker: int
+    ) -> None:
         self._can_listen = settings.has_sessions
-        self._listener = Ear(settings, f"mailqueue_{queue}")
+        self._listener = NotificationListener(settings, f"mailqueue_{queue}")
         self._link = link
         self._queue = queue
         self._worker = worker

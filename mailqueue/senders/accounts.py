@@ -11,7 +11,7 @@ from mailqueue.senders.model import Headroom, LimitsChange, NewSender, SenderAcc
 from mailqueue.senders.store import accounts as accounts_store
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.sealing import Place
+from mailqueue.vault.sealing import SealedCell
 
 
 async def add(
@@ -121,7 +121,7 @@ async def password_of(
         return None
     if master is None:
         raise _no_master_key(f"sender account {account.name} has an encrypted password")
-    place = Place(account.project_id, "sender_accounts", "smtp_password", account.id)
+    place = SealedCell(account.project_id, "sender_accounts", "smtp_password", account.id)
     opened = await vault.open_sealed(conn, master, place=place, sealed=account.smtp_password)
     return Secret(opened.decode())
 
@@ -170,7 +170,7 @@ async def _sealed(
         return None
     if master is None:
         raise _no_master_key("passwords are stored encrypted")
-    place = Place(project_id, "sender_accounts", "smtp_password", account_id)
+    place = SealedCell(project_id, "sender_accounts", "smtp_password", account_id)
     return await vault.seal(conn, master, place=place, plaintext=password.reveal().encode())
 
 

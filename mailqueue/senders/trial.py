@@ -9,7 +9,7 @@ from mailqueue.core.address import Address, Mailbox, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.mime.compose import PerMail, compose, message_id
-from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from mailqueue.ports.transport import Envelope, SendAttempt, Transport
 from mailqueue.senders.model import SenderAccount
 
@@ -65,7 +65,7 @@ def trial_mail(
     if account.email is None:
         raise InvalidField("from", f"sender account {account.name} has no address to send from")
     sender = parse_address(account.email)
-    content = Content(subject=_SUBJECT, html=None, text=_TEXT.format(name=account.name))
+    content = MessageContent(subject=_SUBJECT, html=None, text=_TEXT.format(name=account.name))
     message = compose(
         compile_skeleton(content),
         PerMail(

@@ -9,7 +9,7 @@ from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import (
     InvalidField,
     MailqueueError,
-    NoRoom,
+    StorageFull,
     ProjectFull,
     TooManyRequests,
     Unauthorized,
@@ -20,7 +20,7 @@ from mailqueue.mail.accept.mode import with_test_mode
 from mailqueue.mail.accept.raw import PreparedRaw, RawEmail, prepared
 from mailqueue.smtp.server.answer import CLOSING, SmtpReply
 from mailqueue.smtp.server.handler import ReceivedEnvelope
-from mailqueue.submission.model import Program
+from mailqueue.submission.model import SubmissionClient
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.model import Caller
 from mailqueue.tenants.rate_limit.limiter import RateLimiter
@@ -72,7 +72,7 @@ class SubmissionHandler:
     async def accept(self, envelope: ReceivedEnvelope, raw: bytes) -> SmtpReply | None:
         """Accept one message; reply once it is committed."""
         program = envelope.client
-        assert isinstance(program, Program)  # the server requires a login
+        assert isinstance(program, SubmissionClient)  # the server requires a login
         try:
             await self._let_in(program.caller)
             email = await _prepared(program.caller, envelope, raw)
@@ -124,7 +124,7 @@ def refusal(exc: InvalidField) -> SmtpReply:
 def trouble(exc: MailqueueError) -> SmtpReply:
     """Return the reply for a temporary fault. Pure."""
     match exc:
-        case NoRoom():
+        case StorageFull():
             return NO_ROOM
         case ProjectFull():
             return SmtpReply(452, "4.2.2", str(exc)[:300])
@@ -136,7 +136,7 @@ def trouble(exc: MailqueueError) -> SmtpReply:
             return SmtpReply(550, "5.7.1", str(exc)[:300])
 
 
-def _wait(program: Program, exc: TooManyRequests) -> SmtpReply:
+def _wait(program: SubmissionClient, exc: TooManyRequests) -> SmtpReply:
     program.told_to_wait += 1
     seconds = max(1, round(exc.retry_after.total_seconds()))
     code = CLOSING if program.told_to_wait > MAX_WAITS else 450

@@ -6,7 +6,7 @@ from mailqueue.tenants.model import Caller
 
 
 @dataclass(slots=True)
-class Program:
+class SubmissionClient:
     """A client that has logged in with an API key."""
 
     caller: Caller

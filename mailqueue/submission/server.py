@@ -18,8 +18,8 @@ from mailqueue.settings.submission import DEFAULT_PORT
 from mailqueue.smtp.server.handler import ServerLimits
 from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.submission import store
+from mailqueue.submission.authentication import Authenticator
 from mailqueue.submission.certificates import certificate_of, renewed
-from mailqueue.submission.gate import Gate
 from mailqueue.submission.handler import PATIENCE_SECONDS, SubmissionHandler
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.keys.cache import KeyCache
@@ -89,7 +89,7 @@ async def submission_server(
             raise NotFound("project", project_id)
         return found
 
-    gate = Gate(KeyCache(lend), message_bytes)
+    gate = Authenticator(KeyCache(lend), message_bytes)
     handler = SubmissionHandler(Intake(pool, settings.database), RateLimiter(lend), patience_s)
 
     async def serve(port: int, *, is_implicit: bool) -> int:

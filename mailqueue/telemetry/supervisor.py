@@ -23,19 +23,19 @@ async def supervised(
     It is alive while its event loop runs. Without `address` the environment decides whether systemd
     is notified.
     """
-    told = address or os.environ.get("NOTIFY_SOCKET")
-    if not told:
+    socket_name = address or os.environ.get("NOTIFY_SOCKET")
+    if not socket_name:
         yield _nobody
         return
     every = watchdog_us if watchdog_us is not None else _watchdog_us()
     ready, stopped = asyncio.Event(), asyncio.Event()
-    tasks = [asyncio.create_task(_tell_of_stop(told, stop, stopped))]
+    tasks = [asyncio.create_task(_tell_of_stop(socket_name, stop, stopped))]
     if every:
-        tasks.append(asyncio.create_task(_tell_of_life(told, ready, every / 1_000_000)))
+        tasks.append(asyncio.create_task(_tell_of_life(socket_name, ready, every / 1_000_000)))
 
     def tell_ready() -> None:
         ready.set()
-        _tell(told, "READY=1")
+        _tell(socket_name, "READY=1")
 
     try:
         yield tell_ready
@@ -44,7 +44,7 @@ async def supervised(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if not stopped.is_set():
-            _tell(told, "STOPPING=1")
+            _tell(socket_name, "STOPPING=1")
 
 
 def _nobody() -> None:

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from mailqueue.core.errors import ConfigError, Locked, SealBroken
 from mailqueue.db.fetch import Conn
-from mailqueue.mime.files import File
-from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
+from mailqueue.mime.files import MessageFile
+from mailqueue.mime.skeleton import MessageContent, Skeleton, compile_skeleton
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking import store
@@ -56,7 +56,7 @@ class UntrackedMail(NamedTuple):
     email_id: UUID
     project_id: UUID
     wants: TrackingOptions
-    said: Content
+    said: MessageContent
     shared: int | None = None
     is_alone: bool = True
     has_files: bool = False
@@ -67,10 +67,10 @@ class Injection(NamedTuple):
     """A mail with its tracking: encoded, or (`said`) content that still needs its files."""
 
     skeleton: Skeleton | None
-    said: Content | None
+    said: MessageContent | None
     headers: tuple[tuple[str, str], ...] = ()
 
-    def skeleton_with(self, files: tuple[File, ...]) -> Skeleton:
+    def skeleton_with(self, files: tuple[MessageFile, ...]) -> Skeleton:
         """Return the encoded mail.
 
         Raises:
@@ -231,7 +231,7 @@ class TrackingInjector:
             self._known.popitem(last=False)
 
 
-def _characters(said: Content) -> int:
+def _characters(said: MessageContent) -> int:
     return len(said.html or "") + len(said.text or "")
 
 
@@ -262,7 +262,7 @@ def _led(
 
 
 def _of_words(
-    mail: UntrackedMail, said: Content, headers: tuple[tuple[str, str], ...]
+    mail: UntrackedMail, said: MessageContent, headers: tuple[tuple[str, str], ...]
 ) -> Injection:
     if mail.has_files:
         return Injection(None, said, headers)

@@ -20,7 +20,7 @@ from mailqueue.tracking.tokens import (
 )
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.sealing import Place
+from mailqueue.vault.sealing import SealedCell
 
 MAX_CACHED_PROJECTS = 10_000
 FRESH_SECONDS = 600.0
@@ -90,7 +90,7 @@ class Keyring:
             return None
         keys = []
         for row in rows:
-            place = Place(project_id, "tracking_keys", "sealed", row.id)
+            place = SealedCell(project_id, "tracking_keys", "sealed", row.id)
             secret = await vault.open_sealed(conn, self._master(), place=place, sealed=row.sealed)
             keys.append(TrackingKey(row.id, project_id, secret))
         seals = Seals(keys)
@@ -122,7 +122,7 @@ async def rotate(conn: Conn, master: MasterKey, project_id: UUID) -> None:
 
 async def _make(conn: Conn, master: MasterKey, project_id: UUID) -> bool:
     key_id = int.from_bytes(os.urandom(KEY_ID_BYTES)) or 1
-    place = Place(project_id, "tracking_keys", "sealed", key_id)
+    place = SealedCell(project_id, "tracking_keys", "sealed", key_id)
     async with conn.transaction():
         sealed = await vault.seal(conn, master, place=place, plaintext=os.urandom(SECRET_BYTES))
         return await store.add_key(conn, key_id, project_id, sealed=sealed)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.mime.headers import unstructured
-from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
+from mailqueue.mime.skeleton import MessageContent, Skeleton, compile_skeleton
 from mailqueue.tracking import rewriting, urls
 from mailqueue.tracking.footer import Footer, under_html, under_text
 from mailqueue.tracking.tokens import Seals, Token, TokenKind
@@ -55,13 +55,13 @@ class Links(NamedTuple):
 
 
 def put_into(
-    said: Content,
+    said: MessageContent,
     wants: TrackingOptions,
     context: InjectionContext,
     links: Links | None,
     *,
     language: str = "en",
-) -> Content:
+) -> MessageContent:
     """Return content with its tracking injected; links in plain text are not tracked."""
     named = {} if links is None else links.named
     html, text, subject = said.html, said.text, said.subject
@@ -88,7 +88,7 @@ def put_into(
     return said._replace(subject=subject, html=html, text=text)
 
 
-def unsubscribe_headers(said: Content, url: str) -> tuple[tuple[str, str], ...]:
+def unsubscribe_headers(said: MessageContent, url: str) -> tuple[tuple[str, str], ...]:
     """Return the headers of RFC 8058; none for a mail that has its own."""
     if any(name.lower() in _LIST for name, _ in said.headers):
         return ()
@@ -113,12 +113,17 @@ class Blank(NamedTuple):
 
 
 class InjectionPattern:
-    """Content that many mails share, with blanks for the tokens of each mail."""
+    """MessageContent that many mails share, with blanks for the tokens of each mail."""
 
     __slots__ = ("_blanks", "_place", "_said", "_seals", "_sign", "_skeleton", "_template", "links")
 
     def __init__(
-        self, said: Content, wants: TrackingOptions, context: InjectionContext, *, language: str
+        self,
+        said: MessageContent,
+        wants: TrackingOptions,
+        context: InjectionContext,
+        *,
+        language: str,
     ) -> None:
         assert context.base is not None
         assert context.seals is not None
@@ -173,7 +178,7 @@ class InjectionPattern:
         written = unstructured("Subject", self._replaced(subject, tokens))
         return self._skeleton._replace(mime=mime, subject=written)
 
-    def said(self, email_id: UUID) -> Content:
+    def said(self, email_id: UUID) -> MessageContent:
         """Return the content of one mail."""
         tokens = self._tokens(email_id)
         subject, html, text = (
@@ -215,7 +220,7 @@ class _Template(NamedTuple):
         return b"".join(parts)
 
 
-def _template(mime: bytes, sign: str, said: Content) -> _Template | None:
+def _template(mime: bytes, sign: str, said: MessageContent) -> _Template | None:
     """Return encoded content cut at its blanks; None when the encoding hides them."""
     wanted = re.compile(_form(sign, "(?:=\r\n)?").encode())
     pieces, gaps, end = [], [], 0
@@ -245,18 +250,18 @@ def _breaks(octets: bytes) -> tuple[int, ...]:
     return tuple(sum(lengths[: place + 1]) for place in range(len(lengths) - 1))
 
 
-def _sign_of(said: Content) -> str:
+def _sign_of(said: MessageContent) -> str:
     """Return letters that occur nowhere in the content: a text cannot contain its own hash."""
     words = "\0".join(each or "" for each in (said.subject, said.html, said.text))
     digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=_NONCE // 2).hexdigest()
     return digest.translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
-def _words(said: Content) -> tuple[str | None, str | None, str | None]:
+def _words(said: MessageContent) -> tuple[str | None, str | None, str | None]:
     return said.subject, said.html, said.text
 
 
-def _given_links(said: Content) -> frozenset[str]:
+def _given_links(said: MessageContent) -> frozenset[str]:
     """Return the URLs of a mail's own List-Unsubscribe."""
     found = [value for name, value in said.headers if name.lower() == "list-unsubscribe"]
     return frozenset(link for value in found for link in re.findall(r"<\s*([^<>\s]+)\s*>", value))

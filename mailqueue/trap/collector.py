@@ -13,10 +13,10 @@ from mailqueue.db.pool import Pool, borrow
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.trap import store
-from mailqueue.trap.model import Caught
+from mailqueue.trap.model import CaughtMessage
 
 GROUP_LIMITS = GroupLimits(rows=100, bytes=16 * 1024 * 1024, commits=1)
-Collector = GroupCommit[Caught, None]
+Collector = GroupCommit[CaughtMessage, None]
 
 log = get_logger(__name__)
 
@@ -25,7 +25,7 @@ log = get_logger(__name__)
 async def collector(pool: Pool, database: DatabaseSettings) -> AsyncIterator[Collector]:
     """Yield the function that stores messages; at the end all submitted ones are committed."""
 
-    async def keep(group: Sequence[Waiter[Caught, None]]) -> None:
+    async def keep(group: Sequence[Waiter[CaughtMessage, None]]) -> None:
         try:
             async with borrow(pool, database) as conn:
                 await store.add(conn, [waiter.item for waiter in group])

@@ -1,11 +1,11 @@
-"""Caught messages. Values only."""
+"""CaughtMessage messages. Values only."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Caught:
+class CaughtMessage:
     """A message to store: envelope, values for the list, and its exact bytes."""
 
     mail_from: str

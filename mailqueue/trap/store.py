@@ -6,10 +6,10 @@ from psycopg import DataError, ProgrammingError
 
 from mailqueue.core.errors import InvalidField, Unavailable
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
-from mailqueue.trap.model import Caught, Neighbours, TrapMessage, TrapSummary
+from mailqueue.trap.model import CaughtMessage, Neighbours, TrapMessage, TrapSummary
 
 
-async def add(conn: Conn, messages: Sequence[Caught]) -> None:
+async def add(conn: Conn, messages: Sequence[CaughtMessage]) -> None:
     """Insert a batch of messages.
 
     Raises:

@@ -5,7 +5,7 @@ import re
 from mailqueue.core.entities import unescaped
 from mailqueue.mime.parse import ShownMessage, parse_message
 from mailqueue.mime.reader import MimeLimits
-from mailqueue.trap.model import Caught
+from mailqueue.trap.model import CaughtMessage
 
 # Enough for a line of the list; bounds the cost of hostile messages.
 LOOK = MimeLimits(
@@ -25,10 +25,10 @@ _UNSEEN = re.compile(
 _TAG = re.compile(r"<[^<>]*>?")
 
 
-def caught(mail_from: str, rcpt_to: tuple[str, ...], raw: bytes) -> Caught:
+def caught(mail_from: str, rcpt_to: tuple[str, ...], raw: bytes) -> CaughtMessage:
     """Return a message with the values of the list."""
     shown = parse_message(raw, LOOK)
-    return Caught(
+    return CaughtMessage(
         mail_from=mail_from,
         rcpt_to=rcpt_to,
         subject=_kept(shown.subject)[:HEADER_CHARACTERS],

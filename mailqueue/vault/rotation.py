@@ -14,7 +14,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.vault import store, vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.model import SealedRow, WrappedKey
-from mailqueue.vault.sealing import DataKey, Place, open_with, seal_with
+from mailqueue.vault.sealing import DataKey, SealedCell, open_with, seal_with
 from mailqueue.vault.wrapping import unwrap, wrap, wrap_grant
 
 
@@ -178,7 +178,7 @@ async def _sealed_with(
 
 
 def _resealed(old: DataKey, new: DataKey, row: SealedRow, column: SealedColumn) -> bytes:
-    place = Place(old.project_id, column.table, column.column, row.row_id)
+    place = SealedCell(old.project_id, column.table, column.column, row.row_id)
     return seal_with(new, place, open_with(old, place, row.sealed))
 
 

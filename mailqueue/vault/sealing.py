@@ -24,7 +24,7 @@ MIN_SEALED_BYTES = _NONCE_END + TAG_BYTES
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SealedCell:
     """The column and row of a sealed value; it cannot be opened elsewhere."""
 
     project_id: UUID
@@ -42,18 +42,18 @@ class DataKey:
     key: bytes = field(repr=False)
 
 
-def seal_with(data_key: DataKey, place: Place, plaintext: bytes) -> bytes:
+def seal_with(data_key: DataKey, place: SealedCell, plaintext: bytes) -> bytes:
     """Encrypt `plaintext` for one place; each call returns different bytes."""
     return encrypt(data_key, place, plaintext, nonce=os.urandom(NONCE_BYTES))
 
 
-def encrypt(data_key: DataKey, place: Place, plaintext: bytes, *, nonce: bytes) -> bytes:
+def encrypt(data_key: DataKey, place: SealedCell, plaintext: bytes, *, nonce: bytes) -> bytes:
     """Encrypt `plaintext` with a nonce. Never use a nonce twice with one key."""
     ciphertext = AESGCM(data_key.key).encrypt(nonce, plaintext, bound_to(place, data_key.id))
     return VERSION + data_key.id.bytes + nonce + ciphertext
 
 
-def open_with(data_key: DataKey, place: Place, sealed: bytes) -> bytes:
+def open_with(data_key: DataKey, place: SealedCell, sealed: bytes) -> bytes:
     """Decrypt the value of a place.
 
     Raises:
@@ -75,7 +75,7 @@ def data_key_id(sealed: bytes) -> UUID | None:
     return UUID(bytes=bytes(sealed[1:_ID_END]))
 
 
-def bound_to(place: Place, key_id: UUID) -> bytes:
+def bound_to(place: SealedCell, key_id: UUID) -> bytes:
     """Encode a place unambiguously: each field preceded by its length in two bytes."""
     fields = (
         VERSION,
@@ -88,7 +88,7 @@ def bound_to(place: Place, key_id: UUID) -> bytes:
     return b"".join(len(part).to_bytes(2) + part for part in fields)
 
 
-def broken(place: Place) -> SealBroken:
+def broken(place: SealedCell) -> SealBroken:
     """Return the error for a value that cannot be opened: it names the place, not the reason."""
     return SealBroken(
         f"{place.table}.{place.column} of {place.row_id} cannot be opened: "

@@ -11,7 +11,7 @@ from mailqueue.vault.model import KeyGrant, WrappedBy, WrappedKey
 from mailqueue.vault.sealing import (
     KEY_BYTES,
     DataKey,
-    Place,
+    SealedCell,
     broken,
     data_key_id,
     open_with,
@@ -20,7 +20,7 @@ from mailqueue.vault.sealing import (
 from mailqueue.vault.wrapping import unwrap, unwrap_grant, wrap
 
 
-async def seal(conn: Conn, master: MasterKey, *, place: Place, plaintext: bytes) -> bytes:
+async def seal(conn: Conn, master: MasterKey, *, place: SealedCell, plaintext: bytes) -> bytes:
     """Seal a value for one place; the first value of a project creates its data key.
 
     Call it in the transaction that stores the value: both commit together.
@@ -33,12 +33,12 @@ async def seal(conn: Conn, master: MasterKey, *, place: Place, plaintext: bytes)
     return seal_with(data_key, place, plaintext)
 
 
-async def open_sealed(conn: Conn, master: MasterKey, *, place: Place, sealed: bytes) -> bytes:
+async def open_sealed(conn: Conn, master: MasterKey, *, place: SealedCell, sealed: bytes) -> bytes:
     """Open the stored value of a place.
 
     Raises:
         Locked: the project's own key is required first.
-        SealBroken: it cannot be opened for any other reason, which is not told.
+        SealBroken: it cannot be opened for another reason, which is not given.
     """
     key_id = data_key_id(sealed)
     row = key_id and await store.find_data_key(conn, place.project_id, data_key_id=key_id)

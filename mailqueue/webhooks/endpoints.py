@@ -8,7 +8,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.sealing import Place
+from mailqueue.vault.sealing import SealedCell
 from mailqueue.webhooks.acceptable import description_of, event_types_of, url_of
 from mailqueue.webhooks.ids import new_id
 from mailqueue.webhooks.model import WebhookKeys, WebhookRow, WithSecret
@@ -222,7 +222,7 @@ async def secrets_of(
         found.append((PREVIOUS, keys.sealed_secret_previous))
     opened = []
     for column, sealed in found:
-        place = Place(keys.project_id, "webhooks", column, keys.id)
+        place = SealedCell(keys.project_id, "webhooks", column, keys.id)
         octets = await vault.open_sealed(conn, master, place=place, sealed=sealed)
         opened.append(Secret(octets.decode()))
     return tuple(opened)
@@ -242,5 +242,5 @@ async def _sealed(
             "secrets of webhooks are sealed, and there is no master key: "
             "set MAILQUEUE_MASTER_KEY, or run `mailqueue up`, which makes one"
         )
-    place = Place(project_id, "webhooks", column, webhook_id)
+    place = SealedCell(project_id, "webhooks", column, webhook_id)
     return await vault.seal(conn, master, place=place, plaintext=secret.reveal().encode())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mailqueue.cli.psql import arguments, environment, find_psql
 from mailqueue.core.secret import Secret
-from mailqueue.db.libpq import reach
+from mailqueue.db.libpq import libpq_options
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +58,7 @@ def test_the_password_is_in_no_argument() -> None:
         Secret("postgresql://ann:hunter2@db.example.com:6000/mail?keepalives=0&sslpassword=hunter3")
     )
 
-    found = reach(settings)
+    found = libpq_options(settings)
 
     assert arguments(Path("/bin/psql"), found, ("-c", "SELECT 1")) == [
         "/bin/psql", "--dbname", "keepalives=0", "-c", "SELECT 1",
@@ -74,14 +74,14 @@ def test_the_password_is_in_no_argument() -> None:
 
 
 def test_without_a_string_of_its_own_libpqs_variables_decide() -> None:
-    found = reach(DatabaseSettings(Secret(""), DatabaseSource.LIBPQ))
+    found = libpq_options(DatabaseSettings(Secret(""), DatabaseSource.LIBPQ))
 
     assert arguments(Path("/bin/psql"), found, ()) == ["/bin/psql"]
     assert environment(found, {"PGHOST": "db.example.com"}) == {"PGHOST": "db.example.com"}
 
 
 def test_our_secrets_are_not_handed_on() -> None:
-    found = reach(DatabaseSettings(Secret("postgresql://ann@db.example.com/mail")))
+    found = libpq_options(DatabaseSettings(Secret("postgresql://ann@db.example.com/mail")))
     own = {"MAILQUEUE_MASTER_KEY": "k", "DATABASE_URL": "postgresql://x", "TERM": "xterm"}
 
     assert environment(found, own) == {

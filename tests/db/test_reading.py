@@ -19,7 +19,7 @@ from mailqueue.db.reading import (
     read_exactly,
     read_json,
 )
-from mailqueue.db.sql import Gives, Statement
+from mailqueue.db.sql import RowCount, Statement
 
 anyio = pytest.mark.anyio
 VALUES = st.recursive(
@@ -57,7 +57,7 @@ async def test_a_row_with_a_value_python_lacks_is_read_with_the_nearest(
 ) -> None:
     await conn.execute(f"SET TIME ZONE '{zone}'".encode())
 
-    rows = await many(conn, Statement("tried", Gives.MANY, ROWS.encode()), None, Read)
+    rows = await many(conn, Statement("tried", RowCount.MANY, ROWS.encode()), None, Read)
 
     assert [one.n for one in rows] == [1, 2, 3, 4, 5, 6, 7]
     plain, late, early, far, ancient, edge, deep = rows

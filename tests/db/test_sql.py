@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from psycopg import sql
 
-from mailqueue.db.sql import SQL, Gives, StatementError, read_statements
+from mailqueue.db.sql import SQL, RowCount, StatementError, read_statements
 
 
 def folder_with(tmp_path: Path, text: str) -> Path:
@@ -17,7 +17,7 @@ def test_a_statement_is_found_by_name_without_its_comments_and_semicolon(tmp_pat
     found = read_statements(folder_with(tmp_path, text))["count_mail"]
 
     assert found.query == b"SELECT 1"
-    assert found.gives is Gives.VALUE
+    assert found.gives is RowCount.VALUE
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_slots_are_filled_with_quoted_names(tmp_path: Path) -> None:
 
 
 def test_the_product_brings_its_statements() -> None:
-    assert SQL["record_migration"].gives is Gives.RUN
+    assert SQL["record_migration"].gives is RowCount.RUN

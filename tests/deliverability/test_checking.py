@@ -10,7 +10,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys
 from mailqueue.deliverability.checking import check, judged_keys
-from mailqueue.deliverability.publication import InDns, Publication
+from mailqueue.deliverability.publication import Publication, RecordState
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.vault.masterkey import MasterKey
 from tests import make
@@ -36,7 +36,7 @@ async def test_a_domain_in_order_passes_in_everything_and_that_is_kept(conn: Con
     (key,) = await keys.create(
         conn, "default", domain="example.com", algorithms=[Algorithm.ED25519], master=MASTER, by="x"
     )
-    await keys.put_in_force(conn, [key], by="x", seen=True)
+    await keys.activate(conn, [key], by="x", seen=True)
     async with serving(good_zone().text(key.name, key.text)) as zone:
         report = await check(
             conn, "default", domain="Example.com", resolver=zone.resolver(), address="192.0.2.1"
@@ -101,25 +101,28 @@ async def test_what_cannot_be_checked_is_refused(conn: Conn) -> None:
 @pytest.mark.parametrize(
     ("status", "in_dns", "needed_until", "expected"),
     [
-        (DkimKeyStatus.ACTIVE, InDns.PUBLISHED, None, FindingStatus.PASS),
-        (DkimKeyStatus.ACTIVE, InDns.MISSING, None, FindingStatus.FAIL),
-        (DkimKeyStatus.ACTIVE, InDns.WRONG, None, FindingStatus.FAIL),
-        (DkimKeyStatus.ACTIVE, InDns.UNKNOWN, None, FindingStatus.UNKNOWN),
-        (DkimKeyStatus.PENDING, InDns.PUBLISHED, None, FindingStatus.WARN),
-        (DkimKeyStatus.PENDING, InDns.MISSING, None, FindingStatus.FAIL),
-        (DkimKeyStatus.RETIRED, InDns.MISSING, SOON, FindingStatus.FAIL),
+        (DkimKeyStatus.ACTIVE, RecordState.PUBLISHED, None, FindingStatus.PASS),
+        (DkimKeyStatus.ACTIVE, RecordState.MISSING, None, FindingStatus.FAIL),
+        (DkimKeyStatus.ACTIVE, RecordState.WRONG, None, FindingStatus.FAIL),
+        (DkimKeyStatus.ACTIVE, RecordState.UNKNOWN, None, FindingStatus.UNKNOWN),
+        (DkimKeyStatus.PENDING, RecordState.PUBLISHED, None, FindingStatus.WARN),
+        (DkimKeyStatus.PENDING, RecordState.MISSING, None, FindingStatus.FAIL),
+        (DkimKeyStatus.RETIRED, RecordState.MISSING, SOON, FindingStatus.FAIL),
         (
             DkimKeyStatus.RETIRED,
-            InDns.MISSING,
+            RecordState.MISSING,
             PAST,
             FindingStatus.FAIL,
         ),  # and nothing signs any more
-        (DkimKeyStatus.REVOKED, InDns.STILL_THERE, None, FindingStatus.FAIL),
-        (DkimKeyStatus.REVOKED, InDns.GONE, None, FindingStatus.FAIL),
+        (DkimKeyStatus.REVOKED, RecordState.STILL_THERE, None, FindingStatus.FAIL),
+        (DkimKeyStatus.REVOKED, RecordState.GONE, None, FindingStatus.FAIL),
     ],
 )
 def test_one_key_is_judged_by_its_state_and_record(
-    status: DkimKeyStatus, in_dns: InDns, needed_until: datetime | None, expected: FindingStatus
+    status: DkimKeyStatus,
+    in_dns: RecordState,
+    needed_until: datetime | None,
+    expected: FindingStatus,
 ) -> None:
     key = replace(KEY, status=status, needed_until=needed_until)
 
@@ -129,10 +132,10 @@ def test_one_key_is_judged_by_its_state_and_record(
 
 
 def test_old_keys_that_are_gone_do_not_matter_while_another_signs() -> None:
-    active = Publication(replace(KEY, status=DkimKeyStatus.ACTIVE), InDns.PUBLISHED, (GOOD,))
+    active = Publication(replace(KEY, status=DkimKeyStatus.ACTIVE), RecordState.PUBLISHED, (GOOD,))
     retired = replace(KEY, selector="b", status=DkimKeyStatus.RETIRED, needed_until=PAST)
     revoked = replace(KEY, selector="c", status=DkimKeyStatus.REVOKED)
-    gone = [Publication(retired, InDns.MISSING), Publication(revoked, InDns.GONE)]
+    gone = [Publication(retired, RecordState.MISSING), Publication(revoked, RecordState.GONE)]
 
     found = judged_keys("example.com", [active, *gone], now=NOW)
 
@@ -147,7 +150,7 @@ def test_a_key_whose_record_is_wrong_is_told_which_one_it_should_be() -> None:
 
     found = judged_keys(
         "example.com",
-        [Publication(key, InDns.WRONG, ("x",), "the record has another key")],
+        [Publication(key, RecordState.WRONG, ("x",), "the record has another key")],
         now=NOW,
     )
 

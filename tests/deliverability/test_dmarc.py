@@ -22,9 +22,9 @@ async def zone() -> AsyncIterator[Zone]:
     [
         (f"v=DMARC1; p=none; {RUA}", FindingStatus.PASS, "policy none, DKIM relaxed, SPF relaxed"),
         (f"v=DMARC1;p=reject;adkim=s;aspf=r;{RUA}", FindingStatus.PASS, "reject, DKIM strict"),
-        (f"v=DMARC1; p=quarantine; pct=20; {RUA}", FindingStatus.PASS, "for 20 % of the mail"),
+        (f"v=DMARC1; p=quarantine; pct=20; {RUA}", FindingStatus.PASS, "for 20 % of mail"),
         ("v=DMARC1; p=reject", FindingStatus.WARN, "no reports are sent"),
-        (f"v=DMARC1; p=maybe; {RUA}", FindingStatus.WARN, "take it for p=none"),
+        (f"v=DMARC1; p=maybe; {RUA}", FindingStatus.WARN, "treat it as p=none"),
         ("v=DMARC1; p=maybe", FindingStatus.FAIL, "p= must be"),
         ("v=DMARC1", FindingStatus.FAIL, "p= must be"),
         (f"v=DMARC1; p=none; p=none; {RUA}", FindingStatus.FAIL, "not a list of tags"),

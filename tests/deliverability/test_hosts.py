@@ -67,7 +67,7 @@ async def test_a_name_that_leads_back_passes(zone: Zone) -> None:
 
     assert (found.status, found.says) == (
         FindingStatus.PASS,
-        "192.0.2.1 is mail.example.com, and back",
+        "192.0.2.1 has the name mail.example.com, which resolves back to it",
     )
 
 
@@ -77,7 +77,7 @@ async def test_no_name_and_one_that_leads_elsewhere_fail(zone: Zone) -> None:
     astray = await check_reverse_name("192.0.2.1", zone.resolver())
 
     assert (none.status, astray.status) == (FindingStatus.FAIL, FindingStatus.FAIL)
-    assert "ask who owns the network" in none.says
+    assert "ask the network's owner" in none.says
     assert [(each.name, each.type, each.value) for each in astray.publish] == [
         ("mail.example.com", "A", "192.0.2.1")
     ]

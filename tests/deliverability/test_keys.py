@@ -29,7 +29,7 @@ async def created(conn: Conn, *algorithms: Algorithm, domain: str = "example.com
 
 
 async def in_force(conn: Conn, found: list[DkimKey]) -> None:
-    await keys.put_in_force(conn, found, by="me", seen=True)
+    await keys.activate(conn, found, by="me", seen=True)
 
 
 async def statuses(conn: Conn, domain: str = "example.com") -> list[DkimKeyStatus]:
@@ -150,7 +150,7 @@ async def test_after_a_rotation_the_old_key_signs_until_the_new_one_is_in_force(
     with pytest.raises(Conflict, match="waits for its record"):
         await keys.rotate(conn, "default", domain="example.com", master=MASTER, by="me")
 
-    await keys.put_in_force(conn, new, keep=timedelta(days=3), by="me", seen=False)
+    await keys.activate(conn, new, keep=timedelta(days=3), by="me", seen=False)
 
     assert f"s={new[0].selector};".encode() in await signature(conn)
     assert (await signature(conn)).count(b"DKIM-Signature") == 1

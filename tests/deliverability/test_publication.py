@@ -10,7 +10,7 @@ from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys, publication
 from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.publication import InDns, judged, look_up
+from mailqueue.deliverability.publication import RecordState, judged, look_up
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.vault.masterkey import MasterKey
 from tests import make
@@ -40,30 +40,30 @@ GOOD = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 @pytest.mark.parametrize(
     ("status", "found", "expected"),
     [
-        (DkimKeyStatus.PENDING, (GOOD,), InDns.PUBLISHED),
-        (DkimKeyStatus.RETIRED, (GOOD,), InDns.PUBLISHED),
-        (DkimKeyStatus.ACTIVE, (), InDns.MISSING),
-        (DkimKeyStatus.ACTIVE, (GOOD, GOOD), InDns.WRONG),
-        (DkimKeyStatus.ACTIVE, ("v=spf1 -all",), InDns.WRONG),
-        (DkimKeyStatus.REVOKED, (), InDns.GONE),
-        (DkimKeyStatus.REVOKED, ("v=DKIM1; k=ed25519; p=",), InDns.GONE),
-        (DkimKeyStatus.REVOKED, (GOOD,), InDns.STILL_THERE),
+        (DkimKeyStatus.PENDING, (GOOD,), RecordState.PUBLISHED),
+        (DkimKeyStatus.RETIRED, (GOOD,), RecordState.PUBLISHED),
+        (DkimKeyStatus.ACTIVE, (), RecordState.MISSING),
+        (DkimKeyStatus.ACTIVE, (GOOD, GOOD), RecordState.WRONG),
+        (DkimKeyStatus.ACTIVE, ("v=spf1 -all",), RecordState.WRONG),
+        (DkimKeyStatus.REVOKED, (), RecordState.GONE),
+        (DkimKeyStatus.REVOKED, ("v=DKIM1; k=ed25519; p=",), RecordState.GONE),
+        (DkimKeyStatus.REVOKED, (GOOD,), RecordState.STILL_THERE),
     ],
 )
 def test_what_is_found_is_judged_by_the_state_of_the_key(
-    status: DkimKeyStatus, found: tuple[str, ...], expected: InDns
+    status: DkimKeyStatus, found: tuple[str, ...], expected: RecordState
 ) -> None:
     answer = judged(replace(KEY, status=status), found)
 
     assert answer.in_dns is expected
-    assert (answer.why is None) == (expected in (InDns.PUBLISHED, InDns.GONE))
+    assert (answer.why is None) == (expected in (RecordState.PUBLISHED, RecordState.GONE))
 
 
 async def test_no_answer_is_not_a_missing_record() -> None:
     async with serving(Zone(failing={KEY.name})) as zone:
         (answer,) = await look_up([KEY], zone.resolver())
 
-    assert (answer.in_dns, answer.found) == (InDns.UNKNOWN, ())
+    assert (answer.in_dns, answer.found) == (RecordState.UNKNOWN, ())
     assert "SERVFAIL" in (answer.why or "")
 
 
@@ -87,8 +87,8 @@ async def test_a_pending_key_signs_once_its_record_is_seen(conn: Conn) -> None:
 
     for found in verify:
         assert {each.key.selector: (each.key.status, each.in_dns) for each in found} == {
-            rsa.selector: (DkimKeyStatus.ACTIVE, InDns.PUBLISHED),
-            ed.selector: (DkimKeyStatus.PENDING, InDns.MISSING),
+            rsa.selector: (DkimKeyStatus.ACTIVE, RecordState.PUBLISHED),
+            ed.selector: (DkimKeyStatus.PENDING, RecordState.MISSING),
         }
     assert all(each.key.seen_at for each in verify[0] if each.key.algorithm is Algorithm.RSA)
     noted = await make.scalar(

@@ -23,10 +23,10 @@ from mailqueue.inbound.store import keep
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    NotVerified,
     ProviderEvent,
-    Refused,
-    Secrets,
     Verified,
+    WebhookSecrets,
 )
 from mailqueue.senders import accounts
 from mailqueue.settings.environment import DatabaseSettings
@@ -44,19 +44,19 @@ class Honest:
     """Proves itself by a header, and tells a list of events in our words."""
 
     name: str = "sendgrid"
-    most_bytes: int = 2000
+    max_bytes: int = 2000
     is_away: bool = False
 
     async def verify(
         self,
         request: InboundRequest,
-        secrets: Secrets,
+        secrets: WebhookSecrets,
         now: datetime,  # noqa: ARG002
-    ) -> Verified | Refused:
+    ) -> Verified | NotVerified:
         if self.is_away:
             raise Unavailable("the key cannot be fetched")
         if request.headers.get("x-secret") not in secrets.signing:
-            return Refused("the secret is wrong")
+            return NotVerified("the secret is wrong")
         return Verified(request.headers.get("webhook-id"))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.adapters.inbound.words import ID_NAME
+from mailqueue.adapters.inbound.event_types import ID_NAME
 from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect

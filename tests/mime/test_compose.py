@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
 from mailqueue.mime.compose import PerMail, compose, message_id
-from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 
 from .strict import body_of, check_octets, header_names, read
 
@@ -57,7 +57,7 @@ def mail(
     )
 
 
-def composed(content: Content, **given: object) -> bytes:
+def composed(content: MessageContent, **given: object) -> bytes:
     return compose(compile_skeleton(content), mail(**given))  # type: ignore[arg-type]
 
 
@@ -71,7 +71,7 @@ def with_crlf(text: str) -> str:
 def test_a_receiver_reads_exactly_what_was_given(
     subject: str, name: str, html: str, text: str
 ) -> None:
-    message = composed(Content(subject, html, text), to=[Mailbox(name, ANN.address)])
+    message = composed(MessageContent(subject, html, text), to=[Mailbox(name, ANN.address)])
 
     parsed = read(message)
 
@@ -87,7 +87,7 @@ def test_a_receiver_reads_exactly_what_was_given(
 @example("plain", "")
 @example("html", "no line end")
 def test_a_single_part_arrives_as_given_and_ends_with_a_line_end(kind: str, body: str) -> None:
-    content = Content("s", body, None) if kind == "html" else Content("s", None, body)
+    content = MessageContent("s", body, None) if kind == "html" else MessageContent("s", None, body)
 
     message = composed(content)
 
@@ -99,7 +99,7 @@ def test_a_single_part_arrives_as_given_and_ends_with_a_line_end(kind: str, body
 
 
 def test_an_ascii_message_looks_as_a_person_would_write_it() -> None:
-    message = composed(Content("Hello", "<p>Hi</p>", "Hi"))
+    message = composed(MessageContent("Hello", "<p>Hi</p>", "Hi"))
 
     mark = boundary_of(message)
     assert message.decode() == with_crlf(f"""\
@@ -126,8 +126,8 @@ Content-Transfer-Encoding: 7bit
 
 
 def test_an_empty_text_beside_html_is_a_part_and_a_missing_one_is_none() -> None:
-    empty = read(composed(Content("s", "<p>Hi</p>", "")))
-    missing = read(composed(Content("s", "<p>Hi</p>", None)))
+    empty = read(composed(MessageContent("s", "<p>Hi</p>", "")))
+    missing = read(composed(MessageContent("s", "<p>Hi</p>", None)))
 
     assert [part.get_content_type() for part in empty.iter_parts()] == ["text/plain", "text/html"]
     assert body_of(empty, "plain") == ""
@@ -135,7 +135,7 @@ def test_an_empty_text_beside_html_is_a_part_and_a_missing_one_is_none() -> None
 
 
 def test_the_same_content_and_mail_make_the_same_octets() -> None:
-    content = Content("Grüße", "<p>ü</p>", "ü")
+    content = MessageContent("Grüße", "<p>ü</p>", "ü")
 
     assert composed(content) == composed(content)
 
@@ -144,10 +144,10 @@ def test_a_body_cannot_hold_its_own_boundary() -> None:
     """Whoever knows how a boundary is made can write a body whose first choice is inside it."""
     room = "y" * 26
     body = f"{'x' * 300}\n--{room}\nContent-Type: text/html\n\nforged\n--{room}--\n"
-    first_choice = boundary_of(composed(Content("s", "<p>", body)))
+    first_choice = boundary_of(composed(MessageContent("s", "<p>", body)))
     text = body.replace(room, first_choice)
 
-    message = composed(Content("s", "<p>", text))
+    message = composed(MessageContent("s", "<p>", text))
 
     assert len(room) == len(first_choice)
     assert boundary_of(message) != first_choice
@@ -162,7 +162,9 @@ def boundary_of(message: bytes) -> str:
 def test_copies_and_answers_have_headers_and_blind_copies_have_none() -> None:
     others = [parse_mailbox(f"P{n} <p{n}@example.org>") for n in range(3)]
 
-    message = composed(Content("s", None, "t"), to=others[:1], cc=others[1:], reply_to=[SHOP])
+    message = composed(
+        MessageContent("s", None, "t"), to=others[:1], cc=others[1:], reply_to=[SHOP]
+    )
 
     parsed = read(message)
     assert header_names(message)[:4] == ["From", "To", "Cc", "Reply-To"]
@@ -171,21 +173,21 @@ def test_copies_and_answers_have_headers_and_blind_copies_have_none() -> None:
 
 
 def test_a_message_to_nobody_named_says_so() -> None:
-    message = composed(Content("s", None, "t"), to=[])
+    message = composed(MessageContent("s", None, "t"), to=[])
 
     assert b"\r\nTo: undisclosed-recipients:;\r\n" in message
     assert read(message)["To"].addresses == ()
 
 
 def test_a_subject_of_one_mail_replaces_the_shared_one() -> None:
-    skeleton = compile_skeleton(Content("shared", None, "t"))
+    skeleton = compile_skeleton(MessageContent("shared", None, "t"))
 
     assert read(compose(skeleton, mail(subject="own")))["Subject"] == "own"
     assert read(compose(skeleton, mail()))["Subject"] == "shared"
 
 
 def test_shared_and_own_headers_stand_beside_each_other() -> None:
-    content = Content("s", None, "t", headers=(("X-Campaign", "spring"),))
+    content = MessageContent("s", None, "t", headers=(("X-Campaign", "spring"),))
     one_click = ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 
     parsed = read(composed(content, headers=[one_click, ("X-Note", "=?utf-8?q?literal?=")]))
@@ -199,7 +201,7 @@ def test_the_date_is_utc_and_follows_the_second() -> None:
     east = timezone(timedelta(hours=5, minutes=30))
     at = datetime(2024, 2, 29, 4, 59, 59, 999_999, tzinfo=east)
 
-    assert read(composed(Content("s", None, "t"), at=at))["Date"].datetime == datetime(
+    assert read(composed(MessageContent("s", None, "t"), at=at))["Date"].datetime == datetime(
         2024, 2, 28, 23, 29, 59, tzinfo=UTC
     )
 
@@ -233,7 +235,7 @@ def test_an_email_keeps_its_message_id_and_two_emails_never_share_one() -> None:
 def test_an_address_beyond_ascii_is_the_only_thing_that_is_not_ascii() -> None:
     wide = parse_mailbox("Δοκιμή <δοκιμή@bücher.example>")
 
-    message = composed(Content("Grüße 🎉", "<p>日本</p>", "日本"), to=[wide])
+    message = composed(MessageContent("Grüße 🎉", "<p>日本</p>", "日本"), to=[wide])
 
     assert str(read(message)["To"]) == f"Δοκιμή <{wide.address.sent}>"
     assert message.replace(wide.address.sent.encode(), b"").isascii()
@@ -243,7 +245,7 @@ def test_an_address_beyond_ascii_is_the_only_thing_that_is_not_ascii() -> None:
 def test_smtp_has_nothing_to_normalise_so_a_signature_holds(
     subject: str, html: str, text: str
 ) -> None:
-    message = composed(Content(subject, html, text))
+    message = composed(MessageContent(subject, html, text))
 
     normalised = re.sub(rb"\r\n|\r|\n", b"\r\n", message)
     stuffed = re.sub(rb"(?m)^\.", b"..", message)
@@ -256,15 +258,21 @@ def test_smtp_has_nothing_to_normalise_so_a_signature_holds(
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (Content("s", None, None), "needs an html or a text body"),
-        (Content("s\r\nBcc: x", None, "t"), "Subject contains the control character U\\+000D"),
-        (Content("s", "a\0", "t"), "html contains the character NUL"),
-        (Content("s", None, "\ud800"), "text contains a lone surrogate"),
-        (Content("s", None, "t", headers=(("Bcc", "x@example.com"),)), "Bcc is written by"),
+        (MessageContent("s", None, None), "needs an html or a text body"),
+        (
+            MessageContent("s\r\nBcc: x", None, "t"),
+            "Subject contains the control character U\\+000D",
+        ),
+        (MessageContent("s", "a\0", "t"), "html contains the character NUL"),
+        (MessageContent("s", None, "\ud800"), "text contains a lone surrogate"),
+        (
+            MessageContent("s", None, "t", headers=(("Bcc", "x@example.com"),)),
+            "Bcc is set by mailqueue",
+        ),
     ],
 )
 def test_a_content_that_cannot_become_a_message_is_refused(
-    content: Content, complaint: str
+    content: MessageContent, complaint: str
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
         compile_skeleton(content)
@@ -273,4 +281,4 @@ def test_a_content_that_cannot_become_a_message_is_refused(
 def test_a_lone_address_needs_no_name() -> None:
     nameless = Mailbox("", parse_address("ann@example.net"))
 
-    assert b"\r\nTo: ann@example.net\r\n" in composed(Content("s", None, "t"), to=[nameless])
+    assert b"\r\nTo: ann@example.net\r\n" in composed(MessageContent("s", None, "t"), to=[nameless])

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from mailqueue.core.address import parse_mailbox
 from mailqueue.mime.compose import PerMail, compose
-from mailqueue.mime.files import File, check_file
-from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.mime.files import MessageFile, check_file
+from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from tests.mime.strict import check_octets
 from tests.mime.test_compose import AT, SHOP
 
-PDF = File("Rechnung Nr. 5.pdf", "application/pdf", b"%PDF-1.7 " + bytes(range(256)) * 20)
-LOGO = File(
+PDF = MessageFile("Rechnung Nr. 5.pdf", "application/pdf", b"%PDF-1.7 " + bytes(range(256)) * 20)
+LOGO = MessageFile(
     "logo.png", "image/png", b"\x89PNG\r\n\x1a\n" + b"x" * 100, content_id="logo@example.com"
 )
 NAMES = st.text(
@@ -27,7 +27,7 @@ NAMES = st.text(
 ).filter(lambda name: name == name.strip() != "." * len(name) and len(name.encode()) <= 255)
 
 
-def read(content: Content) -> EmailMessage:
+def read(content: MessageContent) -> EmailMessage:
     octets = compose(
         compile_skeleton(content),
         PerMail(
@@ -51,7 +51,7 @@ def shape(message: EmailMessage) -> list[str]:
 
 
 def test_an_attachment_arrives_octet_for_octet_under_its_name() -> None:
-    message = read(Content("Hi", "<p>Hi</p>", "Hi", files=(PDF,)))
+    message = read(MessageContent("Hi", "<p>Hi</p>", "Hi", files=(PDF,)))
 
     assert shape(message) == [
         "multipart/mixed",
@@ -68,7 +68,9 @@ def test_an_attachment_arrives_octet_for_octet_under_its_name() -> None:
 
 
 def test_a_picture_the_html_shows_stands_beside_it() -> None:
-    message = read(Content("Hi", '<img src="cid:logo@example.com">', "Hi", files=(PDF, LOGO)))
+    message = read(
+        MessageContent("Hi", '<img src="cid:logo@example.com">', "Hi", files=(PDF, LOGO))
+    )
 
     assert shape(message) == [
         "multipart/mixed",
@@ -85,12 +87,12 @@ def test_a_picture_the_html_shows_stands_beside_it() -> None:
 
 
 def test_a_body_of_one_kind_needs_no_alternative() -> None:
-    assert shape(read(Content("Hi", None, "Hi", files=(PDF,)))) == [
+    assert shape(read(MessageContent("Hi", None, "Hi", files=(PDF,)))) == [
         "multipart/mixed",
         "text/plain",
         "application/pdf",
     ]
-    assert shape(read(Content("Hi", "<p>", None, files=(LOGO,)))) == [
+    assert shape(read(MessageContent("Hi", "<p>", None, files=(LOGO,)))) == [
         "multipart/related",
         "text/html",
         "image/png",
@@ -100,7 +102,9 @@ def test_a_body_of_one_kind_needs_no_alternative() -> None:
 def test_a_name_that_looks_like_an_encoded_word_is_not_read_as_one() -> None:
     """Readers that decode it would show another name than the one that was checked."""
     name = "=?utf-8?q?bill=2Epdf=2Eexe?="
-    message = read(Content("Hi", None, "Hi", files=(File(name, "application/pdf", b"x"),)))
+    message = read(
+        MessageContent("Hi", None, "Hi", files=(MessageFile(name, "application/pdf", b"x"),))
+    )
 
     (found,) = message.iter_attachments()
     assert isinstance(found, EmailMessage)
@@ -109,7 +113,9 @@ def test_a_name_that_looks_like_an_encoded_word_is_not_read_as_one() -> None:
 
 @given(name=NAMES, octets=st.binary(max_size=300))
 def test_any_name_and_any_octets_come_out_as_they_went_in(name: str, octets: bytes) -> None:
-    message = read(Content("Hi", None, "Hi", files=(File(name, "application/pdf", octets),)))
+    message = read(
+        MessageContent("Hi", None, "Hi", files=(MessageFile(name, "application/pdf", octets),))
+    )
 
     (found,) = message.iter_attachments()
     assert isinstance(found, EmailMessage)
@@ -120,26 +126,26 @@ def test_any_name_and_any_octets_come_out_as_they_went_in(name: str, octets: byt
 @pytest.mark.parametrize(
     ("file", "why"),
     [
-        (File("", "application/pdf", b""), "1 to 255 octets"),
-        (File("..", "application/pdf", b""), "1 to 255 octets"),
-        (File("x" * 256, "application/pdf", b""), "1 to 255 octets"),
-        (File("a\r\nBcc: eve@example.com", "application/pdf", b""), r"U\+000D"),
-        (File("../etc/passwd", "application/pdf", b""), r"U\+002F"),
-        (File("photo\u202egpj.exe", "application/pdf", b""), r"U\+202E"),
-        (File("a", "application/pdf\r\nX: y", b""), "not a content type"),
-        (File("a", "text", b""), "not a content type"),
-        (File("a", "multipart/mixed", b""), "cannot be attached"),
-        (File("a", "message/rfc822", b""), "cannot be attached"),
-        (File("a", "image/png", b"", content_id="a>\r\nX: y"), "not a Content-ID"),
+        (MessageFile("", "application/pdf", b""), "1 to 255 bytes"),
+        (MessageFile("..", "application/pdf", b""), "1 to 255 bytes"),
+        (MessageFile("x" * 256, "application/pdf", b""), "1 to 255 bytes"),
+        (MessageFile("a\r\nBcc: eve@example.com", "application/pdf", b""), r"U\+000D"),
+        (MessageFile("../etc/passwd", "application/pdf", b""), r"U\+002F"),
+        (MessageFile("photo\u202egpj.exe", "application/pdf", b""), r"U\+202E"),
+        (MessageFile("a", "application/pdf\r\nX: y", b""), "not a content type"),
+        (MessageFile("a", "text", b""), "not a content type"),
+        (MessageFile("a", "multipart/mixed", b""), "cannot be attached"),
+        (MessageFile("a", "message/rfc822", b""), "cannot be attached"),
+        (MessageFile("a", "image/png", b"", content_id="a>\r\nX: y"), "not a Content-ID"),
     ],
 )
-def test_what_cannot_stand_in_a_header_is_refused(file: File, why: str) -> None:
+def test_what_cannot_stand_in_a_header_is_refused(file: MessageFile, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         check_file(file)
 
 
 def test_a_content_id_is_given_once_and_needs_html() -> None:
     with pytest.raises(ValueError, match="occurs twice"):
-        compile_skeleton(Content("Hi", "<p>", None, files=(LOGO, LOGO)))
+        compile_skeleton(MessageContent("Hi", "<p>", None, files=(LOGO, LOGO)))
     with pytest.raises(ValueError, match="needs an html body"):
-        compile_skeleton(Content("Hi", None, "Hi", files=(LOGO,)))
+        compile_skeleton(MessageContent("Hi", None, "Hi", files=(LOGO,)))

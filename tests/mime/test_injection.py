@@ -9,7 +9,7 @@ import pytest
 
 from mailqueue.core.address import Mailbox, parse_mailbox
 from mailqueue.mime.compose import PerMail, compose, message_id
-from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 
 from .strict import body_of, header_names, name_read, read
 
@@ -42,7 +42,7 @@ def message(
     own: tuple[tuple[str, str], ...] = (),
     text: str = "t",
 ) -> bytes:
-    skeleton = compile_skeleton(Content(subject, None, text, headers=shared))
+    skeleton = compile_skeleton(MessageContent(subject, None, text, headers=shared))
     return compose(
         skeleton,
         PerMail(

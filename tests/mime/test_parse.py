@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from mailqueue.core.address import parse_mailbox
 from mailqueue.mime.compose import PerMail, compose
 from mailqueue.mime.decode import octets_to_text, words_to_text
-from mailqueue.mime.parse import Attachment, parse_message
+from mailqueue.mime.parse import ShownAttachment, parse_message
 from mailqueue.mime.reader import MimeLimits
-from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 
 MIXED = b"""\
 From: =?utf-8?q?Zo=C3=AB?= <zoe@example.com>
@@ -75,9 +75,9 @@ def test_a_message_is_shown_with_decoded_headers_bodies_and_attachments(raw: byt
     assert shown.html == "<b>hi</b>"
     line_end_octets = 2 if b"\r\n" in raw else 1
     assert shown.attachments == (
-        Attachment(".._.._etc_résumé.pdf", "application/pdf", 6),
-        Attachment("naïve\ufffd.txt", "text/plain", 4),
-        Attachment("", "message/rfc822", len("Subject: inner" + "body") + 2 * line_end_octets),
+        ShownAttachment(".._.._etc_résumé.pdf", "application/pdf", 6),
+        ShownAttachment("naïve\ufffd.txt", "text/plain", 4),
+        ShownAttachment("", "message/rfc822", len("Subject: inner" + "body") + 2 * line_end_octets),
     )
     assert shown.is_complete
 
@@ -97,7 +97,7 @@ def test_what_we_compose_is_shown_as_it_was_given(
         message_id="<1@example.com>",
     )
 
-    shown = parse_message(compose(compile_skeleton(Content(subject, html, text)), mail))
+    shown = parse_message(compose(compile_skeleton(MessageContent(subject, html, text)), mail))
 
     assert shown.subject == subject
     assert shown.to == "Ann <ann@example.com>"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from psycopg import AsyncConnection, sql
 
-from mailqueue.core.errors import MailqueueError, NoRoom, NotFound, ProjectFull, Unavailable
+from mailqueue.core.errors import MailqueueError, StorageFull, NotFound, ProjectFull, Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -142,7 +142,7 @@ async def test_wrong_keys_are_refused_and_then_hung_up_on(
     ("fault", "answer"),
     [
         (Unavailable("PostgreSQL is away"), "451 4.3.0"),
-        (NoRoom("the disk is full"), "452 4.3.1"),
+        (StorageFull("the disk is full"), "452 4.3.1"),
         (ProjectFull("max_queued_emails", "project shop is full"), "452 4.2.2 project shop"),
         (not_in_force(), "421 4.7.0"),
         (NotFound("project", "x"), "550 5.7.1"),

@@ -161,7 +161,7 @@ def test_the_documented_filter_finds_who_guesses(capfd: pytest.CaptureFixture[st
         "from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings\n"
         "from mailqueue.telemetry.log import configure_logging, get_logger\n"
         "configure_logging(LogSettings(LogLevel.INFO, LogFormat.JSON))\n"
-        "log = get_logger('mailqueue.submission.gate')\n"
+        "log = get_logger('mailqueue.submission.authentication')\n"
         "for event in 'submission.login_failed', 'submission.locked_out', 'submission.refused':\n"
         "    log.warning(event, client='203.0.113.9', failures=3)\n"
     )

@@ -8,7 +8,7 @@ from mailqueue.contract.domains import TrackingDomainCheck
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.store import files as files_store
-from mailqueue.mime.skeleton import Content
+from mailqueue.mime.skeleton import MessageContent
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.tracking import domains, store
 from mailqueue.tracking.injector import TrackingInjector, UntrackedMail
@@ -134,7 +134,9 @@ async def test_what_mail_goes_without_is_told_by_health(conn: Conn) -> None:
         if isinstance(context, InjectionContext)
     }
     wants = TrackingOptions(opens=True, unsubscribe=True, is_marketing=True)
-    mails = [UntrackedMail(uuid4(), shop, wants, Content("x", "<p>x</p>", None)) for _ in range(3)]
+    mails = [
+        UntrackedMail(uuid4(), shop, wants, MessageContent("x", "<p>x</p>", None)) for _ in range(3)
+    ]
 
     await injector.inject(conn, mails, contexts)
     await injector.inject(conn, mails[:1], contexts)
@@ -161,7 +163,7 @@ async def test_health_is_fine_where_nothing_is_missing(conn: Conn) -> None:
     wants = TrackingOptions(opens=True, unsubscribe=True, is_marketing=True)
 
     await injector.inject(
-        conn, [UntrackedMail(uuid4(), shop, wants, Content("x", "y", None))], contexts
+        conn, [UntrackedMail(uuid4(), shop, wants, MessageContent("x", "y", None))], contexts
     )
 
     query = (

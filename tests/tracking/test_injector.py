@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mime.skeleton import Content
+from mailqueue.mime.skeleton import MessageContent
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.tracking.injector import (
     MIN_THREAD_CHARACTERS,
@@ -37,7 +37,7 @@ class Watched(TrackingInjector):
 
 
 def marketing(project: UUID, html: str) -> UntrackedMail:
-    said = Content("Hello", html, None, ())
+    said = MessageContent("Hello", html, None, ())
     return UntrackedMail(uuid4(), project, TrackingOptions(is_marketing=True), said)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
+from mailqueue.mime.skeleton import MessageContent, Skeleton, compile_skeleton
 from mailqueue.tracking import urls
 from mailqueue.tracking.pattern import (
     InjectionContext,
@@ -35,7 +35,9 @@ HTML = (
 )
 
 
-def directly(said: Content, wants: TrackingOptions, email_id: UUID = EMAIL) -> Content:
+def directly(
+    said: MessageContent, wants: TrackingOptions, email_id: UUID = EMAIL
+) -> MessageContent:
     """Return a mail's words as they are written for this one mail."""
     addresses = Addresses(BASE, SEALS)
     links = Links(
@@ -64,16 +66,16 @@ def body(made: Skeleton, kind: str) -> str:
 @pytest.mark.parametrize(
     "said",
     [
-        Content("Hello", HTML, None),
-        Content("Hello", HTML, "text {{ unsubscribe_url }}xyz"),
-        Content("Hello", HTML.replace("Hi", "Grüße aus Köln, " * 40), "Grüße"),
-        Content("Hello", HTML.replace("Hi", "Привет, мир. " * 400), "Привет"),  # base64
-        Content("Hello", HTML.replace("Hi", "x " * 900), None),  # a line that is too long
-        Content("{{unsubscribe_url}} now", HTML, None),
-        Content("Grüße {{ preferences_url }}", None, "only text {{preferences_url}}"),
+        MessageContent("Hello", HTML, None),
+        MessageContent("Hello", HTML, "text {{ unsubscribe_url }}xyz"),
+        MessageContent("Hello", HTML.replace("Hi", "Grüße aus Köln, " * 40), "Grüße"),
+        MessageContent("Hello", HTML.replace("Hi", "Привет, мир. " * 400), "Привет"),  # base64
+        MessageContent("Hello", HTML.replace("Hi", "x " * 900), None),  # a line that is too long
+        MessageContent("{{unsubscribe_url}} now", HTML, None),
+        MessageContent("Grüße {{ preferences_url }}", None, "only text {{preferences_url}}"),
     ],
 )
-def test_a_filled_pattern_says_what_is_written_for_one_mail(said: Content) -> None:
+def test_a_filled_pattern_says_what_is_written_for_one_mail(said: MessageContent) -> None:
     pattern = InjectionPattern(said, ALL, CONTEXT, language="en")
     wanted = directly(said, ALL)
 
@@ -87,7 +89,7 @@ def test_a_filled_pattern_says_what_is_written_for_one_mail(said: Content) -> No
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=300), st.integers(0, 90))
 def test_lines_that_are_broken_anywhere_are_filled_alike(words: str, width: int) -> None:
-    said = Content("Hello", f"<p>{'é' * width}{words}{HTML}", None)
+    said = MessageContent("Hello", f"<p>{'é' * width}{words}{HTML}", None)
     pattern = InjectionPattern(
         said, TrackingOptions(opens=True, clicks=True), CONTEXT, language="en"
     )
@@ -101,7 +103,7 @@ def test_lines_that_are_broken_anywhere_are_filled_alike(words: str, width: int)
 
 def test_two_mails_of_one_pattern_have_tokens_of_their_own() -> None:
     pattern = InjectionPattern(
-        Content("Hello", HTML, None), TrackingOptions(clicks=True), CONTEXT, language="en"
+        MessageContent("Hello", HTML, None), TrackingOptions(clicks=True), CONTEXT, language="en"
     )
     one, two = uuid4(), uuid4()
 
@@ -121,7 +123,7 @@ def test_two_mails_of_one_pattern_have_tokens_of_their_own() -> None:
 
 
 def test_no_address_of_a_page_stands_in_a_tracked_link() -> None:
-    made = directly(Content("Hello", HTML, None), TrackingOptions(clicks=True)).html or ""
+    made = directly(MessageContent("Hello", HTML, None), TrackingOptions(clicks=True)).html or ""
 
     assert "example.com/a" not in made
     assert {urlsplit(url).hostname for url in re.findall(r'href="([^"]*)"', made)} == {
@@ -130,19 +132,19 @@ def test_no_address_of_a_page_stands_in_a_tracked_link() -> None:
 
 
 def test_the_text_of_a_mail_is_not_tracked() -> None:
-    said = Content("Hello", None, "see https://example.com/a")
+    said = MessageContent("Hello", None, "see https://example.com/a")
 
     assert directly(said, TrackingOptions(opens=True, clicks=True)) == said
 
 
 def test_nothing_is_put_into_mail_that_wants_nothing() -> None:
-    said = Content("Hello", HTML, "text")
+    said = MessageContent("Hello", HTML, "text")
 
     assert directly(said, TrackingOptions()) == said
 
 
 def test_a_picture_stands_before_the_end_of_the_body() -> None:
-    made = directly(Content("Hello", HTML, None), TrackingOptions(opens=True)).html or ""
+    made = directly(MessageContent("Hello", HTML, None), TrackingOptions(opens=True)).html or ""
 
     assert re.search(
         r'<img src="https://mail\.example\.com/t/o/[\w-]{54}" [^>]*></body></html>$', made
@@ -151,7 +153,7 @@ def test_a_picture_stands_before_the_end_of_the_body() -> None:
 
 def test_marketing_says_who_sent_it_and_how_to_get_no_more() -> None:
     made = directly(
-        Content("Hello", HTML, "text"), TrackingOptions(unsubscribe=True, is_marketing=True)
+        MessageContent("Hello", HTML, "text"), TrackingOptions(unsubscribe=True, is_marketing=True)
     )
 
     for body_ in (made.html or "", made.text or ""):
@@ -171,14 +173,14 @@ def test_marketing_says_who_sent_it_and_how_to_get_no_more() -> None:
 )
 def test_nothing_is_said_twice(html: str) -> None:
     made = directly(
-        Content("Hello", html, None), TrackingOptions(unsubscribe=True, is_marketing=True)
+        MessageContent("Hello", html, None), TrackingOptions(unsubscribe=True, is_marketing=True)
     ).html
 
     assert "font:12px" not in (made or "")
 
 
 def test_where_links_lead_nowhere_marketing_still_says_who_sent_it() -> None:
-    said = Content("Hello", HTML, "text")
+    said = MessageContent("Hello", HTML, "text")
     context = InjectionContext(None, None, "1 High Street\nOxford")
 
     made = put_into(said, ALL, context, None)
@@ -190,7 +192,7 @@ def test_where_links_lead_nowhere_marketing_still_says_who_sent_it() -> None:
 
 def test_the_headers_of_a_mail_itself_are_left_to_it() -> None:
     url = Addresses(BASE, SEALS).of(TokenKind.UNSUBSCRIBE, EMAIL)
-    plain = Content("Hello", HTML, None)
+    plain = MessageContent("Hello", HTML, None)
 
     assert unsubscribe_headers(plain, url) == (
         ("List-Unsubscribe", f"<{url}>"),
@@ -201,7 +203,7 @@ def test_the_headers_of_a_mail_itself_are_left_to_it() -> None:
 
 
 def test_the_link_of_a_mails_own_header_is_not_tracked() -> None:
-    said = Content(
+    said = MessageContent(
         "Hello",
         "<a href='https://example.com/u/1'>x</a>",
         None,
@@ -216,7 +218,9 @@ def test_amp_stays_as_it_is() -> None:
         html = f"<!doctype html><html {mark} data-css-strict><body>{HTML}</body></html>"
 
         assert (
-            directly(Content("Hello", html, None), TrackingOptions(opens=True, clicks=True)).html
+            directly(
+                MessageContent("Hello", html, None), TrackingOptions(opens=True, clicks=True)
+            ).html
             == html
         )
 
@@ -225,7 +229,7 @@ def test_a_mail_of_very_many_links_keeps_those_that_are_too_many() -> None:
     html = "".join(f"<a href='https://example.com/{n}'>" for n in range(10_100))
 
     pattern = InjectionPattern(
-        Content("Hello", html, None), TrackingOptions(clicks=True), CONTEXT, language="en"
+        MessageContent("Hello", html, None), TrackingOptions(clicks=True), CONTEXT, language="en"
     )
 
     assert len(pattern.links) < 10_000

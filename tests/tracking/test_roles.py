@@ -8,7 +8,7 @@ import pytest
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.mime.skeleton import Content
+from mailqueue.mime.skeleton import MessageContent
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.tracking.injector import Injection, TrackingInjector, UntrackedMail
@@ -30,7 +30,9 @@ async def injected(conn: Conn, project_id: UUID) -> list[Injection | str]:
         Keyring(lambda: FIRST), TrackingSettings("https://mail.example.com")
     )
     wants = TrackingOptions(clicks=True, unsubscribe=True, is_marketing=True)
-    mails = [UntrackedMail(uuid4(), project_id, wants, Content("x", HTML, None)) for _ in range(2)]
+    mails = [
+        UntrackedMail(uuid4(), project_id, wants, MessageContent("x", HTML, None)) for _ in range(2)
+    ]
     context = (await injector.contexts(conn, [project_id]))[project_id]
     assert isinstance(context, InjectionContext), context
     return await injector.inject(conn, mails, {project_id: context})

@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.message.build import SkeletonCache, build_message
-from mailqueue.mime.skeleton import Content
+from mailqueue.mime.skeleton import MessageContent
 from mailqueue.senders.model import MailDefaults
 from mailqueue.tracking.injector import Injection
 from mailqueue.tracking.pattern import (
@@ -26,7 +26,7 @@ BASE = "https://mail.example.com"
 def message() -> bytes:
     what = loaded(html_body="<a href='https://example.com/'>x</a>")
     seals = Seals([TrackingKey(7, UUID(int=1), bytes(range(32)))])
-    said = Content("Hello", "<a href='https://example.com/'>x</a>", None)
+    said = MessageContent("Hello", "<a href='https://example.com/'>x</a>", None)
     wants = TrackingOptions(opens=True, clicks=True, unsubscribe=True)
     pattern = InjectionPattern(said, wants, InjectionContext(BASE, seals), language="en")
     url = Addresses(BASE, seals).of(TokenKind.UNSUBSCRIBE, what.claim.id)

@@ -60,7 +60,7 @@ async def secrets(
         master=master,
         by="me",
     )
-    await keys.put_in_force(conn, found, by="me", seen=True)
+    await keys.activate(conn, found, by="me", seen=True)
     return made
 
 

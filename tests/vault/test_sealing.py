@@ -7,11 +7,11 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mailqueue.core.errors import SealBroken
-from mailqueue.vault.sealing import DataKey, Place, bound_to, encrypt, open_with, seal_with
+from mailqueue.vault.sealing import DataKey, SealedCell, bound_to, encrypt, open_with, seal_with
 
 PROJECT = UUID("019abcde-0000-7000-8000-000000000007")
 KEY = DataKey(UUID("019abcde-0000-7000-8000-000000000003"), PROJECT, bytes(range(32)))
-PLACE = Place(PROJECT, "sender_accounts", "password_sealed", 42)
+PLACE = SealedCell(PROJECT, "sender_accounts", "password_sealed", 42)
 NONCE = bytes(range(12))
 
 
@@ -44,8 +44,8 @@ def test_a_value_sealed_by_an_earlier_release_still_opens() -> None:
 
 
 def test_the_binding_tells_fields_apart() -> None:
-    one = Place(PROJECT, "ab", "c", 1)
-    other = Place(PROJECT, "a", "bc", 1)
+    one = SealedCell(PROJECT, "ab", "c", 1)
+    other = SealedCell(PROJECT, "a", "bc", 1)
 
     assert bound_to(one, KEY.id) != bound_to(other, KEY.id)
 
@@ -68,7 +68,7 @@ def test_sealing_twice_gives_different_bytes() -> None:
         replace(PLACE, project_id=UUID(int=1)),
     ],
 )
-def test_a_value_moved_to_another_place_does_not_open(elsewhere: Place) -> None:
+def test_a_value_moved_to_another_place_does_not_open(elsewhere: SealedCell) -> None:
     sealed = seal_with(KEY, PLACE, b"secret")
 
     with pytest.raises(SealBroken):

@@ -13,7 +13,7 @@ from mailqueue.senders.store import accounts as senders_store
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault import store
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.sealing import Place
+from mailqueue.vault.sealing import SealedCell
 from mailqueue.vault.vault import check_master_key, open_sealed, seal
 
 pytestmark = pytest.mark.anyio
@@ -28,8 +28,8 @@ async def default_project(conn: Conn) -> UUID:
     return project_id
 
 
-async def a_place(conn: Conn) -> Place:
-    return Place(await default_project(conn), "sender_accounts", "smtp_password", 42)
+async def a_place(conn: Conn) -> SealedCell:
+    return SealedCell(await default_project(conn), "sender_accounts", "smtp_password", 42)
 
 
 async def test_what_a_project_seals_it_opens(conn: Conn) -> None:

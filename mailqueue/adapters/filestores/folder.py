@@ -30,18 +30,18 @@ class FolderStore:
     @property
     def drafts(self) -> Path | None:
         folder = self._root / _DRAFTS
-        with self._told():
+        with self._errors_translated():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
     async def put(self, path: str, source: Path) -> None:
         """Store a file; it is on the disk when this returns (fsync)."""
-        with self._told():
+        with self._errors_translated():
             await asyncio.to_thread(self._put, self._at(path), source)
 
     async def chunks(self, path: str) -> AsyncIterator[bytes]:
         """Yield the bytes of a file in chunks."""
-        with self._told():
+        with self._errors_translated():
             try:
                 file = self._at(path).open("rb")
             except FileNotFoundError as exc:
@@ -57,14 +57,14 @@ class FolderStore:
     async def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
         """Yield the files below a folder in batches, without drafts."""
         found = self._files(self._at(folder))
-        with self._told():
+        with self._errors_translated():
             while some := await asyncio.to_thread(lambda: list(islice(found, _SOME))):
                 yield some
 
     async def delete(self, path: str) -> None:
         """Delete a file; it is not an error if the file does not exist."""
         target = self._at(path)
-        with self._told():
+        with self._errors_translated():
             target.unlink(missing_ok=True)
             if target.parent.is_dir():
                 _flush(target.parent)
@@ -102,7 +102,7 @@ class FolderStore:
         return found
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_translated(self) -> Iterator[None]:
         try:
             yield
         except OSError as exc:

@@ -61,32 +61,32 @@ class S3Store:
 
     async def put(self, path: str, source: Path) -> None:
         """Store a file; large files are uploaded in parts that become visible together."""
-        with self._told(path):
+        with self._errors_translated(path):
             await self._client.put_async(self._bucket, path, source)
 
     async def chunks(self, path: str) -> AsyncIterator[bytes]:
         """Yield the bytes of a file in chunks."""
-        with self._told(path):
+        with self._errors_translated(path):
             found = await self._client.get_async(self._bucket, path)
             async for chunk in found.stream(min_chunk_size=_CHUNK):
                 yield bytes(chunk)
 
     async def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
         """Yield the files below a folder in batches."""
-        with self._told(folder):
+        with self._errors_translated(folder):
             async for some in self._client.list(self._bucket, prefix=folder or None):
                 yield [Listed(one["path"], one["size"], one["last_modified"]) for one in some]
 
     async def delete(self, path: str) -> None:
         """Delete a file; it is not an error if the file does not exist."""
         try:
-            with self._told(path):
+            with self._errors_translated(path):
                 await self._client.delete_async(self._bucket, path)
         except FileMissing:
             return
 
     @contextmanager
-    def _told(self, path: str) -> Iterator[None]:
+    def _errors_translated(self, path: str) -> Iterator[None]:
         try:
             yield
         except self._missing as exc:

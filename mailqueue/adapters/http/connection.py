@@ -214,7 +214,7 @@ class _Inbox(asyncio.Protocol):
     """The bytes received and not read yet."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._most_bytes = max_bytes
+        self._max_bytes = max_bytes
         self.octets = bytearray()
         self.is_over = False
         self._has_news = asyncio.Event()
@@ -226,7 +226,7 @@ class _Inbox(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.octets += data
-        if len(self.octets) > self._most_bytes and not self._is_paused and self._transport:
+        if len(self.octets) > self._max_bytes and not self._is_paused and self._transport:
             self._transport.pause_reading()
             self._is_paused = True
         self._has_news.set()

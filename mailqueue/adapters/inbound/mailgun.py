@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from mailqueue.adapters.inbound.event_types import ID_NAME, ProviderEventType, ProviderSuppression
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
     Json,
@@ -23,37 +24,36 @@ from mailqueue.adapters.inbound.json_values import (
     text,
 )
 from mailqueue.adapters.inbound.proof import digest_of, is_fresh, is_one_of, seconds_of
-from mailqueue.adapters.inbound.words import ID_NAME, Because, Happened
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    NotVerified,
     ProviderEvent,
-    Refused,
-    Secrets,
     Verified,
+    WebhookSecrets,
 )
 
 OLDEST = timedelta(hours=9)  # Mailgun retries for eight hours
 AHEAD = timedelta(minutes=5)
 TYPE_BY_EVENT: Mapping[str, str] = {
-    "accepted": Happened.SENT,
-    "stored": Happened.SENT,
-    "delivered": Happened.DELIVERED,
-    "rejected": Happened.FAILED,
-    "opened": Happened.OPENED,
-    "clicked": Happened.CLICKED,
-    "complained": Happened.COMPLAINT,
-    "unsubscribed": Happened.UNSUBSCRIBED,
+    "accepted": ProviderEventType.SENT,
+    "stored": ProviderEventType.SENT,
+    "delivered": ProviderEventType.DELIVERED,
+    "rejected": ProviderEventType.FAILED,
+    "opened": ProviderEventType.OPENED,
+    "clicked": ProviderEventType.CLICKED,
+    "complained": ProviderEventType.COMPLAINT,
+    "unsubscribed": ProviderEventType.UNSUBSCRIBED,
 }
 BECAUSE_BY_REASON: Mapping[str, str] = {
-    "suppress-bounce": Because.HARD_BOUNCE,
-    "suppress-complaint": Because.COMPLAINT,
-    "suppress-unsubscribe": Because.UNSUBSCRIBED,
+    "suppress-bounce": ProviderSuppression.HARD_BOUNCE,
+    "suppress-complaint": ProviderSuppression.COMPLAINT,
+    "suppress-unsubscribe": ProviderSuppression.UNSUBSCRIBED,
 }
 BECAUSE_BY_CODE: Mapping[int, str] = {
-    605: Because.HARD_BOUNCE,
-    606: Because.UNSUBSCRIBED,
-    607: Because.COMPLAINT,
+    605: ProviderSuppression.HARD_BOUNCE,
+    606: ProviderSuppression.UNSUBSCRIBED,
+    607: ProviderSuppression.COMPLAINT,
 }
 _MAILBOX_CODES = frozenset({550, 551, 553})
 _DEAD = re.compile(r"5\.1\.(?:1|2|3|4|6|10)")
@@ -77,11 +77,11 @@ class MailgunEvents:
     """Verifies and parses the events of Mailgun."""
 
     name = "mailgun"
-    most_bytes = 1024 * 1024
+    max_bytes = 1024 * 1024
 
     async def verify(
-        self, request: InboundRequest, secrets: Secrets, now: datetime
-    ) -> Verified | Refused:
+        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+    ) -> Verified | NotVerified:
         """Check the age, and the HMAC with the account's signing keys."""
         signature = part(loaded(request.body), "signature")
         timestamp = part(signature, "timestamp")
@@ -89,60 +89,60 @@ class MailgunEvents:
         if isinstance(timestamp, int) and not isinstance(timestamp, bool):
             timestamp = str(timestamp)
         if not (isinstance(timestamp, str) and isinstance(token, str) and isinstance(given, str)):
-            return Refused("the request is not signed")
+            return NotVerified("the request is not signed")
         seconds = seconds_of(timestamp)
         if seconds is None or not 10 <= len(token) <= 200 or not token.isascii():
-            return Refused("the request is not signed")
+            return NotVerified("the request is not signed")
         if not is_fresh(seconds, now, past=OLDEST, ahead=AHEAD):
-            return Refused("the timestamp is too old or in the future")
+            return NotVerified("the timestamp is too old or in the future")
         signed = (timestamp + token).encode()
         right = [
             hmac.digest(key.encode(), signed, "sha256").hex() for key in secrets.signing if key
         ]
         if not is_one_of(given, right):
-            return Refused("the signature is wrong")
+            return NotVerified("the signature is wrong")
         return Verified(token)
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
         """Return the event of a request."""
-        said = part(loaded(request.body), "event-data")
-        if not isinstance(said, Mapping):
+        payload = part(loaded(request.body), "event-data")
+        if not isinstance(payload, Mapping):
             return [BadEvent("event-data is missing")]
-        kind = text(said.get("event"), 100)
+        kind = text(payload.get("event"), 100)
         if kind is None:
             return [BadEvent("event-data without event")]
-        what, suppress = _meaning(kind, said)
-        if part(said, "flags", "is-test-mode") is True:
+        what, suppress = _meaning(kind, payload)
+        if part(payload, "flags", "is-test-mode") is True:
             what, suppress = None, None
-        at = instant(said.get("timestamp"))
+        at = instant(payload.get("timestamp"))
         return [
             ProviderEvent(
                 type=what,
                 kind=kind,
-                event_id=_event_id(said, at, request.body),
-                email_id=mail_id(part(said, "user-variables", ID_NAME)),
-                provider_message_id=_bracketed(part(said, "message", "headers", "message-id")),
-                message_id=_bracketed(part(said, "message", "headers", "message-id")),
-                recipient=_recipient(said),
+                event_id=_event_id(payload, at, request.body),
+                email_id=mail_id(part(payload, "user-variables", ID_NAME)),
+                provider_message_id=_bracketed(part(payload, "message", "headers", "message-id")),
+                message_id=_bracketed(part(payload, "message", "headers", "message-id")),
+                recipient=_recipient(payload),
                 occurred_at=at,
-                code=_code(said),
-                detail=_detail(said),
+                code=_code(payload),
+                detail=_detail(payload),
                 suppress=suppress,
-                data=_data(said),
+                data=_data(payload),
             )
         ]
 
 
-def _event_id(said: Json, at: datetime | None, body: bytes) -> str:
-    given = text(said.get("id"), 200)
+def _event_id(payload: Json, at: datetime | None, body: bytes) -> str:
+    given = text(payload.get("id"), 200)
     if given is None:
         return digest_of(body)
     return f"{at:%Y-%m-%d}:{given}" if at else given  # Mailgun documents ids as unique within a day
 
 
-def _recipient(said: Json) -> str | None:
+def _recipient(payload: Json) -> str | None:
     """Return the recipient; events of rejected mail name it in the headers only."""
-    return address(said.get("recipient")) or address(part(said, "message", "headers", "to"))
+    return address(payload.get("recipient")) or address(part(payload, "message", "headers", "to"))
 
 
 def _bracketed(value: Any) -> str | None:
@@ -151,34 +151,38 @@ def _bracketed(value: Any) -> str | None:
     return None if found is None else f"<{found.strip('<>')}>"
 
 
-def _meaning(kind: str, said: Json) -> tuple[str | None, str | None]:
+def _meaning(kind: str, payload: Json) -> tuple[str | None, str | None]:
     if kind != "failed":
         return TYPE_BY_EVENT.get(kind), None
-    reason = (text(said.get("reason"), 100) or "").lower()
-    number = _number(part(said, "delivery-status", "code"))
+    reason = (text(payload.get("reason"), 100) or "").lower()
+    number = _number(part(payload, "delivery-status", "code"))
     because = BECAUSE_BY_REASON.get(reason) or BECAUSE_BY_CODE.get(number)
-    if text(said.get("severity")) == "temporary":
-        return Happened.DEFERRED, None
+    if text(payload.get("severity")) == "temporary":
+        return ProviderEventType.DEFERRED, None
     if because or reason.startswith("suppress-") or number >= 600:
-        return Happened.FAILED, because
-    return (Happened.HARD_BOUNCE if _is_dead(said, number) else Happened.SOFT_BOUNCE), None
+        return ProviderEventType.FAILED, because
+    return (
+        ProviderEventType.HARD_BOUNCE
+        if _is_dead(payload, number)
+        else ProviderEventType.SOFT_BOUNCE
+    ), None
 
 
-def _is_dead(said: Json, number: int) -> bool:
+def _is_dead(payload: Json, number: int) -> bool:
     """Return whether the mailbox was refused permanently."""
     if not 500 <= number <= 599:
         return False
-    code, detail = _code(said), _detail(said) or ""
+    code, detail = _code(payload), _detail(payload) or ""
     if code and not _VAGUE.fullmatch(code):
         return bool(_DEAD.fullmatch(code))
-    reason = (text(said.get("reason"), 100) or "").lower()
+    reason = (text(payload.get("reason"), 100) or "").lower()
     if number not in _MAILBOX_CODES or not reason.endswith("bounce"):
         return False
     return bool(_NO_MAILBOX.search(detail)) and not _POLICY.search(detail)
 
 
-def _code(said: Json) -> str | None:
-    status = part(said, "delivery-status")
+def _code(payload: Json) -> str | None:
+    status = part(payload, "delivery-status")
     given = text(part(status, "enhanced-code"), 20)
     if given:
         return given
@@ -186,10 +190,10 @@ def _code(said: Json) -> str | None:
     return found[1] if found else None
 
 
-def _detail(said: Json) -> str | None:
-    status = part(said, "delivery-status")
+def _detail(payload: Json) -> str | None:
+    status = part(payload, "delivery-status")
     message, more = text(part(status, "message")), text(part(status, "description"))
-    told = text(part(said, "reject", "reason")) or text(said.get("reason"))
+    told = text(part(payload, "reject", "reason")) or text(payload.get("reason"))
     return message or more or told
 
 
@@ -198,12 +202,12 @@ def _number(value: Any) -> int:
     return int(found) if found and found.isascii() and found.isdigit() else 0
 
 
-def _data(said: Json) -> Json:
+def _data(payload: Json) -> Json:
     return known(
-        severity=text(said.get("severity"), 50),
-        reason=text(said.get("reason"), 100),
-        url=text(said.get("url"), MAX_URL_CHARACTERS),
-        ip=network(said.get("ip")),
-        user_agent=text(part(said, "client-info", "user-agent"), 300),
-        is_delayed=True if part(said, "flags", "is-delayed-bounce") is True else None,
+        severity=text(payload.get("severity"), 50),
+        reason=text(payload.get("reason"), 100),
+        url=text(payload.get("url"), MAX_URL_CHARACTERS),
+        ip=network(payload.get("ip")),
+        user_agent=text(part(payload, "client-info", "user-agent"), 300),
+        is_delayed=True if part(payload, "flags", "is-delayed-bounce") is True else None,
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from mailqueue.adapters.inbound.event_types import ID_NAME, ProviderEventType, ProviderSuppression
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
     Json,
@@ -22,50 +23,49 @@ from mailqueue.adapters.inbound.json_values import (
     text,
 )
 from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
-from mailqueue.adapters.inbound.words import ID_NAME, Because, Happened
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    NotVerified,
     ProviderEvent,
-    Refused,
-    Secrets,
     Verified,
+    WebhookSecrets,
 )
 
 TYPE_BY_BOUNCE: Mapping[str, str | None] = {
-    "HardBounce": Happened.HARD_BOUNCE,
-    "BadEmailAddress": Happened.HARD_BOUNCE,
-    "SpamComplaint": Happened.COMPLAINT,
-    "SpamNotification": Happened.SOFT_BOUNCE,
-    "Transient": Happened.DEFERRED,
-    "SoftBounce": Happened.SOFT_BOUNCE,
-    "DnsError": Happened.SOFT_BOUNCE,
-    "Blocked": Happened.SOFT_BOUNCE,
-    "DMARCPolicy": Happened.SOFT_BOUNCE,
-    "VirusNotification": Happened.FAILED,
-    "Unknown": Happened.SOFT_BOUNCE,
+    "HardBounce": ProviderEventType.HARD_BOUNCE,
+    "BadEmailAddress": ProviderEventType.HARD_BOUNCE,
+    "SpamComplaint": ProviderEventType.COMPLAINT,
+    "SpamNotification": ProviderEventType.SOFT_BOUNCE,
+    "Transient": ProviderEventType.DEFERRED,
+    "SoftBounce": ProviderEventType.SOFT_BOUNCE,
+    "DnsError": ProviderEventType.SOFT_BOUNCE,
+    "Blocked": ProviderEventType.SOFT_BOUNCE,
+    "DMARCPolicy": ProviderEventType.SOFT_BOUNCE,
+    "VirusNotification": ProviderEventType.FAILED,
+    "Unknown": ProviderEventType.SOFT_BOUNCE,
     "AutoResponder": None,
     "AddressChange": None,
     "ChallengeVerification": None,
     "OpenRelayTest": None,
-    "Unsubscribe": Happened.UNSUBSCRIBED,
-    "Subscribe": Happened.RESUBSCRIBED,
-    "ManuallyDeactivated": Happened.FAILED,
-    "Unconfirmed": Happened.FAILED,
-    "SMTPApiError": Happened.FAILED,
+    "Unsubscribe": ProviderEventType.UNSUBSCRIBED,
+    "Subscribe": ProviderEventType.RESUBSCRIBED,
+    "ManuallyDeactivated": ProviderEventType.FAILED,
+    "Unconfirmed": ProviderEventType.FAILED,
+    "SMTPApiError": ProviderEventType.FAILED,
     "InboundError": None,
-    "TemplateRenderingFailed": Happened.FAILED,
+    "TemplateRenderingFailed": ProviderEventType.FAILED,
 }
 BECAUSE_BY_BOUNCE: Mapping[str, str] = {
-    "HardBounce": Because.HARD_BOUNCE,
-    "BadEmailAddress": Because.HARD_BOUNCE,
-    "SpamComplaint": Because.COMPLAINT,
-    "Unsubscribe": Because.UNSUBSCRIBED,
+    "HardBounce": ProviderSuppression.HARD_BOUNCE,
+    "BadEmailAddress": ProviderSuppression.HARD_BOUNCE,
+    "SpamComplaint": ProviderSuppression.COMPLAINT,
+    "Unsubscribe": ProviderSuppression.UNSUBSCRIBED,
 }
 HAPPENED_BY_REASON: Mapping[str, tuple[str, str]] = {
-    "HardBounce": (Happened.HARD_BOUNCE, Because.HARD_BOUNCE),
-    "SpamComplaint": (Happened.COMPLAINT, Because.COMPLAINT),
-    "ManualSuppression": (Happened.UNSUBSCRIBED, Because.UNSUBSCRIBED),
+    "HardBounce": (ProviderEventType.HARD_BOUNCE, ProviderSuppression.HARD_BOUNCE),
+    "SpamComplaint": (ProviderEventType.COMPLAINT, ProviderSuppression.COMPLAINT),
+    "ManualSuppression": (ProviderEventType.UNSUBSCRIBED, ProviderSuppression.UNSUBSCRIBED),
 }
 Meaning = tuple[str | None, str | None]
 
@@ -74,14 +74,14 @@ class PostmarkEvents:
     """Verifies and parses the events of Postmark."""
 
     name = "postmark"
-    most_bytes = 4 * 1024 * 1024  # a bounce may contain the text of the report
+    max_bytes = 4 * 1024 * 1024  # a bounce may contain the text of the report
 
     async def verify(
         self,
         request: InboundRequest,
-        secrets: Secrets,
+        secrets: WebhookSecrets,
         now: datetime,  # noqa: ARG002
-    ) -> Verified | Refused:
+    ) -> Verified | NotVerified:
         """Check the password or secret.
 
         Requests carry no signed timestamp, so their age is unknown.
@@ -89,96 +89,102 @@ class PostmarkEvents:
         refused = refusal_by_secret(request, secrets)
         if refused is not None:
             return refused
-        said = loaded(request.body)
-        return Verified(_key(said) if isinstance(said, dict) else digest_of(request.body))
+        payload = loaded(request.body)
+        return Verified(_key(payload) if isinstance(payload, dict) else digest_of(request.body))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
         """Return the event of a request."""
-        said = loaded(request.body)
-        if not isinstance(said, dict):
+        payload = loaded(request.body)
+        if not isinstance(payload, dict):
             return [BadEvent("the body is not a JSON object")]
-        record = text(said.get("RecordType"), 100)
+        record = text(payload.get("RecordType"), 100)
         if record is None:
             return [BadEvent("RecordType is missing")]
-        what, suppress = READ_BY_RECORD.get(record, _unknown)(said)
-        group = text(said.get("Type"), 100)
+        what, suppress = READ_BY_RECORD.get(record, _unknown)(payload)
+        group = text(payload.get("Type"), 100)
         return [
             ProviderEvent(
                 type=what,
                 kind=f"{record} {group}" if record == "Bounce" and group else record,
-                event_id=_key(said),
-                email_id=mail_id(part(said, "Metadata", ID_NAME)),
-                provider_message_id=text(said.get("MessageID"), 200),
-                recipient=address(said.get("Recipient")) or address(said.get("Email")),
-                occurred_at=next((at for name in _TIMES if (at := instant(said.get(name)))), None),
-                detail=text(said.get("Details")) or text(said.get("Description")),
-                code=text(said.get("ErrorCode"), 20),
+                event_id=_key(payload),
+                email_id=mail_id(part(payload, "Metadata", ID_NAME)),
+                provider_message_id=text(payload.get("MessageID"), 200),
+                recipient=address(payload.get("Recipient")) or address(payload.get("Email")),
+                occurred_at=next(
+                    (at for name in _TIMES if (at := instant(payload.get(name)))), None
+                ),
+                detail=text(payload.get("Details")) or text(payload.get("Description")),
+                code=text(payload.get("ErrorCode"), 20),
                 suppress=suppress,
-                data=_data(record, said),
+                data=_data(record, payload),
             )
         ]
 
 
-def _key(said: Json) -> str:
-    record = text(said.get("RecordType"), 100) or ""
-    number = text(said.get("ID"), 40)
+def _key(payload: Json) -> str:
+    record = text(payload.get("RecordType"), 100) or ""
+    number = text(payload.get("ID"), 40)
     if record in ("Bounce", "SpamComplaint") and number is not None:
         return f"{record}:{number}"
-    at = next((found for name in _TIMES if (found := text(said.get(name), 64))), "")
+    at = next((found for name in _TIMES if (found := text(payload.get(name), 64))), "")
     names = ("MessageID", "Recipient", "OriginalLink", "SuppressSending")
-    return f"{record}:{digest_of(at, *(str(said.get(name)) for name in names))}"
+    return f"{record}:{digest_of(at, *(str(payload.get(name)) for name in names))}"
 
 
 _TIMES = ("DeliveredAt", "BouncedAt", "ChangedAt", "ReceivedAt")
 
 
-def _bounce(said: Json) -> Meaning:
-    group = text(said.get("Type"), 100) or "Unknown"
+def _bounce(payload: Json) -> Meaning:
+    group = text(payload.get("Type"), 100) or "Unknown"
     # An unknown type is a permanent bounce, but no evidence that the address does not exist.
-    what = TYPE_BY_BOUNCE.get(group, Happened.SOFT_BOUNCE)
+    what = TYPE_BY_BOUNCE.get(group, ProviderEventType.SOFT_BOUNCE)
     if group == "ManuallyDeactivated":
-        return what, Because.MANUAL
-    if said.get("Inactive") is True:  # Postmark no longer sends to the address
-        return what, BECAUSE_BY_BOUNCE.get(group, Because.MANUAL)
+        return what, ProviderSuppression.MANUAL
+    if payload.get("Inactive") is True:  # Postmark no longer sends to the address
+        return what, BECAUSE_BY_BOUNCE.get(group, ProviderSuppression.MANUAL)
     return what, None
 
 
-def _complaint(said: Json) -> Meaning:
-    return Happened.COMPLAINT, Because.COMPLAINT if said.get("Inactive") is True else None
+def _complaint(payload: Json) -> Meaning:
+    return ProviderEventType.COMPLAINT, ProviderSuppression.COMPLAINT if payload.get(
+        "Inactive"
+    ) is True else None
 
 
-def _subscription(said: Json) -> Meaning:
-    if said.get("SuppressSending") is False:
-        return Happened.RESUBSCRIBED, None
-    if said.get("SuppressSending") is not True:
+def _subscription(payload: Json) -> Meaning:
+    if payload.get("SuppressSending") is False:
+        return ProviderEventType.RESUBSCRIBED, None
+    if payload.get("SuppressSending") is not True:
         return None, None
-    reason = text(said.get("SuppressionReason"), 100) or "ManualSuppression"
-    return HAPPENED_BY_REASON.get(reason, (Happened.UNSUBSCRIBED, Because.MANUAL))
+    reason = text(payload.get("ProviderSuppression"), 100) or "ManualSuppression"
+    return HAPPENED_BY_REASON.get(
+        reason, (ProviderEventType.UNSUBSCRIBED, ProviderSuppression.MANUAL)
+    )
 
 
-def _unknown(_said: Json) -> Meaning:
+def _unknown(_payload: Json) -> Meaning:
     return None, None
 
 
 READ_BY_RECORD: Mapping[str, Callable[[Json], Meaning]] = {
-    "Delivery": lambda _: (Happened.DELIVERED, None),
+    "Delivery": lambda _: (ProviderEventType.DELIVERED, None),
     "Bounce": _bounce,
     "SpamComplaint": _complaint,
-    "Open": lambda _: (Happened.OPENED, None),
-    "Click": lambda _: (Happened.CLICKED, None),
+    "Open": lambda _: (ProviderEventType.OPENED, None),
+    "Click": lambda _: (ProviderEventType.CLICKED, None),
     "SubscriptionChange": _subscription,
-    "SMTPApiError": lambda _: (Happened.FAILED, None),
+    "SMTPApiError": lambda _: (ProviderEventType.FAILED, None),
 }
 
 
-def _data(record: str, said: Json) -> dict[str, Any]:
+def _data(record: str, payload: Json) -> dict[str, Any]:
     return known(
-        bounce_type=text(said.get("Type"), 100),
-        stream=text(said.get("MessageStream"), 100),
-        url=text(said.get("OriginalLink"), MAX_URL_CHARACTERS),
-        user_agent=text(said.get("UserAgent"), 300),
-        ip=network(part(said, "Geo", "IP")),
-        is_first=said.get("FirstOpen") if isinstance(said.get("FirstOpen"), bool) else None,
-        origin=text(said.get("Origin"), 50) if record == "SubscriptionChange" else None,
-        reason=text(said.get("SuppressionReason"), 100),
+        bounce_type=text(payload.get("Type"), 100),
+        stream=text(payload.get("MessageStream"), 100),
+        url=text(payload.get("OriginalLink"), MAX_URL_CHARACTERS),
+        user_agent=text(payload.get("UserAgent"), 300),
+        ip=network(part(payload, "Geo", "IP")),
+        is_first=payload.get("FirstOpen") if isinstance(payload.get("FirstOpen"), bool) else None,
+        origin=text(payload.get("Origin"), 50) if record == "SubscriptionChange" else None,
+        reason=text(payload.get("ProviderSuppression"), 100),
     )

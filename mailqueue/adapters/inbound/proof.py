@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from mailqueue.ports.inbound import InboundRequest, Refused, Secrets
+from mailqueue.ports.inbound import InboundRequest, NotVerified, WebhookSecrets
 
 SECRET_HEADER = "x-mailqueue-secret"  # noqa: S105
 SECRET_QUERY = "secret"  # noqa: S105
@@ -56,23 +56,23 @@ def digest_of(*texts: str | bytes) -> str:
     return hashed.hexdigest()[:40]
 
 
-def refusal_by_secret(request: InboundRequest, secrets: Secrets) -> Refused | None:
+def refusal_by_secret(request: InboundRequest, secrets: WebhookSecrets) -> NotVerified | None:
     """Return a Refused if a request without a signature has a wrong password or secret, or None.
 
     Basic authentication is required if the account has a password, and a secret in a header or in
     the query if it has a secret; both if it has both. The header's name is a setting.
     """
     if secrets.password is None and not any(secrets.signing):
-        return Refused("the account has no webhook password and no webhook secret")
+        return NotVerified("the account has no webhook password and no webhook secret")
     if secrets.password is not None:
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
         basic = base64_of(value.strip()) if scheme.lower() == "basic" else None
         wanted = f"{secrets.user or ''}:{secrets.password}"
         if not is_one_of((basic or b"").decode("utf-8", "replace"), (wanted,)):
-            return Refused("Basic authentication is missing or wrong")
+            return NotVerified("Basic authentication is missing or wrong")
     if any(secrets.signing):
         name = str(secrets.settings.get("header") or SECRET_HEADER).lower()
         given = request.headers.get(name) or request.query.get(SECRET_QUERY, "")
         if not is_one_of(given, secrets.signing):
-            return Refused(f"the secret in {name} is missing or wrong")
+            return NotVerified(f"the secret in {name} is missing or wrong")
     return None

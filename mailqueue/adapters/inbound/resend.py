@@ -11,6 +11,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from mailqueue.adapters.inbound.event_types import (
+    ID_HEADER,
+    ID_NAME,
+    ProviderEventType,
+    ProviderSuppression,
+)
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
     Json,
@@ -25,14 +31,13 @@ from mailqueue.adapters.inbound.json_values import (
     texts,
 )
 from mailqueue.adapters.inbound.proof import digest_of, is_fresh, is_one_of, seconds_of
-from mailqueue.adapters.inbound.words import ID_HEADER, ID_NAME, Because, Happened
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    NotVerified,
     ProviderEvent,
-    Refused,
-    Secrets,
     Verified,
+    WebhookSecrets,
 )
 
 WINDOW = timedelta(minutes=5)
@@ -40,21 +45,21 @@ MAX_SIGNATURES = 20
 PREFIX = "whsec_"
 
 TYPE_BY_EVENT: Mapping[str, str] = {
-    "email.scheduled": Happened.SENT,
-    "email.sent": Happened.SENT,
-    "email.delivered": Happened.DELIVERED,
-    "email.delivery_delayed": Happened.DEFERRED,
-    "email.bounced": Happened.SOFT_BOUNCE,
-    "email.suppressed": Happened.FAILED,
-    "email.failed": Happened.FAILED,
-    "email.complained": Happened.COMPLAINT,
-    "email.opened": Happened.OPENED,
-    "email.clicked": Happened.CLICKED,
+    "email.scheduled": ProviderEventType.SENT,
+    "email.sent": ProviderEventType.SENT,
+    "email.delivered": ProviderEventType.DELIVERED,
+    "email.delivery_delayed": ProviderEventType.DEFERRED,
+    "email.bounced": ProviderEventType.SOFT_BOUNCE,
+    "email.suppressed": ProviderEventType.FAILED,
+    "email.failed": ProviderEventType.FAILED,
+    "email.complained": ProviderEventType.COMPLAINT,
+    "email.opened": ProviderEventType.OPENED,
+    "email.clicked": ProviderEventType.CLICKED,
 }
 BECAUSE_BY_ORIGIN: Mapping[str, str] = {
-    "bounce": Because.HARD_BOUNCE,
-    "complaint": Because.COMPLAINT,
-    "manual": Because.MANUAL,
+    "bounce": ProviderSuppression.HARD_BOUNCE,
+    "complaint": ProviderSuppression.COMPLAINT,
+    "manual": ProviderSuppression.MANUAL,
 }
 
 
@@ -62,11 +67,11 @@ class ResendEvents:
     """Verifies and parses the events of Resend."""
 
     name = "resend"
-    most_bytes = 1024 * 1024
+    max_bytes = 1024 * 1024
 
     async def verify(
-        self, request: InboundRequest, secrets: Secrets, now: datetime
-    ) -> Verified | Refused:
+        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+    ) -> Verified | NotVerified:
         """Check the age, and that one of the signatures was made with a secret of the account."""
         headers = request.headers
         name = "svix" if "svix-id" in headers else "webhook"
@@ -74,9 +79,9 @@ class ResendEvents:
         written = headers.get(f"{name}-timestamp", "")
         seconds = seconds_of(written)
         if not message_id or len(message_id) > 200 or seconds is None:
-            return Refused("the request is not signed")
+            return NotVerified("the request is not signed")
         if not is_fresh(seconds, now, past=WINDOW, ahead=WINDOW):
-            return Refused("the timestamp is too old or in the future")
+            return NotVerified("the timestamp is too old or in the future")
         signed = f"{message_id}.{written}.".encode("utf-8", "surrogatepass") + request.body
         right = [
             base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
@@ -87,20 +92,20 @@ class ResendEvents:
         for one in headers.get(f"{name}-signature", "").split(" ")[:MAX_SIGNATURES]:
             version, _, given = one.partition(",")
             is_signed |= version == "v1" and is_one_of(given, right)
-        return Verified(message_id) if is_signed else Refused("the signature is wrong")
+        return Verified(message_id) if is_signed else NotVerified("the signature is wrong")
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
         """Return the event of a request."""
-        said = loaded(request.body)
-        kind = text(part(said, "type"), 100)
-        if not isinstance(said, dict) or kind is None:
+        payload = loaded(request.body)
+        kind = text(part(payload, "type"), 100)
+        if not isinstance(payload, dict) or kind is None:
             return [BadEvent("the body is not an event")]
-        found = said.get("data")
+        found = payload.get("data")
         data: Json = found if isinstance(found, Mapping) else {}
         headers = request.headers
         event_id = headers.get("svix-id") or headers.get("webhook-id") or digest_of(request.body)
         what, suppress = _meaning(kind, data)
-        at = instant(part(data, "click", "timestamp")) or instant(said.get("created_at"))
+        at = instant(part(data, "click", "timestamp")) or instant(payload.get("created_at"))
         return [
             ProviderEvent(
                 type=what,
@@ -154,25 +159,29 @@ def _recipient(kind: str, data: Json) -> str | None:
 def _meaning(kind: str, data: Json) -> tuple[str | None, str | None]:
     if kind == "email.bounced":
         group, sub = text(part(data, "bounce", "type")), text(part(data, "bounce", "subType"))
-        said = (text(part(data, "bounce", "message")) or "").lower()
-        if "suppress" in (sub or "").lower() or "suppressed sending" in said:
-            return Happened.FAILED, Because.HARD_BOUNCE
+        payload = (text(part(data, "bounce", "message")) or "").lower()
+        if "suppress" in (sub or "").lower() or "suppressed sending" in payload:
+            return ProviderEventType.FAILED, ProviderSuppression.HARD_BOUNCE
         # Older events have no type, but a sentence.
-        is_hard = group == "Permanent" or (group is None and "hard bounce" in said)
-        return (Happened.HARD_BOUNCE if is_hard else Happened.SOFT_BOUNCE), None
+        is_hard = group == "Permanent" or (group is None and "hard bounce" in payload)
+        return (ProviderEventType.HARD_BOUNCE if is_hard else ProviderEventType.SOFT_BOUNCE), None
     if kind == "email.suppressed":
-        return Happened.FAILED, _because(data)
+        return ProviderEventType.FAILED, _because(data)
     if kind == "suppression.added":
-        return None, BECAUSE_BY_ORIGIN.get(text(data.get("origin")) or "", Because.MANUAL)
+        return None, BECAUSE_BY_ORIGIN.get(
+            text(data.get("origin")) or "", ProviderSuppression.MANUAL
+        )
     return TYPE_BY_EVENT.get(kind), None
 
 
 def _because(data: Json) -> str:
-    said = f"{text(part(data, 'suppressed', 'type'))} {text(part(data, 'suppressed', 'message'))}"
-    lowered = said.lower()
+    payload = (
+        f"{text(part(data, 'suppressed', 'type'))} {text(part(data, 'suppressed', 'message'))}"
+    )
+    lowered = payload.lower()
     if "complain" in lowered or "spam" in lowered:
-        return Because.COMPLAINT
-    return Because.HARD_BOUNCE if "bounce" in lowered else Because.MANUAL
+        return ProviderSuppression.COMPLAINT
+    return ProviderSuppression.HARD_BOUNCE if "bounce" in lowered else ProviderSuppression.MANUAL
 
 
 def _detail(data: Json) -> str | None:

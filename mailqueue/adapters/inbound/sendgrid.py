@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, Ellip
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
+from mailqueue.adapters.inbound.event_types import ID_NAME, ProviderEventType, ProviderSuppression
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
     Json,
@@ -26,14 +27,13 @@ from mailqueue.adapters.inbound.json_values import (
     text,
 )
 from mailqueue.adapters.inbound.proof import base64_of, digest_of, is_fresh, seconds_of
-from mailqueue.adapters.inbound.words import ID_NAME, Because, Happened
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    NotVerified,
     ProviderEvent,
-    Refused,
-    Secrets,
     Verified,
+    WebhookSecrets,
 )
 
 SIGNATURE = "x-twilio-email-event-webhook-signature"
@@ -43,24 +43,24 @@ OLDEST = timedelta(hours=25)
 AHEAD = timedelta(minutes=5)
 
 TYPE_BY_EVENT: Mapping[str, str] = {
-    "processed": Happened.SENT,
-    "deferred": Happened.DEFERRED,
-    "delivered": Happened.DELIVERED,
-    "bounce": Happened.HARD_BOUNCE,
-    "blocked": Happened.SOFT_BOUNCE,  # a type of bounce; an event type of some older accounts
-    "dropped": Happened.FAILED,
-    "open": Happened.OPENED,
-    "click": Happened.CLICKED,
-    "spamreport": Happened.COMPLAINT,
-    "unsubscribe": Happened.UNSUBSCRIBED,
-    "group_unsubscribe": Happened.UNSUBSCRIBED,
-    "group_resubscribe": Happened.RESUBSCRIBED,
+    "processed": ProviderEventType.SENT,
+    "deferred": ProviderEventType.DEFERRED,
+    "delivered": ProviderEventType.DELIVERED,
+    "bounce": ProviderEventType.HARD_BOUNCE,
+    "blocked": ProviderEventType.SOFT_BOUNCE,  # a bounce type; older: an event type
+    "dropped": ProviderEventType.FAILED,
+    "open": ProviderEventType.OPENED,
+    "click": ProviderEventType.CLICKED,
+    "spamreport": ProviderEventType.COMPLAINT,
+    "unsubscribe": ProviderEventType.UNSUBSCRIBED,
+    "group_unsubscribe": ProviderEventType.UNSUBSCRIBED,
+    "group_resubscribe": ProviderEventType.RESUBSCRIBED,
 }
 BECAUSE_BY_DROP: Mapping[str, str] = {
-    "bounced address": Because.HARD_BOUNCE,
-    "unsubscribed address": Because.UNSUBSCRIBED,
-    "spam reporting address": Because.COMPLAINT,
-    "invalid": Because.HARD_BOUNCE,
+    "bounced address": ProviderSuppression.HARD_BOUNCE,
+    "unsubscribed address": ProviderSuppression.UNSUBSCRIBED,
+    "spam reporting address": ProviderSuppression.COMPLAINT,
+    "invalid": ProviderSuppression.HARD_BOUNCE,
 }
 
 
@@ -68,22 +68,22 @@ class SendGridEvents:
     """Verifies and parses the events of SendGrid."""
 
     name = "sendgrid"
-    most_bytes = 8 * 1024 * 1024
+    max_bytes = 8 * 1024 * 1024
 
     async def verify(
-        self, request: InboundRequest, secrets: Secrets, now: datetime
-    ) -> Verified | Refused:
+        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+    ) -> Verified | NotVerified:
         """Check the age, and the signature with the account's public keys."""
         written = request.headers.get(TIMESTAMP, "")
         seconds = seconds_of(written)
         signature = base64_of(request.headers.get(SIGNATURE, ""))
         if seconds is None or not signature:
-            return Refused("the request is not signed")
+            return NotVerified("the request is not signed")
         if not is_fresh(seconds, now, past=OLDEST, ahead=AHEAD):
-            return Refused("the timestamp is too old or in the future")
+            return NotVerified("the timestamp is too old or in the future")
         signed = written.encode() + request.body
         if not any(_is_signed(signed, signature, key) for key in secrets.signing):
-            return Refused("the signature is wrong")
+            return NotVerified("the signature is wrong")
         return Verified(digest_of(request.body))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
@@ -108,48 +108,48 @@ def _is_signed(signed: bytes, signature: bytes, written_key: str) -> bool:
     return True
 
 
-def _event(said: Json) -> ProviderEvent | BadEvent:
-    kind = text(said.get("event"), 100)
+def _event(payload: Json) -> ProviderEvent | BadEvent:
+    kind = text(payload.get("event"), 100)
     if kind is None:
         return BadEvent("an element without event")
-    what, suppress = _meaning(kind, said)
-    message = text(said.get("sg_message_id"))
+    what, suppress = _meaning(kind, payload)
+    message = text(payload.get("sg_message_id"))
     return ProviderEvent(
         type=what,
         kind=kind,
-        event_id=text(said.get("sg_event_id"), 200),
-        email_id=mail_id(said.get(ID_NAME)),
+        event_id=text(payload.get("sg_event_id"), 200),
+        email_id=mail_id(payload.get(ID_NAME)),
         provider_message_id=message.partition(".")[0] if message else None,
-        message_id=text(said.get("smtp-id")),
-        recipient=address(said.get("email")),
-        occurred_at=instant(said.get("timestamp")),
-        code=text(said.get("status"), 20),
-        detail=text(said.get("reason")) or text(said.get("response")),
+        message_id=text(payload.get("smtp-id")),
+        recipient=address(payload.get("email")),
+        occurred_at=instant(payload.get("timestamp")),
+        code=text(payload.get("status"), 20),
+        detail=text(payload.get("reason")) or text(payload.get("response")),
         suppress=suppress,
-        data=_data(kind, said),
+        data=_data(kind, payload),
     )
 
 
-def _meaning(kind: str, said: Json) -> tuple[str | None, str | None]:
+def _meaning(kind: str, payload: Json) -> tuple[str | None, str | None]:
     what = TYPE_BY_EVENT.get(kind)
     if kind == "bounce":
-        group = text(said.get("type"))
-        return (Happened.SOFT_BOUNCE if group == "blocked" else what), None
+        group = text(payload.get("type"))
+        return (ProviderEventType.SOFT_BOUNCE if group == "blocked" else what), None
     if kind == "dropped":
-        reason = (text(said.get("reason")) or "").lower()
+        reason = (text(payload.get("reason")) or "").lower()
         return what, BECAUSE_BY_DROP.get(reason)
     return what, None
 
 
-def _data(kind: str, said: Json) -> Json:
+def _data(kind: str, payload: Json) -> Json:
     is_visit = kind in ("open", "click")
     return known(
-        bounce_type=text(said.get("type"), 50) if kind == "bounce" else None,
-        classification=text(said.get("bounce_classification"), 100),
-        url=text(said.get("url"), MAX_URL_CHARACTERS),
-        user_agent=text(said.get("useragent"), 300),
-        ip=network(said.get("ip")) if is_visit else None,
-        is_machine=True if said.get("sg_machine_open") is True else None,
-        group=text(said.get("asm_group_id"), 50),
-        attempt=text(said.get("attempt"), 20),
+        bounce_type=text(payload.get("type"), 50) if kind == "bounce" else None,
+        classification=text(payload.get("bounce_classification"), 100),
+        url=text(payload.get("url"), MAX_URL_CHARACTERS),
+        user_agent=text(payload.get("useragent"), 300),
+        ip=network(payload.get("ip")) if is_visit else None,
+        is_machine=True if payload.get("sg_machine_open") is True else None,
+        group=text(payload.get("asm_group_id"), 50),
+        attempt=text(payload.get("attempt"), 20),
     )

@@ -24,10 +24,10 @@ from mailqueue.adapters.inbound.sns_payload import events_of
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    NotVerified,
     ProviderEvent,
-    Refused,
-    Secrets,
     Verified,
+    WebhookSecrets,
 )
 
 Fetch = Callable[[str], Awaitable[bytes | None]]
@@ -54,46 +54,48 @@ class SesEvents:
     """Verifies and parses the events of SES; `fetch` fetches certificates, which are cached."""
 
     name = "ses"
-    most_bytes = 1024 * 1024
+    max_bytes = 1024 * 1024
 
     def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
         self._certificates: OrderedDict[str, bytes] = OrderedDict()
 
     async def verify(
-        self, request: InboundRequest, secrets: Secrets, now: datetime
-    ) -> Verified | Refused:
+        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+    ) -> Verified | NotVerified:
         """Check topic, age and signature.
 
         Subscriptions are confirmed for the account's topics only.
         """
-        said = loaded(request.body)
-        if not isinstance(said, dict):
-            return Refused("the body is not a JSON object")
-        refused = _form(request, said) or _claims(said, secrets, now)
+        payload = loaded(request.body)
+        if not isinstance(payload, dict):
+            return NotVerified("the body is not a JSON object")
+        refused = _form(request, payload) or _claims(payload, secrets, now)
         if refused is not None:
             return refused
-        certificate = await self._certificate(said["SigningCertURL"])
-        if certificate is None or not _is_signed(said, certificate, now):
-            return Refused("the signature is not by SNS")
-        match said["Type"]:
+        certificate = await self._certificate(payload["SigningCertURL"])
+        if certificate is None or not _is_signed(payload, certificate, now):
+            return NotVerified("the signature is not by SNS")
+        match payload["Type"]:
             case "SubscriptionConfirmation":
                 return Verified(
-                    said["MessageId"], confirm=said["SubscribeURL"], note="subscribed to the topic"
+                    payload["MessageId"],
+                    confirm=payload["SubscribeURL"],
+                    note="subscribed to the topic",
                 )
             case "UnsubscribeConfirmation":
-                return Verified(said["MessageId"], note="unsubscribed from the topic")
-        return Verified(said["MessageId"])
+                return Verified(payload["MessageId"], note="unsubscribed from the topic")
+        return Verified(payload["MessageId"])
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
         """Return the events of a notification, one for each recipient."""
-        said = loaded(request.body)
-        if not isinstance(said, dict):
+        payload = loaded(request.body)
+        if not isinstance(payload, dict):
             return [BadEvent("the body is not a JSON object")]
-        event_id = text(said.get("MessageId")) or digest_of(request.body)
-        if said.get("Type") != NOTIFICATION:
-            return [ProviderEvent(None, text(said.get("Type")) or "unknown", event_id)]
-        message = said.get("Message")
+        event_id = text(payload.get("MessageId")) or digest_of(request.body)
+        if payload.get("Type") != NOTIFICATION:
+            return [ProviderEvent(None, text(payload.get("Type")) or "unknown", event_id)]
+        message = payload.get("Message")
         inner = loaded(message) if isinstance(message, str) else message
         if not isinstance(inner, dict):  # plain text, sent when an event destination is created
             kind = "text"
@@ -133,49 +135,51 @@ def is_of_sns(url: str, *, path: str = "") -> bool:
     )
 
 
-def _form(request: InboundRequest, said: Mapping[str, Any]) -> Refused | None:
-    kind = said.get("Type")
+def _form(request: InboundRequest, payload: Mapping[str, Any]) -> NotVerified | None:
+    kind = payload.get("Type")
     if not isinstance(kind, str) or kind not in SIGNED_BY_TYPE:
-        return Refused("the body is not an SNS message; raw message delivery must be disabled")
+        return NotVerified("the body is not an SNS message; raw message delivery must be disabled")
     needed = {*SIGNED_BY_TYPE[kind], "Signature", "SigningCertURL", "SignatureVersion"}
     for name in needed - {"Subject"}:
-        if not isinstance(said.get(name), str):
-            return Refused(f"{name} is missing")
-    if not isinstance(said.get("Subject", ""), str | None):
-        return Refused("Subject is not a string")
+        if not isinstance(payload.get(name), str):
+            return NotVerified(f"{name} is missing")
+    if not isinstance(payload.get("Subject", ""), str | None):
+        return NotVerified("Subject is not a string")
     for header, name in (("x-amz-sns-message-type", "Type"), ("x-amz-sns-message-id", "MessageId")):
-        if request.headers.get(header) != said[name]:
-            return Refused(f"{header} differs from the body")
+        if request.headers.get(header) != payload[name]:
+            return NotVerified(f"{header} differs from the body")
     return None
 
 
-def _claims(said: Mapping[str, Any], secrets: Secrets, now: datetime) -> Refused | None:
-    if said["TopicArn"] not in secrets.topics:
-        return Refused("the topic is not one of the account's")
-    if not is_of_sns(said["SigningCertURL"], path=".pem"):
-        return Refused("the certificate's URL is not one of SNS")
-    if said["Type"] == SUBSCRIPTION and not is_of_sns(said["SubscribeURL"]):
-        return Refused("the URL to confirm is not one of SNS")
+def _claims(
+    payload: Mapping[str, Any], secrets: WebhookSecrets, now: datetime
+) -> NotVerified | None:
+    if payload["TopicArn"] not in secrets.topics:
+        return NotVerified("the topic is not one of the account's")
+    if not is_of_sns(payload["SigningCertURL"], path=".pem"):
+        return NotVerified("the certificate's URL is not one of SNS")
+    if payload["Type"] == SUBSCRIPTION and not is_of_sns(payload["SubscribeURL"]):
+        return NotVerified("the URL to confirm is not one of SNS")
     is_asked = str(secrets.settings.get("require_v2", "")).lower() in ("true", "1", "yes", "on")
     versions = {"2"} if is_asked else {"1", "2"}
-    if said["SignatureVersion"] not in versions:
-        return Refused("the signature version is not supported")
-    written = said["Timestamp"]
+    if payload["SignatureVersion"] not in versions:
+        return NotVerified("the signature version is not supported")
+    written = payload["Timestamp"]
     if not _WRITTEN.fullmatch(written):
-        return Refused("the timestamp is not valid")
+        return NotVerified("the timestamp is not valid")
     try:
         at = datetime.fromisoformat(written)
     except ValueError:
-        return Refused("the timestamp is not valid")
+        return NotVerified("the timestamp is not valid")
     return (
         None
         if -AHEAD <= now - at <= OLDEST
-        else Refused("the timestamp is too old or in the future")
+        else NotVerified("the timestamp is too old or in the future")
     )
 
 
-def _is_signed(said: Mapping[str, Any], certificate: bytes, now: datetime) -> bool:
-    signature = base64_of(said["Signature"])
+def _is_signed(payload: Mapping[str, Any], certificate: bytes, now: datetime) -> bool:
+    signature = base64_of(payload["Signature"])
     if signature is None:
         return False
     try:
@@ -186,16 +190,16 @@ def _is_signed(said: Mapping[str, Any], certificate: bytes, now: datetime) -> bo
     is_in_force = read.not_valid_before_utc <= now <= read.not_valid_after_utc
     if not is_in_force or not isinstance(key, RSAPublicKey):
         return False
-    algorithm = hashes.SHA256() if said["SignatureVersion"] == "2" else hashes.SHA1()  # noqa: S303
+    algorithm = hashes.SHA256() if payload["SignatureVersion"] == "2" else hashes.SHA1()  # noqa: S303
     try:
-        key.verify(signature, signed_text(said), PKCS1v15(), algorithm)
+        key.verify(signature, signed_text(payload), PKCS1v15(), algorithm)
     except InvalidSignature:
         return False
     return True
 
 
-def signed_text(said: Mapping[str, Any]) -> bytes:
+def signed_text(payload: Mapping[str, Any]) -> bytes:
     """Return the text that the signature of a message covers."""
-    names = SIGNED_BY_TYPE[said["Type"]]
-    pieces = [f"{name}\n{said[name]}\n" for name in names if said.get(name) is not None]
+    names = SIGNED_BY_TYPE[payload["Type"]]
+    pieces = [f"{name}\n{payload[name]}\n" for name in names if payload.get(name) is not None]
     return "".join(pieces).encode("utf-8", "surrogatepass")

@@ -4,6 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from mailqueue.adapters.inbound.event_types import (
+    ID_HEADER,
+    ID_NAME,
+    ProviderEventType,
+    ProviderSuppression,
+)
 from mailqueue.adapters.inbound.json_values import (
     MAX_RECIPIENTS,
     MAX_URL_CHARACTERS,
@@ -17,14 +23,13 @@ from mailqueue.adapters.inbound.json_values import (
     text,
     texts,
 )
-from mailqueue.adapters.inbound.words import ID_HEADER, ID_NAME, Because, Happened
 from mailqueue.ports.inbound import BadEvent, ProviderEvent
 
 SUPPRESSED = frozenset({"Suppressed", "OnAccountSuppressionList", "UnsubscribedRecipient"})
 """The bounce subtype of mail that SES did not send; others with this meaning contain "suppress"."""
 
 
-class _Told(NamedTuple):
+class _RecipientEvent(NamedTuple):
     """An event for one recipient; "" is all recipients of the email."""
 
     type: str | None
@@ -35,22 +40,22 @@ class _Told(NamedTuple):
     data: Json = MappingProxyType({})
 
 
-def events_of(said: Json, event_id: str) -> Sequence[ProviderEvent | BadEvent]:
+def events_of(payload: Json, event_id: str) -> Sequence[ProviderEvent | BadEvent]:
     """Return the events of one notification with id `event_id`."""
-    kind = text(said.get("eventType")) or text(said.get("notificationType")) or ""
+    kind = text(payload.get("eventType")) or text(payload.get("notificationType")) or ""
     name, read = READ_BY_KIND.get(kind, ("", _unknown))
-    body = said.get(name)
+    body = payload.get(name)
     if name and not isinstance(body, Mapping):
         return [BadEvent(f"{kind} without {name}")]
     body = body if isinstance(body, Mapping) else {}
-    mail = said.get("mail")
-    told = read(body, mail if isinstance(mail, Mapping) else {})
+    mail = payload.get("mail")
+    events = read(body, mail if isinstance(mail, Mapping) else {})
     at = instant(body.get("timestamp")) or instant(part(mail, "timestamp"))
     return [
         ProviderEvent(
             type=one.type,
             kind=kind or "unknown",
-            event_id=event_id if len(told) == 1 else f"{event_id}:{n}",
+            event_id=event_id if len(events) == 1 else f"{event_id}:{n}",
             email_id=_mail_id(mail),
             provider_message_id=text(part(mail, "messageId")),
             message_id=_message_id(mail),
@@ -61,7 +66,7 @@ def events_of(said: Json, event_id: str) -> Sequence[ProviderEvent | BadEvent]:
             suppress=one.suppress,
             data=one.data,
         )
-        for n, one in enumerate(told)
+        for n, one in enumerate(events)
     ]
 
 
@@ -88,77 +93,94 @@ def _several(value: Any) -> list[Any]:
     return value[:MAX_RECIPIENTS] if isinstance(value, list) else []
 
 
-def _sent(_body: Json, mail: Json) -> list[_Told]:
-    return _each(Happened.SENT, mail)
+def _sent(_body: Json, mail: Json) -> list[_RecipientEvent]:
+    return _each(ProviderEventType.SENT, mail)
 
 
-def _delivered(body: Json, mail: Json) -> list[_Told]:
+def _delivered(body: Json, mail: Json) -> list[_RecipientEvent]:
     detail = text(body.get("smtpResponse"))
     recipients = texts(body.get("recipients")) or texts(mail.get("destination"))
-    return [_Told(Happened.DELIVERED, one, detail=detail) for one in recipients or [""]]
+    return [
+        _RecipientEvent(ProviderEventType.DELIVERED, one, detail=detail)
+        for one in recipients or [""]
+    ]
 
 
-def _bounced(body: Json, _mail: Json) -> list[_Told]:
+def _bounced(body: Json, _mail: Json) -> list[_RecipientEvent]:
     group, sub = text(body.get("bounceType")), text(body.get("bounceSubType"))
-    told = []
+    events = []
     for one in _several(body.get("bouncedRecipients")) or [{}]:
         code = text(part(one, "status"), 20)
         detail = text(part(one, "diagnosticCode")) or f"{group} {sub}"
         what, suppress = _of_bounce(group, sub)
         data = known(bounce_type=group, bounce_sub_type=sub)
-        told.append(_Told(what, part(one, "emailAddress"), code, detail, suppress, data))
-    return told
+        events.append(
+            _RecipientEvent(what, part(one, "emailAddress"), code, detail, suppress, data)
+        )
+    return events
 
 
 def _of_bounce(group: str | None, sub: str | None) -> tuple[str, str | None]:
     if sub in SUPPRESSED or (sub and "suppress" in sub.lower()):
         is_wish = sub == "UnsubscribedRecipient"
-        return Happened.FAILED, Because.UNSUBSCRIBED if is_wish else Because.HARD_BOUNCE
-    return (Happened.HARD_BOUNCE if group == "Permanent" else Happened.SOFT_BOUNCE), None
+        return (
+            ProviderEventType.FAILED,
+            ProviderSuppression.UNSUBSCRIBED if is_wish else ProviderSuppression.HARD_BOUNCE,
+        )
+    return (
+        ProviderEventType.HARD_BOUNCE if group == "Permanent" else ProviderEventType.SOFT_BOUNCE
+    ), None
 
 
-def _complained(body: Json, _mail: Json) -> list[_Told]:
+def _complained(body: Json, _mail: Json) -> list[_RecipientEvent]:
     feedback = text(body.get("complaintFeedbackType"))
     sub = text(body.get("complaintSubType"))
     if feedback == "not-spam":
-        return [_Told(None, detail=feedback)]
+        return [_RecipientEvent(None, detail=feedback)]
     recipients = [part(one, "emailAddress") for one in _several(body.get("complainedRecipients"))]
     data = known(feedback_type=feedback, sub_type=sub, user_agent=text(body.get("userAgent"), 300))
     if sub == "OnAccountSuppressionList":  # not sent because of an earlier complaint
         return [
-            _Told(Happened.FAILED, one, detail=sub, suppress=Because.COMPLAINT, data=data)
+            _RecipientEvent(
+                ProviderEventType.FAILED,
+                one,
+                detail=sub,
+                suppress=ProviderSuppression.COMPLAINT,
+                data=data,
+            )
             for one in recipients or [""]
         ]
     if len(recipients) > 1:  # SES lists all recipients at the mailbox provider of the complaint
         data["one_of"] = [found for one in recipients if (found := address(one))]
-        return [_Told(Happened.COMPLAINT, detail=feedback, data=data)]
+        return [_RecipientEvent(ProviderEventType.COMPLAINT, detail=feedback, data=data)]
     return [
-        _Told(Happened.COMPLAINT, one, detail=feedback, data=data) for one in recipients or [""]
+        _RecipientEvent(ProviderEventType.COMPLAINT, one, detail=feedback, data=data)
+        for one in recipients or [""]
     ]
 
 
-def _rejected(body: Json, mail: Json) -> list[_Told]:
-    return _each(Happened.FAILED, mail, detail=text(body.get("reason")))
+def _rejected(body: Json, mail: Json) -> list[_RecipientEvent]:
+    return _each(ProviderEventType.FAILED, mail, detail=text(body.get("reason")))
 
 
-def _not_rendered(body: Json, mail: Json) -> list[_Told]:
-    return _each(Happened.FAILED, mail, detail=text(body.get("errorMessage")))
+def _not_rendered(body: Json, mail: Json) -> list[_RecipientEvent]:
+    return _each(ProviderEventType.FAILED, mail, detail=text(body.get("errorMessage")))
 
 
-def _opened(body: Json, mail: Json) -> list[_Told]:
-    return [_Told(Happened.OPENED, _only(mail), data=_visit(body))]
+def _opened(body: Json, mail: Json) -> list[_RecipientEvent]:
+    return [_RecipientEvent(ProviderEventType.OPENED, _only(mail), data=_visit(body))]
 
 
-def _clicked(body: Json, mail: Json) -> list[_Told]:
+def _clicked(body: Json, mail: Json) -> list[_RecipientEvent]:
     data = _visit(body) | known(url=text(body.get("link"), MAX_URL_CHARACTERS))
-    return [_Told(Happened.CLICKED, _only(mail), data=data)]
+    return [_RecipientEvent(ProviderEventType.CLICKED, _only(mail), data=data)]
 
 
-def _delayed(body: Json, _mail: Json) -> list[_Told]:
+def _delayed(body: Json, _mail: Json) -> list[_RecipientEvent]:
     kind = text(body.get("delayType"))
     return [
-        _Told(
-            Happened.DEFERRED,
+        _RecipientEvent(
+            ProviderEventType.DEFERRED,
             part(one, "emailAddress"),
             text(part(one, "status"), 20),
             text(part(one, "diagnosticCode")) or kind,
@@ -168,7 +190,7 @@ def _delayed(body: Json, _mail: Json) -> list[_Told]:
     ]
 
 
-def _subscription(body: Json, mail: Json) -> list[_Told]:
+def _subscription(body: Json, mail: Json) -> list[_RecipientEvent]:
     chosen = body.get("newTopicPreferences")
     topics = part(chosen, "topicSubscriptionStatus")
     statuses = [text(part(one, "subscriptionStatus")) for one in _several(topics)]
@@ -176,15 +198,19 @@ def _subscription(body: Json, mail: Json) -> list[_Told]:
         bool(statuses) and all((one or "").lower() == "optout" for one in statuses)
     )
     data = known(contact_list=text(body.get("contactList")), source=text(body.get("source")))
-    return [_Told(Happened.UNSUBSCRIBED if is_over else None, _only(mail), data=data)]
+    return [
+        _RecipientEvent(ProviderEventType.UNSUBSCRIBED if is_over else None, _only(mail), data=data)
+    ]
 
 
-def _unknown(_body: Json, _mail: Json) -> list[_Told]:
-    return [_Told(None)]
+def _unknown(_body: Json, _mail: Json) -> list[_RecipientEvent]:
+    return [_RecipientEvent(None)]
 
 
-def _each(what: str, mail: Json, *, detail: str | None = None) -> list[_Told]:
-    return [_Told(what, one, detail=detail) for one in texts(mail.get("destination")) or [""]]
+def _each(what: str, mail: Json, *, detail: str | None = None) -> list[_RecipientEvent]:
+    return [
+        _RecipientEvent(what, one, detail=detail) for one in texts(mail.get("destination")) or [""]
+    ]
 
 
 def _only(mail: Json) -> str:
@@ -197,7 +223,7 @@ def _visit(body: Json) -> dict[str, Any]:
     return known(ip=network(body.get("ipAddress")), user_agent=text(body.get("userAgent"), 300))
 
 
-READ_BY_KIND: Mapping[str, tuple[str, Callable[[Json, Json], list[_Told]]]] = {
+READ_BY_KIND: Mapping[str, tuple[str, Callable[[Json, Json], list[_RecipientEvent]]]] = {
     "Send": ("send", _sent),
     "Delivery": ("delivery", _delivered),
     "Bounce": ("bounce", _bounced),

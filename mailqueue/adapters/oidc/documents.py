@@ -40,12 +40,12 @@ class Fetcher:
         Raises:
             Unavailable: the configuration document has none, or names another issuer.
         """
-        said = await self.document(issuer.rstrip("/") + WELL_KNOWN)
-        if said.get("issuer") != issuer:
+        document = await self.document(issuer.rstrip("/") + WELL_KNOWN)
+        if document.get("issuer") != issuer:
             raise Unavailable(
                 f"the configuration of {issuer} names another issuer: check its spelling"
             )
-        address = said.get("jwks_uri")
+        address = document.get("jwks_uri")
         if not isinstance(address, str):
             raise Unavailable(f"the configuration of {issuer} has no jwks_uri")
         return address

@@ -80,8 +80,8 @@ class IssuerKeys:
     async def _fetch(self) -> None:
         try:
             address = await self._fetcher.keys_address(self._issuer)
-            said = await self._fetcher.document(address)
-            found = said.get("keys")
+            document = await self._fetcher.document(address)
+            found = document.get("keys")
             if not isinstance(found, list) or len(found) > MAX_KEYS:
                 raise Unavailable(f"{address} has no list of at most {MAX_KEYS} keys")
         except Unavailable as exc:

@@ -18,7 +18,7 @@ from joserfc.jws import JWSRegistry
 from mailqueue.adapters.oidc.claims import called, fault_of, has_role
 from mailqueue.adapters.oidc.keys import KINDS, IssuerKeys, one_name
 from mailqueue.core.errors import Forbidden, Unauthorized
-from mailqueue.ports.identity import Identity
+from mailqueue.ports.identity import TokenIdentity
 from mailqueue.settings.oidc import OidcSettings
 
 MAX_CHARACTERS = 16 * 1024
@@ -45,7 +45,7 @@ class SignedTokens:
         self._keys = keys
         self._clock = clock
 
-    async def read(self, token: str) -> Identity:
+    async def read(self, token: str) -> TokenIdentity:
         """Return the administrator that a token identifies; see the port."""
         alg, kid = _signed_by(token)
         # Before any keys are fetched; the claims count only after the signature.
@@ -61,7 +61,7 @@ class SignedTokens:
         _check(fault_of(claims, self._settings, now=self._clock()))
         if not has_role(claims, self._settings):
             raise Forbidden(f"role {self._settings.role}")
-        return Identity(claims["sub"], called(claims))
+        return TokenIdentity(claims["sub"], called(claims))
 
 
 def _signed_by(token: str) -> tuple[str, str | None]:

@@ -81,7 +81,7 @@ class ProviderApi(ABC):
     site: HttpOrigin
     secrets: tuple[Secret, ...] = ()  # redacted in recorded responses
     most_in_call = 1
-    most_call_bytes = 0  # of a request with several emails
+    max_call_bytes = 0  # of a request with several emails
     is_repeatable = False  # requests carry an idempotency key
 
     @abstractmethod

@@ -125,11 +125,11 @@ def _mailboxes(people: People) -> list[Mailbox]:
 
 
 def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
-    said = answer.document()
-    said = said if isinstance(said, dict) else {}
-    if answer.is_success and isinstance(message_id := said.get("id"), str) and message_id:
+    parsed = answer.document()
+    parsed = parsed if isinstance(parsed, dict) else {}
+    if answer.is_success and isinstance(message_id := parsed.get("id"), str) and message_id:
         return Accepted("200", "accepted", provider_message_id=message_id)
-    error = said.get("error")
+    error = parsed.get("error")
     if answer.status < 400 or not isinstance(error, dict):
         return outcomes.not_understood(answer)
     text, reason = str(error.get("message") or ""), _reason(error)

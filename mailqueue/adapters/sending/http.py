@@ -192,7 +192,7 @@ class HttpChannel:
     def _fits(self, group: Sequence[ProviderMail], another: ProviderMail, *, octets: int) -> bool:
         return (
             len(group) < self._service.most_in_call
-            and octets + 1 <= self._service.most_call_bytes
+            and octets + 1 <= self._service.max_call_bytes
             and not another.goes_alone
             and not group[-1].goes_alone
         )

@@ -105,14 +105,14 @@ def _quoted(name: str) -> bytes:
 
 
 def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
-    said = answer.document()
-    said = said if isinstance(said, dict) else {}
-    if answer.is_success and isinstance(message_id := said.get("id"), str) and message_id:
+    parsed = answer.document()
+    parsed = parsed if isinstance(parsed, dict) else {}
+    if answer.is_success and isinstance(message_id := parsed.get("id"), str) and message_id:
         # The Message-ID in angle brackets, which events leave out.
-        return Accepted("200", outcomes.cleaned(str(said.get("message"))), "", message_id)
+        return Accepted("200", outcomes.cleaned(str(parsed.get("message"))), "", message_id)
     if answer.status < 400:
         return outcomes.not_understood(answer)
-    detail = str(said.get("message") or "") or outcomes.plain(answer)
+    detail = str(parsed.get("message") or "") or outcomes.plain(answer)
     lowered = detail.lower()
     if answer.status == 400 and "not a valid address" in lowered:
         return outcomes.about_recipient(mail, answer, detail)

@@ -201,13 +201,13 @@ class Tokens:
             answer = await self._asked()
         if isinstance(answer, Rejected):
             return answer
-        said = answer.document()
-        said = said if isinstance(said, dict) else {}
-        token = said.get("access_token")
+        parsed = answer.document()
+        parsed = parsed if isinstance(parsed, dict) else {}
+        token = parsed.get("access_token")
         if answer.status != 200 or not isinstance(token, str) or not token.isprintable():
-            return self._without_secrets(_refused(answer, said))
+            return self._without_secrets(_refused(answer, parsed))
         self._token = Secret(token)
-        self._ends_at = time.monotonic() + max(0.0, _seconds(said) - EARLY_SECONDS)
+        self._ends_at = time.monotonic() + max(0.0, _seconds(parsed) - EARLY_SECONDS)
         return self._token
 
     def _without_secrets(self, why: Rejected) -> Rejected:
@@ -257,9 +257,9 @@ class Tokens:
         return answer
 
 
-def _refused(answer: HttpResponse, said: dict[str, Any]) -> Rejected:
-    error = str(said.get("error") or "")
-    words = str(said.get("error_description") or "")
+def _refused(answer: HttpResponse, parsed: dict[str, Any]) -> Rejected:
+    error = str(parsed.get("error") or "")
+    words = str(parsed.get("error_description") or "")
     detail = cleaned(f"token: {error} {words}") if error else f"token: HTTP {answer.status}"
     wait = retry_after_of(answer)
     limit = limit_in(f"{error} {words}" if error else plain(answer))
@@ -278,9 +278,9 @@ def _refused(answer: HttpResponse, said: dict[str, Any]) -> Rejected:
     return Rejected(kind, str(answer.status), detail, Stage.CONNECT, retry_after=wait)
 
 
-def _seconds(said: dict[str, Any]) -> float:
+def _seconds(parsed: dict[str, Any]) -> float:
     try:
-        return float(said.get("expires_in") or 0)  # may be a string
+        return float(parsed.get("expires_in") or 0)  # may be a string
     except (TypeError, ValueError):
         return 0.0
 

@@ -22,7 +22,7 @@ from mailqueue.adapters.sending.api import (
 )
 from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
-from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
+from mailqueue.adapters.sending.parts import AttachedFile, Parts, People, mailbox, parts_of
 from mailqueue.core.verdict import Accepted, Refused, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 
@@ -60,7 +60,7 @@ class Postmark(ProviderApi):
     """The API for one server token and its message stream."""
 
     most_in_call = BATCH_MAILS
-    most_call_bytes = BATCH_OCTETS
+    max_call_bytes = BATCH_OCTETS
 
     def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
@@ -112,25 +112,25 @@ class Postmark(ProviderApi):
         return HttpRequest("POST", "/email/batch", headers, body)
 
     def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
-        said = answer.document()
+        parsed = answer.document()
         if len(group) > 1 and answer.is_success:
-            if isinstance(said, list) and len(said) == len(group):
+            if isinstance(parsed, list) and len(parsed) == len(group):
                 return [
-                    _judged(one.mail, answer, each) for one, each in zip(group, said, strict=True)
+                    _judged(one.mail, answer, each) for one, each in zip(group, parsed, strict=True)
                 ]
             # The emails were judged, but the results cannot be matched to them.
-            if isinstance(said, list):
+            if isinstance(parsed, list):
                 why = "the response does not match the batch"
                 return [outcomes.refused(answer, outcomes.AMBIGUOUS, why)] * len(group)
             return [outcomes.not_understood(answer)] * len(group)
-        return [_judged(one.mail, answer, said) for one in group]
+        return [_judged(one.mail, answer, parsed) for one in group]
 
 
 def _mailboxes(people: People) -> str:
     return ", ".join(mailbox(one) for one in people)
 
 
-def _attachment(file: File) -> dict[str, str]:
+def _attachment(file: AttachedFile) -> dict[str, str]:
     attachment = {
         "Name": file.name,
         "Content": base64.b64encode(file.octets).decode(),
@@ -139,17 +139,17 @@ def _attachment(file: File) -> dict[str, str]:
     return attachment | ({"ContentID": f"cid:{file.content_id}"} if file.content_id else {})
 
 
-def _judged(mail: SendAttempt, answer: HttpResponse, said: Any) -> Verdict:
-    said = said if isinstance(said, dict) else {}
-    code, text = said.get("ErrorCode"), str(said.get("Message") or "")
-    message_id = said.get("MessageID")
+def _judged(mail: SendAttempt, answer: HttpResponse, parsed: Any) -> Verdict:
+    parsed = parsed if isinstance(parsed, dict) else {}
+    code, text = parsed.get("ErrorCode"), str(parsed.get("Message") or "")
+    message_id = parsed.get("MessageID")
     if answer.is_success and code in (0, None) and isinstance(message_id, str) and message_id:
         return Accepted(
             "200", outcomes.cleaned(text), "", message_id, _inactive(mail, answer, text)
         )
     if not isinstance(code, int) or code == 0:
         return _without_code(answer)
-    if code == SEVERAL and isinstance(errors := said.get("Errors"), list) and errors:
+    if code == SEVERAL and isinstance(errors := parsed.get("Errors"), list) and errors:
         return _judged(mail, answer, _first(errors, text))
     if code == 300 and _BAD_RECIPIENT.search(text):
         return outcomes.about_recipient(mail, answer, text)

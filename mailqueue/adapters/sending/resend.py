@@ -23,7 +23,7 @@ from mailqueue.adapters.sending.api import (
 )
 from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
-from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
+from mailqueue.adapters.sending.parts import AttachedFile, Parts, People, mailbox, parts_of
 from mailqueue.core.limits import bounded, limit_in
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
@@ -69,7 +69,7 @@ class Resend(ProviderApi):
     """The API for one key."""
 
     most_in_call = BATCH_MAILS
-    most_call_bytes = 40 * MEGABYTE
+    max_call_bytes = 40 * MEGABYTE
     is_repeatable = True
 
     def __init__(self, access: ProviderAccount) -> None:
@@ -132,11 +132,11 @@ class Resend(ProviderApi):
         return HttpRequest("POST", "/emails/batch", tuple(headers), body)
 
     def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
-        said = answer.document()
-        said = said if isinstance(said, dict) else {}
+        parsed = answer.document()
+        parsed = parsed if isinstance(parsed, dict) else {}
         if len(group) > 1 and answer.is_success:
-            return _each(group, answer, said)
-        return [_judged(answer, said)] * len(group)
+            return _each(group, answer, parsed)
+        return [_judged(answer, parsed)] * len(group)
 
 
 def _short(text: str) -> str:
@@ -147,7 +147,7 @@ def _mailboxes(people: People) -> list[str]:
     return [mailbox(one) for one in people]
 
 
-def _attachment(file: File) -> dict[str, str]:
+def _attachment(file: AttachedFile) -> dict[str, str]:
     attachment = {
         "filename": file.name,
         "content": base64.b64encode(file.octets).decode(),
@@ -156,17 +156,17 @@ def _attachment(file: File) -> dict[str, str]:
     return attachment | ({"content_id": file.content_id} if file.content_id else {})
 
 
-def _judged(answer: HttpResponse, said: dict[str, Any]) -> Verdict:
-    message_id = said.get("id")
+def _judged(answer: HttpResponse, parsed: dict[str, Any]) -> Verdict:
+    message_id = parsed.get("id")
     if answer.is_success and isinstance(message_id, str) and message_id:
         return Accepted("200", "accepted", provider_message_id=message_id)
-    name = str(said.get("name") or "")
+    name = str(parsed.get("name") or "")
     if answer.status == 409 and name == "invalid_idempotent_request":
         # Accepted earlier under this key, with slightly different content.
         return Accepted("409", "accepted before under the same idempotency key")
     if answer.status < 400 or not name:
         return outcomes.not_understood(answer)
-    detail = f"{name}: {said.get('message') or ''}"
+    detail = f"{name}: {parsed.get('message') or ''}"
     known = MEANING_BY_NAME.get(f"{answer.status} {name}")
     meaning = known or outcomes.meaning_of(answer.status, detail)
     return outcomes.refused(answer, meaning, detail, retry_after=_reset(answer))
@@ -182,14 +182,14 @@ def _reset(answer: HttpResponse) -> timedelta | None:
 
 
 def _each(
-    group: Sequence[ProviderMail], answer: HttpResponse, said: dict[str, Any]
+    group: Sequence[ProviderMail], answer: HttpResponse, parsed: dict[str, Any]
 ) -> list[Verdict]:
     """Return the verdicts of a batch response: ids of accepted emails, indexes of the others."""
-    given = said.get("data")
+    given = parsed.get("data")
     if not isinstance(given, list):
         return [outcomes.not_understood(answer)] * len(group)
     verdicts: list[Verdict | None] = [None] * len(group)
-    for error in said.get("errors") or []:
+    for error in parsed.get("errors") or []:
         place = error.get("index") if isinstance(error, dict) else None
         if isinstance(place, int) and 0 <= place < len(group):
             detail = str(error.get("message") or "refused in a batch")

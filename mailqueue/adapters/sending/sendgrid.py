@@ -23,7 +23,7 @@ from mailqueue.adapters.sending.api import (
 )
 from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
-from mailqueue.adapters.sending.parts import File, Parts, People, parts_of
+from mailqueue.adapters.sending.parts import AttachedFile, Parts, People, parts_of
 from mailqueue.core.limits import bounded
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
@@ -122,7 +122,7 @@ def _name(name: str) -> str:
     return '"' + name.replace('"', "'") + '"' if "," in name or ";" in name else name
 
 
-def _attachment(file: File) -> dict[str, str]:
+def _attachment(file: AttachedFile) -> dict[str, str]:
     attachment = {
         "content": base64.b64encode(file.octets).decode(),
         "filename": file.name,
@@ -156,8 +156,8 @@ def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
 
 
 def _errors(answer: HttpResponse) -> list[dict[str, Any]]:
-    said = answer.document()
-    found = said.get("errors") if isinstance(said, dict) else None
+    parsed = answer.document()
+    found = parsed.get("errors") if isinstance(parsed, dict) else None
     if not isinstance(found, list):
         return []
     return [error for error in found if isinstance(error, dict)]

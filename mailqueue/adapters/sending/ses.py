@@ -130,17 +130,17 @@ class Ses(ProviderApi):
         return [self._judged(group[0].mail, answer)]
 
     def _judged(self, mail: SendAttempt, answer: HttpResponse) -> Verdict:
-        said = answer.document()
-        said = said if isinstance(said, dict) else {}
+        parsed = answer.document()
+        parsed = parsed if isinstance(parsed, dict) else {}
         if answer.is_success:
-            message_id = said.get("MessageId")
+            message_id = parsed.get("MessageId")
             if isinstance(message_id, str) and message_id:
                 return Accepted("200", f"MessageId {message_id}", provider_message_id=message_id)
             return outcomes.not_understood(answer)
-        name = _error_name(answer, said)
-        if answer.status < 400 or (not name and not said):
+        name = _error_name(answer, parsed)
+        if answer.status < 400 or (not name and not parsed):
             return outcomes.not_understood(answer)
-        text = _text(said)
+        text = _text(parsed)
         detail = f"{name}: {text}" if text else name
         if name == "BadRequestException" and _names_one(mail, text):
             return outcomes.about_recipient(mail, answer, detail)
@@ -151,10 +151,10 @@ class Ses(ProviderApi):
         """Return whether a wrong local clock caused the refusal, and correct it by the server's."""
         if answer.status < 400:
             return False
-        said = answer.document()
-        said = said if isinstance(said, dict) else {}
+        parsed = answer.document()
+        parsed = parsed if isinstance(parsed, dict) else {}
         theirs = outcomes.clock_of(answer)
-        if theirs is None or not _is_about_clock(_error_name(answer, said), _text(said)):
+        if theirs is None or not _is_about_clock(_error_name(answer, parsed), _text(parsed)):
             return False
         self._clock_is_behind = theirs - datetime.now(UTC)
         return True
@@ -174,13 +174,15 @@ def _credentials(access: ProviderAccount) -> Credentials:
     )
 
 
-def _error_name(answer: HttpResponse, said: dict[str, Any]) -> str:
-    found = answer.headers.get("x-amzn-errortype") or said.get("code") or said.get("__type") or ""
+def _error_name(answer: HttpResponse, parsed: dict[str, Any]) -> str:
+    found = (
+        answer.headers.get("x-amzn-errortype") or parsed.get("code") or parsed.get("__type") or ""
+    )
     return str(found).split(":")[0].rpartition("#")[2]
 
 
-def _text(said: dict[str, Any]) -> str:
-    return str(said.get("message") or said.get("Message") or "")
+def _text(parsed: dict[str, Any]) -> str:
+    return str(parsed.get("message") or parsed.get("Message") or "")
 
 
 def _is_about_clock(name: str, text: str) -> bool:

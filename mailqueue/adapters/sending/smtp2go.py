@@ -14,7 +14,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.api import ProviderAccount, ProviderApi, ProviderMail, tags_of
 from mailqueue.adapters.sending.limits import ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
-from mailqueue.adapters.sending.parts import File, Parts, mailbox, parts_of
+from mailqueue.adapters.sending.parts import AttachedFile, Parts, mailbox, parts_of
 from mailqueue.core.limits import limit_in
 from mailqueue.core.verdict import Accepted, AllRefused, Refused, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
@@ -104,7 +104,7 @@ class Smtp2go(ProviderApi):
         return [_judged(group[0].mail, answer)]
 
 
-def _file(file: File, name: str) -> dict[str, str]:
+def _file(file: AttachedFile, name: str) -> dict[str, str]:
     return {
         "filename": name,
         "fileblob": base64.b64encode(file.octets).decode(),
@@ -113,18 +113,18 @@ def _file(file: File, name: str) -> dict[str, str]:
 
 
 def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
-    said = answer.document()
-    said = said if isinstance(said, dict) else {}
-    data = said.get("data")
+    parsed = answer.document()
+    parsed = parsed if isinstance(parsed, dict) else {}
+    data = parsed.get("data")
     data = data if isinstance(data, dict) else {}
     if answer.is_success and isinstance(data.get("succeeded"), int):
         return _counted(mail, answer, data)
-    code = str(data.get("error_code") or said.get("error_code") or "").rpartition(".")[2]
-    text = str(data.get("error") or said.get("error") or "")
+    code = str(data.get("error_code") or parsed.get("error_code") or "").rpartition(".")[2]
+    text = str(data.get("error") or parsed.get("error") or "")
     if answer.status < 400 or not (code or text):
         return outcomes.not_understood(answer)
     detail = f"{code}: {text}" if code else text
-    if code == "NON_VALIDATING_IN_PAYLOAD" and _is_about_recipient(data, said):
+    if code == "NON_VALIDATING_IN_PAYLOAD" and _is_about_recipient(data, parsed):
         return outcomes.about_recipient(mail, answer, detail)
     is_general = code == "API_EXCEPTION" and limit_in(text) is None
     if is_general and any(word in text.lower() for word in _ABOUT_US):
@@ -155,8 +155,8 @@ def _counted(mail: SendAttempt, answer: HttpResponse, data: dict[str, Any]) -> V
     )
 
 
-def _is_about_recipient(data: dict[str, Any], said: dict[str, Any]) -> bool:
-    errors = data.get("field_validation_errors") or said.get("field_validation_errors")
+def _is_about_recipient(data: dict[str, Any], parsed: dict[str, Any]) -> bool:
+    errors = data.get("field_validation_errors") or parsed.get("field_validation_errors")
     found = errors if isinstance(errors, list) else [errors]
     names = {
         str(each.get("fieldname") or next(iter(each), ""))

@@ -11,7 +11,7 @@ from mailqueue.api.http.kek_header import lent_key, own_key_of, platform_key
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.domains import DkimKeyDetails, DkimKeyList, DkimVerification, DomainReport
 from mailqueue.deliverability import checking, keys, publication
-from mailqueue.deliverability.findings import Report
+from mailqueue.deliverability.findings import DomainFindings
 from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.keys import Algorithm
@@ -129,7 +129,7 @@ async def check(call: Call) -> DomainReport:
     findings = await checking.look(
         domain, of_domain, Resolver(call.settings.name_servers), address=query.ip
     )
-    report = Report(project, domain, findings)
+    report = DomainFindings(project, domain, findings)
     if not call.is_read_only:
         async with call.connection() as conn:
             await checking.record(conn, report)

@@ -7,7 +7,7 @@ from mailqueue.core.errors import Conflict, Unauthorized
 from mailqueue.core.secret import Secret
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
-from mailqueue.ports.inbound import Provider
+from mailqueue.ports.inbound import InboundProvider
 from mailqueue.ports.transport import Transport
 from mailqueue.ports.webhook import Poster
 from mailqueue.rendering.process.host import CompileProcess
@@ -67,6 +67,6 @@ class Services:
     keyring: Keyring = field(default_factory=lambda: Keyring(lambda: None))  # tokens in links
     # Injects tracking into mail that the API process sends.
     tracking: EmailTracking = field(default_factory=EmailTracking)
-    inbound: Mapping[str, Provider] = field(default_factory=dict)  # sources of events, by name
+    inbound: Mapping[str, InboundProvider] = field(default_factory=dict)  # sources of events, by name
     # Versions from which mail is accepted.
     template_cache: TemplateCache = field(default_factory=TemplateCache)

@@ -8,9 +8,9 @@ from starlette.routing import BaseRoute, Route
 
 from mailqueue.api.http import store
 from mailqueue.api.http.responses import json_answer
-from mailqueue.core.errors import NoRoom, Unavailable
+from mailqueue.core.errors import StorageFull, Unavailable
 from mailqueue.db.migrate import status_of
-from mailqueue.db.migrations import Schema, read_schema
+from mailqueue.db.migrations import SchemaFiles, read_schema
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.db.sql import sql_folder
 from mailqueue.settings.environment import DatabaseSettings
@@ -31,7 +31,7 @@ async def alive(request: Request) -> Response:  # noqa: ARG001
 class _Readiness:
     pool: Pool
     database: DatabaseSettings
-    schema: Schema
+    schema: SchemaFiles
 
     async def answer(self, request: Request) -> Response:  # noqa: ARG002
         """Return 200 if emails are accepted now; otherwise 503 with the reason.
@@ -46,5 +46,5 @@ class _Readiness:
                     f"{self.schema.newest}: run `mailqueue migrate`"
                 )
             if (why := await store.find_refusal(conn)) is not None:
-                raise NoRoom(f"mail is not accepted now: {why}")
+                raise StorageFull(f"mail is not accepted now: {why}")
         return json_answer({"status": "ready"})

@@ -20,7 +20,6 @@ from mailqueue.core.errors import (
     LimitReached,
     Locked,
     MailqueueError,
-    NoRoom,
     NotFound,
     ProjectFull,
     TooManyRequests,
@@ -39,7 +38,7 @@ STATUS_BY_ERROR: Mapping[type[MailqueueError], tuple[HTTPStatus, str]] = {
     LimitReached: (HTTPStatus.TOO_MANY_REQUESTS, "quota_exceeded"),
     ProjectFull: (HTTPStatus.TOO_MANY_REQUESTS, "quota_exceeded"),
     InputError: (HTTPStatus.BAD_REQUEST, "invalid_request"),
-    NoRoom: (HTTPStatus.SERVICE_UNAVAILABLE, "no_room"),
+    StorageFull: (HTTPStatus.SERVICE_UNAVAILABLE, "no_room"),
     Unavailable: (HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
     MailqueueError: (HTTPStatus.INTERNAL_SERVER_ERROR, "internal"),
 }
@@ -199,12 +198,12 @@ def refusal(scope: Scope, exc: MailqueueError) -> Response:
         case Busy():
             headers["Retry-After"] = "1"
         case Unavailable():
-            headers["Retry-After"] = "60" if isinstance(exc, NoRoom) else "5"
+            headers["Retry-After"] = "60" if isinstance(exc, StorageFull) else "5"
         case ProjectFull():
             headers["Retry-After"] = "60"
         case LimitReached() | TooManyRequests():
             headers["Retry-After"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
-    why = exc.told if isinstance(exc, Unavailable) else str(exc)
+    why = exc.public_message if isinstance(exc, Unavailable) else str(exc)
     note_away(scope, exc)
     return error_answer(scope, status, name, why, more=more, headers=headers)
 

@@ -49,7 +49,7 @@ class _ProviderWebhook:
                 request.method,
                 headers,
                 dict(request.query_params),
-                await _body(request, provider.most_bytes),
+                await _body(request, provider.max_bytes),
             )
             answer = await self._receiver.receive(provider, token, received)
         except (Unavailable, Locked) as exc:
@@ -57,7 +57,7 @@ class _ProviderWebhook:
                 request.scope,
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "unavailable",
-                exc.told if isinstance(exc, Unavailable) else "not available now; send it again",
+                exc.public_message if isinstance(exc, Unavailable) else "not available now; send it again",
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
         if answer is InboundAnswer.KEPT:

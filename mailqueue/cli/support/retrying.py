@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from mailqueue.cli.support.app import Opened
-from mailqueue.core.errors import NoRoom, Unavailable
+from mailqueue.core.errors import StorageFull, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import open_connection
 from mailqueue.db.reported import reported
@@ -40,7 +40,7 @@ class Insistent:
             try:
                 with reported(self._database):
                     return await operation(self._conn or await self._opened())
-            except NoRoom:
+            except StorageFull:
                 raise
             except Unavailable:
                 await self.close()

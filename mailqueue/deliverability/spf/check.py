@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Walk:
+class SpfEvaluation:
     """The evaluation of a record and its includes for one address, with its cost in lookups."""
 
     resolver: Resolver
@@ -132,7 +132,7 @@ async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> 
     if len(records) > 1:
         says = f"there are {len(records)} SPF records: receivers ignore all; merge them into one"
         return DomainFinding(TOPIC, FindingStatus.FAIL, says, found)
-    walk = Walk(resolver, None if address is None else ip_address(address))
+    walk = SpfEvaluation(resolver, None if address is None else ip_address(address))
     try:
         result = await walk.result(domain, records[0])
     except SpfError as exc:
@@ -143,7 +143,7 @@ async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> 
     return DomainFinding(TOPIC, status, says, found)
 
 
-def judged(walk: Walk, terms: list[Term], result: str) -> tuple[FindingStatus, str]:
+def judged(walk: SpfEvaluation, terms: list[Term], result: str) -> tuple[FindingStatus, str]:
     """Return the status and text for an evaluated record. Pure."""
     cost = f"{walk.lookups} of {MAX_LOOKUPS} DNS lookups"
     ends = {term.kind: term.qualifier for term in terms if term.kind in ("all", "redirect")}

@@ -35,7 +35,7 @@ def options_of(head: RawHead) -> dict[str, object]:
         if not name.startswith(PREFIX) or name in _STAMPS:
             continue
         if name in _TAGS:
-            tags += [tag for each in field.said.split(",") if (tag := each.strip())]
+            tags += [tag for each in field.decoded.split(",") if (tag := each.strip())]
             continue
         option, read = _OPTIONS.get(name, (None, _text))
         if option is None:
@@ -47,14 +47,14 @@ def options_of(head: RawHead) -> dict[str, object]:
 
 
 def _text(field: RawField) -> object:
-    said = field.said
+    said = field.decoded
     if not said:
         raise InvalidField(field.name, "is empty")
     return said
 
 
 def _number(field: RawField) -> object:
-    said = field.said
+    said = field.decoded
     if not (said.isascii() and said.isdigit() and len(said) <= 4):
         raise InvalidField(field.name, f"a number is needed, got {said[:100]!r}")
     return int(said)
@@ -62,7 +62,7 @@ def _number(field: RawField) -> object:
 
 def _instant(field: RawField) -> object:
     """Return a time in ISO 8601 or RFC 5322 format; it needs a time zone."""
-    said = field.said
+    said = field.decoded
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             found = read(said)
@@ -77,7 +77,7 @@ def _instant(field: RawField) -> object:
 
 def _object(field: RawField) -> object:
     try:
-        found = json.loads(field.said)
+        found = json.loads(field.decoded)
     except RecursionError:
         raise InvalidField(field.name, TOO_DEEP) from None
     except ValueError:

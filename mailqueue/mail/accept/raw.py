@@ -21,7 +21,7 @@ from mailqueue.mail.accept.shares import MAX_RECIPIENTS, Share, messages_of
 from mailqueue.mail.accept.store import raw as raw_store
 from mailqueue.mail.model import BatchRow
 from mailqueue.mime.compose import date_header
-from mailqueue.mime.parse import Attachment, parse_message
+from mailqueue.mime.parse import ShownAttachment, parse_message
 from mailqueue.mime.rawhead import (
     NotAMessage,
     RawField,
@@ -215,7 +215,7 @@ def _author(head: RawHead) -> Mailbox:
 
 
 def _subject(head: RawHead) -> str:
-    return _shown(next((each.said for each in head.named("subject")), ""), 998) or NO_SUBJECT
+    return _shown(next((each.decoded for each in head.named("subject")), ""), 998) or NO_SUBJECT
 
 
 def _shown(text: str, most: int) -> str:
@@ -270,7 +270,7 @@ def _files(raw: bytes) -> list[dict[str, object]]:
     ]
 
 
-def _is_file(one: Attachment) -> bool:
+def _is_file(one: ShownAttachment) -> bool:
     if one.content_type in _NO_FILES:
         return False
     return one.is_named or not one.content_type.startswith("text/")

@@ -30,7 +30,7 @@ from mailqueue.templates.cache import TemplateCache
 from mailqueue.tenants.model import Caller
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.sealing import Place
+from mailqueue.vault.sealing import SealedCell
 
 POLL_SECONDS = 2.0
 MAX_AT_ONCE = 4
@@ -70,7 +70,7 @@ async def queue_for(
         raise fault
     if master is None:
         raise Conflict("no server is kept here: there is no master key to seal it with")
-    place = Place(caller.project_id, "inline_servers", "sealed", uuid4())
+    place = SealedCell(caller.project_id, "inline_servers", "sealed", uuid4())
     sealed = await vault.seal(conn, master, place=place, plaintext=_written(server))
     assert not isinstance(place.row_id, int | str)
     found = await direct_store.queue(
@@ -152,7 +152,7 @@ class CustomSmtpQueue:
         master = self._transports.read_master()
         if master is None:
             raise ConfigError("its server is sealed, and there is no MAILQUEUE_MASTER_KEY")
-        place = Place(one.project_id, "inline_servers", "sealed", one.server_id)
+        place = SealedCell(one.project_id, "inline_servers", "sealed", one.server_id)
         return _read(await vault.open_sealed(conn, master, place=place, sealed=one.sealed))
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from mailqueue.db.faults import concerns_rows
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.model import FileFault, LoadedEmail, RawMessage, StoredFile
-from mailqueue.mime.files import File
+from mailqueue.mime.files import MessageFile
 from mailqueue.telemetry.log import get_logger
 
 log = get_logger(__name__)
@@ -116,7 +116,7 @@ def count_within_memory(mails: Sequence[LoadedEmail]) -> int:
 
 def with_files(mail: LoadedEmail, octets: Mapping[UUID, bytes | FileFault]) -> LoadedEmail:
     """Return the email with its files, or with a fault if one is missing. Pure."""
-    files: list[File] = []
+    files: list[MessageFile] = []
     for ref in refs_of(mail):
         found = octets.get(ref.id, _GONE)
         if isinstance(found, FileFault):
@@ -125,7 +125,7 @@ def with_files(mail: LoadedEmail, octets: Mapping[UUID, bytes | FileFault]) -> L
             )
         if ref.is_raw:
             return mail._replace(raw=RawMessage(found, ref.has_null_sender))
-        files.append(File(ref.name, ref.content_type, found, content_id=ref.content_id))
+        files.append(MessageFile(ref.name, ref.content_type, found, content_id=ref.content_id))
     return mail._replace(files=tuple(files))
 
 

@@ -16,9 +16,9 @@ from mailqueue.dkim.signer import Signers
 from mailqueue.mail.message.render import rendered
 from mailqueue.mail.model import EmailContent, LoadedEmail
 from mailqueue.mime.compose import PerMail, compose, message_id
-from mailqueue.mime.files import File
+from mailqueue.mime.files import MessageFile
 from mailqueue.mime.rawhead import first_field, has_ascii_head
-from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
+from mailqueue.mime.skeleton import MessageContent, Skeleton, compile_skeleton
 from mailqueue.ports.transport import Envelope, SendAttempt
 from mailqueue.senders.model import MailDefaults
 from mailqueue.tracking.returnpath import return_path
@@ -49,7 +49,7 @@ class SkeletonCache:
         self._kept: OrderedDict[int, Skeleton] = OrderedDict()
         self._bytes = 0
 
-    def of(self, content: EmailContent, files: tuple[File, ...] = ()) -> Skeleton:
+    def of(self, content: EmailContent, files: tuple[MessageFile, ...] = ()) -> Skeleton:
         """Return the skeleton of a content and its files.
 
         Raises:
@@ -61,7 +61,7 @@ class SkeletonCache:
             return found
         headers = content.header_fields
         made = compile_skeleton(
-            Content(content.subject, content.html_body, content.text_body, headers, files)
+            MessageContent(content.subject, content.html_body, content.text_body, headers, files)
         )
         self._kept[content.id] = made
         self._bytes += len(made.mime)

@@ -6,8 +6,8 @@ from typing import Any
 from mailqueue.db.fetch import Conn
 from mailqueue.db.reading import PartlyRead
 from mailqueue.mail.model import EmailContent, LoadedEmail
-from mailqueue.mime.files import File
-from mailqueue.mime.skeleton import Content
+from mailqueue.mime.files import MessageFile
+from mailqueue.mime.skeleton import MessageContent
 from mailqueue.templates.cache import CachedVersion, Key, TemplateCache
 
 VARIABLES = "variables"
@@ -30,8 +30,8 @@ def key_of(content: EmailContent | None) -> Key | None:
 
 
 def rendered(
-    mail: LoadedEmail, headers: tuple[tuple[str, str], ...], files: tuple[File, ...]
-) -> Content:
+    mail: LoadedEmail, headers: tuple[tuple[str, str], ...], files: tuple[MessageFile, ...]
+) -> MessageContent:
     """Return the content of one email from a template.
 
     Raises:
@@ -44,4 +44,4 @@ def rendered(
         raise ValueError("its variables cannot be read: nested too deeply, or a number too large")
     variables = custom.get(VARIABLES) if isinstance(custom, dict) else None
     said = mail.template.render(variables if isinstance(variables, dict) else {})
-    return Content(said.subject, said.html, said.text, headers, files)
+    return MessageContent(said.subject, said.html, said.text, headers, files)

@@ -9,7 +9,7 @@ from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.render import rendered
 from mailqueue.mail.model import FileFault, LoadedEmail
-from mailqueue.mime.skeleton import Content
+from mailqueue.mime.skeleton import MessageContent
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking import urls
 from mailqueue.tracking.injector import Injection, TrackingInjector, UntrackedMail
@@ -160,13 +160,13 @@ def _untracked(
     )
 
 
-def _said(mail: LoadedEmail) -> Content:
+def _said(mail: LoadedEmail) -> MessageContent:
     content = mail.content
     assert content is not None
     headers = content.header_fields
     if content.template_version_id is not None:
         return rendered(mail, headers, ())
-    return Content(content.subject, content.html_body, content.text_body, headers)
+    return MessageContent(content.subject, content.html_body, content.text_body, headers)
 
 
 def _with(mail: LoadedEmail, made: Injection | str) -> LoadedEmail:

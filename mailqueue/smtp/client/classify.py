@@ -266,6 +266,6 @@ def _after_rcpt(code: int, key: str, lowered: str, *, recipients: int) -> Kind |
     known = BY_SUBJECT.get(key.partition(".")[0]) or BY_CODE_AFTER_RCPT.get(code if not key else 0)
     if known is not None:
         return known
-    is_told = MESSAGE_HINT.search(lowered) or HARD_HINT.search(lowered)
+    is_explained = MESSAGE_HINT.search(lowered) or HARD_HINT.search(lowered)
     is_of_recipient = RECIPIENT_HINT.search(lowered) and REFUSAL_HINT.search(lowered)
-    return Kind.PERMANENT_MESSAGE if is_told or is_of_recipient else Kind.UNRECOGNIZED
+    return Kind.PERMANENT_MESSAGE if is_explained or is_of_recipient else Kind.UNRECOGNIZED

@@ -231,12 +231,12 @@ class ServerConversation(asyncio.Protocol):
     def _take_line(self) -> bool:
         """Read one command; return False if more bytes are needed."""
         session = self._session
-        most = self._limits.command_bytes if session.asked is None else login.LINE_BYTES
+        most = self._limits.command_bytes if session.challenge is None else login.LINE_BYTES
         buffer, start = self._buffer, self._at
         end = buffer.find(b"\n", start, start + most)
         if end < 0:
             if len(buffer) - start >= most:
-                is_login = session.asked is not None
+                is_login = session.challenge is not None
                 answer = server_answer.LOGIN_TOO_LONG if is_login else server_answer.TOO_LONG
                 session.give_up(answer)
             return False

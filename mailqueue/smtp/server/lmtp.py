@@ -18,7 +18,7 @@ class LmtpSession(ServerSession):
     def take_line(self, line: bytes, *, is_last: bool) -> None:
         """Execute one command line."""
         verb, _, argument = line.partition(b" ")
-        match verb.upper() if self.asked is None else b"":
+        match verb.upper() if self.challenge is None else b"":
             case b"LHLO":
                 self._is_lmtp = True
                 line = b"EHLO " + argument

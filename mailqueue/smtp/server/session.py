@@ -33,7 +33,7 @@ class ServerSession:
         self.is_secure = False
         self.address = ""  # the client's IP address
         self.max_bytes = service.limits.message_bytes
-        self.asked: login.Challenge | None = None
+        self.challenge: login.Challenge | None = None
         self._login = ""
         self._client: object = None
         self._idle_commands = 0
@@ -96,8 +96,8 @@ class ServerSession:
 
     def take_line(self, line: bytes, *, is_last: bool) -> None:
         """Execute one line without its CR LF; `is_last` is true if no bytes follow it yet."""
-        if self.asked is not None:
-            self._take_step(login.resume(self.asked, line))
+        if self.challenge is not None:
+            self._take_step(login.resume(self.challenge, line))
             return
         if b"\r" in line or b"\0" in line:
             self._object(server_answer.SYNTAX)
@@ -250,10 +250,10 @@ class ServerSession:
             self.is_securing = True
 
     def _take_step(self, step: login.LoginStep) -> None:
-        self.asked = None
+        self.challenge = None
         match step:
             case login.Challenge():
-                self.asked = step
+                self.challenge = step
                 self._replies.add(step.line())
             case SmtpReply():
                 self._object(step)

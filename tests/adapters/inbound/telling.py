@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from mailqueue.ports.inbound import InboundRequest, Provider, ProviderEvent, Secrets
+from mailqueue.ports.inbound import InboundProvider, InboundRequest, ProviderEvent, WebhookSecrets
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SECONDS = "1767323045"
@@ -32,7 +32,7 @@ def request(body: bytes | Any, **headers: str) -> InboundRequest:
     return InboundRequest("POST", named, {}, octets)
 
 
-def only(provider: Provider, body: bytes | Any, **headers: str) -> ProviderEvent:
+def only(provider: InboundProvider, body: bytes | Any, **headers: str) -> ProviderEvent:
     """Return the only event of a body."""
     [found] = provider.events(request(body, **headers))
     assert isinstance(found, ProviderEvent), found
@@ -63,5 +63,5 @@ def of_mailgun(event: Any, *, seconds: str = SECONDS, token: str = "a" * 50) -> 
     return request({"signature": signed, "event-data": event})
 
 
-def knowing(*signing: str, **more: Any) -> Secrets:
-    return Secrets(signing=signing, **more)
+def knowing(*signing: str, **more: Any) -> WebhookSecrets:
+    return WebhookSecrets(signing=signing, **more)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mailqueue.adapters.inbound.json_values import elements_of, instant, network
 from mailqueue.adapters.inbound.sendgrid import SendGridEvents
 from mailqueue.adapters.providers import providers
-from mailqueue.ports.inbound import BadEvent, ProviderEvent, Refused
+from mailqueue.ports.inbound import BadEvent, NotVerified, ProviderEvent
 from tests.adapters.inbound.telling import NOW, knowing, request
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +56,7 @@ async def test_odd_bodies_are_refused_and_read_without_a_word(provider: Any, bod
         for found in provider.events(told):
             assert isinstance(found, ProviderEvent | BadEvent)
         if provider.name != "smtp":
-            assert isinstance(await provider.verify(told, knowing("secret"), NOW), Refused)
+            assert isinstance(await provider.verify(told, knowing("secret"), NOW), NotVerified)
 
 
 BAD = (

@@ -13,7 +13,13 @@ from mailqueue.adapters.inbound.postmark import PostmarkEvents
 from mailqueue.adapters.inbound.resend import ResendEvents
 from mailqueue.adapters.inbound.sendgrid import SendGridEvents
 from mailqueue.adapters.inbound.smtp2go import Smtp2goEvents
-from mailqueue.ports.inbound import InboundRequest, Provider, Refused, Secrets, Verified
+from mailqueue.ports.inbound import (
+    InboundProvider,
+    InboundRequest,
+    NotVerified,
+    Verified,
+    WebhookSecrets,
+)
 from tests.adapters.inbound.telling import (
     MAILGUN_KEY,
     NOW,
@@ -42,8 +48,8 @@ PUBLISHED_SVIX = (
 
 
 async def verdict(
-    provider: Provider, told: InboundRequest, secrets: Secrets, **late: float
-) -> Verified | Refused:
+    provider: InboundProvider, told: InboundRequest, secrets: WebhookSecrets, **late: float
+) -> Verified | NotVerified:
     return await provider.verify(told, secrets, NOW + timedelta(**late))
 
 
@@ -65,7 +71,7 @@ async def test_the_published_answer_of_sendgrid_is_right() -> None:
     for other in (PUBLISHED_SENDGRID[:-2], PUBLISHED_SENDGRID + b" ", b""):
         changed = replace(told, body=other)
         assert isinstance(
-            await verdict(SendGridEvents(), changed, knowing(SENDGRID_PUBLIC)), Refused
+            await verdict(SendGridEvents(), changed, knowing(SENDGRID_PUBLIC)), NotVerified
         )
 
 
@@ -99,14 +105,16 @@ async def test_no_byte_of_a_signature_can_be_changed() -> None:
         forged[at] ^= 1
         other = with_header(sendgrid, SIGNATURE, base64.b64encode(bytes(forged)).decode())
         assert isinstance(
-            await verdict(SendGridEvents(), other, knowing(SENDGRID_PUBLIC)), Refused
+            await verdict(SendGridEvents(), other, knowing(SENDGRID_PUBLIC)), NotVerified
         ), at
     for at in range(len(mac)):
         forged = bytearray(mac)
         forged[at] ^= 1
         written = f"v1,{base64.b64encode(bytes(forged)).decode()}"
         other = with_header(svix, "svix-signature", written)
-        assert isinstance(await verdict(ResendEvents(), other, knowing(SVIX_SECRET)), Refused), at
+        assert isinstance(
+            await verdict(ResendEvents(), other, knowing(SVIX_SECRET)), NotVerified
+        ), at
 
 
 async def test_no_letter_of_what_mailgun_signs_can_be_changed() -> None:
@@ -119,7 +127,7 @@ async def test_no_letter_of_what_mailgun_signs_can_be_changed() -> None:
             other = b"1" if body[at : at + 1] != b"1" else b"2"
             changed = replace(told, body=body[:at] + other + body[at + 1 :])
             found = await verdict(MailgunEvents(), changed, knowing(MAILGUN_KEY))
-            assert isinstance(found, Refused), body[:at][-20:]
+            assert isinstance(found, NotVerified), body[:at][-20:]
             refused += 1
     assert refused > 130
 
@@ -129,12 +137,14 @@ async def test_a_truncated_or_missing_signature_proves_nothing() -> None:
     whole = svix.headers["svix-signature"]
     for cut in ("", "v1,", "v1", whole[:-4], whole.replace("v1,", "v2,"), whole[3:], "v1a" + whole):
         other = with_header(svix, "svix-signature", cut)
-        assert isinstance(await verdict(ResendEvents(), other, knowing(SVIX_SECRET)), Refused), cut
+        assert isinstance(
+            await verdict(ResendEvents(), other, knowing(SVIX_SECRET)), NotVerified
+        ), cut
     der = sendgrid.headers[SIGNATURE]
     for cut in ("", "AAAA", der[:-4], der + "AAAA", "é", "=" * 8):
         other = with_header(sendgrid, SIGNATURE, cut)
         assert isinstance(
-            await verdict(SendGridEvents(), other, knowing(SENDGRID_PUBLIC)), Refused
+            await verdict(SendGridEvents(), other, knowing(SENDGRID_PUBLIC)), NotVerified
         ), cut
 
 
@@ -147,7 +157,7 @@ async def test_one_of_several_signatures_and_of_several_secrets_is_enough() -> N
     assert isinstance(
         await verdict(ResendEvents(), several, knowing("whsec_AAAA", SVIX_SECRET)), Verified
     )
-    assert isinstance(await verdict(ResendEvents(), several, knowing("whsec_AAAA")), Refused)
+    assert isinstance(await verdict(ResendEvents(), several, knowing("whsec_AAAA")), NotVerified)
 
 
 async def test_the_names_of_the_standard_are_known_too() -> None:
@@ -170,12 +180,12 @@ async def test_the_names_of_the_standard_are_known_too() -> None:
     ids=["resend", "sendgrid", "mailgun"],
 )
 async def test_what_is_too_old_or_of_the_future_is_refused(
-    provider: Provider, told: InboundRequest, secret: str, good: list[int], bad: list[int]
+    provider: InboundProvider, told: InboundRequest, secret: str, good: list[int], bad: list[int]
 ) -> None:
     for late in good:
         assert isinstance(await verdict(provider, told, knowing(secret), seconds=late), Verified)
     for late in bad:
-        assert isinstance(await verdict(provider, told, knowing(secret), seconds=late), Refused)
+        assert isinstance(await verdict(provider, told, knowing(secret), seconds=late), NotVerified)
 
 
 async def test_keys_of_another_kind_and_none_at_all_prove_nothing() -> None:
@@ -185,10 +195,14 @@ async def test_keys_of_another_kind_and_none_at_all_prove_nothing() -> None:
     ).decode()
     for keys in ((), ("",), ("not a key",), (of_another_curve,), (SENDGRID_PUBLIC[:-8],)):
         assert isinstance(
-            await verdict(SendGridEvents(), of_sendgrid(b"[]"), knowing(*keys)), Refused
+            await verdict(SendGridEvents(), of_sendgrid(b"[]"), knowing(*keys)), NotVerified
         )
-        assert isinstance(await verdict(ResendEvents(), of_svix(b"{}"), knowing(*keys)), Refused)
-        assert isinstance(await verdict(MailgunEvents(), of_mailgun({}), knowing(*keys)), Refused)
+        assert isinstance(
+            await verdict(ResendEvents(), of_svix(b"{}"), knowing(*keys)), NotVerified
+        )
+        assert isinstance(
+            await verdict(MailgunEvents(), of_mailgun({}), knowing(*keys)), NotVerified
+        )
 
 
 async def test_a_key_with_its_pem_lines_is_the_same_key() -> None:
@@ -200,13 +214,15 @@ async def test_a_key_with_its_pem_lines_is_the_same_key() -> None:
 @pytest.mark.parametrize(
     "provider", [PostmarkEvents(), Smtp2goEvents()], ids=["postmark", "smtp2go"]
 )
-async def test_a_password_or_secret_is_asked_of_those_who_sign_nothing(provider: Provider) -> None:
+async def test_a_password_or_secret_is_asked_of_those_who_sign_nothing(
+    provider: InboundProvider,
+) -> None:
     right = f"Basic {base64.b64encode(b'mq:s3cret').decode()}"
     wrong = f"Basic {base64.b64encode(b'mq:s3creT').decode()}"
-    by_password = Secrets(user="mq", password="s3cret")
-    both = Secrets(signing=("long",), user="mq", password="s3cret")
+    by_password = WebhookSecrets(user="mq", password="s3cret")
+    both = WebhookSecrets(signing=("long",), user="mq", password="s3cret")
 
-    async def hears(secrets: Secrets, **headers: str) -> bool:
+    async def hears(secrets: WebhookSecrets, **headers: str) -> bool:
         told = request({"event": "x", "RecordType": "Open"}, **headers)
         return isinstance(await verdict(provider, told, secrets), Verified)
 
@@ -221,11 +237,11 @@ async def test_a_password_or_secret_is_asked_of_those_who_sign_nothing(provider:
     assert not await hears(
         knowing("long", settings={"header": "X-Mine"}), x_mailqueue_secret="long"
     )
-    assert not await hears(Secrets())
+    assert not await hears(WebhookSecrets())
 
 
 async def test_a_secret_in_the_query_of_the_url_is_one_too() -> None:
     told = replace(request({"event": "open"}), query={"secret": "long"})
 
     assert isinstance(await verdict(Smtp2goEvents(), told, knowing("long")), Verified)
-    assert isinstance(await verdict(Smtp2goEvents(), told, knowing("longer")), Refused)
+    assert isinstance(await verdict(Smtp2goEvents(), told, knowing("longer")), NotVerified)

@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from mailqueue.adapters.inbound.ses import SesEvents, is_of_sns, signed_text
 from mailqueue.core.errors import Unavailable
-from mailqueue.ports.inbound import InboundRequest, Refused, Secrets, Verified
+from mailqueue.ports.inbound import InboundRequest, NotVerified, Verified, WebhookSecrets
 from tests.adapters.inbound.telling import NOW, request
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ CONFIRMATION = {
     "SubscribeURL": "https://sns.us-east-1.amazonaws.com/?Action=ConfirmSubscription&Token=2336",
     "Timestamp": "2026-01-02T03:04:05.500Z",
 }
-SECRETS = Secrets(topics=(TOPIC,))
+SECRETS = WebhookSecrets(topics=(TOPIC,))
 
 
 def certificate(key: Any = KEY, *, from_days: int = -10, for_days: int = 100) -> bytes:
@@ -88,7 +88,7 @@ class Certificates:
         return self.pem
 
 
-async def verdict(sent: InboundRequest, secrets: Secrets = SECRETS, **late: float) -> Any:
+async def verdict(sent: InboundRequest, secrets: WebhookSecrets = SECRETS, **late: float) -> Any:
     return await SesEvents(Certificates()).verify(sent, secrets, NOW + timedelta(**late))
 
 
@@ -104,9 +104,9 @@ async def test_both_versions_of_signatures_are_right(version: str, subject: str 
 
 
 async def test_an_account_may_ask_for_the_second_version() -> None:
-    asking = Secrets(topics=(TOPIC,), settings={"require_v2": True})
+    asking = WebhookSecrets(topics=(TOPIC,), settings={"require_v2": True})
 
-    assert isinstance(await verdict(told(NOTIFICATION, version="1"), asking), Refused)
+    assert isinstance(await verdict(told(NOTIFICATION, version="1"), asking), NotVerified)
     assert isinstance(await verdict(told(NOTIFICATION, version="2"), asking), Verified)
 
 
@@ -134,7 +134,7 @@ async def test_an_account_may_ask_for_the_second_version() -> None:
 async def test_nothing_of_what_is_signed_can_be_changed(name: str, other: object) -> None:
     changed: dict[str, Any] = {name: other}
 
-    assert isinstance(await verdict(told(NOTIFICATION, **changed)), Refused)
+    assert isinstance(await verdict(told(NOTIFICATION, **changed)), NotVerified)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ async def test_certificates_from_elsewhere_are_not_even_fetched(url: str) -> Non
         told(NOTIFICATION, SigningCertURL=url), SECRETS, NOW
     )
 
-    assert isinstance(found, Refused)
+    assert isinstance(found, NotVerified)
     assert certificates.fetched == []
 
 
@@ -179,10 +179,14 @@ def test_certificates_of_all_regions_are_at_sns() -> None:
 
 async def test_topics_of_others_are_refused_though_sns_signed_them() -> None:
     certificates = Certificates()
-    for secrets in (Secrets(), Secrets(topics=(TOPIC + "x",)), Secrets(topics=(TOPIC[:-1],))):
+    for secrets in (
+        WebhookSecrets(),
+        WebhookSecrets(topics=(TOPIC + "x",)),
+        WebhookSecrets(topics=(TOPIC[:-1],)),
+    ):
         for said in (NOTIFICATION, CONFIRMATION):
             found = await SesEvents(certificates).verify(told(said), secrets, NOW)
-            assert isinstance(found, Refused)
+            assert isinstance(found, NotVerified)
     assert certificates.fetched == []
 
 
@@ -202,7 +206,7 @@ async def test_topics_of_others_are_refused_though_sns_signed_them() -> None:
 async def test_a_certificate_that_is_none_of_ours_proves_nothing(pem: bytes | None) -> None:
     found = await SesEvents(Certificates(pem)).verify(told(NOTIFICATION), SECRETS, NOW)
 
-    assert isinstance(found, Refused)
+    assert isinstance(found, NotVerified)
 
 
 async def test_a_certificate_is_fetched_once() -> None:
@@ -225,10 +229,10 @@ async def test_nobody_is_refused_while_certificates_cannot_be_had() -> None:
 
 async def test_it_is_good_for_an_hour() -> None:
     assert isinstance(await verdict(told(NOTIFICATION), minutes=59), Verified)
-    assert isinstance(await verdict(told(NOTIFICATION), minutes=61), Refused)
-    assert isinstance(await verdict(told(NOTIFICATION), minutes=-6), Refused)
+    assert isinstance(await verdict(told(NOTIFICATION), minutes=61), NotVerified)
+    assert isinstance(await verdict(told(NOTIFICATION), minutes=-6), NotVerified)
     for odd in ("yesterday", "", "2026-13-02T03:04:05Z", "2026-01-02", "2026-W01-5T03:04:05Z"):
-        assert isinstance(await verdict(told(dict(NOTIFICATION) | {"Timestamp": odd})), Refused)
+        assert isinstance(await verdict(told(dict(NOTIFICATION) | {"Timestamp": odd})), NotVerified)
 
 
 async def test_headers_of_another_message_are_refused() -> None:
@@ -236,7 +240,7 @@ async def test_headers_of_another_message_are_refused() -> None:
     for name in ("x-amz-sns-message-type", "x-amz-sns-message-id"):
         for value in ("", "other"):
             other = InboundRequest("POST", {**sent.headers, name: value}, {}, sent.body)
-            assert isinstance(await verdict(other), Refused)
+            assert isinstance(await verdict(other), NotVerified)
 
 
 async def test_a_subscription_to_a_known_topic_is_to_be_confirmed() -> None:
@@ -256,7 +260,7 @@ async def test_a_subscription_to_a_known_topic_is_to_be_confirmed() -> None:
     ],
 )
 async def test_nothing_elsewhere_is_confirmed_though_it_is_signed(url: str) -> None:
-    assert isinstance(await verdict(told(dict(CONFIRMATION) | {"SubscribeURL": url})), Refused)
+    assert isinstance(await verdict(told(dict(CONFIRMATION) | {"SubscribeURL": url})), NotVerified)
 
 
 async def test_the_end_of_a_subscription_is_known_and_not_confirmed() -> None:
@@ -271,4 +275,4 @@ async def test_the_end_of_a_subscription_is_known_and_not_confirmed() -> None:
     "body", [b"", b"[]", b"null", b"7", b'{"eventType":"Send"}', b"\xff\xfe", b"[" * 100_000]
 )
 async def test_raw_delivery_and_anything_else_without_an_envelope_is_refused(body: bytes) -> None:
-    assert isinstance(await verdict(request(body)), Refused)
+    assert isinstance(await verdict(request(body)), NotVerified)

@@ -17,7 +17,7 @@ from mailqueue.adapters.oidc.documents import Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys
 from mailqueue.adapters.oidc.tokens import SignedTokens
 from mailqueue.core.errors import Forbidden, MailqueueError, Unauthorized
-from mailqueue.ports.identity import Identity
+from mailqueue.ports.identity import TokenIdentity
 from mailqueue.settings.oidc import OidcSettings
 from tests.adapters.oidc.issuer import (
     AUDIENCE,
@@ -34,7 +34,7 @@ from tests.adapters.oidc.issuer import (
 pytestmark = pytest.mark.anyio
 QUICK = HttpTimeouts(connect_s=30.0, read_s=30.0, call_s=30.0)
 REACH = NetworkPolicy(allowed_networks=(ip_network("127.0.0.0/8"),))
-ANN = Identity("user-1", "ann")
+ANN = TokenIdentity("user-1", "ann")
 
 
 def reading(issuer: Issuer, **options: Any) -> SignedTokens:

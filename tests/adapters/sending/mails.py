@@ -12,7 +12,7 @@ from mailqueue.adapters.sending.http import HttpAccount, HttpChannel, HttpTransp
 from mailqueue.core.address import parse_mailbox
 from mailqueue.core.verdict import Rejected, Verdict
 from mailqueue.mime.compose import PerMail, compose
-from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from mailqueue.ports.transport import Envelope, SendAttempt
 
 ID = UUID("0190a000-0000-7000-8000-000000000001")
@@ -41,7 +41,7 @@ def mail(
     email_id = UUID(int=ID.int + number - 1)
     everyone = [parse_mailbox(one) for one in (*to, *cc)]
     message = compose(
-        compile_skeleton(Content(subject, html, text, tuple(headers))),
+        compile_skeleton(MessageContent(subject, html, text, tuple(headers))),
         PerMail(
             sender=parse_mailbox(sender),
             to=everyone[: len(to)],

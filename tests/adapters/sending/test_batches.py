@@ -194,8 +194,8 @@ async def test_inactive_recipients_of_a_mail_that_was_taken_are_named() -> None:
 async def test_a_batch_stays_within_the_size_of_a_call() -> None:
     async with fake([POSTMARK.accepts]) as server:
         service = POSTMARK.service(server.site)
-        assert (service.most_in_call, service.most_call_bytes) == (500, 50 * 1024 * 1024)
-        service.most_call_bytes = 500
+        assert (service.most_in_call, service.max_call_bytes) == (500, 50 * 1024 * 1024)
+        service.max_call_bytes = 500
         async with channel_of(service) as channel:
             await sent(channel, mails(3))
 

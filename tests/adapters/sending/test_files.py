@@ -8,8 +8,8 @@ import pytest
 from mailqueue.adapters.sending.parts import parts_of
 from mailqueue.core.address import parse_mailbox
 from mailqueue.mime.compose import PerMail, compose
-from mailqueue.mime.files import File as Attached
-from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.mime.files import MessageFile as Attached
+from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import Request, fake
@@ -67,11 +67,11 @@ FILES: tuple[tuple[Provider, str, list[dict[str, str]]], ...] = (
         [
             {
                 "Name": "logo.png",
-                "Content": PNG,
+                "MessageContent": PNG,
                 "ContentType": "image/png",
                 "ContentID": "cid:logo",
             },
-            {"Name": NAME, "Content": PDF, "ContentType": "application/pdf"},
+            {"Name": NAME, "MessageContent": PDF, "ContentType": "application/pdf"},
         ],
     ),
     (
@@ -118,7 +118,7 @@ def test_files_are_read_as_our_own_composer_writes_them() -> None:
         for n, name in enumerate(names)
     )
     for html, text in (("<p>x</p>", "y"), ("<p>x</p>", None)):
-        skeleton = compile_skeleton(Content("s", html, text, files=files))
+        skeleton = compile_skeleton(MessageContent("s", html, text, files=files))
         ann = parse_mailbox("ann@example.org")
         message = compose(
             skeleton, PerMail(sender=ann, to=[ann], written_at=WRITTEN_AT, message_id=MESSAGE_ID)

@@ -7,6 +7,7 @@ Codes".
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from mailqueue.adapters.inbound.event_types import ID_NAME, ProviderEventType
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
     Json,
@@ -20,31 +21,30 @@ from mailqueue.adapters.inbound.json_values import (
     text,
 )
 from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
-from mailqueue.adapters.inbound.words import ID_NAME, Happened
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    NotVerified,
     ProviderEvent,
-    Refused,
-    Secrets,
     Verified,
+    WebhookSecrets,
 )
 
 HARD_CLASSES = frozenset({"10", "30", "90"})
 TYPE_BY_EVENT: Mapping[str, str] = {
-    "injection": Happened.SENT,
-    "delivery": Happened.DELIVERED,
-    "delay": Happened.DEFERRED,
-    "bounce": Happened.SOFT_BOUNCE,
-    "out_of_band": Happened.SOFT_BOUNCE,
-    "spam_complaint": Happened.COMPLAINT,
-    "policy_rejection": Happened.FAILED,
-    "generation_failure": Happened.FAILED,
-    "generation_rejection": Happened.FAILED,
-    "open": Happened.OPENED,
-    "click": Happened.CLICKED,
-    "list_unsubscribe": Happened.UNSUBSCRIBED,
-    "link_unsubscribe": Happened.UNSUBSCRIBED,
+    "injection": ProviderEventType.SENT,
+    "delivery": ProviderEventType.DELIVERED,
+    "delay": ProviderEventType.DEFERRED,
+    "bounce": ProviderEventType.SOFT_BOUNCE,
+    "out_of_band": ProviderEventType.SOFT_BOUNCE,
+    "spam_complaint": ProviderEventType.COMPLAINT,
+    "policy_rejection": ProviderEventType.FAILED,
+    "generation_failure": ProviderEventType.FAILED,
+    "generation_rejection": ProviderEventType.FAILED,
+    "open": ProviderEventType.OPENED,
+    "click": ProviderEventType.CLICKED,
+    "list_unsubscribe": ProviderEventType.UNSUBSCRIBED,
+    "link_unsubscribe": ProviderEventType.UNSUBSCRIBED,
 }
 
 
@@ -52,14 +52,14 @@ class Sparkpost:
     """Knows what SparkPost says."""
 
     name = "sparkpost"
-    most_bytes = 10 * 1024 * 1024
+    max_bytes = 10 * 1024 * 1024
 
     async def verify(
         self,
         request: InboundRequest,
-        secrets: Secrets,
+        secrets: WebhookSecrets,
         now: datetime,  # noqa: ARG002
-    ) -> Verified | Refused:
+    ) -> Verified | NotVerified:
         """Check what SparkPost was told to send along; nothing tells how old a call is."""
         refused = refusal_by_secret(request, secrets)
         if refused is not None:
@@ -82,8 +82,8 @@ def _event(element: Json) -> ProviderEvent | BadEvent:
         return BadEvent("it has no type")
     what = TYPE_BY_EVENT.get(kind)
     group = text(said.get("bounce_class"), 10)
-    if what == Happened.SOFT_BOUNCE and group in HARD_CLASSES:
-        what = Happened.HARD_BOUNCE
+    if what == ProviderEventType.SOFT_BOUNCE and group in HARD_CLASSES:
+        what = ProviderEventType.HARD_BOUNCE
     return ProviderEvent(
         type=what,
         kind=f"{kind} {group}" if group else kind,

@@ -93,7 +93,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str]:
         case Conflict() | InputError():
             return HTTPStatus.BAD_REQUEST, str(exc)
         case Unavailable():
-            return HTTPStatus.SERVICE_UNAVAILABLE, exc.told
+            return HTTPStatus.SERVICE_UNAVAILABLE, exc.public_message
         case _:
             return HTTPStatus.INTERNAL_SERVER_ERROR, "Internal Server Error"
 

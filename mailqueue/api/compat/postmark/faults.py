@@ -154,7 +154,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, ErrorCode, str]:
         case InputError():
             return UNPROCESSABLE, ErrorCode.INVALID_EMAIL, str(exc)
         case Unavailable():
-            return HTTPStatus.SERVICE_UNAVAILABLE, ErrorCode.MAINTENANCE, exc.told
+            return HTTPStatus.SERVICE_UNAVAILABLE, ErrorCode.MAINTENANCE, exc.public_message
         case _:
             why = "Internal error; see the server's log."
             return HTTPStatus.INTERNAL_SERVER_ERROR, ErrorCode.INTERNAL, why

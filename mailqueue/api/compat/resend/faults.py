@@ -113,7 +113,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str, str]:
         case WrongState() | Conflict() | InputError():
             return HTTPStatus.UNPROCESSABLE_ENTITY, "validation_error", str(exc)
         case Unavailable():
-            return HTTPStatus.SERVICE_UNAVAILABLE, "application_error", exc.told
+            return HTTPStatus.SERVICE_UNAVAILABLE, "application_error", exc.public_message
         case _:
             status = HTTPStatus.INTERNAL_SERVER_ERROR
             return status, "internal_server_error", "internal error; report it with the request id"

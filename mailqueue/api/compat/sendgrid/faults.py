@@ -164,7 +164,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, Sequence[Wrong]]:
         case Conflict() | InputError():
             return HTTPStatus.BAD_REQUEST, [Wrong(str(exc))]
         case Unavailable():
-            return HTTPStatus.SERVICE_UNAVAILABLE, [Wrong(exc.told)]
+            return HTTPStatus.SERVICE_UNAVAILABLE, [Wrong(exc.public_message)]
         case _:
             return HTTPStatus.INTERNAL_SERVER_ERROR, [
                 Wrong("internal error; report it with the request id")

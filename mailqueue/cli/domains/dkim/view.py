@@ -8,7 +8,7 @@ from mailqueue.cli.support.answer import print_result, print_rows
 from mailqueue.cli.support.output import Column, paint
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.publication import InDns, Publication
+from mailqueue.deliverability.publication import Publication, RecordState
 from mailqueue.dkim.record import strings, zone_line
 
 _KEYS = (
@@ -26,7 +26,7 @@ _FOUND = (
     Column("in_dns", "IN DNS"),
     Column("why", "WHY"),
 )
-FINE = frozenset({InDns.PUBLISHED, InDns.GONE})
+FINE = frozenset({RecordState.PUBLISHED, RecordState.GONE})
 
 
 def print_keys(found: Sequence[DkimKey]) -> None:

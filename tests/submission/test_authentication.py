@@ -10,9 +10,14 @@ from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
-from mailqueue.submission import gate as gate_module
-from mailqueue.submission.gate import MAX_FAILURES, WINDOW_SECONDS, Gate, network_of
-from mailqueue.submission.model import Program
+from mailqueue.submission import authentication
+from mailqueue.submission.authentication import (
+    MAX_FAILURES,
+    WINDOW_SECONDS,
+    Authenticator,
+    network_of,
+)
+from mailqueue.submission.model import SubmissionClient
 from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
@@ -35,7 +40,7 @@ class Clock:
         self.waits.append(seconds)
 
 
-def gate_on(conn: Conn | None, clock: Clock) -> Gate:
+def gate_on(conn: Conn | None, clock: Clock) -> Authenticator:
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:
         if conn is None:
@@ -45,10 +50,10 @@ def gate_on(conn: Conn | None, clock: Clock) -> Gate:
     async def message_bytes(_project: UUID) -> int:
         return 81
 
-    return Gate(KeyCache(lend), message_bytes, now=clock.now, wait=clock.wait)
+    return Authenticator(KeyCache(lend), message_bytes, now=clock.now, wait=clock.wait)
 
 
-async def tried(gate: Gate, key: str, *, address: str = "192.0.2.1") -> str:
+async def tried(gate: Authenticator, key: str, *, address: str = "192.0.2.1") -> str:
     """Log in; return the answer's two codes, or in."""
     found = await gate.enter(LoginAttempt("apikey", key, address))
     return f"{found.code} {found.enhanced}" if isinstance(found, SmtpReply) else "in"
@@ -61,7 +66,7 @@ async def test_a_key_lets_in_under_any_name(conn: Conn) -> None:
 
     assert isinstance(found, LoggedIn)
     assert found.message_bytes == 81
-    assert isinstance(found.client, Program)
+    assert isinstance(found.client, SubmissionClient)
     assert found.client.caller.id == key.record.id
     assert found.client.address == "192.0.2.1"
 
@@ -103,7 +108,7 @@ async def test_a_network_of_ipv6_is_one_guesser(conn: Conn) -> None:
 async def test_a_failed_login_can_be_read_from_the_log(
     conn: Conn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = log_of(gate_module, monkeypatch)
+    written = log_of(authentication, monkeypatch)
     await tried(gate_on(conn, Clock()), "mq_live_secret", address="203.0.113.9")
 
     line = written.getvalue().decode()

@@ -11,10 +11,10 @@ from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    NotVerified,
     ProviderEvent,
-    Refused,
-    Secrets,
     Verified,
+    WebhookSecrets,
 )
 
 
@@ -22,14 +22,14 @@ class RelayedBounces:
     """Accepts the bounce messages of a mail server or of an inbound mail service."""
 
     name = "smtp"
-    most_bytes = 10 * 1024 * 1024
+    max_bytes = 10 * 1024 * 1024
 
     async def verify(
         self,
         request: InboundRequest,
-        secrets: Secrets,
+        secrets: WebhookSecrets,
         now: datetime,  # noqa: ARG002
-    ) -> Verified | Refused:
+    ) -> Verified | NotVerified:
         """Check the password or secret, if the account has one."""
         if secrets.password is not None or any(secrets.signing):
             refused = refusal_by_secret(request, secrets)

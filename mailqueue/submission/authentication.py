@@ -10,7 +10,7 @@ from uuid import UUID
 from mailqueue.core.errors import MailqueueError
 from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
-from mailqueue.submission.model import Program
+from mailqueue.submission.model import SubmissionClient
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.model import Scope
@@ -30,7 +30,7 @@ AWAY = SmtpReply(454, "4.7.0", "login is not possible now, try again later")
 log = get_logger(__name__)
 
 
-class Failures:
+class FailedLogins:
     """Counts the failed logins of each address within the window."""
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -68,7 +68,7 @@ def network_of(address: str) -> str:
     return str(found)
 
 
-class Gate:
+class Authenticator:
     """Authenticates clients with an API key as password and any user name."""
 
     def __init__(
@@ -81,7 +81,7 @@ class Gate:
     ) -> None:
         self._callers = callers
         self._message_bytes = message_bytes
-        self._failures = Failures(now)
+        self._failures = FailedLogins(now)
         self._wait = wait
 
     async def enter(self, attempt: LoginAttempt) -> LoggedIn | SmtpReply:
@@ -100,7 +100,7 @@ class Gate:
         except MailqueueError as exc:
             log.warning("submission.closed", error=str(exc))
             return AWAY
-        return LoggedIn(Program(caller, attempt.address), most)
+        return LoggedIn(SubmissionClient(caller, attempt.address), most)
 
     async def _refused(self, address: str) -> SmtpReply:
         failures = self._failures.add(address)

@@ -7,7 +7,7 @@ ID_NAME = "mailqueue_id"
 ID_HEADER = "x-mailqueue-id"
 
 
-class Happened(StrEnum):
+class ProviderEventType(StrEnum):
     """Event types; the same values as `events.model.Type`."""
 
     SENT = "sent"
@@ -23,7 +23,7 @@ class Happened(StrEnum):
     FAILED = "failed"  # the provider did not try to deliver
 
 
-class Because(StrEnum):
+class ProviderSuppression(StrEnum):
     """The reason for which a provider suppresses an address."""
 
     HARD_BOUNCE = "hard_bounce"
