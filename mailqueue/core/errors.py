@@ -1,29 +1,29 @@
-"""Every error we raise on purpose.
+"""All errors that mailqueue raises deliberately.
 
 MailqueueError
-├── ConfigError              refuse to start; the message names the setting
-├── Unavailable              a service cannot be reached; the message says which and the fix
-│   ├── DatabaseUnavailable                 PostgreSQL cannot be used now   → 503
-│   └── StorageFull               PostgreSQL has no room for more mail → 503
+├── ConfigError              a setting is missing or invalid; the process does not start
+├── Unavailable              a service cannot be reached                   → 503
+│   ├── DatabaseUnavailable  PostgreSQL cannot be used now                 → 503
+│   └── StorageFull          PostgreSQL has no space for more mail         → 503
 ├── InputError               the request must be changed
-│   ├── Unauthorized         why                             → 401
-│   ├── InvalidField         field, why                      → 422
-│   ├── NotFound             kind, id                        → 404
-│   ├── Conflict             what stands in the way          → 409
-│   ├── Forbidden            what is needed, why             → 403
-│   ├── LimitReached         limit, retry_after              → 429
-│   ├── ProjectFull          bound, why                      → 429
-│   └── TooManyRequests      limit, retry_after              → 429
+│   ├── Unauthorized         no valid key or token                         → 401
+│   ├── InvalidField         the value of a field is not valid             → 422
+│   ├── NotFound             the object does not exist                     → 404
+│   ├── Conflict             an existing object is in conflict             → 409
+│   ├── Forbidden            the key or role lacks a permission            → 403
+│   ├── LimitReached         a limit is reached                            → 429
+│   ├── ProjectFull          a bound of the project is reached             → 429
+│   └── TooManyRequests      a request rate is exceeded                    → 429
 ├── SealBroken               a sealed value cannot be opened
-├── Locked                   a project's own key has to allow it first
-└── LeaseLost                another worker has the row; stop, write nothing
+├── Locked                   a project's own key is required first
+└── LeaseLost                another process holds the row; write nothing more
 """
 
 from datetime import timedelta
 
 
 class MailqueueError(Exception):
-    """Base of every error raised on purpose."""
+    """Base class of all deliberate errors."""
 
 
 class ConfigError(MailqueueError):

@@ -77,10 +77,10 @@ async def open_pool(
 
 @asynccontextmanager
 async def borrow(pool: Pool, settings: DatabaseSettings) -> AsyncIterator[Conn]:
-    """Lend a connection.
+    """Yield a connection of the pool.
 
     Raises:
-        Unavailable: the server went away.
+        Unavailable: the connection to the server was lost.
         ProjectFull: a statement would have exceeded a bound of its project.
     """
     try:

@@ -19,8 +19,7 @@ from mailqueue.settings.environment import DatabaseSettings
 
 @contextmanager
 def reported(settings: DatabaseSettings) -> Iterator[None]:
-    """Turn a lost server, a full project, a missing privilege and an older
-    schema into errors of ours."""
+    """Translate a lost server, a full project, a missing privilege and an older schema."""
     try:
         yield
     except (OperationalError, ReadOnlySqlTransaction) as exc:

@@ -15,7 +15,7 @@ from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound import store
 from mailqueue.inbound.model import EndpointSecrets, InboundEndpoint
-from mailqueue.ports.inbound import WebhookSecrets
+from mailqueue.ports.inbound import VerificationSecrets
 from mailqueue.senders.model import SenderAccount
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
@@ -84,7 +84,7 @@ async def put(
         before = await _opened(conn, account, endpoint_id, row.sealed, master) if row else None
         token = before.token if before and not is_rotated else secrets.token_urlsafe(_TOKEN_BYTES)
         after = EndpointSecrets(
-            token, _changed(before.secrets if before else WebhookSecrets(), change)
+            token, _changed(before.secrets if before else VerificationSecrets(), change)
         )
         sealed = await vault.seal(
             conn, master, place=_place(account.project_id, endpoint_id), plaintext=_written(after)
@@ -165,8 +165,8 @@ async def _opened(
     return await knowledge_of(conn, endpoint, master=master)
 
 
-def _changed(before: WebhookSecrets, change: SecretsChange) -> WebhookSecrets:
-    return WebhookSecrets(
+def _changed(before: VerificationSecrets, change: SecretsChange) -> VerificationSecrets:
+    return VerificationSecrets(
         signing=before.signing if change.signing is None else tuple(filter(None, change.signing)),
         user=before.user if change.user is None else change.user or None,
         password=before.password if change.password is None else change.password or None,
@@ -203,7 +203,7 @@ def _written(known: EndpointSecrets) -> bytes:
 def _read(octets: bytes) -> EndpointSecrets:
     said = orjson.loads(octets)
     token = said.pop("token")
-    return EndpointSecrets(token, WebhookSecrets(**said))
+    return EndpointSecrets(token, VerificationSecrets(**said))
 
 
 def _shown(

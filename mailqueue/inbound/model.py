@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from mailqueue.ports.inbound import WebhookSecrets
+from mailqueue.ports.inbound import VerificationSecrets
 
 Json = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ class EndpointSecrets:
     """Opened secrets of an endpoint: the token of its URL, and what verifies its provider."""
 
     token: str = field(repr=False)
-    secrets: WebhookSecrets = field(default_factory=WebhookSecrets, repr=False)
+    secrets: VerificationSecrets = field(default_factory=VerificationSecrets, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class MessageContent(NamedTuple):
 
 
 class Skeleton(NamedTuple):
-    """MessageContent encoded for any number of emails, with CRLF line ends."""
+    """Content encoded for any number of emails, with CRLF line ends."""
 
     subject: bytes
     headers: bytes

@@ -25,7 +25,7 @@ class InboundRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookSecrets:
+class VerificationSecrets:
     """The secrets of an account for verifying its provider's requests; any may be missing.
 
     `signing` has the shared secrets or public keys as the provider shows them, several during a
@@ -44,7 +44,7 @@ class WebhookSecrets:
 class Verified:
     """The request is authentic.
 
-    Requests with one `dedupe_key` are the same; None is never the same.
+    Requests with equal `dedupe_key` are duplicates; None has none.
 
     `confirm` is a URL to fetch once after the request is stored (SNS requires it).
     """
@@ -106,7 +106,7 @@ class InboundProvider(Protocol):
         ...
 
     async def verify(
-        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+        self, request: InboundRequest, secrets: VerificationSecrets, now: datetime
     ) -> Verified | NotVerified:
         """Return a Verified if the provider sent the request, else a Refused.
 

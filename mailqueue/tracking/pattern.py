@@ -113,7 +113,7 @@ class Blank(NamedTuple):
 
 
 class InjectionPattern:
-    """MessageContent that many mails share, with blanks for the tokens of each mail."""
+    """Content that many mails share, with blanks for the tokens of each mail."""
 
     __slots__ = ("_blanks", "_place", "_said", "_seals", "_sign", "_skeleton", "_template", "links")
 

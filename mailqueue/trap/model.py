@@ -1,4 +1,4 @@
-"""CaughtMessage messages. Values only."""
+"""Caught messages. Values only."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -25,8 +25,8 @@ from mailqueue.ports.inbound import (
     InboundRequest,
     NotVerified,
     ProviderEvent,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 from mailqueue.senders import accounts
 from mailqueue.settings.environment import DatabaseSettings
@@ -50,7 +50,7 @@ class Honest:
     async def verify(
         self,
         request: InboundRequest,
-        secrets: WebhookSecrets,
+        secrets: VerificationSecrets,
         now: datetime,  # noqa: ARG002
     ) -> Verified | NotVerified:
         if self.is_away:

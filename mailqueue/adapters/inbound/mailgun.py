@@ -29,8 +29,8 @@ from mailqueue.ports.inbound import (
     InboundRequest,
     NotVerified,
     ProviderEvent,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 
 OLDEST = timedelta(hours=9)  # Mailgun retries for eight hours
@@ -80,7 +80,7 @@ class MailgunEvents:
     max_bytes = 1024 * 1024
 
     async def verify(
-        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+        self, request: InboundRequest, secrets: VerificationSecrets, now: datetime
     ) -> Verified | NotVerified:
         """Check the age, and the HMAC with the account's signing keys."""
         signature = part(loaded(request.body), "signature")

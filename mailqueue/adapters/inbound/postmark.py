@@ -28,8 +28,8 @@ from mailqueue.ports.inbound import (
     InboundRequest,
     NotVerified,
     ProviderEvent,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 
 TYPE_BY_BOUNCE: Mapping[str, str | None] = {
@@ -79,7 +79,7 @@ class PostmarkEvents:
     async def verify(
         self,
         request: InboundRequest,
-        secrets: WebhookSecrets,
+        secrets: VerificationSecrets,
         now: datetime,  # noqa: ARG002
     ) -> Verified | NotVerified:
         """Check the password or secret.
@@ -156,7 +156,7 @@ def _subscription(payload: Json) -> Meaning:
         return ProviderEventType.RESUBSCRIBED, None
     if payload.get("SuppressSending") is not True:
         return None, None
-    reason = text(payload.get("ProviderSuppression"), 100) or "ManualSuppression"
+    reason = text(payload.get("SuppressionReason"), 100) or "ManualSuppression"
     return HAPPENED_BY_REASON.get(
         reason, (ProviderEventType.UNSUBSCRIBED, ProviderSuppression.MANUAL)
     )
@@ -186,5 +186,5 @@ def _data(record: str, payload: Json) -> dict[str, Any]:
         ip=network(part(payload, "Geo", "IP")),
         is_first=payload.get("FirstOpen") if isinstance(payload.get("FirstOpen"), bool) else None,
         origin=text(payload.get("Origin"), 50) if record == "SubscriptionChange" else None,
-        reason=text(payload.get("ProviderSuppression"), 100),
+        reason=text(payload.get("SuppressionReason"), 100),
     )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from mailqueue.ports.inbound import InboundRequest, NotVerified, WebhookSecrets
+from mailqueue.ports.inbound import InboundRequest, NotVerified, VerificationSecrets
 
 SECRET_HEADER = "x-mailqueue-secret"  # noqa: S105
 SECRET_QUERY = "secret"  # noqa: S105
@@ -56,7 +56,7 @@ def digest_of(*texts: str | bytes) -> str:
     return hashed.hexdigest()[:40]
 
 
-def refusal_by_secret(request: InboundRequest, secrets: WebhookSecrets) -> NotVerified | None:
+def refusal_by_secret(request: InboundRequest, secrets: VerificationSecrets) -> NotVerified | None:
     """Return a Refused if a request without a signature has a wrong password or secret, or None.
 
     Basic authentication is required if the account has a password, and a secret in a header or in

@@ -13,8 +13,8 @@ from mailqueue.ports.inbound import (
     InboundRequest,
     NotVerified,
     ProviderEvent,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 
 
@@ -27,7 +27,7 @@ class RelayedBounces:
     async def verify(
         self,
         request: InboundRequest,
-        secrets: WebhookSecrets,
+        secrets: VerificationSecrets,
         now: datetime,  # noqa: ARG002
     ) -> Verified | NotVerified:
         """Check the password or secret, if the account has one."""

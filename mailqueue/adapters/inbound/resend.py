@@ -36,8 +36,8 @@ from mailqueue.ports.inbound import (
     InboundRequest,
     NotVerified,
     ProviderEvent,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 
 WINDOW = timedelta(minutes=5)
@@ -70,7 +70,7 @@ class ResendEvents:
     max_bytes = 1024 * 1024
 
     async def verify(
-        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+        self, request: InboundRequest, secrets: VerificationSecrets, now: datetime
     ) -> Verified | NotVerified:
         """Check the age, and that one of the signatures was made with a secret of the account."""
         headers = request.headers

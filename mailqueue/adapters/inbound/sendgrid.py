@@ -32,8 +32,8 @@ from mailqueue.ports.inbound import (
     InboundRequest,
     NotVerified,
     ProviderEvent,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 
 SIGNATURE = "x-twilio-email-event-webhook-signature"
@@ -71,7 +71,7 @@ class SendGridEvents:
     max_bytes = 8 * 1024 * 1024
 
     async def verify(
-        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+        self, request: InboundRequest, secrets: VerificationSecrets, now: datetime
     ) -> Verified | NotVerified:
         """Check the age, and the signature with the account's public keys."""
         written = request.headers.get(TIMESTAMP, "")

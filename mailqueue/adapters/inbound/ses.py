@@ -26,8 +26,8 @@ from mailqueue.ports.inbound import (
     InboundRequest,
     NotVerified,
     ProviderEvent,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 
 Fetch = Callable[[str], Awaitable[bytes | None]]
@@ -61,7 +61,7 @@ class SesEvents:
         self._certificates: OrderedDict[str, bytes] = OrderedDict()
 
     async def verify(
-        self, request: InboundRequest, secrets: WebhookSecrets, now: datetime
+        self, request: InboundRequest, secrets: VerificationSecrets, now: datetime
     ) -> Verified | NotVerified:
         """Check topic, age and signature.
 
@@ -152,7 +152,7 @@ def _form(request: InboundRequest, payload: Mapping[str, Any]) -> NotVerified | 
 
 
 def _claims(
-    payload: Mapping[str, Any], secrets: WebhookSecrets, now: datetime
+    payload: Mapping[str, Any], secrets: VerificationSecrets, now: datetime
 ) -> NotVerified | None:
     if payload["TopicArn"] not in secrets.topics:
         return NotVerified("the topic is not one of the account's")

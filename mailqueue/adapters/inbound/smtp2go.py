@@ -26,8 +26,8 @@ from mailqueue.ports.inbound import (
     InboundRequest,
     NotVerified,
     ProviderEvent,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 
 MAX_FIELDS = 200
@@ -53,7 +53,7 @@ class Smtp2goEvents:
     async def verify(
         self,
         request: InboundRequest,
-        secrets: WebhookSecrets,
+        secrets: VerificationSecrets,
         now: datetime,  # noqa: ARG002
     ) -> Verified | NotVerified:
         """Check the password or secret.

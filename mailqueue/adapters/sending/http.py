@@ -223,7 +223,7 @@ class HttpChannel:
             self._transport.note(verdict)
         if doubt is None:
             return verdicts
-        # The repeated request was refused, which does not tell what became of the first.
+        # The repeated request was refused, so the outcome of the first is unknown.
         return [
             doubt if _is_for_now(verdict) and not _is_in_doubt(verdict) else verdict
             for verdict in verdicts

@@ -24,7 +24,7 @@ class ProviderLimits:
     recipients: int | None = None
     tags: int | None = None
     takes_unicode: bool = False
-    no_headers: frozenset[str] = frozenset()  # in lower case; a final * stands for any ending
+    no_headers: frozenset[str] = frozenset()  # in lower case; a final * matches any ending
 
 
 def of_account(usual: ProviderLimits, settings: Mapping[str, Any]) -> ProviderLimits:

@@ -139,7 +139,7 @@ def grant_of(
     """Parse the key file of a service account, or a document with a refresh token. Pure.
 
     The token_uri of a key file is accepted only if it is the well-known or the configured one:
-    otherwise the author of the file could have signed assertions sent to a server of his own.
+    otherwise the author of the file could redirect signed assertions to another server.
 
     Raises:
         ValueError: it is neither; the message names what is missing.

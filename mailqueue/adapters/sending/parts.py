@@ -52,7 +52,7 @@ People = tuple[Person, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AttachedFile:
+class MessageAttachment:
     """An attachment; an inline one has a Content-ID, without its angle brackets."""
 
     name: str
@@ -78,7 +78,7 @@ class Parts:
     html: str | None
     message_id: str
     headers: tuple[tuple[str, str], ...]
-    files: tuple[AttachedFile, ...]
+    files: tuple[MessageAttachment, ...]
     is_blind: bool = False  # no header names the recipient in To
 
 
@@ -197,10 +197,10 @@ def _recipients(headers: dict[str, str], envelope: Sequence[str]) -> tuple[Peopl
     return to, cc, bcc
 
 
-def _body(root: Part) -> tuple[str | None, str | None, tuple[AttachedFile, ...]]:
+def _body(root: Part) -> tuple[str | None, str | None, tuple[MessageAttachment, ...]]:
     text: str | None = None
     html: str | None = None
-    files: list[AttachedFile] = []
+    files: list[MessageAttachment] = []
     for part in root.walk():
         if part.content.get_content_maintype() == "multipart":
             continue
@@ -224,10 +224,10 @@ def _text(part: Part) -> str:
     return octets_to_text(octets, part.parameter("charset") or "utf-8").replace("\r\n", "\n")
 
 
-def _file(part: Part, *, number: int) -> AttachedFile:
+def _file(part: Part, *, number: int) -> MessageAttachment:
     name = words_to_text(part.filename()) or f"part{number}"
     is_inline = _disposition(part) != "attachment"
     content_id = str(part.content.get("Content-ID", "")).strip()
     content_id = content_id.removeprefix("<").removesuffix(">")
     octets = transfer_decoded(part.body, part.encoding)
-    return AttachedFile(name, part.content.get_content_type(), octets, content_id if is_inline else "")
+    return MessageAttachment(name, part.content.get_content_type(), octets, content_id if is_inline else "")

@@ -22,7 +22,7 @@ from mailqueue.adapters.sending.api import (
 )
 from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
-from mailqueue.adapters.sending.parts import AttachedFile, Parts, People, mailbox, parts_of
+from mailqueue.adapters.sending.parts import MessageAttachment, Parts, People, mailbox, parts_of
 from mailqueue.core.verdict import Accepted, Refused, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 
@@ -130,7 +130,7 @@ def _mailboxes(people: People) -> str:
     return ", ".join(mailbox(one) for one in people)
 
 
-def _attachment(file: AttachedFile) -> dict[str, str]:
+def _attachment(file: MessageAttachment) -> dict[str, str]:
     attachment = {
         "Name": file.name,
         "Content": base64.b64encode(file.octets).decode(),

@@ -23,7 +23,7 @@ from mailqueue.adapters.sending.api import (
 )
 from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
-from mailqueue.adapters.sending.parts import AttachedFile, Parts, People, mailbox, parts_of
+from mailqueue.adapters.sending.parts import MessageAttachment, Parts, People, mailbox, parts_of
 from mailqueue.core.limits import bounded, limit_in
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
@@ -147,7 +147,7 @@ def _mailboxes(people: People) -> list[str]:
     return [mailbox(one) for one in people]
 
 
-def _attachment(file: AttachedFile) -> dict[str, str]:
+def _attachment(file: MessageAttachment) -> dict[str, str]:
     attachment = {
         "filename": file.name,
         "content": base64.b64encode(file.octets).decode(),

@@ -23,7 +23,7 @@ from mailqueue.adapters.sending.api import (
 )
 from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
-from mailqueue.adapters.sending.parts import AttachedFile, Parts, People, parts_of
+from mailqueue.adapters.sending.parts import MessageAttachment, Parts, People, parts_of
 from mailqueue.core.limits import bounded
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
@@ -122,7 +122,7 @@ def _name(name: str) -> str:
     return '"' + name.replace('"', "'") + '"' if "," in name or ";" in name else name
 
 
-def _attachment(file: AttachedFile) -> dict[str, str]:
+def _attachment(file: MessageAttachment) -> dict[str, str]:
     attachment = {
         "content": base64.b64encode(file.octets).decode(),
         "filename": file.name,

@@ -14,7 +14,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.api import ProviderAccount, ProviderApi, ProviderMail, tags_of
 from mailqueue.adapters.sending.limits import ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
-from mailqueue.adapters.sending.parts import AttachedFile, Parts, mailbox, parts_of
+from mailqueue.adapters.sending.parts import MessageAttachment, Parts, mailbox, parts_of
 from mailqueue.core.limits import limit_in
 from mailqueue.core.verdict import Accepted, AllRefused, Refused, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
@@ -104,7 +104,7 @@ class Smtp2go(ProviderApi):
         return [_judged(group[0].mail, answer)]
 
 
-def _file(file: AttachedFile, name: str) -> dict[str, str]:
+def _file(file: MessageAttachment, name: str) -> dict[str, str]:
     return {
         "filename": name,
         "fileblob": base64.b64encode(file.octets).decode(),

@@ -22,6 +22,7 @@ from mailqueue.core.errors import (
     MailqueueError,
     NotFound,
     ProjectFull,
+    StorageFull,
     TooManyRequests,
     Unauthorized,
     Unavailable,

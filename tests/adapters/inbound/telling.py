@@ -10,7 +10,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from mailqueue.ports.inbound import InboundProvider, InboundRequest, ProviderEvent, WebhookSecrets
+from mailqueue.ports.inbound import (
+    InboundProvider,
+    InboundRequest,
+    ProviderEvent,
+    VerificationSecrets,
+)
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SECONDS = "1767323045"
@@ -63,5 +68,5 @@ def of_mailgun(event: Any, *, seconds: str = SECONDS, token: str = "a" * 50) -> 
     return request({"signature": signed, "event-data": event})
 
 
-def knowing(*signing: str, **more: Any) -> WebhookSecrets:
-    return WebhookSecrets(signing=signing, **more)
+def knowing(*signing: str, **more: Any) -> VerificationSecrets:
+    return VerificationSecrets(signing=signing, **more)

@@ -17,8 +17,8 @@ from mailqueue.ports.inbound import (
     InboundProvider,
     InboundRequest,
     NotVerified,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 from tests.adapters.inbound.telling import (
     MAILGUN_KEY,
@@ -48,7 +48,7 @@ PUBLISHED_SVIX = (
 
 
 async def verdict(
-    provider: InboundProvider, told: InboundRequest, secrets: WebhookSecrets, **late: float
+    provider: InboundProvider, told: InboundRequest, secrets: VerificationSecrets, **late: float
 ) -> Verified | NotVerified:
     return await provider.verify(told, secrets, NOW + timedelta(**late))
 
@@ -219,10 +219,10 @@ async def test_a_password_or_secret_is_asked_of_those_who_sign_nothing(
 ) -> None:
     right = f"Basic {base64.b64encode(b'mq:s3cret').decode()}"
     wrong = f"Basic {base64.b64encode(b'mq:s3creT').decode()}"
-    by_password = WebhookSecrets(user="mq", password="s3cret")
-    both = WebhookSecrets(signing=("long",), user="mq", password="s3cret")
+    by_password = VerificationSecrets(user="mq", password="s3cret")
+    both = VerificationSecrets(signing=("long",), user="mq", password="s3cret")
 
-    async def hears(secrets: WebhookSecrets, **headers: str) -> bool:
+    async def hears(secrets: VerificationSecrets, **headers: str) -> bool:
         told = request({"event": "x", "RecordType": "Open"}, **headers)
         return isinstance(await verdict(provider, told, secrets), Verified)
 
@@ -237,7 +237,7 @@ async def test_a_password_or_secret_is_asked_of_those_who_sign_nothing(
     assert not await hears(
         knowing("long", settings={"header": "X-Mine"}), x_mailqueue_secret="long"
     )
-    assert not await hears(WebhookSecrets())
+    assert not await hears(VerificationSecrets())
 
 
 async def test_a_secret_in_the_query_of_the_url_is_one_too() -> None:

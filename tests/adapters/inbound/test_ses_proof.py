@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from mailqueue.adapters.inbound.ses import SesEvents, is_of_sns, signed_text
 from mailqueue.core.errors import Unavailable
-from mailqueue.ports.inbound import InboundRequest, NotVerified, Verified, WebhookSecrets
+from mailqueue.ports.inbound import InboundRequest, NotVerified, VerificationSecrets, Verified
 from tests.adapters.inbound.telling import NOW, request
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ CONFIRMATION = {
     "SubscribeURL": "https://sns.us-east-1.amazonaws.com/?Action=ConfirmSubscription&Token=2336",
     "Timestamp": "2026-01-02T03:04:05.500Z",
 }
-SECRETS = WebhookSecrets(topics=(TOPIC,))
+SECRETS = VerificationSecrets(topics=(TOPIC,))
 
 
 def certificate(key: Any = KEY, *, from_days: int = -10, for_days: int = 100) -> bytes:
@@ -88,7 +88,9 @@ class Certificates:
         return self.pem
 
 
-async def verdict(sent: InboundRequest, secrets: WebhookSecrets = SECRETS, **late: float) -> Any:
+async def verdict(
+    sent: InboundRequest, secrets: VerificationSecrets = SECRETS, **late: float
+) -> Any:
     return await SesEvents(Certificates()).verify(sent, secrets, NOW + timedelta(**late))
 
 
@@ -104,7 +106,7 @@ async def test_both_versions_of_signatures_are_right(version: str, subject: str 
 
 
 async def test_an_account_may_ask_for_the_second_version() -> None:
-    asking = WebhookSecrets(topics=(TOPIC,), settings={"require_v2": True})
+    asking = VerificationSecrets(topics=(TOPIC,), settings={"require_v2": True})
 
     assert isinstance(await verdict(told(NOTIFICATION, version="1"), asking), NotVerified)
     assert isinstance(await verdict(told(NOTIFICATION, version="2"), asking), Verified)
@@ -180,9 +182,9 @@ def test_certificates_of_all_regions_are_at_sns() -> None:
 async def test_topics_of_others_are_refused_though_sns_signed_them() -> None:
     certificates = Certificates()
     for secrets in (
-        WebhookSecrets(),
-        WebhookSecrets(topics=(TOPIC + "x",)),
-        WebhookSecrets(topics=(TOPIC[:-1],)),
+        VerificationSecrets(),
+        VerificationSecrets(topics=(TOPIC + "x",)),
+        VerificationSecrets(topics=(TOPIC[:-1],)),
     ):
         for said in (NOTIFICATION, CONFIRMATION):
             found = await SesEvents(certificates).verify(told(said), secrets, NOW)

@@ -130,9 +130,9 @@ async def test_an_issuer_that_dawdles_is_given_up(path: str) -> None:
     [
         (says(200, {"issuer": "https://evil.example.com", "jwks_uri": "x"}), "another issuer"),
         (says(200, {"jwks_uri": "x"}), "another issuer"),
-        (says(200, []), "no JSON object"),
-        (Reply(200, b"<html>"), "no JSON object"),
-        (Reply(200, b'{"a":"' + b"x" * MAX_BYTES + b'"}'), "no JSON object"),
+        (says(200, []), "not respond with a JSON object"),
+        (Reply(200, b"<html>"), "not respond with a JSON object"),
+        (Reply(200, b'{"a":"' + b"x" * MAX_BYTES + b'"}'), "not respond with a JSON object"),
         (Reply(200, b"{}", cut=1), "cut off"),
         (Reply(raw=b"SMTP ready\r\n\r\n"), "not HTTP"),
         (Reply(302, b"", {"location": "http://127.0.0.1:1/"}), "responds with HTTP 302"),
@@ -153,8 +153,8 @@ async def test_an_issuer_that_lies_is_not_believed(reply: Reply, why: str) -> No
         ("https://127.0.0.2/keys", "is not a public address"),
         ("https://[::1]/latest", "is not a public address"),
         ("https://user:secret@example.com/", "no login"),
-        ("https://example.com/\r\nX: y", "odd characters"),
-        (17, "names no jwks_uri"),
+        ("https://example.com/\r\nX: y", "invalid characters"),
+        (17, "has no jwks_uri"),
     ],
 )
 async def test_keys_are_not_fetched_from_where_an_issuer_must_not_send_us(

@@ -67,11 +67,11 @@ FILES: tuple[tuple[Provider, str, list[dict[str, str]]], ...] = (
         [
             {
                 "Name": "logo.png",
-                "MessageContent": PNG,
+                "Content": PNG,
                 "ContentType": "image/png",
                 "ContentID": "cid:logo",
             },
-            {"Name": NAME, "MessageContent": PDF, "ContentType": "application/pdf"},
+            {"Name": NAME, "Content": PDF, "ContentType": "application/pdf"},
         ],
     ),
     (

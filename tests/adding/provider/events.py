@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from mailqueue.adapters.inbound.sparkpost import Sparkpost  # type: ignore[import-not-found]
 
-from mailqueue.ports.inbound import NotVerified, Verified, WebhookSecrets
+from mailqueue.ports.inbound import NotVerified, VerificationSecrets, Verified
 from tests.adapters.inbound.telling import MAIL, NOW, only, request
 
 pytestmark = pytest.mark.anyio
@@ -52,8 +52,8 @@ def test_each_event(group: str, said: dict[str, Any], what: str | None) -> None:
 async def test_it_is_proved_by_a_secret() -> None:
     told = request(b"[]", x_mailqueue_secret="right", x_messagesystems_batch_id="batch-1")
 
-    assert await Sparkpost().verify(told, WebhookSecrets(signing=("right",)), NOW) == Verified(
+    assert await Sparkpost().verify(told, VerificationSecrets(signing=("right",)), NOW) == Verified(
         "batch-1"
     )
-    refused = await Sparkpost().verify(told, WebhookSecrets(signing=("wrong",)), NOW)
+    refused = await Sparkpost().verify(told, VerificationSecrets(signing=("wrong",)), NOW)
     assert isinstance(refused, NotVerified)

@@ -26,8 +26,8 @@ from mailqueue.ports.inbound import (
     InboundRequest,
     NotVerified,
     ProviderEvent,
+    VerificationSecrets,
     Verified,
-    WebhookSecrets,
 )
 
 HARD_CLASSES = frozenset({"10", "30", "90"})
@@ -57,7 +57,7 @@ class Sparkpost:
     async def verify(
         self,
         request: InboundRequest,
-        secrets: WebhookSecrets,
+        secrets: VerificationSecrets,
         now: datetime,  # noqa: ARG002
     ) -> Verified | NotVerified:
         """Check what SparkPost was told to send along; nothing tells how old a call is."""
