@@ -20,9 +20,7 @@ LISTEN_RETRY_SECONDS = 5.0
 class Wakeup:
     """Parks one worker at one queue. Enqueueing sends NOTIFY only while a worker is parked."""
 
-    def __init__(
-        self, settings: DatabaseSettings, link: Link, *, queue: str, worker: int
-    ) -> None:
+    def __init__(self, settings: DatabaseSettings, link: Link, *, queue: str, worker: int) -> None:
         self._can_listen = settings.has_sessions
         self._listener = NotificationListener(settings, f"mailqueue_{queue}")
         self._link = link

@@ -17,9 +17,7 @@ class Claims:
     assigned to this worker, and no other claims them while it lives.
     """
 
-    def __init__(
-        self, link: Link, worker: int, *, limit: int, lease: timedelta
-    ) -> None:
+    def __init__(self, link: Link, worker: int, *, limit: int, lease: timedelta) -> None:
         self._link = link
         self._worker = worker
         self._limit = limit
