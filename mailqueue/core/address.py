@@ -9,8 +9,8 @@ import idna
 
 from mailqueue.core.lettercase import lower_letters
 
-LOCAL_OCTETS = 64  # bytes; RFC 5321 4.5.3.1.1
-ADDRESS_OCTETS = 254  # bytes; RFC 5321 4.5.3.1.3, the path without angle brackets
+MAX_LOCAL_BYTES = 64  # bytes; RFC 5321 4.5.3.1.1
+MAX_ADDRESS_BYTES = 254  # bytes; RFC 5321 4.5.3.1.3, the path without angle brackets
 INPUT_CHARACTERS = 1_000  # a longer text cannot become a valid address, and IDNA would take long
 
 _SHOWN_CHARACTERS = 100
@@ -55,8 +55,8 @@ class Reason(StrEnum):
 
 _SENTENCE_BY_REASON = {
     Reason.EMPTY: "the address is empty",
-    Reason.TOO_LONG: f"{{}} is longer than {ADDRESS_OCTETS} bytes",
-    Reason.LOCAL_TOO_LONG: f"{{}} has more than {LOCAL_OCTETS} bytes before the @",
+    Reason.TOO_LONG: f"{{}} is longer than {MAX_ADDRESS_BYTES} bytes",
+    Reason.LOCAL_TOO_LONG: f"{{}} has more than {MAX_LOCAL_BYTES} bytes before the @",
     Reason.NO_AT: "{} has no @",
     Reason.BAD_LOCAL: "{} is not valid: the part before the last @ has invalid characters",
     Reason.BAD_DOMAIN: "{} has no valid domain after the @",
@@ -147,12 +147,12 @@ def _parsed(text: str) -> Address:
     local = unicodedata.normalize("NFC", written_local)
     if not _LOCAL.fullmatch(local):
         raise InvalidAddress(Reason.BAD_LOCAL, text)
-    if len(local.encode()) > LOCAL_OCTETS:
+    if len(local.encode()) > MAX_LOCAL_BYTES:
         raise InvalidAddress(Reason.LOCAL_TOO_LONG, text)
     domain = _to_a_labels(written_domain)
     if fault := _fault_of_domain(domain):
         raise InvalidAddress(fault, text)
-    if len(local.encode()) + 1 + len(domain) > ADDRESS_OCTETS:
+    if len(local.encode()) + 1 + len(domain) > MAX_ADDRESS_BYTES:
         raise InvalidAddress(Reason.TOO_LONG, text)
     return Address(local, domain, needs_smtputf8=not local.isascii())
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from itertools import islice
 
-LOOKED_AT = 50_000
+MAX_EXAMINED_MARKS = 50_000
 """Marks of structure after which the largest field is determined."""
 _MARKS = b'",[{'
 _NO_MARKS = bytes(octet for octet in range(256) if octet not in _MARKS)
@@ -53,7 +53,7 @@ def largest_field(text: bytes) -> str:
     """
     counts: Counter[str] = Counter()
     depth, field, string = 0, "", b""
-    for found in islice(_TOKENS.finditer(text), LOOKED_AT):
+    for found in islice(_TOKENS.finditer(text), MAX_EXAMINED_MARKS):
         at = found.start()
         match text[at : at + 1]:
             case b'"':

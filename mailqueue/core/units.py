@@ -21,7 +21,7 @@ _BYTES_BY_UNIT = {
     "mib": 1024**2,
     "gib": 1024**3,
 }
-LONGEST = timedelta(days=36_525)
+MAX_DURATION = timedelta(days=36_525)
 """Largest duration, about a hundred years: dates beyond cannot be represented."""
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
@@ -37,8 +37,8 @@ def parse_duration(text: str) -> timedelta:
     if unit not in _SECONDS_BY_UNIT:
         raise ValueError(f"must be a duration such as 250ms, 30s, 15min, 4h or 2d, got {text!r}")
     seconds = number * _SECONDS_BY_UNIT[unit]
-    if seconds > LONGEST.total_seconds():
-        raise ValueError(f"must be at most {LONGEST.days}d, got {text[:100]!r}")
+    if seconds > MAX_DURATION.total_seconds():
+        raise ValueError(f"must be at most {MAX_DURATION.days}d, got {text[:100]!r}")
     return timedelta(seconds=seconds)
 
 

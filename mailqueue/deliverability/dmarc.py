@@ -6,7 +6,7 @@ from publicsuffixlist import PublicSuffixList
 
 from mailqueue.contract.domains import DnsRecord, DomainFinding, FindingStatus
 from mailqueue.deliverability.resolver import Resolver, Unresolved
-from mailqueue.dkim.record import LONGEST, read_tags
+from mailqueue.dkim.record import MAX_RECORD_CHARACTERS, read_tags
 
 TOPIC = "DMARC"
 _POLICIES = ("none", "quarantine", "reject")
@@ -36,8 +36,8 @@ def judged(domain: str, at: str, records: tuple[str, ...]) -> DomainFinding:
     if len(records) > 1:
         says = f"there are {len(records)} DMARC records: receivers ignore all of them; keep one"
         return DomainFinding(TOPIC, FindingStatus.FAIL, says, records)
-    if len(records[0]) > LONGEST:
-        says = f"the record is longer than {LONGEST} characters"
+    if len(records[0]) > MAX_RECORD_CHARACTERS:
+        says = f"the record is longer than {MAX_RECORD_CHARACTERS} characters"
         return DomainFinding(TOPIC, FindingStatus.FAIL, says, records, wanted)
     tags = read_tags(records[0])
     if tags is None:

@@ -20,7 +20,7 @@ from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import SealedCell
 
-KEEP = timedelta(days=7)
+RETIREMENT = timedelta(days=7)
 """Time for which the record of a retired key must stay: mail may be in transit for days."""
 
 MAX_SELECTORS = 100
@@ -130,7 +130,7 @@ async def get(conn: Conn, project: str, *, key_id: UUID) -> DkimKey:
 
 
 async def activate(
-    conn: Conn, keys: Sequence[DkimKey], *, keep: timedelta = KEEP, by: str, seen: bool
+    conn: Conn, keys: Sequence[DkimKey], *, keep: timedelta = RETIREMENT, by: str, seen: bool
 ) -> None:
     """Activate these pending keys and retire their predecessors."""
     async with conn.transaction():

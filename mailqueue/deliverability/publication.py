@@ -76,7 +76,7 @@ async def verify(
     *,
     domain: str,
     resolver: Resolver,
-    keep: timedelta = keys.KEEP,
+    keep: timedelta = keys.RETIREMENT,
     by: str,
 ) -> list[Publication]:
     """Look up a domain's keys, and activate pending keys that are published.
@@ -89,7 +89,7 @@ async def verify(
 
 
 async def settle(
-    conn: Conn, found: Sequence[Publication], *, keep: timedelta = keys.KEEP, by: str
+    conn: Conn, found: Sequence[Publication], *, keep: timedelta = keys.RETIREMENT, by: str
 ) -> list[Publication]:
     """Store the states of keys, and activate pending keys that are published."""
     seen = [each.key for each in found if each.in_dns is RecordState.PUBLISHED]
@@ -104,7 +104,7 @@ async def settle(
 
 
 async def force(
-    conn: Conn, project: str, *, domain: str, keep: timedelta = keys.KEEP, by: str
+    conn: Conn, project: str, *, domain: str, keep: timedelta = keys.RETIREMENT, by: str
 ) -> list[DkimKey]:
     """Activate a domain's pending keys without looking up their records.
 

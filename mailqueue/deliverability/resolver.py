@@ -16,7 +16,7 @@ import dns.reversename
 from mailqueue.core.errors import Unavailable
 from mailqueue.settings.nameserver import NameServer
 
-ANSWER_SECONDS = 5.0
+QUERY_SECONDS = 5.0
 """Seconds for one query, all servers and retries together."""
 MAX_TEXT = 10_000
 """Characters of a TXT record that are returned: more than any check accepts."""
@@ -45,7 +45,7 @@ class Resolver:
     """Looks up names. An empty result means that the record or the name does not exist."""
 
     def __init__(
-        self, servers: Sequence[NameServer] = (), *, answer_s: float = ANSWER_SECONDS
+        self, servers: Sequence[NameServer] = (), *, answer_s: float = QUERY_SECONDS
     ) -> None:
         """Prepare; without `servers` those of the system are used.
 

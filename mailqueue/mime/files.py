@@ -15,7 +15,7 @@ _PLAIN_NAME = re.compile(r'[^"\\\x00-\x1f\x7f-\uffff\U00010000-\U0010ffff]{1,50}
 _NO_NAME = re.compile(
     "[\x00-\x1f\x7f-\x9f/\\\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-NAME_OCTETS = 255
+MAX_NAME_BYTES = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,11 @@ def check_file(file: MessageFile) -> None:
     Raises:
         ValueError: the message names the value and the reason.
     """
-    if not file.name.strip().strip(".") or len(file.name.encode("utf-8", "replace")) > NAME_OCTETS:
-        raise ValueError(f"a file name has 1 to {NAME_OCTETS} bytes, got {file.name[:80]!r}")
+    if (
+        not file.name.strip().strip(".")
+        or len(file.name.encode("utf-8", "replace")) > MAX_NAME_BYTES
+    ):
+        raise ValueError(f"a file name has 1 to {MAX_NAME_BYTES} bytes, got {file.name[:80]!r}")
     if found := _NO_NAME.search(file.name):
         raise ValueError(f"a file name contains the character U+{ord(found[0]):04X}")
     if not _TYPE.fullmatch(file.content_type):

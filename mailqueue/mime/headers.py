@@ -8,11 +8,11 @@ import re
 from collections.abc import Sequence
 
 from mailqueue.core.address import Mailbox
-from mailqueue.mime.encoded_words import WORD_OCTETS, encoded_words
+from mailqueue.mime.encoded_words import MAX_WORD_BYTES, encoded_words
 
-LINE_OCTETS = 76
-NAME_OCTETS = 76
-TOKEN_OCTETS = 900  # a run without spaces; with the longest name less than 998
+MAX_LINE_BYTES = 76
+MAX_NAME_BYTES = 76
+MAX_TOKEN_BYTES = 900  # a run without spaces; with the longest name less than 998
 
 # Not to be set by callers: written here, or trusted by receivers as written by a server.
 RESERVED = frozenset(
@@ -34,7 +34,7 @@ RESERVED = frozenset(
 )
 
 # RFC 5322 3.6.8: printable ASCII without the colon.
-_NAME = re.compile(rf"[!-9;-~]{{1,{NAME_OCTETS}}}")
+_NAME = re.compile(rf"[!-9;-~]{{1,{MAX_NAME_BYTES}}}")
 # C0, DEL, NEL and Unicode separators may be read as line ends; surrogates cannot be encoded.
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
 _TOKEN = re.compile("(?<! ) *[^ ]+")
@@ -59,7 +59,7 @@ def check_header(name: str, value: str) -> None:
     """
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"header name {name[:NAME_OCTETS]!r} is not 1 to {NAME_OCTETS} printable ASCII "
+            f"header name {name[:MAX_NAME_BYTES]!r} is not 1 to {MAX_NAME_BYTES} printable ASCII "
             "characters without a colon"
         )
     if name.lower() in RESERVED or name.lower().startswith("content-"):
@@ -77,9 +77,9 @@ def unstructured(name: str, value: str) -> bytes:
     """
     check_value(name, value)
     if not _is_plain(value):
-        words = encoded_words(value, first=LINE_OCTETS - len(name) - 2)
+        words = encoded_words(value, first=MAX_LINE_BYTES - len(name) - 2)
         return _folded(name, [f" {word}" for word in words])
-    if value and len(name) + 2 + len(value) <= LINE_OCTETS:
+    if value and len(name) + 2 + len(value) <= MAX_LINE_BYTES:
         return f"{name}: {value}\r\n".encode()
     return _folded(name, _TOKEN.findall(f" {value}"), keeps_first=True)
 
@@ -94,15 +94,15 @@ def addresses(name: str, mailboxes: Sequence[Mailbox]) -> bytes:
     """
     if len(mailboxes) == 1 and not mailboxes[0].name:  # most To headers
         line = f"{name}: {mailboxes[0].address.sent}".encode()
-        if len(line) <= LINE_OCTETS:
+        if len(line) <= MAX_LINE_BYTES:
             return line + b"\r\n"
     tokens: list[str] = []
-    room = LINE_OCTETS - len(name) - 2
+    room = MAX_LINE_BYTES - len(name) - 2
     for mailbox in mailboxes:
         check_value(name, mailbox.name)
         if tokens:
             tokens[-1] += ","
-            room = WORD_OCTETS
+            room = MAX_WORD_BYTES
         tokens += [f" {token}" for token in _mailbox_tokens(mailbox, room)]
     return _folded(name, tokens)
 
@@ -114,7 +114,9 @@ def _is_plain(value: str) -> bool:
         and "=?" not in value
         and value[:1] != " "
         and value[-1:] != " "
-        and (len(value) <= TOKEN_OCTETS or max(map(len, _TOKEN.findall(value))) <= TOKEN_OCTETS)
+        and (
+            len(value) <= MAX_TOKEN_BYTES or max(map(len, _TOKEN.findall(value))) <= MAX_TOKEN_BYTES
+        )
     )
 
 
@@ -124,7 +126,7 @@ def _mailbox_tokens(mailbox: Mailbox, room: int) -> list[str]:
     if not name:
         return [mailbox.address.sent]
     address = f"<{mailbox.address.sent}>"
-    if _ATOM_PHRASE.fullmatch(name) and len(name) <= LINE_OCTETS and "=?" not in name:
+    if _ATOM_PHRASE.fullmatch(name) and len(name) <= MAX_LINE_BYTES and "=?" not in name:
         return [*name.split(" "), address]
     # Some readers decode encoded words in quoted strings, though RFC 2047 forbids them: not plain.
     if _is_plain(quoted := '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'):
@@ -141,7 +143,7 @@ def _folded(name: str, tokens: Sequence[str], *, keeps_first: bool = False) -> b
     lines = [f"{name}:".encode()]
     for token in tokens:
         octets = token.encode()
-        if len(lines[-1]) + len(octets) <= LINE_OCTETS or (keeps_first and token is tokens[0]):
+        if len(lines[-1]) + len(octets) <= MAX_LINE_BYTES or (keeps_first and token is tokens[0]):
             lines[-1] += octets
         else:
             lines.append(octets)

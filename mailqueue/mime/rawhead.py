@@ -12,8 +12,8 @@ from typing import NamedTuple
 from mailqueue.core.address import InvalidAddress, Mailbox, Reason, parse_mailbox
 from mailqueue.mime.decode import words_to_text
 
-LINE_OCTETS = 998  # RFC 5322 2.1.1
-HEAD_OCTETS = 256 * 1024
+MAX_LINE_BYTES = 998  # RFC 5322 2.1.1
+MAX_HEAD_BYTES = 256 * 1024
 MAX_FIELDS = 1_000
 
 _FIELD = re.compile(rb"([!-9;-~]{1,200})[ \t]*:((?:[^\r\n]*)(?:\r\n[ \t][^\r\n]*)*)\r\n")
@@ -66,8 +66,8 @@ def check_octets(raw: bytes) -> None:
         raise NotAMessage("the message contains a NUL")
     if ends != b"\r\n" * (len(ends) // 2) or raw.count(b"\r\n") * 2 != len(ends):
         raise NotAMessage("the message contains a bare CR or LF: lines must end with CR LF")
-    if max(map(len, raw.split(b"\r\n"))) > LINE_OCTETS:
-        raise NotAMessage(f"a line of the message has more than {LINE_OCTETS} bytes")
+    if max(map(len, raw.split(b"\r\n"))) > MAX_LINE_BYTES:
+        raise NotAMessage(f"a line of the message has more than {MAX_LINE_BYTES} bytes")
 
 
 def read_head(raw: bytes) -> RawHead:
@@ -85,9 +85,9 @@ def read_head(raw: bytes) -> RawHead:
             raise NotAMessage(f"a line of the header is not a field: {line!r}")
         fields.append(RawField(found[1].decode(), found[2], found[0]))
         at = found.end()
-        if len(fields) > MAX_FIELDS or at > HEAD_OCTETS:
+        if len(fields) > MAX_FIELDS or at > MAX_HEAD_BYTES:
             raise NotAMessage(
-                f"the header has more than {MAX_FIELDS} fields or {HEAD_OCTETS} bytes"
+                f"the header has more than {MAX_FIELDS} fields or {MAX_HEAD_BYTES} bytes"
             )
     return RawHead(tuple(fields), at)
 

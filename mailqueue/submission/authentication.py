@@ -21,11 +21,11 @@ WINDOW_SECONDS = 600.0
 MAX_KEPT = 10_000
 PAUSE_SECONDS = 0.5
 """Seconds before the first refusal of an address; doubled for each further one."""
-LONGEST_PAUSE_SECONDS = 8.0
+MAX_PAUSE_SECONDS = 8.0
 
 MAY_NOT_SEND = SmtpReply(535, "5.7.8", "the API key lacks the scope email:send")
 TOO_MANY = SmtpReply(454, "4.7.0", "too many failed logins from your address, try again later")
-AWAY = SmtpReply(454, "4.7.0", "login is not possible now, try again later")
+UNAVAILABLE = SmtpReply(454, "4.7.0", "login is not possible now, try again later")
 
 log = get_logger(__name__)
 
@@ -99,11 +99,11 @@ class Authenticator:
             most = await self._message_bytes(caller.project_id)
         except MailqueueError as exc:
             log.warning("submission.closed", error=str(exc))
-            return AWAY
+            return UNAVAILABLE
         return LoggedIn(SubmissionClient(caller, attempt.address), most)
 
     async def _refused(self, address: str) -> SmtpReply:
         failures = self._failures.add(address)
         log.warning("submission.login_failed", client=address, failures=failures)
-        await self._wait(min(PAUSE_SECONDS * 2 ** (failures - 1), LONGEST_PAUSE_SECONDS))
+        await self._wait(min(PAUSE_SECONDS * 2 ** (failures - 1), MAX_PAUSE_SECONDS))
         return LOGIN_REFUSED

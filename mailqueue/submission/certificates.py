@@ -13,7 +13,7 @@ from mailqueue.smtp.server.self_signed import keep_certificate
 from mailqueue.telemetry.log import get_logger
 
 FILE_NAME = "submission.pem"
-LOOK_SECONDS = 60.0
+POLL_SECONDS = 60.0
 
 log = get_logger(__name__)
 
@@ -88,5 +88,5 @@ async def renewed(certificate: Certificate) -> AsyncIterator[None]:
 
 async def _look_forever(certificate: Certificate) -> None:
     while True:
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
         certificate.look()

@@ -25,15 +25,15 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.model import Caller
 from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
-LARGE_OCTETS = 256 * 1024
+LARGE_BYTES = 256 * 1024
 """Bytes of a message above which it is processed in a thread."""
-PATIENCE_SECONDS = 60.0
+MAX_WAIT_SECONDS = 60.0
 """Seconds for which a message waits for the rate limit before its client is told to retry."""
 MAX_WAITS = 10
 """Times that a client may retry at once after being told to wait; then the connection closes."""
 
-AWAY = SmtpReply(451, "4.3.0", "mail cannot be accepted now, try again later")
-NO_ROOM = SmtpReply(452, "4.3.1", "storage is full, try again later")
+UNAVAILABLE = SmtpReply(451, "4.3.0", "mail cannot be accepted now, try again later")
+STORAGE_FULL = SmtpReply(452, "4.3.1", "storage is full, try again later")
 LOGGED_OUT = SmtpReply(CLOSING, "4.7.0", "the API key is no longer valid, log in again")
 _CODES: Mapping[str, tuple[int, str]] = {
     "attachments": (554, "5.6.1"),
@@ -59,7 +59,7 @@ class SubmissionHandler:
 
     intake: Intake
     allowance: RateLimiter
-    patience_s: float = PATIENCE_SECONDS
+    patience_s: float = MAX_WAIT_SECONDS
 
     def check_recipient(self, address: str) -> SmtpReply | None:
         """Refuse an address that no email can be sent to."""
@@ -125,11 +125,11 @@ def trouble(exc: MailqueueError) -> SmtpReply:
     """Return the reply for a temporary fault. Pure."""
     match exc:
         case StorageFull():
-            return NO_ROOM
+            return STORAGE_FULL
         case ProjectFull():
             return SmtpReply(452, "4.2.2", str(exc)[:300])
         case Unavailable():
-            return AWAY
+            return UNAVAILABLE
         case Unauthorized():
             return LOGGED_OUT
         case _:
@@ -153,7 +153,7 @@ async def _prepared(caller: Caller, envelope: ReceivedEnvelope, raw: bytes) -> P
         is_once=True,
         by=f"key {caller.name}",
     )
-    if len(raw) > LARGE_OCTETS:
+    if len(raw) > LARGE_BYTES:
         return await asyncio.to_thread(prepared, email)
     return prepared(email)
 

@@ -20,7 +20,7 @@ from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.submission import store
 from mailqueue.submission.authentication import Authenticator
 from mailqueue.submission.certificates import certificate_of, renewed
-from mailqueue.submission.handler import PATIENCE_SECONDS, SubmissionHandler
+from mailqueue.submission.handler import MAX_WAIT_SECONDS, SubmissionHandler
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.rate_limit.limiter import RateLimiter
@@ -67,7 +67,7 @@ async def submission_server(
     pool: Pool,
     *,
     limits: ServerLimits = LIMITS,
-    patience_s: float = PATIENCE_SECONDS,
+    patience_s: float = MAX_WAIT_SECONDS,
 ) -> AsyncIterator[Submission]:
     """Accept submitted mail until the block ends.
 

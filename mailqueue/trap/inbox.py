@@ -7,7 +7,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.trap import store
 from mailqueue.trap.model import Neighbours, TrapMessage, TrapSummary
 
-READ_AT_ONCE = 200
+BATCH_MESSAGES = 200
 LARGEST_ID = 2**63 - 1
 
 
@@ -25,7 +25,7 @@ async def read_all(
     before: int | None = None
     left = limit
     while left is None or left > 0:
-        wanted = READ_AT_ONCE if left is None else min(left, READ_AT_ONCE)
+        wanted = BATCH_MESSAGES if left is None else min(left, BATCH_MESSAGES)
         found = await store.read_page(conn, limit=wanted, search=search, before=before)
         for message in found:
             yield message

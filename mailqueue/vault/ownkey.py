@@ -16,7 +16,7 @@ from mailqueue.vault.model import KeyGrant, OwnKey, ProjectVault, WrappedBy, Wra
 from mailqueue.vault.sealing import DataKey
 from mailqueue.vault.wrapping import unwrap, wrap, wrap_grant
 
-MOST = timedelta(days=366)
+MAX_GRANT = timedelta(days=366)
 
 
 async def set_own(
@@ -180,8 +180,8 @@ async def _granted(
 
 
 def _check_time(lasts: timedelta | None) -> None:
-    if lasts is not None and not timedelta(0) < lasts <= MOST:
-        raise InvalidField("for", f"must be above 0 and at most {MOST.days} days, got {lasts}")
+    if lasts is not None and not timedelta(0) < lasts <= MAX_GRANT:
+        raise InvalidField("for", f"must be above 0 and at most {MAX_GRANT.days} days, got {lasts}")
 
 
 async def _note(

@@ -93,7 +93,7 @@ async def check_master_key(conn: Conn, master: MasterKey | None) -> None:
     if missing:
         held = "no master key is set" if master is None else f"the master key is {master.id}"
         raise ConfigError(
-            f"{held}, but stored credentials are sealed with {', '.join(missing)}: "
+            f"{held}, but stored credentials are sealed under {', '.join(missing)}: "
             "set MAILQUEUE_MASTER_KEY to that key or restore master.key in the data folder"
         )
 

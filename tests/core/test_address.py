@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mailqueue.core.address import (
-    ADDRESS_OCTETS,
-    LOCAL_OCTETS,
+    MAX_ADDRESS_BYTES,
+    MAX_LOCAL_BYTES,
     InvalidAddress,
     Mailbox,
     Reason,
@@ -83,7 +83,7 @@ def test_any_text_is_an_address_or_refused_with_a_reason(text: str) -> None:
     except InvalidAddress:
         return
     assert parse_address(address.sent) == address
-    assert len(address.sent.encode()) <= ADDRESS_OCTETS
+    assert len(address.sent.encode()) <= MAX_ADDRESS_BYTES
 
 
 @given(
@@ -96,9 +96,9 @@ def test_what_is_accepted_keeps_the_limits_and_survives_a_second_reading(local: 
         address = parse_address(f"{local}@bücher.example")
     except InvalidAddress:
         dots_misplaced = "" in local.split(".")
-        assert dots_misplaced or len(local.encode()) > LOCAL_OCTETS
+        assert dots_misplaced or len(local.encode()) > MAX_LOCAL_BYTES
         return
-    assert len(address.local.encode()) <= LOCAL_OCTETS
+    assert len(address.local.encode()) <= MAX_LOCAL_BYTES
     assert parse_address(address.sent) == address
     assert parse_address(address.key).key == address.key
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 
-from mailqueue.embedded.binaries import OLDEST
+from mailqueue.embedded.binaries import MIN_VERSION
 from mailqueue.embedded.folder import write_private
 from mailqueue.embedded.ports import HOST, free_port
 from mailqueue.embedded.service_user import Account
@@ -53,7 +53,7 @@ def debian_server(home: Path, account: Account) -> Iterator[str]:
 def _versions() -> list[int]:
     """Return the majors installed; before 18 a plan that is turned off costs most."""
     found = (path.parts[-3] for path in PACKAGES.glob("*/bin/postgres"))
-    return sorted(int(each) for each in found if each.isdigit() and int(each) >= OLDEST)
+    return sorted(int(each) for each in found if each.isdigit() and int(each) >= MIN_VERSION)
 
 
 def _create(home: Path, version: str, port: int, account: Account) -> None:

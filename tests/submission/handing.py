@@ -15,7 +15,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import open_pool
 from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.smtp.server.handler import ServerLimits
-from mailqueue.submission.handler import PATIENCE_SECONDS
+from mailqueue.submission.handler import MAX_WAIT_SECONDS
 from mailqueue.submission.server import LIMITS, submission_server
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
@@ -67,7 +67,7 @@ async def running(
     folder: Path,
     *,
     limits: ServerLimits = LIMITS,
-    patience_s: float = PATIENCE_SECONDS,
+    patience_s: float = MAX_WAIT_SECONDS,
     **options: Any,
 ) -> AsyncIterator[Running]:
     """Serve a database; the key is of its default project, which has a sender account."""

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.address import LOCAL_OCTETS
+from mailqueue.core.address import MAX_LOCAL_BYTES
 from mailqueue.tracking.returnpath import is_in_time, is_proved, read_return_path, return_path
 from mailqueue.tracking.tokens import Seals, TrackingKey
 
@@ -31,7 +31,7 @@ def test_a_return_path_says_what_it_was_made_of() -> None:
 
     claimed = read_return_path(local)
 
-    assert len(local) <= LOCAL_OCTETS
+    assert len(local) <= MAX_LOCAL_BYTES
     assert claimed is not None
     assert (claimed.email_id, claimed.recipient) == (MAIL, 3)
     assert is_proved(claimed, SEALS)

@@ -163,7 +163,7 @@ def test_a_second_replacement_waits_for_the_first_to_be_finished(tmp_path: Path)
     create_master_key(tmp_path)
     new = replace_master_key(tmp_path)
 
-    with pytest.raises(ConfigError, match=r"master\.key\.previous is there: run .*vault rotate"):
+    with pytest.raises(ConfigError, match=r"master\.key\.previous exists: run .*vault rotate"):
         replace_master_key(tmp_path)
 
     assert load_master_key(tmp_path) == new

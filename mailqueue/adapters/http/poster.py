@@ -34,7 +34,7 @@ MAX_LOOKUPS = 128
 MAX_BODY_BYTES = 16 * 1024
 BODY_SECONDS = 1.0
 _STATUS_ONLY = ResponseLimits(MAX_BODY_BYTES, BODY_SECONDS)
-_LONGEST_WAIT = timedelta(hours=24)
+_MAX_WAIT = timedelta(hours=24)
 
 
 class HttpPoster:
@@ -168,14 +168,14 @@ def retry_after_of(header: str | None, *, now: datetime) -> timedelta | None:
         return None
     text = header.strip()
     if text.isascii() and text.isdigit():
-        return min(timedelta(seconds=int(text[:9])), _LONGEST_WAIT)
+        return min(timedelta(seconds=int(text[:9])), _MAX_WAIT)
     try:
         until = parsedate_to_datetime(text)
     except ValueError:
         return None
     if until.tzinfo is None:  # "-0000"
         until = until.replace(tzinfo=UTC)
-    return min(max(until - now, timedelta(0)), _LONGEST_WAIT)
+    return min(max(until - now, timedelta(0)), _MAX_WAIT)
 
 
 def _words(refused: Rejected) -> str:

@@ -33,8 +33,8 @@ from mailqueue.ports.inbound import (
     Verified,
 )
 
-OLDEST = timedelta(hours=9)  # Mailgun retries for eight hours
-AHEAD = timedelta(minutes=5)
+MAX_AGE = timedelta(hours=9)  # Mailgun retries for eight hours
+MAX_AHEAD = timedelta(minutes=5)
 TYPE_BY_EVENT: Mapping[str, str] = {
     "accepted": ProviderEventType.SENT,
     "stored": ProviderEventType.SENT,
@@ -93,7 +93,7 @@ class MailgunEvents:
         seconds = seconds_of(timestamp)
         if seconds is None or not 10 <= len(token) <= 200 or not token.isascii():
             return NotVerified("the request is not signed")
-        if not is_fresh(seconds, now, past=OLDEST, ahead=AHEAD):
+        if not is_fresh(seconds, now, past=MAX_AGE, ahead=MAX_AHEAD):
             return NotVerified("the timestamp is too old or in the future")
         signed = (timestamp + token).encode()
         right = [

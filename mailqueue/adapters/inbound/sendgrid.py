@@ -39,8 +39,8 @@ from mailqueue.ports.inbound import (
 SIGNATURE = "x-twilio-email-event-webhook-signature"
 TIMESTAMP = "x-twilio-email-event-webhook-timestamp"
 # SendGrid retries for 24 hours, and does not document that each retry is signed again.
-OLDEST = timedelta(hours=25)
-AHEAD = timedelta(minutes=5)
+MAX_AGE = timedelta(hours=25)
+MAX_AHEAD = timedelta(minutes=5)
 
 TYPE_BY_EVENT: Mapping[str, str] = {
     "processed": ProviderEventType.SENT,
@@ -79,7 +79,7 @@ class SendGridEvents:
         signature = base64_of(request.headers.get(SIGNATURE, ""))
         if seconds is None or not signature:
             return NotVerified("the request is not signed")
-        if not is_fresh(seconds, now, past=OLDEST, ahead=AHEAD):
+        if not is_fresh(seconds, now, past=MAX_AGE, ahead=MAX_AHEAD):
             return NotVerified("the timestamp is too old or in the future")
         signed = written.encode() + request.body
         if not any(_is_signed(signed, signature, key) for key in secrets.signing):

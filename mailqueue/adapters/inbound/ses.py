@@ -43,8 +43,8 @@ SIGNED_BY_TYPE: Mapping[str, tuple[str, ...]] = {
         ("Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"),
     ),
 }
-OLDEST = timedelta(hours=1)
-AHEAD = timedelta(minutes=5)
+MAX_AGE = timedelta(hours=1)
+MAX_AHEAD = timedelta(minutes=5)
 MAX_CERTIFICATES = 16
 _HOST = re.compile(r"sns\.[a-zA-Z0-9-]{3,}\.amazonaws\.com(\.cn)?")
 _WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)")
@@ -173,7 +173,7 @@ def _claims(
         return NotVerified("the timestamp is not valid")
     return (
         None
-        if -AHEAD <= now - at <= OLDEST
+        if -MAX_AHEAD <= now - at <= MAX_AGE
         else NotVerified("the timestamp is too old or in the future")
     )
 

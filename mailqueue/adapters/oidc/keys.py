@@ -16,7 +16,7 @@ Key = RSAKey | ECKey | OKPKey
 
 FRESH_SECONDS = 600.0
 """Seconds after which keys are fetched again, so that withdrawn keys stop verifying tokens."""
-LAST_SECONDS = 3600.0
+MAX_CACHE_SECONDS = 3600.0
 """Seconds for which cached keys are used while the issuer cannot be reached."""
 REFETCH_SECONDS = 60.0
 """Minimum seconds between two fetches caused by unknown keys."""
@@ -68,7 +68,7 @@ class IssuerKeys:
         return self._age(self._fetched_at) < FRESH_SECONDS
 
     def _holds(self) -> bool:
-        return self._age(self._fetched_at) < LAST_SECONDS
+        return self._age(self._fetched_at) < MAX_CACHE_SECONDS
 
     def _may_fetch(self) -> bool:
         pause = REFETCH_SECONDS if self._fault is None else RETRY_SECONDS

@@ -27,16 +27,16 @@ from mailqueue.mime.headers import addresses
 from mailqueue.ports.transport import SendAttempt
 
 BOUNDS = ProviderLimits("Gmail", octets=36_700_160, recipients=100, takes_unicode=True)
-UPLOAD_OCTETS = 5 * MEGABYTE  # larger messages are uploaded as message/rfc822, not in JSON
+UPLOAD_BYTES = 5 * MEGABYTE  # larger messages are uploaded as message/rfc822, not in JSON
 
 MEANING_BY_REASON = {
     "authError": outcomes.ACCOUNT,
     "rateLimitExceeded": outcomes.RATE_LIMITED,
     "userRateLimitExceeded": outcomes.RATE_LIMITED,
     "concurrentLimitExceeded": outcomes.RATE_LIMITED,
-    "dailyLimitExceeded": outcomes.RESTS,
-    "quotaExceeded": outcomes.RESTS,
-    "limitExceeded": outcomes.RESTS,
+    "dailyLimitExceeded": outcomes.PAUSED,
+    "quotaExceeded": outcomes.PAUSED,
+    "limitExceeded": outcomes.PAUSED,
     "domainPolicy": outcomes.ACCOUNT,
     "insufficientPermissions": outcomes.ACCOUNT,
     "accessNotConfigured": outcomes.ACCOUNT,
@@ -84,7 +84,7 @@ class Gmail(ProviderApi):
         message = group[0].octets
         path = f"/gmail/v1/users/{quote(self._user, safe='@')}/messages/send"
         authorization = ("Authorization", f"Bearer {self._token.reveal()}")
-        if len(message) > UPLOAD_OCTETS:
+        if len(message) > UPLOAD_BYTES:
             headers = (authorization, ("Content-Type", "message/rfc822"))
             return HttpRequest("POST", f"/upload{path}?uploadType=media", headers, message)
         body = orjson.dumps({"raw": base64.urlsafe_b64encode(message).decode()})
@@ -143,7 +143,7 @@ def _meaning(answer: HttpResponse, reason: str, text: str) -> Meaning:
     if answer.status >= 500:
         return outcomes.AMBIGUOUS
     if answer.status == 429 and "mail sending" in text.lower():
-        return outcomes.RESTS
+        return outcomes.PAUSED
     if reason == "failedPrecondition" and _CLOSED in text.lower():
         return outcomes.ACCOUNT
     return MEANING_BY_REASON.get(reason) or outcomes.meaning_of(answer.status, text)

@@ -21,9 +21,9 @@ from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.trust import system_trust
 
-RATE_LIMIT_REST = timedelta(seconds=30)
+RATE_LIMIT_PAUSE = timedelta(seconds=30)
 """Pause after a rate limit for which the provider names no time."""
-REFUSED_REST = timedelta(seconds=5)
+REFUSAL_PAUSE = timedelta(seconds=5)
 """Time for which a refusal of the account applies to all its connections."""
 
 LARGE_BYTES = 256 * 1024
@@ -82,14 +82,14 @@ class HttpTransport:
         if not isinstance(verdict, Rejected):
             return
         if verdict.kind is Kind.RATE_LIMITED:
-            wait = verdict.retry_after or RATE_LIMIT_REST
+            wait = verdict.retry_after or RATE_LIMIT_PAUSE
             self._rest = (_now() + wait.total_seconds(), verdict)
         elif verdict.kind is Kind.ACCOUNT and verdict.stage is Stage.CONNECT:
-            wait = verdict.retry_after or REFUSED_REST
+            wait = verdict.retry_after or REFUSAL_PAUSE
             self._rest = (_now() + wait.total_seconds(), verdict)
         elif verdict.stops:  # other emails are not sent either
             stopped = replace(verdict, kind=Kind.ACCOUNT, stage=Stage.CONNECT, stops=False)
-            self._rest = (_now() + REFUSED_REST.total_seconds(), stopped)
+            self._rest = (_now() + REFUSAL_PAUSE.total_seconds(), stopped)
 
     @property
     def objection(self) -> Rejected | None:

@@ -27,7 +27,7 @@ from mailqueue.ports.transport import SendAttempt
 
 # Mailgun garbles the headers of addresses beyond ASCII: refused.
 BOUNDS = ProviderLimits("Mailgun", octets=25 * MEGABYTE, recipients=1000, tags=3)
-OPTIONS_OCTETS = 16 * 1024
+MAX_OPTION_BYTES = 16 * 1024
 OPTION_PREFIXES = ("o:", "v:", "t:")  # other fields name recipients or carry the message
 _ABOUT_SANDBOX = ("authorized recipient", "sandbox")
 _ABOUT_MESSAGE = re.compile(
@@ -59,9 +59,9 @@ class Mailgun(ProviderApi):
             *((f"v:{name}", value) for name, value in metadata_of(mail).items()),
         ]
         size = sum(len(name.encode()) + len(value.encode()) for name, value in options)
-        if size > OPTIONS_OCTETS:
+        if size > MAX_OPTION_BYTES:
             return cannot_carry(
-                f"Mailgun takes at most {OPTIONS_OCTETS} bytes of options, this one has {size}"
+                f"Mailgun takes at most {MAX_OPTION_BYTES} bytes of options, this one has {size}"
             )
         fields = [("to", one) for one in mail.envelope.recipients] + options
         refused = objection(self._bounds, mail, octets=len(mail.message))
@@ -123,9 +123,9 @@ def _meaning(status: int, lowered: str) -> Meaning:
     if status in (400, 401, 403) and any(words in lowered for words in _ABOUT_SANDBOX):
         return outcomes.SENDER
     if status == 404:  # the domain; Mailgun documents it as temporary
-        return outcomes.RESTS
+        return outcomes.PAUSED
     meaning = outcomes.meaning_of(status, lowered)
     if status == 402:  # "Request Failed": the parameters were valid, the request failed
-        return outcomes.UNRECOGNIZED if meaning is outcomes.RESTS else meaning
+        return outcomes.UNRECOGNIZED if meaning is outcomes.PAUSED else meaning
     is_open = status == 400 and meaning is outcomes.UNRECOGNIZED
     return outcomes.MESSAGE if is_open and _ABOUT_MESSAGE.search(lowered) else meaning

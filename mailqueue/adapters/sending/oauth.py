@@ -35,7 +35,7 @@ GOOGLE_TOKENS = "https://oauth2.googleapis.com/token"
 SEND_MAIL = "https://www.googleapis.com/auth/gmail.send"
 ALL_MAIL = "https://mail.google.com/"
 ASSERTION_SECONDS = 3600
-EARLY_SECONDS = 180
+RENEWAL_MARGIN_SECONDS = 180
 """Seconds before its end from which a token is not used: a batch may take that long."""
 CLOCK_SECONDS = 60
 """Seconds of difference from the token server's clock above which the local clock is corrected.
@@ -207,7 +207,7 @@ class Tokens:
         if answer.status != 200 or not isinstance(token, str) or not token.isprintable():
             return self._without_secrets(_refused(answer, parsed))
         self._token = Secret(token)
-        self._ends_at = time.monotonic() + max(0.0, _seconds(parsed) - EARLY_SECONDS)
+        self._ends_at = time.monotonic() + max(0.0, _seconds(parsed) - RENEWAL_MARGIN_SECONDS)
         return self._token
 
     def _without_secrets(self, why: Rejected) -> Rejected:

@@ -39,7 +39,7 @@ class Meaning:
 TRANSIENT = Meaning(Kind.TRANSIENT)
 RATE_LIMITED = Meaning(Kind.RATE_LIMITED)
 # A quota, or a state of the account that may be corrected.
-RESTS = Meaning(Kind.RATE_LIMITED, is_quota=True)
+PAUSED = Meaning(Kind.RATE_LIMITED, is_quota=True)
 AMBIGUOUS = Meaning(Kind.AMBIGUOUS)
 MESSAGE = Meaning(Kind.PERMANENT_MESSAGE)
 RECIPIENT = Meaning(Kind.PERMANENT_RECIPIENT)
@@ -51,7 +51,7 @@ UNRECOGNIZED = Meaning(Kind.UNRECOGNIZED)
 # Other statuses are judged by their text, and are unrecognized if the text is unknown.
 MEANING_BY_STATUS: Mapping[int, Meaning] = {
     401: ACCOUNT,
-    402: RESTS,
+    402: PAUSED,
     408: TRANSIENT,
     409: TRANSIENT,
     413: MESSAGE,
@@ -73,7 +73,7 @@ def meaning_of(status: int, words: str) -> Meaning:
     if 400 <= status < 500 and status not in _NO_LIMITS:
         limit = limit_in(words)
         if limit is not None:
-            return RESTS if limit.is_quota else RATE_LIMITED
+            return PAUSED if limit.is_quota else RATE_LIMITED
         if known is None and says_closed(words):
             return ACCOUNT
     if known is not None:

@@ -27,13 +27,13 @@ from mailqueue.core.verdict import Accepted, Refused, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 
 BOUNDS = ProviderLimits("Postmark", octets=10 * MEGABYTE, recipients=50, tags=1)
-BATCH_OCTETS = 50 * MEGABYTE
+MAX_BATCH_BYTES = 50 * MEGABYTE
 BATCH_MAILS = 500
-DECIDED = frozenset(
+RESERVED_FIELDS = frozenset(
     {"cc", "bcc", "replyto", "textbody", "htmlbody", "tag", "headers", "attachments"}
 )
 
-SEVERAL = 11  # error code of a batch in which some emails failed
+BATCH_FAILED = 11  # error code of a batch in which some emails failed
 MEANING_BY_CODE = {
     10: outcomes.ACCOUNT,
     100: outcomes.TRANSIENT,
@@ -42,15 +42,15 @@ MEANING_BY_CODE = {
     401: outcomes.SENDER,
     402: outcomes.MESSAGE,
     403: outcomes.MESSAGE,
-    405: outcomes.RESTS,  # not enough credits
+    405: outcomes.PAUSED,  # not enough credits
     406: outcomes.GONE,
     409: outcomes.MESSAGE,
     410: outcomes.MESSAGE,
     411: outcomes.MESSAGE,
     412: outcomes.SENDER,
     413: outcomes.ACCOUNT,
-    1235: outcomes.RESTS,  # the account's message stream
-    1236: outcomes.RESTS,
+    1235: outcomes.PAUSED,  # the account's message stream
+    1236: outcomes.PAUSED,
 }
 _BAD_RECIPIENT = re.compile(r"(?:invalid|error parsing) '(?:to|cc|bcc)'", re.IGNORECASE)
 _INACTIVE = re.compile(r"(?<![^:])([^:]*)\. Inactive recipients", re.IGNORECASE)
@@ -60,7 +60,7 @@ class Postmark(ProviderApi):
     """The API for one server token and its message stream."""
 
     most_in_call = BATCH_MAILS
-    max_call_bytes = BATCH_OCTETS
+    max_call_bytes = MAX_BATCH_BYTES
 
     def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
@@ -78,7 +78,7 @@ class Postmark(ProviderApi):
 
     def _body(self, mail: SendAttempt, parts: Parts) -> dict[str, Any]:
         body: dict[str, Any] = {
-            **self._access.extra(but=DECIDED),
+            **self._access.extra(but=RESERVED_FIELDS),
             "From": _mailboxes((parts.sender,)),
             "To": _mailboxes(parts.to),
             "Subject": parts.subject,
@@ -149,7 +149,7 @@ def _judged(mail: SendAttempt, answer: HttpResponse, parsed: Any) -> Verdict:
         )
     if not isinstance(code, int) or code == 0:
         return _without_code(answer)
-    if code == SEVERAL and isinstance(errors := parsed.get("Errors"), list) and errors:
+    if code == BATCH_FAILED and isinstance(errors := parsed.get("Errors"), list) and errors:
         return _judged(mail, answer, _first(errors, text))
     if code == 300 and _BAD_RECIPIENT.search(text):
         return outcomes.about_recipient(mail, answer, text)
@@ -161,7 +161,7 @@ def _judged(mail: SendAttempt, answer: HttpResponse, parsed: Any) -> Verdict:
 def _first(errors: list[Any], text: str) -> dict[str, Any]:
     first = errors[0] if isinstance(errors[0], dict) else {}
     code = first.get("ErrorCode")
-    return {"ErrorCode": 300, "Message": text} if code in (None, SEVERAL) else first
+    return {"ErrorCode": 300, "Message": text} if code in (None, BATCH_FAILED) else first
 
 
 def _without_code(answer: HttpResponse) -> Rejected:

@@ -30,7 +30,9 @@ from mailqueue.ports.transport import SendAttempt
 
 BOUNDS = ProviderLimits("Resend", octets=40 * MEGABYTE, recipients=50)
 BATCH_MAILS = 100
-DECIDED = frozenset({"cc", "bcc", "reply_to", "html", "text", "headers", "attachments", "tags"})
+RESERVED_FIELDS = frozenset(
+    {"cc", "bcc", "reply_to", "html", "text", "headers", "attachments", "tags"}
+)
 # Resend accepts a file whose name does not match its type, then drops the email silently.
 TYPE_BY_ENDING = {
     "pdf": "application/pdf",
@@ -58,8 +60,8 @@ MEANING_BY_NAME = {
     "422 invalid_access": outcomes.MESSAGE,
     "422 invalid_region": outcomes.MESSAGE,
     "429 rate_limit_exceeded": outcomes.RATE_LIMITED,
-    "429 daily_quota_exceeded": outcomes.RESTS,
-    "429 monthly_quota_exceeded": outcomes.RESTS,
+    "429 daily_quota_exceeded": outcomes.PAUSED,
+    "429 monthly_quota_exceeded": outcomes.PAUSED,
     "500 application_error": outcomes.TRANSIENT,
     "500 internal_server_error": outcomes.TRANSIENT,
 }
@@ -97,7 +99,7 @@ class Resend(ProviderApi):
             headers["Message-ID"] = parts.message_id
         tags = named_tags_of(mail)
         body: dict[str, Any] = {
-            **self._access.extra(but=DECIDED),
+            **self._access.extra(but=RESERVED_FIELDS),
             "from": _mailboxes((parts.sender,))[0],
             "to": _mailboxes(parts.to),
             "subject": parts.subject,

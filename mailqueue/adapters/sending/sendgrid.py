@@ -37,7 +37,7 @@ BOUNDS = ProviderLimits(
     takes_unicode=True,
     no_headers=frozenset({"x-sg-id", "x-sg-eid", "received", "dkim-signature", "sender"}),
 )
-DECIDED = frozenset({"reply_to", "reply_to_list", "headers", "attachments", "categories"})
+RESERVED_FIELDS = frozenset({"reply_to", "reply_to_list", "headers", "attachments", "categories"})
 _RECIPIENT_FIELD = re.compile(r"personalizations\.0\.(to|cc|bcc)(?:\.(\d+))?\.email")
 
 
@@ -79,7 +79,7 @@ class SendGrid(ProviderApi):
         one |= {"bcc": _people(parts.bcc)} if parts.bcc else {}
         one["custom_args"] = metadata_of(mail)
         body: dict[str, Any] = {
-            **self._access.extra(but=DECIDED),
+            **self._access.extra(but=RESERVED_FIELDS),
             "personalizations": [one],
             "from": _people((parts.sender,))[0],
             "subject": parts.subject,

@@ -38,11 +38,11 @@ MEANING_BY_ERROR = {
     "Throttling": outcomes.RATE_LIMITED,
     "LimitExceededException": outcomes.RATE_LIMITED,
     "AccountSuspendedException": outcomes.ACCOUNT,
-    "SendingPausedException": outcomes.RESTS,  # sending may be resumed by an operator
+    "SendingPausedException": outcomes.PAUSED,  # sending may be resumed by an operator
     "MailFromDomainNotVerifiedException": outcomes.SENDER,
     "MessageRejected": outcomes.MESSAGE,
     "BadRequestException": outcomes.MESSAGE,
-    "NotFoundException": outcomes.RESTS,  # the account's configuration set
+    "NotFoundException": outcomes.PAUSED,  # the account's configuration set
     "SignatureDoesNotMatch": outcomes.ACCOUNT,
     "InvalidSignatureException": outcomes.ACCOUNT,
     "UnrecognizedClientException": outcomes.ACCOUNT,
@@ -52,8 +52,8 @@ MEANING_BY_ERROR = {
     "MissingAuthenticationToken": outcomes.ACCOUNT,
     "ExpiredTokenException": outcomes.ACCOUNT,
     "ExpiredToken": outcomes.ACCOUNT,
-    "RequestExpired": outcomes.RESTS,
-    "RequestTimeTooSkewed": outcomes.RESTS,
+    "RequestExpired": outcomes.PAUSED,
+    "RequestTimeTooSkewed": outcomes.PAUSED,
     "InternalServiceErrorException": outcomes.TRANSIENT,
     "InternalFailure": outcomes.TRANSIENT,
     "ServiceUnavailable": outcomes.TRANSIENT,
@@ -200,7 +200,7 @@ def _meaning(answer: HttpResponse, name: str, text: str) -> Meaning:
     if answer.status == 503:
         return outcomes.TRANSIENT
     if _is_about_clock(name, text):
-        return outcomes.RESTS
+        return outcomes.PAUSED
     known = MEANING_BY_ERROR.get(name)
     if known is None:
         return outcomes.meaning_of(answer.status, text)

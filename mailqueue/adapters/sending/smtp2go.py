@@ -28,7 +28,7 @@ BOUNDS = ProviderLimits(
     no_headers=frozenset({"content-type", "content-transfer-encoding", "mime-version"}),
 )
 MAX_RECIPIENTS_IN_FIELD = 100
-DECIDED = frozenset(
+RESERVED_FIELDS = frozenset(
     {"cc", "bcc", "text_body", "html_body", "custom_headers", "attachments", "inlines"}
 )
 
@@ -75,7 +75,7 @@ class Smtp2go(ProviderApi):
         if parts.reply_to:
             headers.append(("Reply-To", ", ".join(mailbox(one) for one in parts.reply_to)))
         body: dict[str, Any] = {
-            **self._access.extra(but=DECIDED),
+            **self._access.extra(but=RESERVED_FIELDS),
             "sender": mailbox(parts.sender),
             "to": [mailbox(one) for one in parts.to],
             "subject": parts.subject,

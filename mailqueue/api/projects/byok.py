@@ -24,7 +24,7 @@ from mailqueue.vault.model import ProjectVault, WrappedBy
 
 PATH = "/v1/projects/{pid}/byok"
 _TAG = "Own keys"
-_MAX_SECONDS = int(ownkey.MOST.total_seconds())
+_MAX_SECONDS = int(ownkey.MAX_GRANT.total_seconds())
 Seconds = Annotated[int, Field(ge=1, le=_MAX_SECONDS)]
 
 

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from mailqueue.contract.domains import DnsRecord, DomainFinding, FindingStatus
 from mailqueue.deliverability.resolver import Resolver, Unresolved
-from mailqueue.deliverability.spf.record import LOOKED_UP, SpfError, Term, is_spf, read_terms
+from mailqueue.deliverability.spf.record import LOOKUP_TERMS, SpfError, Term, is_spf, read_terms
 
 TOPIC = "SPF"
 MAX_LOOKUPS = 10  # RFC 7208 4.6.4
 MAX_VOID = 2  # lookups without a result
 MAX_HOSTS = 10  # of one mx mechanism
-_GIVE_UP = 40  # lookups after which the check stops: there are too many in any case
+_MAX_FOLLOWED = 40  # lookups after which the check stops: there are too many in any case
 _RESULTS = {"+": "pass", "-": "fail", "~": "softfail", "?": "neutral"}
 
 Address = IPv4Address | IPv6Address
@@ -54,10 +54,10 @@ class SpfEvaluation:
         return result or "neutral"
 
     def _count(self, term: Term) -> None:
-        self.lookups += term.kind in LOOKED_UP
-        if self.lookups > _GIVE_UP:
+        self.lookups += term.kind in LOOKUP_TERMS
+        if self.lookups > _MAX_FOLLOWED:
             raise SpfError(
-                f"the record needs more than {_GIVE_UP} DNS lookups, and {MAX_LOOKUPS} are allowed"
+                f"the record needs more than {_MAX_FOLLOWED} DNS lookups; {MAX_LOOKUPS} are allowed"
             )
 
     async def _matches(self, term: Term, domain: str) -> str | None:

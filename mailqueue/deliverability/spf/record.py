@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-LOOKED_UP = frozenset({"include", "a", "mx", "ptr", "exists", "redirect"})
+LOOKUP_TERMS = frozenset({"include", "a", "mx", "ptr", "exists", "redirect"})
 """Terms that need a DNS lookup; ten are allowed, including those of included records."""
 
-LONGEST = 8192
+MAX_RECORD_CHARACTERS = 8192
 """Characters of a record that are parsed; RFC 7208 3.4 recommends at most 450."""
 _MECHANISM = re.compile(
     r"([+\-~?]?)([A-Za-z][A-Za-z0-9]*)(?::([^/]*))?((?:/\d{1,3})?(?://\d{1,3})?)"
@@ -42,10 +42,10 @@ def read_terms(text: str) -> list[Term]:
     """Return the terms in order, a redirect last, as it is evaluated last.
 
     Raises:
-        SpfError: a term is not valid, or the record is longer than LONGEST.
+        SpfError: a term is not valid, or the record is longer than MAX_RECORD_CHARACTERS.
     """
-    if len(text) > LONGEST:
-        raise SpfError(f"the record is longer than {LONGEST} characters")
+    if len(text) > MAX_RECORD_CHARACTERS:
+        raise SpfError(f"the record is longer than {MAX_RECORD_CHARACTERS} characters")
     mechanisms: list[Term] = []
     redirects: list[Term] = []
     for word in text.split()[1:]:

@@ -64,7 +64,7 @@ ANYWHERE: dict[str, Kind] = {
     "7.30": Kind.PERMANENT_MESSAGE,
 }
 # Sender reputation, in either class: DKIM, SPF, reverse DNS, ARC; and sending too fast.
-STANDING: dict[str, Kind] = {
+REPUTATION: dict[str, Kind] = {
     **{f"7.{detail}": Kind.INFRASTRUCTURE for detail in (20, 21, 22, 23, 24, 25, 26, 29)},
     "7.28": Kind.RATE_LIMITED,
     "7.38": Kind.RATE_LIMITED,
@@ -184,8 +184,8 @@ def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: i
     if code < 500:
         return _temporary(stage, code, enhanced, text)
     kind: Kind | str
-    if key in STANDING:
-        kind = STANDING[key]
+    if key in REPUTATION:
+        kind = REPUTATION[key]
     elif stage is Stage.MAIL:
         kind = _at_mail(code, key, lowered)
     elif stage is Stage.RCPT:
@@ -202,7 +202,7 @@ def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: i
 def _temporary(stage: Stage, code: int, enhanced: str, text: str) -> Rejected:
     key = enhanced.partition(".")[2]
     lowered = text.lower()
-    kind = STANDING.get(key, Kind.TRANSIENT)
+    kind = REPUTATION.get(key, Kind.TRANSIENT)
     wait = None
     if key == "7.1" and BLOCKLIST_HINT.search(lowered):
         kind = Kind.INFRASTRUCTURE

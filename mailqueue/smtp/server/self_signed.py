@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-LASTS = datetime.timedelta(days=365)
+VALIDITY = datetime.timedelta(days=365)
 RENEWED_BEFORE = datetime.timedelta(days=30)
 
 
@@ -49,7 +49,7 @@ def _made() -> bytes:
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + LASTS)
+        .not_valid_after(now + VALIDITY)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())

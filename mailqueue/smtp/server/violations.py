@@ -5,7 +5,7 @@ from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import ServerLimits
 
 # RFC 2920 section 3.1, RFC 4954 section 4: commands that must wait for their reply before others.
-LAST_OF_A_GROUP = frozenset({b"EHLO", b"HELO", b"DATA", b"AUTH"})
+MUST_END_GROUP = frozenset({b"EHLO", b"HELO", b"DATA", b"AUTH"})
 IDLE_COMMANDS = frozenset({b"NOOP", b"RSET", b"VRFY", b"HELP", b"EHLO", b"HELO"})
 # Commands of an HTTP request that a browser was made to send to this port.
 HTTP_METHODS = frozenset({b"GET", b"POST", b"PUT", b"HEAD", b"OPTIONS", b"CONNECT", b"PATCH"})
@@ -19,7 +19,7 @@ def too_early(verb: bytes, limits: ServerLimits) -> SmtpReply | None:
     After STARTTLS this is always a violation: commands injected in plain text would be executed as
     if received under TLS (RFC 3207 section 6).
     """
-    if verb == b"STARTTLS" or (limits.refuses_early_commands and verb in LAST_OF_A_GROUP):
+    if verb == b"STARTTLS" or (limits.refuses_early_commands and verb in MUST_END_GROUP):
         return answer.TOO_EARLY
     return None
 

@@ -107,7 +107,7 @@ async def test_an_issuer_that_is_away_is_bridged_for_an_hour_and_asked_seldom() 
         for _ in range(5):
             assert await keys.find("e", "ES256")
         assert issuer.asked.count(CONFIGURATION) == 2
-        clock.now += keeping.LAST_SECONDS
+        clock.now += keeping.MAX_CACHE_SECONDS
         for _ in range(5):
             with pytest.raises(Unavailable, match="responds with HTTP 503"):
                 await keys.find("e", "ES256")

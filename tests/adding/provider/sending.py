@@ -28,7 +28,7 @@ NO_RECIPIENT = "5001"
 MEANING_BY_CODE = {
     "1300": outcomes.MESSAGE,  # invalid data format or type
     "1400": outcomes.MESSAGE,  # required field is missing
-    "2102": outcomes.RESTS,  # exceeded sending limit
+    "2102": outcomes.PAUSED,  # exceeded sending limit
     "7001": outcomes.SENDER,  # unconfigured sending domain
 }
 
