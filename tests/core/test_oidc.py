@@ -46,7 +46,7 @@ def test_what_keys_would_not_be_safe_from_is_refused(issuer: str) -> None:
 
 
 def test_an_issuer_needs_the_audience_its_tokens_have_for_us() -> None:
-    with pytest.raises(ConfigError, match="MAILQUEUE_OIDC_AUDIENCE: is needed"):
+    with pytest.raises(ConfigError, match="MAILQUEUE_OIDC_AUDIENCE: required"):
         load_settings(oidc_issuer="https://login.example.com")
     assert load_settings(oidc_audience="mailqueue").oidc is None
 

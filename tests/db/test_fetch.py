@@ -57,7 +57,7 @@ async def test_one_row_is_exactly_one(conn: Conn) -> None:
 
     assert await one(conn, only, {"count": 1}, Pair) == Pair(1, "w1")
     for count in (0, 2):
-        with pytest.raises(WrongRows, match=f"tried gave {count} rows"):
+        with pytest.raises(WrongRows, match=f"tried returned {count} rows"):
             await one(conn, only, {"count": count}, Pair)
 
 
@@ -78,7 +78,7 @@ async def test_a_single_column_is_given_bare(conn: Conn) -> None:
 
 
 async def test_a_value_of_another_type_is_refused(conn: Conn) -> None:
-    with pytest.raises(WrongRows, match="tried gave NoneType, not int"):
+    with pytest.raises(WrongRows, match="tried returned NoneType, not int"):
         await value(conn, statement(RowCount.VALUE, "SELECT NULL"), None, int)
 
 

@@ -158,7 +158,7 @@ async def test_a_file_with_a_number_below_the_newest_is_refused(
     await migrate(empty, folder=folder)
     (folder / "migrations" / "0002_late.sql").write_text("SELECT 1;")
 
-    with pytest.raises(ConfigError, match=r"0002_late\.sql is older than what is applied"):
+    with pytest.raises(ConfigError, match=r"0002_late\.sql has a lower number than applied"):
         await migrate(empty, folder=folder)
 
 
@@ -230,7 +230,7 @@ async def test_a_user_who_may_do_nothing_is_told_what_an_administrator_runs(
         await admin.execute("CREATE ROLE mailqueue_stranger LOGIN PASSWORD 'x'")
     stranger = empty_db.replace("mailqueue_test:mailqueue_test", "mailqueue_stranger:x")
 
-    with pytest.raises(Unavailable, match="let an administrator run, in database") as raised:
+    with pytest.raises(Unavailable, match="an administrator must run, in database") as raised:
         await migrate(DatabaseSettings(Secret(stranger)), folder=folder)
 
     assert 'GRANT "mailqueue_owner" TO "mailqueue_stranger"' in str(raised.value)

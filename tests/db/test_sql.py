@@ -27,7 +27,7 @@ def test_a_statement_is_found_by_name_without_its_comments_and_semicolon(tmp_pat
         ("-- name: Count :one\n-- All.\nSELECT 1", "mail.sql:1: write `-- name: verb_noun`"),
         ("-- name: count :some\n-- All.\nSELECT 1", "one of :one :maybe :many :value :run"),
         ("-- name: count\n-- All.\nSELECT 1", "mail.sql:1: write"),
-        ("\n-- name: count :one\nSELECT 1", "mail.sql:2: count lacks the comment"),
+        ("\n-- name: count :one\nSELECT 1", "mail.sql:2: count has no comment"),
         ("-- name: count :one\n-- All.\n;", "mail.sql:1: count is empty"),
     ],
 )

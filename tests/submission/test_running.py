@@ -63,11 +63,11 @@ def test_a_renewed_certificate_counts_and_a_broken_one_does_not(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        (SubmissionSettings(host="0.0.0.0"), "a certificate is needed where other machines"),
-        (SubmissionSettings(host="192.0.2.1"), "a certificate is needed where other machines"),
+        (SubmissionSettings(host="0.0.0.0"), "must be set if other hosts"),
+        (SubmissionSettings(host="192.0.2.1"), "must be set if other hosts"),
         (SubmissionSettings(certificate=Path("/nowhere.pem")), "/nowhere.pem cannot be used"),
         (SubmissionSettings(certificate=Path(__file__)), "cannot be used"),
-        (SubmissionSettings(certificate_key=Path("/k")), "is needed with"),
+        (SubmissionSettings(certificate_key=Path("/k")), "required with"),
     ],
 )
 def test_without_a_usable_certificate_nothing_is_served(
