@@ -67,7 +67,9 @@ async def test_a_missing_database_is_named(shared_db: str) -> None:
 async def test_an_unknown_host_is_named() -> None:
     settings = DatabaseSettings(Secret(f"postgresql://ann:{PASSWORD}@db.invalid/mail"))
 
-    assert 'the host name "db.invalid" of PostgreSQL cannot be resolved' in await complaint(settings)
+    assert 'the host name "db.invalid" of PostgreSQL cannot be resolved' in await complaint(
+        settings
+    )
 
 
 async def test_a_string_libpq_cannot_read_is_refused_without_repeating_it() -> None:

@@ -67,6 +67,8 @@ class Services:
     keyring: Keyring = field(default_factory=lambda: Keyring(lambda: None))  # tokens in links
     # Injects tracking into mail that the API process sends.
     tracking: EmailTracking = field(default_factory=EmailTracking)
-    inbound: Mapping[str, InboundProvider] = field(default_factory=dict)  # sources of events, by name
+    inbound: Mapping[str, InboundProvider] = field(
+        default_factory=dict
+    )  # sources of events, by name
     # Versions from which mail is accepted.
     template_cache: TemplateCache = field(default_factory=TemplateCache)
