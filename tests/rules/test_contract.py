@@ -16,7 +16,7 @@ TWINS: Mapping[frozenset[str], str] = {
     frozenset({"CreateSender", "ChangeSender"}): "every field of a change may be left out",
     frozenset({"CreateWebhook", "ChangeWebhook"}): "every field of a change may be left out",
     frozenset({"Limits", "LimitsChange"}): "every field of a change may be left out",
-    frozenset({"Secrets", "SecretsChange"}): "every field of a change may be left out",
+    frozenset({"VerificationSecrets", "SecretsChange"}): "every field of a change may be left out",
     frozenset({"CreateTemplate", "NewTemplate"}): "a body is validated, a wish is a value",
     frozenset({"LogQuery", "DeliveryFilter"}): "a query is validated, a filter is a value",
     frozenset(
