@@ -25,7 +25,7 @@ ROW = """\
         "sign_ins",
         "sign_ins",
         "signed_in_at",
-        Leaves.SWEPT,
+        Removal.SWEPT,
         days=90,
         privacy=Privacy.DELETE,
     ),

@@ -57,7 +57,9 @@ class _ProviderWebhook:
                 request.scope,
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "unavailable",
-                exc.public_message if isinstance(exc, Unavailable) else "not available now; send it again",
+                exc.public_message
+                if isinstance(exc, Unavailable)
+                else "not available now; send it again",
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
         if answer is InboundAnswer.KEPT:
