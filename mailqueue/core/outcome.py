@@ -34,7 +34,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Defer:
-    """Try again later without counting an attempt; `wait` None is at once, in its previous place."""
+    """Retry later without counting an attempt; `wait` None is at once, in its previous place."""
 
     reason: str | None = None
     wait: timedelta | None = None

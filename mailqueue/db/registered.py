@@ -8,7 +8,7 @@ from typing import Any
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 from mailqueue.core.providers import PROVIDERS
 from mailqueue.core.queues import MAX_CRASHES, QUEUES
-from mailqueue.core.retained import RETAINED, Removal, Privacy
+from mailqueue.core.retained import RETAINED, Privacy, Removal
 
 ROWS_BY_MARKER: Mapping[str, list[Any]] = {
     "[[PROVIDERS]]": [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailqueue.core.retained import RETAINED, Leaves, Retained
+from mailqueue.core.retained import RETAINED, Removal, Retained
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.store.tasks import sweep_retained
 from mailqueue.operations.store.health import kinds_past_retention
@@ -16,11 +16,11 @@ SPECIAL = {"idempotency_keys", "webhook_deliveries"}
 
 
 def test_only_two_kinds_have_a_walk_of_their_own() -> None:
-    assert {one.kind for one in RETAINED if one.leaves is Leaves.SPECIAL} == SPECIAL
+    assert {one.kind for one in RETAINED if one.leaves is Removal.SPECIAL} == SPECIAL
 
 
 @pytest.mark.parametrize(
-    "one", [one for one in RETAINED if one.leaves is Leaves.SWEPT], ids=lambda one: one.kind
+    "one", [one for one in RETAINED if one.leaves is Removal.SWEPT], ids=lambda one: one.kind
 )
 async def test_nothing_is_deleted_where_nothing_is_old(conn: Conn, one: Retained) -> None:
     assert await sweep_retained(conn, one) == 0
