@@ -128,7 +128,9 @@ def _read(message: bytes) -> Part:
     )
     read = read_message(message, limits)
     if not read.is_complete:
-        raise TooManyParts("the message has too many or too deeply nested parts to be sent as fields")
+        raise TooManyParts(
+            "the message has too many or too deeply nested parts to be sent as fields"
+        )
     return read.root
 
 
@@ -230,4 +232,6 @@ def _file(part: Part, *, number: int) -> MessageAttachment:
     content_id = str(part.content.get("Content-ID", "")).strip()
     content_id = content_id.removeprefix("<").removesuffix(">")
     octets = transfer_decoded(part.body, part.encoding)
-    return MessageAttachment(name, part.content.get_content_type(), octets, content_id if is_inline else "")
+    return MessageAttachment(
+        name, part.content.get_content_type(), octets, content_id if is_inline else ""
+    )

@@ -37,7 +37,7 @@ class SmtpAccount:
     local_hostname: str = ""
     allow_private: bool = False
     allowed_networks: tuple[Network, ...] = ()
-    max_messages: int | None = 100  # at min_bytes 1
+    max_messages: int | None = 100  # at least 1
     max_age: timedelta = timedelta(seconds=300)
     timeouts: SmtpTimeouts = DEFAULT_TIMEOUTS
 
