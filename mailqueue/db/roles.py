@@ -41,7 +41,7 @@ async def become_owner(conn: Conn) -> None:
     Raises:
         Unavailable: an administrator must run statements, which the message contains.
     """
-    powers = await one(conn, "show_own_rights", None, Powers)
+    powers = await one(conn, "show_own_rights", None, RolePrivileges)
     await _create_missing(conn, powers)
     await _join_owner(conn, powers)
     if not await value(conn, "may_create_schema", {"role": OWNER}, bool):
