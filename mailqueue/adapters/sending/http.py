@@ -273,9 +273,7 @@ class HttpChannel:
 _LOST = Rejected(Kind.TRANSIENT, "", "the connection broke at an earlier email", Stage.CONNECT)
 
 
-_BESIDE = Rejected(
-    Kind.TRANSIENT, "", "another email of the same request was refused", Stage.CONNECT
-)
+_BESIDE = Rejected(Kind.TRANSIENT, "", "another email of the request was refused", Stage.CONNECT)
 
 
 def _is_of_mail(verdict: Verdict) -> bool:
