@@ -54,13 +54,7 @@ def test_an_option_is_added_in_five_files(tmp_path: Path) -> None:
     number = len(list((copy.root / "sql/migrations").glob("*.sql"))) + 1
     file = f"{number:04}_topic.sql"
 
-<<<<<<< HEAD
     copy.insert("mailqueue/core/mail_options.py", ROW, before='MailOption("from_name"')
-=======
-    copy.insert(
-        "mailqueue/core/mail_options.py", ROW, before="# Options without a flag of their own"
-    )
->>>>>>> 48f8b5a1 (Add options and tables by their present names)
     copy.add(f"sql/migrations/{file}", MIGRATION.format(file=file))
     copy.insert("mailqueue/producer/model.py", "    topic: str | None\n", before="campaign_id: str")
     copy.insert("mailqueue/contract/emails.py", SHOWN, before="custom_data: Any")
