@@ -8,8 +8,8 @@ from mailqueue.adapters.sending.parts import Person, TooManyParts, parts_of
 from mailqueue.core.address import parse_mailbox
 from mailqueue.core.verdict import Kind, Rejected
 from mailqueue.mime.compose import PerMail, compose
-from mailqueue.mime.files import File as AttachedFile
-from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.mime.files import MessageFile as AttachedFile
+from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.fake import fake
 from tests.adapters.sending.mails import MESSAGE_ID, WRITTEN_AT, verdict_of
@@ -75,7 +75,7 @@ async def test_a_message_that_cannot_be_read_as_a_whole_is_refused_before_it_is_
 def test_any_number_of_files_is_read_and_names_of_any_length() -> None:
     names = ["\N{DRAGON FACE}" * 62 + ".txt", *(f"{n}.txt" for n in range(2_500))]
     files = tuple(AttachedFile(name, "text/plain", b"one\r\n") for name in names)
-    skeleton = compile_skeleton(Content("Hello", None, "Hello", files=files))
+    skeleton = compile_skeleton(MessageContent("Hello", None, "Hello", files=files))
     ann = parse_mailbox("ann@example.com")
     built = compose(
         skeleton, PerMail(sender=ann, to=[ann], written_at=WRITTEN_AT, message_id=MESSAGE_ID)
