@@ -14,11 +14,11 @@ from psycopg.errors import (
 )
 
 from mailqueue.core.errors import (
-    DatabaseUnavailable,
     ConfigError,
+    DatabaseUnavailable,
     MailqueueError,
-    StorageFull,
     ProjectFull,
+    StorageFull,
     Unavailable,
 )
 from mailqueue.db.durable import NotReplicated

@@ -9,8 +9,8 @@ from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import (
     InvalidField,
     MailqueueError,
-    StorageFull,
     ProjectFull,
+    StorageFull,
     TooManyRequests,
     Unauthorized,
     Unavailable,

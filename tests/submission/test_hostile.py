@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from psycopg import AsyncConnection, sql
 
-from mailqueue.core.errors import MailqueueError, StorageFull, NotFound, ProjectFull, Unavailable
+from mailqueue.core.errors import MailqueueError, NotFound, ProjectFull, StorageFull, Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
