@@ -134,6 +134,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.why(uuid)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.refusal_now()'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in queue_depth
+            ('api', 'EXECUTE ON FUNCTION mailqueue.rows_held_by(integer)'),  -- in worker_status
             ('api', 'SELECT ON mailqueue.emails, mailqueue.recipient_history, mailqueue.held, mailqueue.queue_depth,
                          mailqueue.worker_status, mailqueue.projects, mailqueue.email_recipients,
                          mailqueue.send_logs, mailqueue.email_events, mailqueue.schema_migrations,
@@ -280,7 +281,8 @@ BEGIN
                          mailqueue.row_lock_holders(), mailqueue.lease_holders(), mailqueue.span_words(interval),
                          mailqueue.some_words(text[])'),  -- in health
             -- in sender_headroom and others
-            ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer), mailqueue.failure_window(integer)'),
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer), mailqueue.failure_window(integer),
+                         mailqueue.rows_held_by(integer)'),
             ('dba', 'SELECT ON mailqueue.deliveries, mailqueue.open_events, mailqueue.click_events,
                          mailqueue.sender_rates'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_events(), mailqueue.rates_of_sender(integer),

@@ -94,10 +94,12 @@ async def queued_emails(conn: Conn, count: int, **columns: object) -> Sequence[U
         ]
 
 
-async def worker(conn: Conn, *, kind: str = "send", host: str = "test") -> int:
+async def worker(
+    conn: Conn, *, kind: str = "send", host: str = "test", queues: Sequence[str] = ()
+) -> int:
     """Register a worker that has just beaten."""
     found: int = await scalar(
-        conn, "SELECT mailqueue.start_worker(%s, %s, 1, 'test', NULL)", kind, host
+        conn, "SELECT mailqueue.start_worker(%s, %s, 1, 'test', NULL, %s)", kind, host, list(queues)
     )
     return found
 

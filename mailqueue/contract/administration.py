@@ -76,8 +76,13 @@ class WorkerProcess(Value):
     silent_seconds: float
     """Seconds since the last heartbeat."""
     assigned: int
+    """Emails it holds."""
     is_parked: bool
     ended_at: datetime | None
+    queues: Sequence[str]
+    """Queues it works on."""
+    assigned_rows: int
+    """Rows of its queues it holds, emails apart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,8 @@ class WorkerSeen:
     started_at: datetime
     silence: timedelta
     assigned: int
+    queues: list[str]
+    assigned_rows: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ FROM mailqueue.flow_board() AS f;
 -- name: list_worker_board :many
 -- Workers that run or ended within the last hour, newest first.
 SELECT w.id, w.kind, w.host, w.pid, w.version, w.status, w.started_at, w.beat_at,
-       extract(epoch FROM w.silence)::double precision AS silent_seconds, w.assigned, w.is_parked, w.ended_at
+       extract(epoch FROM w.silence)::double precision AS silent_seconds, w.assigned, w.is_parked, w.ended_at,
+       w.queues, w.assigned_rows
 FROM mailqueue.worker_status AS w
 WHERE w.ended_at IS NULL
    OR w.ended_at > clock_timestamp() - interval '1 hour'

@@ -82,9 +82,13 @@ SELECT w.id, w.kind, w.host, w.pid, w.version,
        w.started_at, w.beat_at, clock_timestamp() - w.beat_at AS silence,
        (SELECT count(*) FROM mailqueue.email_queue AS q WHERE q.status = 'assigned' AND q.worker_id = w.id) AS assigned,
        (SELECT count(*) FROM mailqueue.waiters AS x WHERE x.worker_id = w.id) > 0 AS is_parked,
-       coalesce(w.stopped_at, w.lost_at) AS ended_at
+       coalesce(w.stopped_at, w.lost_at) AS ended_at,
+       CASE WHEN w.kind = 'send' THEN ARRAY['send'] ELSE w.queues END AS queues,
+       CASE WHEN w.queues <> '{}' THEN mailqueue.rows_held_by(w.id) ELSE 0 END AS assigned_rows
   FROM mailqueue.workers AS w;
-COMMENT ON VIEW mailqueue.worker_status IS 'Worker processes, the mail they hold and whether they are alive.';
+COMMENT ON VIEW mailqueue.worker_status IS
+    'Worker processes: whether they are alive, the queues they work on, the mail (assigned) and the rows of other '
+    'queues (assigned_rows) they hold.';
 
 DROP VIEW IF EXISTS mailqueue.held CASCADE;
 CREATE VIEW mailqueue.held AS

@@ -54,7 +54,8 @@ _WORKERS = (
     Column("host", "HOST"),
     Column("pid", "PID", numeric=True),
     Column("status", "STATUS"),
-    Column("assigned", "ASSIGNED", numeric=True),
+    Column("assigned", "EMAILS", numeric=True),
+    Column("assigned_rows", "ROWS", numeric=True),
     Column("silence", "LAST BEAT", numeric=True),
 )
 _TOTALS = (Column("status", "STATUS"), Column("emails", "EMAILS", numeric=True))

@@ -8,7 +8,7 @@ DECLARE
     v_words text[]; v_paused text[];
     v_count bigint; v_oldest timestamptz;
     v_failed bigint; v_unmatched bigint;
-    v_is_running boolean := mailqueue.is_connected('mailqueue/inbound');
+    v_is_running boolean := mailqueue.has_worker('inbound');
 BEGIN
     -- Only accounts with bounces or complaints within the window have rates.
     SELECT array_agg(format('%s/%s: %s', p.name, a.name, j.words)

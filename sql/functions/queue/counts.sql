@@ -1,5 +1,18 @@
 -- What holds for all queue tables together; see claim.sql.
 
+-- Its name in earlier releases, which looked for sessions.
+DROP FUNCTION IF EXISTS mailqueue.is_connected(text);
+
+CREATE OR REPLACE FUNCTION mailqueue.has_worker(p_queue text) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT EXISTS (SELECT FROM mailqueue.workers AS w
+                    WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND NOT w.is_stopping
+                      AND w.beat_at > clock_timestamp() - interval '30 s' AND p_queue = ANY (w.queues))
+$$;
+COMMENT ON FUNCTION mailqueue.has_worker(text) IS 'Whether a worker process is alive that works on the queue.';
+
 DO $make$
 DECLARE
     v_queues constant jsonb := '[[QUEUES]]';
@@ -14,6 +27,17 @@ COMMENT ON FUNCTION mailqueue.return_rows(integer) IS
     'Return the rows of all queues that a worker held, or (NULL) whose lease is over; returns how many.';
     $f$, coalesce((SELECT string_agg(format('mailqueue.return_%s(p_worker)', r.table_name), ' + ')
                      FROM jsonb_to_recordset(v_queues) AS r (table_name text)), '0'));
+
+    EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.rows_held_by(p_worker integer) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET jit = off
+AS $body$ SELECT %s $body$;
+COMMENT ON FUNCTION mailqueue.rows_held_by(integer) IS 'Number of rows of all queues that a worker holds, mail apart.';
+    $f$, coalesce((SELECT string_agg(format(
+                       '(SELECT count(*) FROM mailqueue.%I AS q'
+                       ' WHERE q.status = ''assigned'' AND q.worker_id = p_worker)', r.table_name), ' + ')
+                     FROM jsonb_to_recordset(v_queues) AS r (table_name text)), '0::bigint'));
 
     EXECUTE format($f$
 CREATE OR REPLACE FUNCTION mailqueue.queue_counts()

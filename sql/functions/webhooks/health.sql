@@ -10,17 +10,6 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
--- Workers of webhooks and inbound events do not register. They are found by the name of their session, which all users
--- see.
-CREATE OR REPLACE FUNCTION mailqueue.is_connected(p_application text) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-    SELECT EXISTS (SELECT FROM pg_stat_activity AS a
-                    WHERE a.datname = current_database() AND starts_with(a.application_name, p_application))
-$$;
-COMMENT ON FUNCTION mailqueue.is_connected(text) IS 'Whether a session with that application name exists.';
-
 CREATE OR REPLACE FUNCTION mailqueue.health_of_webhooks() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -29,7 +18,7 @@ AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_off text[]; v_failing text[]; v_late text[]; v_wait interval;
-    v_is_running boolean := mailqueue.is_connected('mailqueue/webhooks');
+    v_is_running boolean := mailqueue.has_worker('webhooks');
 BEGIN
     SELECT array_agg(format('%s of %s (%s)', w.url, p.name,
                             CASE w.disabled_reason WHEN 'gone' THEN 'answered 410' ELSE 'kept failing' END)

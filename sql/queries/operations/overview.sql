@@ -42,7 +42,7 @@ ORDER BY h.project, h.sender;
 
 -- name: list_workers_seen :many
 -- Workers that run or ended within the last quarter of an hour.
-SELECT w.id, w.kind, w.host, w.pid, w.version, w.status, w.started_at, w.silence, w.assigned
+SELECT w.id, w.kind, w.host, w.pid, w.version, w.status, w.started_at, w.silence, w.assigned, w.queues, w.assigned_rows
 FROM mailqueue.worker_status AS w
 WHERE w.ended_at IS NULL
    OR w.ended_at > clock_timestamp() - interval '15 min'

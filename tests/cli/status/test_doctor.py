@@ -126,7 +126,7 @@ async def records_that_stay(conn: Conn) -> None:
         (suspended, ["stopped accounts"], "default/relay (535 bad password)"),
         (unreachable, ["stopped accounts"], "default/relay (unreachable)"),
         (lost_row, ["reservations", "books"], "limit 1 on "),
-        (waiter_that_is_gone, ["waiters"], "1 worker that are gone"),
+        (waiter_that_is_gone, ["waiters"], "1 worker that ended"),
         (partitions_that_end, ["partitions"], "send_logs ends before it began"),
     ],
 )

@@ -29,16 +29,16 @@ async def waiting_report(conn: Conn) -> None:
 
 
 @pytest.mark.parametrize(
-    ("check", "application", "waits"),
+    ("check", "queue", "waits"),
     [
-        ("webhook backlog", "mailqueue/webhooks-claim", waiting_delivery),
-        ("reports of providers", "mailqueue/inbound", waiting_report),
+        ("webhook backlog", "webhooks", waiting_delivery),
+        ("reports of providers", "inbound", waiting_report),
     ],
 )
 async def test_a_kind_of_worker_that_nobody_runs_is_named(
     database: DatabaseSettings,
     check: str,
-    application: str,
+    queue: str,
     waits: Callable[[Conn], Awaitable[None]],
 ) -> None:
     async with connect(database) as conn:
@@ -49,5 +49,7 @@ async def test_a_kind_of_worker_that_nobody_runs_is_named(
         assert "no worker" in found
         assert "start a worker: mailqueue worker" in fix
 
-        async with connect(database, application_name=application):
-            assert check not in await troubles(conn)
+        await make.worker(conn, kind="other")
+        assert check in await troubles(conn), "a worker of another queue"
+        await make.worker(conn, kind="inbound+webhooks", queues=("inbound", "webhooks"))
+        assert check not in await troubles(conn)
