@@ -1,4 +1,4 @@
-"""Take in the mail that comes back: the process of `mailqueue worker bounces`."""
+"""Receive bounce mail: the process of `mailqueue worker bounces`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Run all parts in one place: the process of `mailqueue up`."""
+"""Run all parts on one host: the process of `mailqueue up`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Record what providers told: the process of `mailqueue worker inbound`."""
+"""Process provider requests and bounce mail: the process of `mailqueue worker inbound`."""
 
 import sys
 

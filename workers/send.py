@@ -1,4 +1,4 @@
-"""Deliver queued mail: the process of `mailqueue worker send`."""
+"""Send queued mail: the process of `mailqueue worker send`."""
 
 import sys
 

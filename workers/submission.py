@@ -1,4 +1,4 @@
-"""Take mail from programs by SMTP: the process of `mailqueue worker submission`."""
+"""Accept mail from programs by SMTP: the process of `mailqueue worker submission`."""
 
 import sys
 

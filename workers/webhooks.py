@@ -1,4 +1,4 @@
-"""Tell endpoints what happens to mail: the process of `mailqueue worker webhooks`."""
+"""Deliver events to webhooks: the process of `mailqueue worker webhooks`."""
 
 import sys
 
