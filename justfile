@@ -31,6 +31,10 @@ format:
 chaos *arguments:
     ./scripts/chaos {{ arguments }}
 
+# Count what work costs PostgreSQL, beside its bounds; `just cost --write` makes the figures the bounds.
+cost *arguments:
+    .venv/bin/python -m tests.cost {{ arguments }}
+
 # Run what continuous integration runs.
 ci:
     ./.ci/run

@@ -26,6 +26,7 @@ WANTED_BUFFERS_MB = 2048
 class Server:
     """A running server; `pid` is its first process, the parent of all others."""
 
+    cluster: Cluster
     pid: int
     version: str
     superuser_url: str
@@ -66,6 +67,7 @@ async def own_server(**settings: str) -> AsyncIterator[Server]:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.cancel)
         try:
             server = Server(
+                cluster,
                 postmaster.pid,
                 cluster.binaries.version,
                 cluster.superuser_url(postmaster.port),

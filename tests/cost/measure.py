@@ -1,0 +1,36 @@
+"""Runs cases and returns what one unit of each costs."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.cost.counting import Cost, Counting, counting
+from tests.cost.place import Place
+from tests.cost.work import Case
+
+Runs = Mapping[str, Sequence[Cost]]
+"""The costs of a unit by the name of its case, one of each time it was counted."""
+
+
+async def measure(cases: Sequence[Case], *, repeat: int = 1) -> Runs:
+    """Count each case so many times."""
+    runs: dict[str, list[Cost]] = {case.name: [] for case in cases}
+    async with counting() as counted:
+        for turn in range(repeat):
+            for number, case in enumerate(cases):
+                runs[case.name].append(await _unit(counted, case, f"cost_{turn}_{number}"))
+    return runs
+
+
+async def _unit(counted: Counting, case: Case, name: str) -> Cost:
+    few = await _whole(counted, case, case.warm, f"{name}_few")
+    more = await _whole(counted, case, case.all, f"{name}_more")
+    return more.minus(few).over(case.units)
+
+
+async def _whole(counted: Counting, case: Case, units: int, name: str) -> Cost:
+    database = await counted.copy(name)
+    with tempfile.TemporaryDirectory(prefix="mailqueue-cost-") as folder:
+        place = Place(counted, database, Path(folder), most=case.all)
+        await case.prepare(place)
+        return await counted.of(name, lambda: case.do(place, units))

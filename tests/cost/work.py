@@ -1,0 +1,244 @@
+"""The work whose cost is bounded.
+
+A case opens its sessions, does so many units, and ends its sessions. It runs twice, on databases of
+its own, with few units and with more: what it costs to begin is no part of the difference.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from email.policy import SMTP
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from bench.arrivals import serve
+from bench.claimer import sent
+from bench.mails import body
+from bench.webhooks import Endpoint
+from bench.workers import send_workers
+from mailqueue.core.queues import queue_named
+from mailqueue.db.pool import connect, open_pool
+from mailqueue.mail.send.store.outcomes import settle_and_mark
+from mailqueue.maintenance.tasks import desk_of
+from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.worker import QueueWorker
+from mailqueue.settings.attachments import AttachmentSettings
+from mailqueue.settings.environment import ArchiveSettings
+from mailqueue.wiring.files import ArchiveStores
+from tests import make
+from tests.api.support.calling import HELLO, calling
+from tests.cost.counting import LONG_SECONDS
+from tests.cost.place import (
+    BATCH,
+    Place,
+    account,
+    address_of,
+    claim_batch,
+    claimed,
+    mails_left,
+    nothing,
+    queued,
+)
+from tests.inbound import desk as inbound
+from tests.mail.direct import inline
+from tests.privacy.forgetting import erased
+from tests.submission import handing
+from tests.webhooks import delivering
+
+SIZE = 2_000
+"""Bytes of text and HTML of a mail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Work of one kind; `units` is how many are counted, after `warm` others.
+
+    What `prepare` does is not counted; nor are statements of the place's driver, but what they
+    write is.
+    """
+
+    name: str
+    do: Callable[[Place, int], Awaitable[None]]
+    prepare: Callable[[Place], Awaitable[None]]
+    units: int = 20
+    # A statement is prepared after five executions, and its plan kept after five more.
+    warm: int = 12
+    polls: bool = False
+    """Whether the worker asks for work by the clock during a unit."""
+
+    @property
+    def all(self) -> int:
+        """Return how many units the longer run does."""
+        return self.warm + self.units
+
+
+async def insert(place: Place, units: int) -> None:
+    async with connect(place.database) as conn:
+        for number in range(units):
+            mail = body(number, SIZE)
+            await conn.execute(
+                "INSERT INTO mailqueue.email_queue (recipient_email, subject, html_body, text_body)"
+                " VALUES (%s, %s, %s, %s)",
+                (address_of(number), mail.subject, mail.html, mail.text),
+            )
+
+
+async def enqueue(place: Place, units: int) -> None:
+    async with connect(place.database) as conn:
+        for number in range(units):
+            mail = body(number, SIZE)
+            await conn.execute(
+                "SELECT mailqueue.enqueue('default', %s, %s, %s, %s)",
+                (address_of(number), mail.subject, mail.html, mail.text),
+            )
+
+
+async def enqueue_batch(place: Place, units: int) -> None:
+    async with connect(place.database) as conn:
+        for number in range(units):
+            await conn.execute(
+                "SELECT count(*) FROM mailqueue.enqueue_batch('default', %s)",
+                (Jsonb([_message(number * BATCH + n) for n in range(BATCH)]),),
+            )
+
+
+async def post(place: Place, units: int) -> None:
+    async with calling(place.database) as calls:
+        for _ in range(units):
+            answer = await calls.send(HELLO)
+            assert answer.is_success, answer.text
+
+
+async def submit(place: Place, units: int) -> None:
+    octets = handing.message().as_bytes(policy=SMTP)
+
+    def hand_in(running: handing.Running) -> None:
+        with running.client() as client:
+            for _ in range(units):
+                handing.handed_in(client, octets)
+
+    url = f"{place.database.url.reveal()}?pool_max={place.database.pool_max}"
+    async with place.driver() as conn, handing.running(url, conn, place.data) as running:
+        await asyncio.to_thread(hand_in, running)
+
+
+async def claim(place: Place, units: int) -> None:
+    async with connect(place.database) as conn:
+        for _ in range(units):
+            await claim_batch(conn, place.worker)
+
+
+async def mark(place: Place, units: int) -> None:
+    async with connect(place.database) as conn:
+        for emails in place.claims[:units]:
+            await settle_and_mark(conn, place.worker, new=emails)
+
+
+async def settle(place: Place, units: int) -> None:
+    async with connect(place.database) as conn:
+        for emails in place.claims[:units]:
+            await settle_and_mark(conn, place.worker, settled=[sent(email) for email in emails])
+
+
+async def send(place: Place, units: int) -> None:
+    arrived: set[bytes] = set()
+    sink = await serve(lambda address, _: arrived.add(address))
+    async with sink, place.driver() as conn:
+        await make.sender_account(conn, smtp_port=sink.sockets[0].getsockname()[1])
+        async with send_workers(conn, place.database, processes=1):
+            for number in range(units):
+                await make.queued_email(conn, recipient_email=address_of(number))
+                await _until(lambda count=number + 1: len(arrived) == count)
+                await place.counting.quiet()
+
+
+async def deliver(place: Place, units: int) -> None:
+    heard = 0
+
+    class Hearing(Endpoint):
+        def data_received(self, data: bytes) -> None:
+            nonlocal heard
+            heard += data.count(b"POST ")
+            super().data_received(data)
+
+    loop = asyncio.get_running_loop()
+    endpoint = await loop.create_server(Hearing, "127.0.0.1", 0)
+    port = endpoint.sockets[0].getsockname()[1]
+    async with endpoint, place.driver() as conn:
+        await delivering.webhook(conn, f"http://127.0.0.1:{port}/hooks")
+        async with delivering.delivering(place.database):
+            for number in range(units):
+                await delivering.told(conn)
+                await _until(lambda count=number + 1: heard == count)
+                await place.counting.quiet()
+
+
+async def record(place: Place, units: int) -> None:
+    in_progress = InProgress()
+    handler = inbound.handler(place.database)
+    queue = QueueWorker(place.database, queue_named("inbound"), handler, in_progress)
+    async with place.driver() as conn:
+        worker = await make.worker(conn)
+        try:
+            for mail in place.mails[:units]:
+                await inbound.kept(
+                    conn, {"type": "delivered", "event_id": str(mail), "email_id": str(mail)}
+                )
+                assert await queue.turn_to_end(worker) == 1
+        finally:
+            await queue.close()
+            in_progress.close()
+
+
+async def erase(place: Place, units: int) -> None:
+    stores = ArchiveStores(
+        ArchiveSettings((place.data / "archive").as_uri(), None),
+        AttachmentSettings(places=((place.data / "files").as_uri(),), over_bytes=100),
+    )
+    async with desk_of(place.database, stores, operator="cost", advance=lambda _: None) as opened:
+        for number in range(units):
+            await erased(opened, address_of(number))
+
+
+async def send_direct(place: Place, units: int) -> None:
+    async with inline.desk(place.database) as (desk, _), open_pool(place.database) as pool:
+        desk.lend = pool.connection
+        for number in range(units):
+            done = await desk.send(inline.mail(address_of(number)))
+            assert done.status == "sent"
+
+
+CASES: Sequence[Case] = (
+    Case("accept: INSERT", insert, account),
+    Case("accept: enqueue()", enqueue, account),
+    Case("accept: enqueue_batch() of 100", enqueue_batch, account, units=4),
+    Case("accept: POST /v1/send", post, nothing),
+    Case("accept: SMTP", submit, nothing),
+    Case("claim: 100 mails", claim, queued, units=6),
+    Case("mark: 100 mails", mark, claimed, units=6),
+    Case("settle: 100 mails", settle, claimed, units=6),
+    Case("send worker: INSERT, claim, mark, settle", send, nothing, warm=16),
+    Case("webhook worker: event, claim, settle", deliver, nothing, polls=True),
+    Case("inbound worker: receive, claim, settle", record, mails_left),
+    Case("erasure: a person with one mail", erase, mails_left, units=3, warm=6),
+    Case("direct: mail with a server of its own", send_direct, nothing),
+)
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + LONG_SECONDS
+    while not condition():
+        assert time.monotonic() < end, "it was not done"
+        await asyncio.sleep(0.002)
+
+
+def _message(number: int) -> dict[str, Any]:
+    mail = body(number, SIZE)
+    return {
+        "recipient": address_of(number),
+        "subject": mail.subject,
+        "html": mail.html,
+        "text": mail.text,
+    }
