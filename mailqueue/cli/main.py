@@ -55,6 +55,9 @@ COMMANDS: Mapping[str, Lazy] = {
         "mailqueue.cli.senders.route:route", "Route emails to accounts by category, tag or domain."
     ),
     "project": Lazy("mailqueue.cli.projects.commands:project", "Create and configure projects."),
+    "producer": Lazy(
+        "mailqueue.cli.producers.commands:producer", "Bind database logins to projects."
+    ),
     "template": Lazy(
         "mailqueue.cli.templates.commands:template", "Write, preview and publish email templates."
     ),

@@ -102,6 +102,16 @@ class BoundUsage(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class BoundProducer(Value):
+    """A PostgreSQL login that may enqueue for some projects only."""
+
+    login: str
+    projects: Sequence[str]
+    is_known: bool
+    """False if the server has no such login."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectStats(Value):
     """Statistics of a project; `totals` and the rates are of all days in `days`."""
 

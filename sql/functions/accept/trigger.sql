@@ -10,7 +10,7 @@ DECLARE
     v_project text := coalesce(NEW.project, 'default');
     v_is_awaited boolean;                                    -- a worker waits for mail
     v_is_listed boolean;                                     -- the recipient's address is suppressed, in some category
-    v_is_refused boolean;                                    -- accepting mail, or mail of its project, is refused now
+    v_is_refused boolean;                                    -- now, or of its project, or from this login
     v_is_bounded boolean;                                    -- its project has a bound of queued emails or bytes
     v_is_told boolean;                                       -- a webhook subscribes to email.queued
     v_has_rules boolean;                                     -- it names no account, and its project has routing rules
@@ -23,6 +23,7 @@ BEGIN
         v_project := (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id);
     END IF;
     IF NEW.template IS NOT NULL THEN
+        PERFORM mailqueue.check_producer(coalesce(NEW.project_id, mailqueue.project_named(v_project)));
         NEW := mailqueue.with_template(NEW, coalesce(NEW.project_id, mailqueue.project_named(v_project)));
     END IF;
     NEW := mailqueue.prepare_email(NEW);
@@ -35,7 +36,10 @@ BEGIN
            OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL OFFSET 0),
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
            EXISTS (SELECT FROM mailqueue.refusals AS r
-                    WHERE r.valid_until > now() AND (r.project_id IS NULL OR r.project_id = p.id)),
+                    WHERE r.valid_until > now() AND (r.project_id IS NULL OR r.project_id = p.id))
+           -- NULL for a login that is not bound to projects
+           OR (SELECT NOT bool_or(b.project_id = p.id) FROM mailqueue.producer_projects AS b
+                WHERE b.login = session_user),
            p.max_queued_emails IS NOT NULL OR p.max_stored_bytes IS NOT NULL, p.delivery, p.track_opens,
            p.track_clicks,
            EXISTS (SELECT FROM mailqueue.webhooks AS w

@@ -26,5 +26,23 @@ BEGIN
         CASE WHEN v_full <> '{}' OR v_near IS NOT NULL
                   THEN coalesce('make room, or raise the bound: ' || v_first,
                                 'send or cancel mail of these projects, or raise queued_emails_limit') END;
+
+    SELECT array_agg(DISTINCT b.login::text ORDER BY b.login::text) INTO v_near
+      FROM mailqueue.producer_projects AS b
+     WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS o WHERE o.rolname = b.login AND o.rolcanlogin);
+    SELECT array_agg(DISTINCT b.login::text ORDER BY b.login::text) INTO v_full
+      FROM mailqueue.producer_projects AS b
+     WHERE NOT EXISTS (SELECT FROM mailqueue.producer_projects AS o
+                         JOIN mailqueue.projects AS p ON p.id = o.project_id AND p.deleted_at IS NULL
+                        WHERE o.login = b.login);
+    RETURN QUERY SELECT 'producer logins',
+        CASE WHEN num_nonnulls(v_near, v_full) > 0 THEN 'warning' ELSE 'ok' END,
+        coalesce('bound to projects, but this server has no such login: ' || mailqueue.some_words(v_near),
+                 'bound to deleted projects only: ' || mailqueue.some_words(v_full),
+                 'every login that is bound to projects can log in and enqueue'),
+        CASE WHEN num_nonnulls(v_near, v_full) > 0
+                  THEN 'create the login, or unbind it: mailqueue producer unbind '
+                       || coalesce(v_near[1], v_full[1]) END;
 END $$;
-COMMENT ON FUNCTION mailqueue.health_of_bounds() IS 'Rows of view health: projects near or at their bounds.';
+COMMENT ON FUNCTION mailqueue.health_of_bounds() IS
+    'Rows of view health: projects near or at their bounds, logins bound to projects.';

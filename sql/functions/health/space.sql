@@ -18,6 +18,7 @@ AS $$
 DECLARE
     r record;
 BEGIN
+    PERFORM mailqueue.check_producer(p_project);
     IF mailqueue.refusal_now() IS NULL THEN
         SELECT p.name, x.told INTO r FROM mailqueue.refusals AS x JOIN mailqueue.projects AS p ON p.id = x.project_id
          WHERE x.project_id = p_project AND x.valid_until > now() ORDER BY x.since LIMIT 1;

@@ -132,6 +132,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
+    PERFORM mailqueue.check_producer(p_project);
     IF EXISTS (SELECT FROM mailqueue.refusals AS r
                 WHERE r.valid_until > now() AND coalesce(r.project_id, p_project) = p_project) THEN
         PERFORM mailqueue.refuse_for_now(p_project);
@@ -141,7 +142,8 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_room(uuid, bigint) IS
-    'Refuse so many emails of a project while no mail is accepted, or where a bound of the project leaves no room.';
+    'Refuse so many emails of a project while no mail is accepted, from a login that is bound to other projects, or '
+    'where a bound of the project leaves no room.';
 
 -- The change of its own transaction is a row that it sees.
 CREATE OR REPLACE FUNCTION mailqueue.check_upload_room(p_project uuid, p_uploads bigint, p_bytes bigint) RETURNS void

@@ -1,0 +1,1 @@
+"""`mailqueue producer`."""

@@ -1,0 +1,1 @@
+"""Logins of producers that are bound to projects."""
