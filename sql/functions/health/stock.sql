@@ -109,7 +109,8 @@ BEGIN
     RETURN QUERY SELECT 'waiters', CASE v_count WHEN 0 THEN 'ok' ELSE 'warning' END,
         CASE v_count WHEN 0 THEN 'every worker that waits for a NOTIFY is running'
              ELSE mailqueue.count_words(v_count, 'worker')
-                          || ' that ended still wait for a NOTIFY, which slows commits' END,
+                          || CASE v_count WHEN 1 THEN ' that ended still waits' ELSE ' that ended still wait' END
+                          || ' for a NOTIFY, which slows commits' END,
         CASE WHEN v_count > 0
                   THEN 'start a worker, which declares silent ones lost, or run DELETE FROM mailqueue.waiters' END;
 

@@ -33,7 +33,10 @@ def test_a_line_for_each_task_and_nobody_is_needed(on_fresh_db: Cli) -> None:
     result = on_fresh_db("maintain", "keys", "partitions")
 
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.splitlines() == ["partitions: 0 made, 0 retired", "keys: 0 keys expired"]
+    assert result.stdout.splitlines() == [
+        "partitions: 0 created, 0 dropped",
+        "keys: 0 keys expired",
+    ]
 
 
 def test_what_needs_a_person_is_said_and_makes_the_exit_code_1(on_fresh_db: Cli) -> None:

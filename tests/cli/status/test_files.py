@@ -24,7 +24,7 @@ def test_a_file_that_is_gone_is_named_by_both(on_fresh_db: Cli, tmp_path: Path) 
     on_fresh_db.environment["MAILQUEUE_ATTACHMENT_OVER"] = "1024"
     on_fresh_db.sql(mail_with_files)
     moved = on_fresh_db("maintain", "retention")
-    assert "brought 2 attachments out" in moved.stdout, moved.output
+    assert "moved 2 attachments out of the database" in moved.stdout, moved.output
     whole = on_fresh_db("verify", "--files")
     gone, _ = [path for path in folder.rglob("*-*") if path.is_file()]
 

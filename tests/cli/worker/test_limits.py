@@ -27,6 +27,7 @@ def test_a_worker_may_have_as_many_connections_as_the_system_allows() -> None:
 _STOPS = """
 import asyncio, os, signal
 from mailqueue.process.signals import stop_signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored after a test that ran a worker in it
 async def main():
     async with stop_signal() as stop:
         os.kill(os.getpid(), getattr(signal, "{name}"))
