@@ -13,7 +13,9 @@ COMMENT ON COLUMN mailqueue.email_contents.dressing IS
 
 -- squawk-ignore renaming-table
 ALTER TABLE mailqueue.dressing_gaps RENAME TO tracking_gaps;
+-- squawk-ignore renaming-object
 ALTER TABLE mailqueue.tracking_gaps RENAME CONSTRAINT dressing_gaps_pkey TO tracking_gaps_pkey;
+-- squawk-ignore renaming-object
 ALTER TABLE mailqueue.tracking_gaps RENAME CONSTRAINT dressing_gaps_gap_check TO tracking_gaps_gap_check;
 COMMENT ON TABLE mailqueue.tracking_gaps IS
     'Number of mails of each day that lacked something they should contain: marketing without an unsubscribe link or a postal address, tracked mail without a public URL for its links.';

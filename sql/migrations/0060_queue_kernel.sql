@@ -1,5 +1,5 @@
 -- 0060_queue_kernel.sql
--- Adds:    workers.queues, inbound_events.crashes and an index of rows that are handled alone
+-- Adds:    workers.queues and inbound_events.crashes
 -- Running workers: not affected; they go on with functions of their own until they are restarted
 -- Locks:   workers and inbound_events for a moment, nothing is rewritten
 
@@ -10,4 +10,3 @@ COMMENT ON COLUMN mailqueue.workers.queues IS
 ALTER TABLE mailqueue.inbound_events ADD COLUMN crashes smallint NOT NULL DEFAULT 0;
 COMMENT ON COLUMN mailqueue.inbound_events.crashes IS
     'Above 0: its worker died while the row was handled, so it is handled alone; each further death then counts.';
-CREATE INDEX inbound_events_suspect_idx ON mailqueue.inbound_events (run_at) WHERE status = 'pending' AND crashes > 0;
