@@ -90,7 +90,7 @@ def test_a_project_can_be_told_to_send_signed_mail_only(cli: Cli) -> None:
 
 REFUSED = (
     (("create", "nowhere"), "domain: 'nowhere' is not the domain of an address"),
-    (("show", "example.com"), "make one with `mailqueue dkim create example.com`"),
+    (("show", "example.com"), "create one with `mailqueue dkim create example.com`"),
     (("rotate", "example.com"), "no active DKIM key of example.com"),
     (("revoke", "example.com", "x"), "no DKIM key x of example.com"),
     (("verify", "example.com", "--keep", "long"), "keep:"),
