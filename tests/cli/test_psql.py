@@ -104,4 +104,4 @@ def test_no_database_named_is_one_line(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 4
-    assert done.stderr.startswith("error: no database is named")
+    assert done.stderr.startswith("error: no database is configured")

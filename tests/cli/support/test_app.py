@@ -32,7 +32,7 @@ async def test_a_connection_lost_in_the_middle_is_unavailable(fresh_db: str) -> 
 
 
 async def test_a_missing_privilege_names_the_user_and_the_thing() -> None:
-    with pytest.raises(ConfigError, match=r"user .* may not do this \(permission denied"):
+    with pytest.raises(ConfigError, match=r"user .* lacks a privilege \(permission denied"):
         async with opened() as app:
             await app.conn.execute("SELECT * FROM pg_authid")
 
