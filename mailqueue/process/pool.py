@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -16,7 +17,7 @@ from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space
 from mailqueue.queue import store
 from mailqueue.queue.heartbeat import HUNG_SECONDS, LOST_AFTER
-from mailqueue.queue.in_progress import Begun, InProgress
+from mailqueue.queue.in_progress import EXIT_OUT_OF_MEMORY, Begun, InProgress
 from mailqueue.queue.rescue import rescuing
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import get_logger
@@ -50,6 +51,7 @@ class WorkerPool:
         self._settings = settings
         self._groups = groups
         self._link = Link(settings.database, "mailqueue/rescue")
+        self._has_deaths = asyncio.Event()  # of processes that were handling rows
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run all processes until `stop` is set and all of them have ended."""
@@ -90,12 +92,19 @@ class WorkerPool:
         in_progress = InProgress()
         try:
             while not stop.is_set():
-                await _unless_stopped(stop, asyncio.sleep(ALONE_SECONDS))
+                await _unless_stopped(stop, self._pause_alone())
                 if stop.is_set() or not await self._has_suspects(group, stop):
                     continue
                 await self._run_child(group, stop, in_progress, is_alone=True)
         finally:
             in_progress.close()
+
+    async def _pause_alone(self) -> None:
+        """Wait until rows are looked for again; a death of a process that had some ends it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ALONE_SECONDS):
+                await self._has_deaths.wait()
+        self._has_deaths.clear()
 
     async def _has_suspects(self, group: Children, stop: asyncio.Event) -> bool:
         found = list[str]()
@@ -149,6 +158,8 @@ class WorkerPool:
                         reason=ending.words,
                     )
                 )
+            if rows:
+                self._has_deaths.set()
             await self._link.call(partial(store.rescue, silence=LOST_AFTER, launch_id=launch_id))
         except Exception:  # rescued later, when its heartbeat is missed
             log.exception("rescue.failed", launch_id=str(launch_id))
@@ -213,6 +224,8 @@ class _Ending:
     def words(self) -> str:
         if self.why is not None:
             return self.why
+        if self.code == EXIT_OUT_OF_MEMORY:
+            return "it needed more memory than a process may take that handles one row"
         if self.code < 0:
             return f"signal {signal.Signals(-self.code).name}"
         return f"exit code {self.code}"

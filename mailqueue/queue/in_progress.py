@@ -15,6 +15,8 @@ from uuid import UUID
 
 SLOTS = 4096
 """Rows that are noted at the same time; further ones are not noted."""
+EXIT_OUT_OF_MEMORY = 86
+"""Exit code of a process whose memory is bounded and was not enough for the row it handled."""
 _HEADER = struct.Struct("=dq")  # monotonic seconds of the last turn; slot of the row in a long step
 _SLOT = struct.Struct("=16sq32sd")  # id, claim number, queue, monotonic seconds of the begin
 _EMPTY = bytes(_SLOT.size)

@@ -9,6 +9,7 @@ runs the workers of several queues in one process.
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -23,7 +24,7 @@ from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.concurrency import FIRST_ROWS, WAITING_PER_ROW, Dispatcher
 from mailqueue.queue.handler import Handler, Row, Work
-from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.in_progress import EXIT_OUT_OF_MEMORY, InProgress
 from mailqueue.queue.settler import Settler
 from mailqueue.queue.tasks import cancelled
 from mailqueue.settings.environment import DatabaseSettings
@@ -189,6 +190,10 @@ class QueueWorker(Generic[Row, Work]):
             async with asyncio.timeout(self.spec.time_limit.total_seconds()):
                 result = await self._handler.handle(row)
             reach(f"{self.spec.name}.handled")
+        except MemoryError as exc:
+            if self._is_alone:  # elsewhere it would have taken the memory of the host
+                os._exit(EXIT_OUT_OF_MEMORY)
+            result = self._failure(row, exc)
         except Exception as exc:  # of this row alone: the others go on
             result = self._failure(row, exc)
         finally:

@@ -1,0 +1,85 @@
+"""A worker process whose handlers are disturbed; DISTURBED in its environment says how.
+
+Started by the program that `disturbing` writes, in place of `python -m mailqueue`.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from mailqueue.cli.main import main
+from mailqueue.cli.worker import queues
+from mailqueue.queue.process import Kind
+from mailqueue.settings.environment import Settings
+from mailqueue.wiring.queues import kinds_of
+
+VARIABLE = "MAILQUEUE_TEST_DISTURBED"
+MEBIBYTE = 1 << 20
+
+
+def leave() -> None:
+    """End the process as a fault in a library does."""
+    os._exit(3)
+
+
+def kill() -> None:
+    """End the process as the system does when memory is short."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fill() -> None:
+    """Take memory until there is none; where nothing bounds it, the system ends the process."""
+    if "--alone" not in sys.argv:
+        kill()
+    taken = [bytes(MEBIBYTE)]
+    while True:
+        taken.append(bytearray(MEBIBYTE))
+
+
+def hang() -> None:
+    """Keep the event loop from turning."""
+    time.sleep(3600)
+
+
+WAYS: Mapping[str, Callable[[], None]] = {"leave": leave, "kill": kill, "fill": fill, "hang": hang}
+
+
+def disturbed(kind: Kind, how: Mapping[str, Any]) -> Kind:
+    """Return a queue whose handler waits before each row, and is ended by hostile ones."""
+    lease = timedelta(seconds=how["lease"]) if "lease" in how else kind.spec.lease
+
+    def build() -> Any:
+        handler = kind.build()
+        handle: Callable[[Any], Awaitable[Any]] = handler.handle
+
+        async def slowly(row: Any) -> Any:
+            way = how.get("hostile", {}).get(str(row.id))
+            await asyncio.sleep(how.get("seconds", 0))
+            if way is not None:
+                WAYS[way]()
+            return await handle(row)
+
+        object.__setattr__(handler, "handle", slowly)
+        return handler
+
+    return Kind(replace(kind.spec, lease=lease), build)
+
+
+def run() -> None:
+    """Run the command line."""
+    how = json.loads(os.environ.get(VARIABLE, "{}"))
+
+    def kinds(settings: Settings, names: Sequence[str], **options: Any) -> list[Kind]:
+        return [disturbed(kind, how) for kind in kinds_of(settings, names, **options)]
+
+    queues.kinds_of = kinds
+    if "memory" in how:
+        queues.ALONE_MEMORY_BYTES = how["memory"]
+    main()

@@ -1,0 +1,143 @@
+"""A few rows of each queue, and what must have become of them when they are done.
+
+Every queue of QUEUES has its row in KINDS: tests kill workers at each point for each of them.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from mailqueue.adapters.inbound.event_types import ID_NAME
+from mailqueue.core.queues import QueueSpec, queue_named
+from mailqueue.db.fetch import Conn
+from mailqueue.maintenance.model import Task
+from mailqueue.privacy import erasing, persons
+from tests import make
+from tests.adapters.sending.fake import Reply, fake
+from tests.events.office import left
+from tests.inbound.desk import kept
+from tests.webhooks.delivering import told, webhook
+
+DONE = "status = '{done}' AND attempts = 1 AND crashes = 0 AND worker_id IS NULL"
+AGAIN = (
+    "status = 'pending' AND attempts = 0 AND crashes = 0 AND worker_id IS NULL AND run_at > now()"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that are due, how a finished one looks, and a check of what they promise.
+
+    `check` receives how many rows may have been handled twice.
+    """
+
+    spec: QueueSpec
+    ids: list[UUID]
+    check: Callable[[int], Awaitable[None]]
+    finished: str
+
+    async def unfinished(self, conn: Conn) -> list[str]:
+        """Return rows that are not finished, in words."""
+        finished = self.finished.format(done=self.spec.done)
+        found = await make.rows(
+            conn,
+            f"SELECT format('%%s %%s %%s %%s', id, status, crashes, last_error)"
+            f" FROM mailqueue.{self.spec.table} WHERE id = ANY (%s) AND NOT ({finished})",
+            self.ids,
+        )
+        return [row[0] for row in found]
+
+
+Kind = Callable[[Conn, int], AbstractAsyncContextManager[Rows]]
+
+
+async def ids_of(conn: Conn, spec: QueueSpec) -> list[UUID]:
+    """Return the ids of all rows, oldest first."""
+    query = f"SELECT id FROM mailqueue.{spec.table} ORDER BY run_at, id"
+    return [row[0] for row in await make.rows(conn, query)]
+
+
+@asynccontextmanager
+async def inbound(conn: Conn, count: int) -> AsyncIterator[Rows]:
+    """Make requests of a provider, each with one event, which is recorded exactly once."""
+    mail = await left(conn)
+    for number in range(count):
+        await kept(
+            conn,
+            {
+                "sg_event_id": f"{mail} {number}",
+                "timestamp": number + 1,
+                "email": "ann@example.com",
+                "event": "open",
+                ID_NAME: str(mail),
+            },
+        )
+
+    async def check(_doubtful: int) -> None:
+        query = "SELECT count(*) FROM mailqueue.email_events WHERE source = 'sendgrid'"
+        assert await make.scalar(conn, query) == count
+
+    spec = queue_named("inbound")
+    yield Rows(spec, await ids_of(conn, spec), check, DONE)
+
+
+@asynccontextmanager
+async def webhooks(conn: Conn, count: int) -> AsyncIterator[Rows]:
+    """Make deliveries, each of which arrives; twice only if it was under way at a death."""
+    async with fake([Reply(200)]) as server:
+        await webhook(conn, f"http://127.0.0.1:{server.port}/")
+        await told(conn, count)
+
+        async def check(doubtful: int) -> None:
+            seen = [one.headers["webhook-id"] for one in server.requests]
+            events = await make.rows(conn, "SELECT event_id FROM mailqueue.webhook_deliveries")
+            assert set(seen) == {str(row[0]) for row in events}
+            assert len(seen) <= count + doubtful
+
+        spec = queue_named("webhooks")
+        yield Rows(spec, await ids_of(conn, spec), check, DONE)
+
+
+@asynccontextmanager
+async def erasures(conn: Conn, count: int) -> AsyncIterator[Rows]:
+    """Make erasures of persons, which keep nothing of them."""
+    project_id = await make.project_named(conn)
+    for number in range(count):
+        spellings = persons.spellings_of(f"person{number}@example.com")
+        await erasing.begin(persons.lending(conn), project_id, spellings, by="tests")
+
+    async def check(_doubtful: int) -> None:
+        query = "SELECT count(*) FROM mailqueue.erasures WHERE spellings IS NOT NULL"
+        assert await make.scalar(conn, query) == 0
+
+    spec = queue_named("erasures")
+    yield Rows(spec, await ids_of(conn, spec), check, DONE)
+
+
+@asynccontextmanager
+async def maintenance(conn: Conn, count: int) -> AsyncIterator[Rows]:
+    """Make tasks due, each of which runs and is due again later."""
+    few = [Task.COUNTERS, Task.KEYS, Task.ANALYZE, Task.PARTITIONS][:count]
+    found = await make.rows(
+        conn,
+        "UPDATE mailqueue.maintenance_tasks SET last_run_at = NULL,"
+        " run_at = CASE WHEN task = ANY (%s) THEN now() ELSE now() + interval '1 day' END"
+        " RETURNING id, task",
+        [task.value for task in few],
+    )
+    ids = [row[0] for row in found if row[1] in few]
+
+    async def check(_doubtful: int) -> None:
+        query = "SELECT count(*) FROM mailqueue.maintenance_tasks WHERE last_run_at IS NULL"
+        assert await make.scalar(conn, f"{query} AND id = ANY (%s)", ids) == 0
+
+    yield Rows(queue_named("maintenance"), ids, check, AGAIN)
+
+
+KINDS: Mapping[str, Kind] = {
+    "inbound": inbound,
+    "webhooks": webhooks,
+    "erasures": erasures,
+    "maintenance": maintenance,
+}

@@ -1,0 +1,99 @@
+"""Worker processes under their real parent, in this process, whose handlers tests disturb."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from mailqueue.process.groups import queue_children
+from mailqueue.process.pool import WorkerPool
+from mailqueue.settings.environment import DatabaseSettings, load_settings
+from tests import make
+from tests.api.support.wired import MASTER
+from tests.queue.kernel.child import VARIABLE
+
+ROOT = Path(__file__).parents[3]
+PATIENCE_SECONDS = 120.0
+"""Wait for what must come on a busy machine."""
+_PROGRAM = """#!{python}
+import sys
+sys.path.insert(0, {root!r})
+sys.argv = ["mailqueue", *sys.argv[3:]]  # without -m mailqueue
+from tests.queue.kernel import child
+child.run()
+"""
+
+
+def prepare(
+    monkeypatch: pytest.MonkeyPatch, database: DatabaseSettings, folder: Path, **how: Any
+) -> None:
+    """Set the environment of worker processes; `how` is read by `child`."""
+    program = folder / "worker"
+    program.write_text(_PROGRAM.format(python=sys.executable, root=str(ROOT)))
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setenv("MAILQUEUE_DATABASE_URL", database.url.reveal())
+    monkeypatch.setenv("MAILQUEUE_MASTER_KEY", MASTER)
+    monkeypatch.setenv("MAILQUEUE_ALLOWED_HOSTS", "127.0.0.0/8")
+    monkeypatch.setenv("MAILQUEUE_DATA", str(folder))
+    monkeypatch.setenv(VARIABLE, json.dumps(how))
+
+
+@asynccontextmanager
+async def pool_of(names: Sequence[str], folder: Path) -> AsyncIterator[None]:
+    """Keep one process that works on these queues while the block runs."""
+    stop = asyncio.Event()
+    pool = WorkerPool(load_settings(data=folder), [queue_children(names)])
+    running = asyncio.create_task(pool.run(stop))
+    try:
+        yield
+        if running.done():
+            running.result()
+    finally:
+        stop.set()
+        await running
+
+
+async def processes(conn: Conn) -> list[int]:
+    """Return the process ids of workers that have not ended, as far as it is recorded."""
+    query = "SELECT pid FROM mailqueue.workers WHERE stopped_at IS NULL AND lost_at IS NULL"
+    return [row[0] for row in await make.rows(conn, f"{query} ORDER BY id")]
+
+
+async def deaths(conn: Conn) -> int:
+    """Return how many workers were declared lost."""
+    found: int = await make.scalar(
+        conn, "SELECT count(*) FROM mailqueue.workers WHERE lost_at IS NOT NULL"
+    )
+    return found
+
+
+def end(pid: int, by: signal.Signals) -> None:
+    """Send a signal to a worker of ours, if it is there."""
+    try:
+        os.kill(pid, by)
+    except ProcessLookupError:
+        return
+
+
+async def until(
+    condition: Callable[[], Awaitable[bool]],
+    tell: Callable[[], Awaitable[object]],
+    *,
+    seconds: float = PATIENCE_SECONDS,
+) -> None:
+    """Wait for a condition; `tell` says what is found when it does not come."""
+    last = time.monotonic() + seconds
+    while not await condition():
+        if time.monotonic() > last:
+            pytest.fail(f"not within {seconds:.0f} s: {await tell()}")
+        await asyncio.sleep(0.05)

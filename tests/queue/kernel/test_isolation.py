@@ -1,0 +1,136 @@
+"""A row that stops its worker fails alone, with its reason; others go on, and kills fail none."""
+
+import asyncio
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from mailqueue.core.queues import MAX_CRASHES, QUEUES, QueueSpec, queue_named
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.process import pool
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.queue.kernel.kinds import KINDS
+from tests.queue.kernel.pools import deaths, end, pool_of, prepare, processes, until
+
+pytestmark = pytest.mark.anyio
+HUNG_SECONDS = 3.0
+MEMORY_BYTES = 400 << 20
+"""Bound of a process that handles one row, enough for the program itself."""
+WAYS = {
+    "leave": "it stopped its worker: exit code 3",
+    "kill": "it stopped its worker: signal SIGKILL",
+    "fill": "it stopped its worker: it needed more memory",
+    "hang": "it stopped its worker: its event loop did not turn",
+}
+CASES = [
+    *(pytest.param(QUEUES[0], way, id=f"{QUEUES[0].name}-{way}") for way in WAYS),
+    *(pytest.param(spec, "leave", id=f"{spec.name}-leave") for spec in QUEUES[1:]),
+]
+
+
+async def row_of(conn: Conn, spec: QueueSpec, row_id: object) -> tuple[str, int, str]:
+    [(status, crashes, error)] = await make.rows(
+        conn,
+        f"SELECT status, crashes, coalesce(last_error, '') FROM mailqueue.{spec.table}"
+        " WHERE id = %s",
+        row_id,
+    )
+    return status, crashes, error
+
+
+@pytest.mark.parametrize(("spec", "way"), CASES)
+async def test_a_row_that_stops_its_worker_fails_alone_with_its_reason(
+    spec: QueueSpec,
+    way: str,
+    database: DatabaseSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "HUNG_SECONDS", HUNG_SECONDS)
+    async with connect(database) as conn, KINDS[spec.name](conn, 4) as rows:
+        hostile, *others = rows.ids
+        prepare(monkeypatch, database, tmp_path, hostile={str(hostile): way}, memory=MEMORY_BYTES)
+        begun_at = time.monotonic()
+        async with pool_of([spec.name], tmp_path):
+
+            async def has_started() -> bool:
+                return bool(await processes(conn))
+
+            async def has_died() -> bool:
+                return bool((await row_of(conn, spec, hostile))[1])
+
+            async def others_done() -> bool:
+                found = await rows.unfinished(conn)
+                return not [one for one in found if str(hostile) not in one]
+
+            async def has_failed() -> bool:
+                return (await row_of(conn, spec, hostile))[0] == "failed"
+
+            await until(has_started, lambda: rows.unfinished(conn))
+            start_seconds = time.monotonic() - begun_at  # it varies with what else the machine does
+            await until(has_died, lambda: rows.unfinished(conn))
+            died_at = time.monotonic()
+            await until(others_done, lambda: rows.unfinished(conn))
+            took = time.monotonic() - died_at - (HUNG_SECONDS if way == "hang" else 0)
+            assert took < 2 + 4 * start_seconds, "others wait for a row that is not theirs"
+            assert (await row_of(conn, spec, hostile))[1] <= MAX_CRASHES, "others go first"
+            await until(has_failed, lambda: rows.unfinished(conn))
+
+        _, crashes, error = await row_of(conn, spec, hostile)
+        assert crashes == MAX_CRASHES + 1, "one death among others, then those while alone"
+        assert error.startswith(WAYS[way])
+        assert await deaths(conn) == crashes
+        assert len(others) == len(rows.ids) - 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "count"),
+    [(30, 3_000), pytest.param(3600, 1_000_000, marks=pytest.mark.soak)],
+)
+@pytest.mark.timeout(3 * 3600)
+async def test_killing_healthy_workers_fails_no_row(
+    seconds: int,
+    count: int,
+    database: DatabaseSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = queue_named("inbound")
+    prepare(monkeypatch, database, tmp_path, seconds=0.02 if count < 10_000 else 0)
+    async with connect(database) as conn:
+        await conn.execute(
+            "INSERT INTO mailqueue.inbound_events (provider, body)"
+            " SELECT 'sendgrid', '[]' FROM generate_series(1, %s)",
+            (count,),
+        )
+        counted = "SELECT count(*) FROM mailqueue.inbound_events WHERE status = '{}'"
+
+        async def is_done() -> bool:
+            return await make.scalar(conn, counted.format(spec.done)) == count
+
+        async def tell() -> object:
+            return await make.rows(
+                conn,
+                "SELECT status, crashes, last_error, count(*) FROM mailqueue.inbound_events"
+                " GROUP BY 1, 2, 3",
+            )
+
+        async with pool_of([spec.name], tmp_path):
+            kills, last = 0, time.monotonic() + seconds
+            while time.monotonic() < last and not await is_done():
+                await asyncio.sleep(1)
+                if pids := await processes(conn):
+                    end(random.choice(pids), signal.SIGKILL)
+                    kills += 1
+            await until(is_done, tell, seconds=seconds + 120)
+        assert kills > 5
+        assert await make.scalar(conn, counted.format("failed")) == 0
+        counted = (
+            "SELECT count(*) FROM mailqueue.inbound_events WHERE attempts <> 1 OR crashes <> 0"
+        )
+        assert await make.scalar(conn, counted) == 0
