@@ -43,9 +43,10 @@ class Defer:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """The row was handled, and is due again at `at` with its attempts reset to zero."""
+    """The row was handled; it is due again at `at` or after `wait`, its attempts reset to zero."""
 
-    at: datetime
+    wait: timedelta | None = None
+    at: datetime | None = None
     values: Values = field(default_factory=dict)
 
 

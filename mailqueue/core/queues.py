@@ -70,6 +70,31 @@ QUEUES = (
         columns=("waiting", "outcome", "confirm_url"),
     ),
     QueueSpec(
+        name="erasures",
+        table="erasures",
+        work="erasures of persons",
+        done="done",
+        lease=timedelta(minutes=2),
+        backoff=Backoff(timedelta(seconds=30), timedelta(hours=1)),
+        batch=1,
+        concurrency=1,
+        time_limit=timedelta(hours=6),
+        poll=(1.0, 30.0),
+    ),
+    QueueSpec(
+        name="maintenance",
+        table="maintenance_tasks",
+        work="maintenance tasks",
+        done="done",
+        lease=timedelta(minutes=2),
+        backoff=Backoff(timedelta(minutes=1), timedelta(hours=1)),
+        columns=("last_run_at", "last_report"),
+        batch=1,
+        concurrency=1,
+        time_limit=timedelta(hours=6),
+        poll=(1.0, 30.0),
+    ),
+    QueueSpec(
         name="webhooks",
         table="webhook_deliveries",
         work="deliveries of events to webhooks",
@@ -84,6 +109,10 @@ QUEUES = (
         poll=(0.05, 1.0),
     ),
 )
+
+
+UPKEEP = ("erasures", "maintenance")
+"""Queues that the parent of any worker takes care of while no process works on them."""
 
 
 def queue_named(name: str) -> QueueSpec:

@@ -1,5 +1,7 @@
 """The context of maintenance tasks."""
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -59,3 +61,7 @@ class MaintenanceContext:
         """
         if task in self.held:
             await leases.insist(self.conn, self.held[task])
+
+
+OpenContext = Callable[[], AbstractAsyncContextManager[MaintenanceContext]]
+"""Opens the context of tasks, as the schema's owner."""

@@ -37,11 +37,15 @@ class TaskReport:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """A task and its report; `is_busy`: skipped, because another process runs it."""
+    """A task and its report.
+
+    `is_busy`: skipped, because another process runs it; `is_stopped`: an error ended it.
+    """
 
     task: Task
     report: TaskReport
     is_busy: bool = False
+    is_stopped: bool = False
 
     @property
     def needs_person(self) -> bool:

@@ -67,9 +67,11 @@ async def _run_one(desk: MaintenanceContext, task: Task) -> TaskResult:
     try:
         async with _held(desk, task, lease):
             with tasks_store.locks_told():
-                return TaskResult(task, await _WORK[task](desk))
+                report = await _WORK[task](desk)
+                await tasks_store.note_run(desk.conn, task, report)
+                return TaskResult(task, report)
     except MailqueueError as exc:
-        return TaskResult(task, TaskReport("stopped", needs=(str(exc),)))
+        return TaskResult(task, TaskReport("stopped", needs=(str(exc),)), is_stopped=True)
 
 
 @asynccontextmanager

@@ -15,7 +15,6 @@ from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.embedded.server import embedded_server
 from mailqueue.inbound.listener import bounces_beside
 from mailqueue.mail.send.partitions import keep_partitions
-from mailqueue.privacy.unfinished import keeping_erasures
 from mailqueue.process.groups import light_children, send_children
 from mailqueue.process.pool import WorkerPool
 from mailqueue.senders.rates import keep_max_send_rate
@@ -27,7 +26,6 @@ from mailqueue.tenants.keys.local import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
-from mailqueue.wiring.files import ArchiveStores
 from mailqueue.wiring.serving import build_services
 
 Say = Callable[[str], None]
@@ -79,11 +77,6 @@ async def run_everything(
         api = await stack.enter_async_context(listening(app, api_socket))
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
         await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
-        await stack.enter_async_context(
-            keeping_erasures(
-                pool, database, lambda: ArchiveStores(settings.archive, settings.attachments)
-            )
-        )
         groups = [send_children(settings), light_children()]
         workers = asyncio.create_task(WorkerPool(settings, groups).run(stop), name="workers")
         ready(

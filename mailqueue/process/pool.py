@@ -1,6 +1,7 @@
 """Keeps worker processes running; reports the rows that a process was handling when it died."""
 
 import asyncio
+import random
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
@@ -12,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID, uuid4
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues import QUEUES, UPKEEP
 from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space
 from mailqueue.queue import store
@@ -27,6 +28,8 @@ DRAIN_SECONDS = 45.0
 """Time for a child to drain before it is killed; its own drain ends sooner."""
 CHECK_SECONDS = 1.0
 """Interval at which a child's event loop is looked at."""
+UPKEEP_SECONDS = 30.0
+"""Interval at which due rows are looked for of queues that any worker host takes care of."""
 ALONE_SECONDS = 2.0
 """Interval at which rows are looked for whose worker stopped before."""
 MAX_NAMED = 20
@@ -66,6 +69,7 @@ class WorkerPool:
                         for _ in range(group.count)
                     ),
                     *(self._keep_alone(group, stop) for group in self._groups if group.queues),
+                    self._keep_upkeep(stop),
                 )
         finally:
             await self._link.close()
@@ -95,7 +99,24 @@ class WorkerPool:
                 await _unless_stopped(stop, self._pause_alone())
                 if stop.is_set() or not await self._has_suspects(group, stop):
                     continue
-                await self._run_child(group, stop, in_progress, is_alone=True)
+                await self._run_child(group, stop, in_progress, flag="--alone")
+        finally:
+            in_progress.close()
+
+    async def _keep_upkeep(self, stop: asyncio.Event) -> None:
+        """Work on due rows of upkeep queues that no process works on, on any host."""
+        in_progress = InProgress()
+        try:
+            while not stop.is_set():
+                await _unless_stopped(stop, asyncio.sleep(UPKEEP_SECONDS * (0.5 + random.random())))  # noqa: S311
+                names = list[str]()
+
+                async def look(found: list[str] = names) -> None:
+                    found.extend(await self._link.call(partial(store.unattended, queues=UPKEEP)))
+
+                await _unless_stopped(stop, look())
+                if names and not stop.is_set():
+                    await self._run_child(Children(names), stop, in_progress, flag="--until-idle")
         finally:
             in_progress.close()
 
@@ -121,12 +142,12 @@ class WorkerPool:
         stop: asyncio.Event,
         in_progress: InProgress,
         *,
-        is_alone: bool = False,
+        flag: str | None = None,
     ) -> int:
         """Run one child to its end; return its exit code."""
         in_progress.clear()
         launch_id = uuid4()
-        child = await self._start(group, launch_id, in_progress, is_alone=is_alone)
+        child = await self._start(group, launch_id, in_progress, flag=flag)
         ending = await self._ended(child, stop, in_progress)
         if ending.code != 0:
             rows = in_progress.rows()
@@ -137,6 +158,7 @@ class WorkerPool:
                 kind=" ".join(group.arguments),
                 rows=[f"{row.queue} {row.id}" for row in rows[:MAX_NAMED]],
             )
+            is_alone = flag == "--alone"
             await _unless_stopped(stop, self._report(ending, rows, launch_id, is_alone=is_alone))
         return ending.code
 
@@ -165,7 +187,7 @@ class WorkerPool:
             log.exception("rescue.failed", launch_id=str(launch_id))
 
     async def _start(
-        self, group: Children, launch_id: UUID, in_progress: InProgress, *, is_alone: bool
+        self, group: Children, launch_id: UUID, in_progress: InProgress, *, flag: str | None
     ) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             sys.executable,
@@ -175,7 +197,7 @@ class WorkerPool:
             *group.arguments,
             f"--child={launch_id}",
             f"--in-progress={in_progress.fd}",
-            *(["--alone"] if is_alone else []),
+            *([flag] if flag is not None else []),
             f"--data={self._settings.data}",
             *([f"--public-url={url}"] if (url := self._settings.tracking.public_url) else []),
             stdin=asyncio.subprocess.PIPE,  # closes when this process dies

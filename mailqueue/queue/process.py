@@ -40,13 +40,21 @@ async def run_queues(
     launch_id: UUID,
     in_progress: InProgress,
     is_alone: bool = False,
+    until_idle: bool = False,
 ) -> None:
     """Work on queues until `stop` is set; a process declared lost registers again.
 
-    With `is_alone` the rows are those whose worker stopped before, one by one, until none is due.
+    With `is_alone` the rows are those whose worker stopped before, one by one. With it and with
+    `until_idle` this returns when none is due.
     """
     while not await _run_once(
-        database, kinds, stop, launch_id=launch_id, in_progress=in_progress, is_alone=is_alone
+        database,
+        kinds,
+        stop,
+        launch_id=launch_id,
+        in_progress=in_progress,
+        is_alone=is_alone,
+        until_idle=until_idle,
     ):
         if stop.is_set():
             return
@@ -60,6 +68,7 @@ async def _run_once(
     launch_id: UUID,
     in_progress: InProgress,
     is_alone: bool,
+    until_idle: bool,
 ) -> bool:
     """Register and work; return False if this process was declared lost."""
     names = [kind.spec.name for kind in kinds]
@@ -71,7 +80,16 @@ async def _run_once(
     log.info("worker.started", worker=heartbeat.worker_id, queues=names)
     beating = asyncio.create_task(heartbeat.beat_forever(), name="beat")
     working = asyncio.create_task(
-        _work(database, kinds, stop, heartbeat, in_progress, is_alone=is_alone), name="work"
+        _work(
+            database,
+            kinds,
+            stop,
+            heartbeat,
+            in_progress,
+            is_alone=is_alone,
+            until_idle=until_idle,
+        ),
+        name="work",
     )
     try:
         await asyncio.wait((beating, working), return_when=asyncio.FIRST_COMPLETED)
@@ -98,10 +116,18 @@ async def _work(
     in_progress: InProgress,
     *,
     is_alone: bool,
+    until_idle: bool,
 ) -> None:
     async def keep(kind: Kind) -> None:
         while not stop.is_set():
-            worker = QueueWorker(database, kind.spec, kind.build(), in_progress, is_alone=is_alone)
+            worker = QueueWorker(
+                database,
+                kind.spec,
+                kind.build(),
+                in_progress,
+                is_alone=is_alone,
+                until_idle=until_idle,
+            )
             try:
                 await worker.run(stop, heartbeat.worker_id)
             except LeaseLost:

@@ -160,10 +160,13 @@ async def settle(conn: Conn, spec: QueueSpec, ended: Sequence[tuple[Claim, Outco
             [one.status if isinstance(one, Done) else None for one in outcomes]
         ),
         "waits": arrays.intervals(
-            [one.wait if isinstance(one, Retry | Defer) else None for one in outcomes]
+            [one.wait if isinstance(one, Retry | Defer | Again) else None for one in outcomes]
         ),
         "runs": arrays.texts(
-            [one.at.isoformat() if isinstance(one, Again) else None for one in outcomes]
+            [
+                one.at.isoformat() if isinstance(one, Again) and one.at is not None else None
+                for one in outcomes
+            ]
         ),
         "reasons": arrays.texts([storable(_reason_of(one)) for one in outcomes]),
         "values": arrays.texts(
@@ -195,6 +198,12 @@ async def renew(conn: Conn, spec: QueueSpec, rows: Sequence[Claim]) -> int:
 async def suspected(conn: Conn, queues: Sequence[str]) -> list[str]:
     """Return those of the queues that have due rows whose worker stopped before."""
     return await fetch.many(conn, "suspected_queues", {"queues": arrays.texts(queues)}, str)
+
+
+async def unattended(conn: Conn, queues: Sequence[str]) -> list[str]:
+    """Return those of the queues that have due rows and no running worker."""
+    values = {"queues": arrays.texts(queues)}
+    return await fetch.many(conn, "unattended_queues", values, str)
 
 
 async def suspect(

@@ -51,12 +51,17 @@ class QueueWorker(Generic[Row, Work]):
         in_progress: InProgress,
         *,
         is_alone: bool = False,
+        until_idle: bool = False,
     ) -> None:
-        """Prepare; `is_alone`: the rows are those whose worker stopped before, one by one."""
+        """Prepare; `is_alone`: the rows are those whose worker stopped before, one by one.
+
+        Then, and with `until_idle`, the worker stops when nothing is due.
+        """
         self.spec = spec
         self._handler = handler
         self._in_progress = in_progress
         self._is_alone = is_alone
+        self._until_idle = until_idle or is_alone
         self._claims = Link(database, f"mailqueue/{spec.name}")
         self._writes = Link(database, f"mailqueue/{spec.name}-settle")
         self._settler = Settler(self._writes, spec, handler, written=self._written)
@@ -74,7 +79,7 @@ class QueueWorker(Generic[Row, Work]):
         )
 
     async def run(self, stop: asyncio.Event, worker: int) -> None:
-        """Work until `stop` is set, then finish what is being handled; alone: until none is due.
+        """Work until `stop` is set, then finish what is being handled.
 
         Raises:
             LeaseLost: the worker was declared lost.
@@ -173,7 +178,7 @@ class QueueWorker(Generic[Row, Work]):
             self._room.clear()
             count = await self.turn(worker) if len(self._settler) < MAX_UNSETTLED else 0
             is_busy = bool(count) or not self._dispatcher.is_idle
-            if self._is_alone and not is_busy:
+            if self._until_idle and not is_busy:
                 return
             pause = least if is_busy else min(most, pause * 1.5)
             if count >= self.spec.batch // 2 and self._dispatcher.room:

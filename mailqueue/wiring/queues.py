@@ -12,6 +12,8 @@ from mailqueue.settings.environment import Settings
 
 HANDLERS: Mapping[str, str] = {
     "inbound": "mailqueue.wiring.receiving:inbound_handler",
+    "erasures": "mailqueue.wiring.upkeep:erasure_handler",
+    "maintenance": "mailqueue.wiring.upkeep:maintenance_handler",
     "webhooks": "mailqueue.wiring.telling:webhook_handler",
 }
 """The function that makes the handler of each queue; a process imports those that it runs."""

@@ -68,3 +68,9 @@ FROM mailqueue.queue_counts() AS c;
 -- Those of the queues that have due rows whose worker stopped before.
 SELECT s.queue
 FROM mailqueue.suspected_queues(%(queues)s::text[]) AS s(queue);
+
+-- name: unattended_queues :many
+-- Those of the queues that have due rows and no running worker.
+SELECT c.queue
+FROM mailqueue.queue_counts() AS c
+WHERE c.queue = ANY (%(queues)s::text[]) AND c.due > 0 AND c.workers = 0 AND c.assigned = 0;

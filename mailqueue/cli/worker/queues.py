@@ -54,6 +54,7 @@ def command_of(spec: QueueSpec) -> click.Command:
     @click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
     @click.option("--in-progress", type=int, hidden=True, help="Memory file of the parent.")
     @click.option("--alone", is_flag=True, hidden=True, help="Rows whose worker stopped before.")
+    @click.option("--until-idle", is_flag=True, hidden=True, help="Stop when nothing is due.")
     def command(
         *,
         names: tuple[str, ...],
@@ -63,6 +64,7 @@ def command_of(spec: QueueSpec) -> click.Command:
         child: UUID | None,
         in_progress: int | None,
         alone: bool,
+        until_idle: bool,
     ) -> None:
         queues = tuple(dict.fromkeys((spec.name, *names)))
         settings = load_settings(data=data, public_url=public_url)
@@ -80,6 +82,7 @@ def command_of(spec: QueueSpec) -> click.Command:
                 launch_id=child,
                 memory=in_progress,
                 is_alone=alone,
+                until_idle=until_idle,
             )
         )
 
@@ -113,6 +116,7 @@ async def _run_here(
     launch_id: UUID,
     memory: int | None,
     is_alone: bool,
+    until_idle: bool,
 ) -> None:
     async with connect(settings.database, application_name="mailqueue/start") as conn:
         await require_current(conn, may_be_newer=True)
@@ -124,4 +128,5 @@ async def _run_here(
             launch_id=launch_id,
             in_progress=InProgress(memory),
             is_alone=is_alone,
+            until_idle=until_idle,
         )

@@ -9,6 +9,7 @@ from psycopg import errors, sql
 
 from mailqueue.core.errors import Unavailable
 from mailqueue.core.retained import Retained
+from mailqueue.core.storable_text import storable
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.sql import SQL
@@ -18,6 +19,8 @@ from mailqueue.maintenance.model import (
     ProjectItem,
     ShortestRetention,
     Swept,
+    Task,
+    TaskReport,
     VacuumNeed,
     WarmUp,
 )
@@ -40,6 +43,12 @@ def locks_told() -> Iterator[None]:
         raise Unavailable(
             f"another session holds a lock ({exc.diag.message_primary}): the next run continues"
         ) from exc
+
+
+async def note_run(conn: Conn, task: Task, report: TaskReport) -> None:
+    """Record a run of a task; the next one is due after its interval."""
+    text = "; ".join((report.summary, *report.needs))
+    await fetch.run(conn, "note_maintenance_run", {"task": task.value, "report": storable(text)})
 
 
 async def set_up_session(conn: Conn) -> None:

@@ -263,7 +263,9 @@ BEGIN
     UPDATE mailqueue.erasures AS x
        SET stage = p_stage, place = CASE WHEN p_stage = 'done' THEN '{}' ELSE p_place END, found = e.found,
            spellings = CASE WHEN p_stage <> 'done' THEN x.spellings END,
-           finished_at = CASE WHEN p_stage = 'done' THEN clock_timestamp() END
+           finished_at = CASE WHEN p_stage = 'done' THEN clock_timestamp() END,
+           -- Where a worker has it, that settles it.
+           status = CASE WHEN p_stage = 'done' AND x.status <> 'assigned' THEN 'done' ELSE x.status END
      WHERE x.id = p_erasure;
     IF p_stage = 'done' THEN
         INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)

@@ -63,7 +63,7 @@ BEGIN
         UPDATE %1$s AS q
            SET status = i.status,
                run_at = CASE WHEN i.status <> 'pending' THEN q.run_at
-                             WHEN i.outcome = 'again' THEN i.run_at
+                             WHEN i.run_at IS NOT NULL THEN i.run_at
                              WHEN i.wait IS NOT NULL THEN v_now + i.wait
                              WHEN i.outcome = 'defer' THEN q.run_at
                              ELSE v_now + mailqueue.backoff(i.attempts, %7$L, %8$L) END,

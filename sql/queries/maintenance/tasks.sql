@@ -216,3 +216,11 @@ FROM (
     WHERE x.prepared < clock_timestamp() - %(older_than)s::interval
 ) AS h
 ORDER BY h.since;
+
+-- name: note_maintenance_run :run
+-- Record a run of a maintenance task; where no worker has claimed it, the next one is due after its interval.
+UPDATE mailqueue.maintenance_tasks AS t
+SET last_run_at = clock_timestamp(),
+    last_report = left(%(report)s, 1000),
+    run_at = CASE WHEN t.status = 'pending' THEN clock_timestamp() + t.every ELSE t.run_at END
+WHERE t.task = %(task)s;

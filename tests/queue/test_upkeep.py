@@ -1,0 +1,204 @@
+"""Erasures and maintenance tasks are done by whichever worker runs, and never given up."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from mailqueue.core.errors import Unavailable
+from mailqueue.core.queues import UPKEEP
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.maintenance.context import MaintenanceContext, OpenContext
+from mailqueue.maintenance.handler import MaintenanceHandler
+from mailqueue.maintenance.model import Task
+from mailqueue.privacy import erasing, persons
+from mailqueue.privacy.handler import ErasureHandler
+from mailqueue.queue import store
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.wiring.upkeep import maintenance_handler
+from tests import make
+from tests.api.support.calling import settings_for
+from tests.privacy.forgetting import sent
+from tests.privacy.planting import ANN
+from tests.queue.working import work_once
+
+pytestmark = pytest.mark.anyio
+PATIENCE_SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def database(module_db: str) -> DatabaseSettings:
+    return DatabaseSettings(Secret(module_db))
+
+
+@pytest.fixture
+async def db(database: DatabaseSettings) -> AsyncIterator[Conn]:
+    async with connect(database) as conn:
+        await conn.execute("DELETE FROM mailqueue.erasures")
+        await conn.execute(
+            "UPDATE mailqueue.workers SET stopped_at = now() WHERE stopped_at IS NULL"
+        )
+        yield conn
+
+
+def opening(database: DatabaseSettings) -> OpenContext:
+    handler = maintenance_handler(settings_for(database))
+    return handler.open_context
+
+
+def broken() -> AbstractAsyncContextManager[MaintenanceContext]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[MaintenanceContext]:
+        raise Unavailable("this login may not act as the owner")
+        yield
+
+    return opened()
+
+
+async def task_of(conn: Conn, task: Task) -> tuple[str, int, str | None, str | None, bool]:
+    [row] = await make.rows(
+        conn,
+        "SELECT status, attempts, last_error, last_report, run_at > now()"
+        " FROM mailqueue.maintenance_tasks WHERE task = %s",
+        task.value,
+    )
+    return (row[0], row[1], row[2], row[3], row[4])
+
+
+async def only_due(conn: Conn, task: Task) -> None:
+    await conn.execute(
+        "UPDATE mailqueue.maintenance_tasks SET run_at = CASE task WHEN %s THEN now()"
+        " ELSE now() + interval '1 day' END, last_run_at = NULL, last_report = NULL",
+        (task.value,),
+    )
+
+
+async def test_a_due_task_runs_and_is_due_again_after_its_interval(
+    database: DatabaseSettings, db: Conn
+) -> None:
+    await only_due(db, Task.COUNTERS)
+
+    assert await work_once(database, "maintenance", MaintenanceHandler(opening(database))) == 1
+
+    status, attempts, error, report, is_later = await task_of(db, Task.COUNTERS)
+    assert (status, attempts, error, is_later) == ("pending", 0, None, True)
+    assert report is not None
+    assert await make.scalar(
+        db,
+        "SELECT run_at BETWEEN now() + every - interval '1 min' AND now() + every"
+        " FROM mailqueue.maintenance_tasks WHERE task = 'counters'",
+    )
+
+
+async def test_a_task_that_may_not_run_here_waits_with_its_reason(
+    database: DatabaseSettings, db: Conn
+) -> None:
+    await only_due(db, Task.KEYS)
+
+    await work_once(database, "maintenance", MaintenanceHandler(broken))
+
+    status, attempts, error, report, is_later = await task_of(db, Task.KEYS)
+    assert (status, attempts, report, is_later) == ("pending", 0, None, True)
+    assert error == "this login may not act as the owner"
+
+
+async def test_every_task_of_the_program_is_a_row(db: Conn) -> None:
+    found = await make.rows(db, "SELECT task FROM mailqueue.maintenance_tasks")
+
+    assert {row[0] for row in found} == {task.value for task in Task}
+
+
+async def begun(conn: Conn) -> None:
+    await sent(conn)
+    project_id = await make.project_named(conn)
+    lend = persons.lending(conn)
+    await erasing.begin(lend, project_id, persons.spellings_of(ANN), by="tests")
+
+
+async def test_an_erasure_is_completed_by_the_worker(database: DatabaseSettings, db: Conn) -> None:
+    await begun(db)
+
+    await work_once(database, "erasures", ErasureHandler(opening(database)))
+
+    rows = await make.rows(
+        db, "SELECT status, stage, spellings, finished_at IS NULL FROM mailqueue.erasures"
+    )
+    assert rows == [("done", "done", None, False)]
+
+
+async def test_an_erasure_completed_by_somebody_else_is_no_work(
+    database: DatabaseSettings, db: Conn
+) -> None:
+    await begun(db)
+    async with opening(database)() as context:
+        [erasure] = await make.rows(db, "SELECT id FROM mailqueue.erasures")
+        await erasing.go_on(persons.lending(context.conn), erasure[0], desk=context, by="tests")
+
+    assert await work_once(database, "erasures", ErasureHandler(opening(database))) == 0
+    assert await make.rows(db, "SELECT status FROM mailqueue.erasures") == [("done",)]
+
+
+async def test_an_erasure_that_cannot_go_on_is_never_given_up(
+    database: DatabaseSettings, db: Conn
+) -> None:
+    await begun(db)
+    for _ in range(3):
+        await db.execute("UPDATE mailqueue.erasures SET run_at = now()")
+        await work_once(database, "erasures", ErasureHandler(broken))
+
+    rows = await make.rows(db, "SELECT status, attempts, last_error FROM mailqueue.erasures")
+    assert rows == [("pending", 0, "this login may not act as the owner")]
+
+
+async def test_queues_without_a_worker_are_found_while_they_have_work(db: Conn) -> None:
+    await only_due(db, Task.KEYS)
+    assert await store.unattended(db, UPKEEP) == ["maintenance"]
+
+    number = await make.worker(db)
+    await db.execute(
+        "UPDATE mailqueue.workers SET queues = '{maintenance}' WHERE id = %s", (number,)
+    )
+
+    assert await store.unattended(db, UPKEEP) == []
+
+
+@pytest.mark.parametrize(
+    "point",
+    [f"maintenance.{name}" for name in ("claimed", "handling", "handled", "settling", "settled")],
+)
+async def test_killed_anywhere_the_task_runs_again(
+    database: DatabaseSettings, db: Conn, tmp_path: Path, point: str
+) -> None:
+    await only_due(db, Task.COUNTERS)
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "mailqueue", "worker", "maintenance"),
+        f"--child={uuid4()}",
+        "--until-idle",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=os.environ
+        | {
+            "MAILQUEUE_DATABASE_URL": database.url.reveal(),
+            "MAILQUEUE_DATA": str(tmp_path),
+            "MAILQUEUE_CRASH_POINT": f"{point} kill 1",
+        },
+    )
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        assert await child.wait() == -signal.SIGKILL
+    await db.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
+    await db.execute("SELECT mailqueue.rescue_emails(interval '30 s')")
+    await db.execute(
+        "UPDATE mailqueue.maintenance_tasks SET run_at = now() WHERE task = 'counters'"
+    )
+
+    assert await work_once(database, "maintenance", MaintenanceHandler(opening(database))) == 1
+    assert (await task_of(db, Task.COUNTERS))[0] == "pending"
