@@ -10,6 +10,7 @@ SELECT h.name, h.state, h.found, h.fix
         UNION ALL SELECT * FROM mailqueue.health_of_webhooks()
         UNION ALL SELECT * FROM mailqueue.health_of_events()
         UNION ALL SELECT * FROM mailqueue.health_of_tracking()
+        UNION ALL SELECT * FROM mailqueue.health_of_maintenance()
         UNION ALL SELECT * FROM mailqueue.health_of_server()) AS h;
 COMMENT ON VIEW mailqueue.health IS
     'Checks, one row each: name, state (ok, warning, alarm), result, and the fix if one is needed. Takes '

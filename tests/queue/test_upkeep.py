@@ -43,9 +43,7 @@ def database(module_db: str) -> DatabaseSettings:
 async def db(database: DatabaseSettings) -> AsyncIterator[Conn]:
     async with connect(database) as conn:
         await conn.execute("DELETE FROM mailqueue.erasures")
-        await conn.execute(
-            "UPDATE mailqueue.workers SET stopped_at = now() WHERE stopped_at IS NULL"
-        )
+        await conn.execute("UPDATE mailqueue.workers SET stopped_at = now()")
         yield conn
 
 
@@ -170,12 +168,9 @@ async def test_queues_without_a_worker_are_found_while_they_have_work(db: Conn) 
     assert await store.unattended(db, UPKEEP) == []
 
 
-@pytest.mark.parametrize(
-    "point",
-    [f"maintenance.{name}" for name in ("claimed", "handling", "handled", "settling", "settled")],
-)
+@pytest.mark.parametrize("step", ["claimed", "handling", "handled", "settling", "settled"])
 async def test_killed_anywhere_the_task_runs_again(
-    database: DatabaseSettings, db: Conn, tmp_path: Path, point: str
+    database: DatabaseSettings, db: Conn, tmp_path: Path, step: str
 ) -> None:
     await only_due(db, Task.COUNTERS)
     child = await asyncio.create_subprocess_exec(
@@ -189,16 +184,29 @@ async def test_killed_anywhere_the_task_runs_again(
         | {
             "MAILQUEUE_DATABASE_URL": database.url.reveal(),
             "MAILQUEUE_DATA": str(tmp_path),
-            "MAILQUEUE_CRASH_POINT": f"{point} kill 1",
+            "MAILQUEUE_CRASH_POINT": f"maintenance.{step} kill 1",
         },
     )
     async with asyncio.timeout(PATIENCE_SECONDS):
         assert await child.wait() == -signal.SIGKILL
     await db.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
     await db.execute("SELECT mailqueue.rescue_emails(interval '30 s')")
-    await db.execute(
-        "UPDATE mailqueue.maintenance_tasks SET run_at = now() WHERE task = 'counters'"
-    )
+    await only_due(db, Task.COUNTERS)
 
     assert await work_once(database, "maintenance", MaintenanceHandler(opening(database))) == 1
     assert (await task_of(db, Task.COUNTERS))[0] == "pending"
+
+
+async def test_health_names_tasks_that_are_overdue_and_why(
+    database: DatabaseSettings, db: Conn
+) -> None:
+    query = "SELECT state, found FROM mailqueue.health WHERE name = 'maintenance'"
+    await only_due(db, Task.KEYS)
+    await work_once(database, "maintenance", MaintenanceHandler(broken))
+    assert (await make.rows(db, query))[0][0] == "ok"
+
+    await db.execute("UPDATE mailqueue.maintenance_tasks SET created_at = now() - interval '9 d'")
+
+    [(state, found)] = await make.rows(db, query)
+    assert state == "warning"
+    assert "keys, never run (this login may not act as the owner)" in found
