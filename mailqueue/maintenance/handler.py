@@ -27,7 +27,7 @@ class ClaimedTask(NamedTuple):
 
 
 class MaintenanceHandler(Handler[ClaimedTask, Never]):
-    """Runs tasks; each run is recorded by `tasks.run`, whoever starts it."""
+    """Runs tasks; `tasks.run` records each run."""
 
     row = ClaimedTask
 

@@ -35,7 +35,8 @@ LANGUAGE sql IMMUTABLE
 AS $$
     SELECT CASE WHEN p_name = ANY (ARRAY['erasures', 'schema_migrations', 'schema_objects', 'data_keys', 'key_grants',
                                          'address_keys',
-                                         'tracking_keys', 'archives', 'lock_rows', 'leases', 'maintenance_tasks']) THEN NULL
+                                         'tracking_keys', 'archives', 'lock_rows', 'leases',
+                                         'maintenance_tasks']) THEN NULL
                 WHEN p_name IN ('idempotent_answers', 'suppression_lines')
                      OR '[[DELETED_WITH_A_PERSON]]'::jsonb ? p_name
                      THEN 'delete'
