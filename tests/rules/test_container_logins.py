@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,11 +118,32 @@ def test_a_part_gets_ready_with_its_own_login(name: str, database: str, tmp_path
     assert "denied" not in log.read_text()
 
 
-@pytest.mark.parametrize("name", ["maintain", "erasures"])
-def test_what_runs_now_and_then_ends_well(name: str, database: str, tmp_path: Path) -> None:
-    done = run(name, database, tmp_path, ours()[name]["command"])
-
-    assert done.returncode == 0, done.stderr
+def test_the_login_of_upkeep_may_run_maintenance(
+    database: str, server: Server, tmp_path: Path
+) -> None:
+    service = ours()["upkeep"]
+    admin = psycopg.connect(server.superuser, dbname="mailqueue_compose", autocommit=True)
+    admin.execute("UPDATE mailqueue.maintenance_tasks SET run_at = now() WHERE task = 'counters'")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mailqueue", *service["command"]],
+        env=environment_of(service, database, tmp_path),
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        end = time.monotonic() + SECONDS
+        query = (
+            "SELECT last_run_at, last_error FROM mailqueue.maintenance_tasks"
+            " WHERE task = 'counters'"
+        )
+        row = None
+        while row is None or row[0] is None:
+            row = admin.execute(query).fetchone()
+            assert time.monotonic() < end, row
+            time.sleep(0.2)
+    finally:
+        process.terminate()
+        assert process.wait(SECONDS) == 0
+        admin.close()
 
 
 def test_no_part_is_a_superuser(database: str, server: Server) -> None:
