@@ -289,8 +289,7 @@ BEGIN
                          mailqueue.parse_network(text), mailqueue.rate_words(numeric, numeric, numeric, numeric,
                          bigint, bigint, bigint, numeric, numeric)'),  -- in these
             ('dba', 'SELECT ON mailqueue.webhook_status'),
-            ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(),
-                         mailqueue.health_of_maintenance(),
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(), mailqueue.health_of_maintenance(),
                          mailqueue.ready_webhooks(timestamptz)'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
         ) AS g(role, rights)
