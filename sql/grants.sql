@@ -57,16 +57,14 @@ BEGIN
                             text, interval, integer, integer, text, text, text, text, text, integer, boolean, text[],
                             text[], text[], text[], boolean[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid, text[])'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.beat(integer, boolean)'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.stop_worker(integer)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.beat(integer, boolean), mailqueue.stop_worker(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.rest_sender(integer, text),
                             mailqueue.rest_sender_for(integer, text, interval, boolean)'),
             ('worker', 'EXECUTE ON FUNCTION
                             mailqueue.report_failures(integer, text[], text[], text[], uuid[], text[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.sender_answered(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.suspend_sender(integer, text)'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer)'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.set_max_send_rate(numeric)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer), mailqueue.set_max_send_rate(numeric)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.report_space(text, text[], bigint[], bigint[])'),
             ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys,
                             mailqueue.key_grants, mailqueue.dkim_keys, mailqueue.limits, mailqueue.lanes,
@@ -289,7 +287,8 @@ BEGIN
                          mailqueue.parse_network(text), mailqueue.rate_words(numeric, numeric, numeric, numeric,
                          bigint, bigint, bigint, numeric, numeric)'),  -- in these
             ('dba', 'SELECT ON mailqueue.webhook_status'),
-            ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(), mailqueue.health_of_maintenance(),
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(),
+                         mailqueue.health_of_maintenance(),
                          mailqueue.ready_webhooks(timestamptz)'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
         ) AS g(role, rights)
