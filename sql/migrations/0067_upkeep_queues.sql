@@ -1,4 +1,4 @@
--- 0066_upkeep_queues.sql
+-- 0067_upkeep_queues.sql
 -- Adds:    columns of the queue contract to erasures; maintenance_tasks
 -- Running workers: not affected; processes of the release before finish erasures as they did
 -- Locks:   erasures for a moment; it holds few rows
