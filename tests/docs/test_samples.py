@@ -78,7 +78,7 @@ def test_a_service_waits_for_readiness_and_for_the_drain(name: str) -> None:
     assert service["Type"] == "notify"
     assert service["KillMode"] == "mixed"  # SIGTERM to the parent alone, which drains its children
     assert int(service["WatchdogSec"]) > 0
-    if name in ("worker", "webhooks"):
+    if name in ("worker", "webhooks", "inbound", "upkeep"):
         assert int(service["TimeoutStopSec"]) > DRAIN_SECONDS
 
 
