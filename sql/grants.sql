@@ -53,6 +53,8 @@ BEGIN
                             mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.rescue_emails(interval, uuid)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.claim_inline(text, integer, text, integer),
+                            mailqueue.begin_custom_smtp(uuid, bigint, text, integer, text),
+                            mailqueue.due_inline(uuid[]),
                             mailqueue.sweep_inline_servers(), mailqueue.settle_inline(integer, uuid, bigint, text,
                             text, interval, integer, integer, text, text, text, text, text, integer, boolean, text[],
                             text[], text[], text[], boolean[])'),

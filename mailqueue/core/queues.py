@@ -52,6 +52,8 @@ class QueueSpec:
     time_limit: timedelta = timedelta(minutes=5)
     """Limit of handling one row; the attempt fails after it."""
     on_unknown: OnUnknown = OnUnknown.RETRY
+    keeps_done: bool = True
+    """Whether rows that succeeded stay in the table; otherwise settling deletes them."""
     poll: tuple[float, float] = (0.05, 2.0)
     """Bounds of the poll interval in seconds, which grows while nothing is due."""
 
@@ -107,6 +109,17 @@ QUEUES = (
         batch=500,
         concurrency=128,
         poll=(0.05, 1.0),
+    ),
+    QueueSpec(
+        name="custom-smtp",
+        table="inline_servers",
+        work="mail with a custom SMTP server",
+        done="sent",
+        lease=timedelta(minutes=5),
+        backoff=Backoff(timedelta(minutes=1), timedelta(hours=1)),
+        concurrency=16,
+        time_limit=timedelta(minutes=1),
+        keeps_done=False,
     ),
 )
 

@@ -31,6 +31,7 @@ ROWS_BY_MARKER: Mapping[str, list[Any]] = {
             "first_wait": f"{one.backoff.first.total_seconds()} seconds",
             "longest_wait": f"{one.backoff.longest.total_seconds()} seconds",
             "on_unknown": one.on_unknown.value,
+            "keeps_done": one.keeps_done,
             "max_crashes": MAX_CRASHES,
         }
         for one in QUEUES

@@ -15,6 +15,11 @@ def send_children(settings: Settings) -> Children:
     )
 
 
+def sending_children(settings: Settings) -> list[Children]:
+    """Return the processes of `mailqueue worker send`, which sends all mail of a host."""
+    return [send_children(settings), queue_children(["custom-smtp"])]
+
+
 def queue_children(names: Sequence[str], options: Sequence[str] = ()) -> Children:
     """Return one process that works on all of these queues."""
     return Children((*names, *options), queues=names)

@@ -64,6 +64,13 @@ class Handler(ABC, Generic[Row, Work]):
         """
         raise TypeError(f"{type(self).__name__} returned work, and commits none")
 
+    async def commit_lost(self, conn: Conn, done: Sequence[tuple[Row, Work]]) -> None:
+        """Write what is true of work whatever became of its rows, whose claims no longer hold.
+
+        Another worker may have claimed them since, or they were settled by a commit that was not
+        acknowledged. Nothing may be written twice.
+        """
+
     def committed(self, done: Sequence[tuple[Row, Outcome]]) -> None:
         """Receive the outcomes that a commit made durable."""
 

@@ -144,7 +144,9 @@ class Settler(Generic[Row, Work]):
             ours = [(row, work) for row, work in works if row.id in held]
             if len(ours) < len(works):
                 # Another worker has claimed it since, or our commit was not acknowledged.
-                log.warning("queue.lost", queue=self._spec.name, count=len(works) - len(ours))
+                lost = [(row, work) for row, work in works if row.id not in held]
+                log.warning("queue.lost", queue=self._spec.name, count=len(lost))
+                await self._handler.commit_lost(conn, lost)
             outcomes = await self._handler.commit(conn, ours) if ours else []
             ended += [(row, one) for (row, _), one in zip(ours, outcomes, strict=True)]
             await self._store(conn, ended)

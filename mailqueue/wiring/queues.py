@@ -15,6 +15,7 @@ HANDLERS: Mapping[str, str] = {
     "erasures": "mailqueue.wiring.upkeep:erasure_handler",
     "maintenance": "mailqueue.wiring.upkeep:maintenance_handler",
     "webhooks": "mailqueue.wiring.telling:webhook_handler",
+    "custom-smtp": "mailqueue.wiring.sending:custom_smtp_handler",
 }
 """The function that makes the handler of each queue; a process imports those that it runs."""
 

@@ -1,6 +1,5 @@
 """Build a send worker, and the transports of sender accounts."""
 
-import asyncio
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
@@ -16,13 +15,12 @@ from mailqueue.core.errors import ConfigError
 from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.db.link import Link
 from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
-from mailqueue.mail.direct.queued import CustomSmtpQueue, InlineTransports
+from mailqueue.mail.direct.handler import CustomSmtpHandler, CustomSmtpTools
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.mail.send.context import SendAccount
-from mailqueue.mail.send.worker import FetchFiles, SendWorker, SendWorkerSettings
+from mailqueue.mail.send.worker import SendWorker, SendWorkerSettings
 from mailqueue.ports.transport import Transport
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.senders import accounts, identity
@@ -31,7 +29,6 @@ from mailqueue.senders.model import SenderAccount
 from mailqueue.settings.environment import Network, Settings
 from mailqueue.smtp.client.session import TlsMode
 from mailqueue.smtp.client.transcript import Transcript
-from mailqueue.templates.cache import TemplateCache
 from mailqueue.tracking.injector import TrackingInjector
 from mailqueue.vault.masterkey import MasterKey, master_key_of
 from mailqueue.wiring.files import attachment_storage
@@ -126,17 +123,7 @@ def _tokens(
 def build_send_worker(
     settings: Settings, *, launch_id: UUID, in_progress: InProgress | None = None
 ) -> SendWorker:
-    """Return a send worker, which also sends emails that have a server of their own."""
-    tracking = EmailTracking(TrackingInjector(keyring_of(settings), settings.tracking))
-    transports = InlineTransports(
-        read_master=partial(master_key_of, settings),
-        transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
-    )
-
-    async def custom_smtp(link: Link, fetch: FetchFiles, stop: asyncio.Event) -> None:
-        queue = CustomSmtpQueue(link, transports, TemplateCache(), fetch, tracking=tracking)
-        await queue.run(stop)
-
+    """Return a send worker."""
     return SendWorker(
         settings.database,
         SendWorkerSettings(in_flight=settings.workers.in_flight, batch=settings.workers.batch),
@@ -144,9 +131,23 @@ def build_send_worker(
         in_progress=in_progress,
         read_account=SenderDirectory(settings).read,
         storage=attachment_storage(settings.attachments),
-        tracking=tracking,
-        custom_smtp=custom_smtp,
+        tracking=_tracking(settings),
     )
+
+
+def custom_smtp_handler(settings: Settings) -> CustomSmtpHandler:
+    """Return the handler of queue `custom-smtp`."""
+    tools = CustomSmtpTools(
+        read_master=partial(master_key_of, settings),
+        transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
+        storage=attachment_storage(settings.attachments),
+        tracking=_tracking(settings),
+    )
+    return CustomSmtpHandler(settings.database, tools)
+
+
+def _tracking(settings: Settings) -> EmailTracking:
+    return EmailTracking(TrackingInjector(keyring_of(settings), settings.tracking))
 
 
 class SenderDirectory:

@@ -6,7 +6,7 @@ CREATE VIEW mailqueue.emails AS
 SELECT q.id, p.name AS project, q.project_id, q.status, q.last_error AS reason, q.priority, q.category,
        q.recipient_email, q.recipient_name, c.subject, q.campaign_id, q.tags, q.custom_data,
        q.created_at, CASE WHEN q.run_at < '9000-01-01' THEN q.run_at  -- beyond: it has a custom SMTP server
-                          ELSE (SELECT x.look_at FROM mailqueue.inline_servers AS x
+                          ELSE (SELECT coalesce(x.run_at, x.look_at) FROM mailqueue.inline_servers AS x
                                  WHERE x.email_id = q.id) END AS run_at,
        NULL::timestamptz AS finished_at, q.expires_at,
        q.attempts, q.max_attempts, q.recipients, q.delivery, q.assigned_to, s.name AS sender, q.worker_id, q.last_error,

@@ -44,8 +44,9 @@ BEGIN
                                      q.worker_id, mailqueue.shown(s.beat_at))
                     ELSE format('being sent by worker %s since %s', q.worker_id, mailqueue.shown(q.assigned_at)) END;
     ELSIF EXISTS (SELECT FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) THEN
-        RETURN (SELECT CASE WHEN x.look_at > clock_timestamp()
-                                 THEN format('waits until %s for the server it was given', mailqueue.shown(x.look_at))
+        RETURN (SELECT CASE WHEN coalesce(x.run_at, x.look_at) > clock_timestamp()
+                                 THEN format('waits until %s for the server it was given',
+                                             mailqueue.shown(coalesce(x.run_at, x.look_at)))
                             ELSE 'due, and waits for a worker to send it by the server it was given' END
                        || coalesce(': ' || q.last_error, '')
                   FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id);

@@ -10,7 +10,7 @@ from mailqueue.cli.support.output import examples
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.process import signals
-from mailqueue.process.groups import send_children
+from mailqueue.process.groups import sending_children
 from mailqueue.process.pool import WorkerPool
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.senders.rates import keep_max_send_rate
@@ -74,7 +74,7 @@ async def _send_in_children(settings: Settings) -> None:
     await _prepare(settings, is_parent=True)
     async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
         tell_ready()
-        await WorkerPool(settings, [send_children(settings)]).run(stop)
+        await WorkerPool(settings, sending_children(settings)).run(stop)
 
 
 async def _prepare(settings: Settings, *, is_parent: bool) -> None:

@@ -2,8 +2,9 @@
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
+from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -69,9 +70,23 @@ async def begin(
     return begun, several
 
 
-class ClaimedInline(NamedTuple):
-    """A claimed email with a server of its own; `worker_id` stands for this email alone."""
+class BeginState(StrEnum):
+    """What begin_custom_smtp found; the email is to be sent only if it is marked."""
 
+    MARKED = "marked"
+    FINISHED = "finished"
+    HELD = "held"  # until a person releases it
+    WAITING = "waiting"  # try again after `wait`
+    LOST = "lost"  # the claim no longer holds
+
+
+class BegunQueued(NamedTuple):
+    """Result of begin_custom_smtp, followed by the columns of the marked email."""
+
+    state: str
+    reason: str | None
+    wait: timedelta | None
+    worker_id: int
     id: UUID
     claim_no: int
     assigned_to: int
@@ -87,14 +102,11 @@ class ClaimedInline(NamedTuple):
     custom_data: Any
     content_id: int
     content_on: date
-    worker_id: int
-    server_id: UUID
-    sealed: bytes
 
     @property
     def email(self) -> ClaimedEmail:
         """Return the email as claimed emails are."""
-        return ClaimedEmail._make(self[: len(ClaimedEmail._fields)])
+        return ClaimedEmail._make(self[-len(ClaimedEmail._fields) :])
 
 
 class QueuedInline(NamedTuple):
@@ -103,6 +115,13 @@ class QueuedInline(NamedTuple):
     id: UUID
     state: str
     reason: str | None
+
+
+class Due(NamedTuple):
+    """A server whose email is still to be sent, and when."""
+
+    id: UUID
+    run_at: datetime
 
 
 async def queue(
@@ -118,9 +137,21 @@ async def queue(
         return await fetch.one(conn, "queue_inline", asked, QueuedInline)
 
 
-async def claim(conn: Conn, limit: int) -> list[ClaimedInline]:
-    """Claim and mark up to `limit` due emails that have a server of their own."""
-    return await fetch.many(conn, "claim_inline", _here() | {"limit": limit}, ClaimedInline)
+async def begin_queued(conn: Conn, server_id: UUID, claim_no: int) -> BegunQueued:
+    """Mark the email of a claimed row, or return why it is not sent now."""
+    asked = {"server": server_id, "claim": claim_no, **_here()}
+    return await fetch.one(conn, "begin_custom_smtp", asked, BegunQueued)
+
+
+async def read_due(conn: Conn, server_ids: Sequence[UUID]) -> dict[UUID, datetime]:
+    """Return when the emails that are still to be sent are due, by the id of their servers."""
+    found = await fetch.many(conn, "due_inline", {"ids": arrays.uuids(server_ids)}, Due)
+    return {one.id: one.run_at for one in found}
+
+
+async def sweep(conn: Conn) -> int:
+    """Delete servers whose mail is finished, held or expired; return their number."""
+    return await fetch.value(conn, "sweep_inline_servers", None, int)
 
 
 async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:

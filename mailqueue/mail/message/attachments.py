@@ -104,11 +104,16 @@ def carries_files(mail: LoadedEmail) -> bool:
     return mail.content is not None and mail.content.files is not None
 
 
+def bytes_of_files(mail: LoadedEmail) -> int:
+    """Return the size of the email's files in bytes; 0 if they cannot be read. Pure."""
+    return sum(ref.bytes for ref in refs_of(_checked(mail)))
+
+
 def count_within_memory(mails: Sequence[LoadedEmail]) -> int:
     """Return how many of the emails, from the first, may be loaded at once; at least 1."""
     total = 0
     for place, mail in enumerate(mails):
-        total += sum(ref.bytes for ref in refs_of(_checked(mail)))
+        total += bytes_of_files(mail)
         if total > MAX_GROUP_BYTES and place > 0:
             return place
     return len(mails)

@@ -25,7 +25,7 @@ from mailqueue.mail.message.attachments import AttachmentLoader, FileRef, read_s
 from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
-from mailqueue.mail.model import Ending, FileFault, LoadedEmail, SendOutcome
+from mailqueue.mail.model import Ending, FileFault, SendOutcome
 from mailqueue.mail.send.account_health import AccountHealth
 from mailqueue.mail.send.claims import Claims
 from mailqueue.mail.send.concurrency import Slots
@@ -63,10 +63,6 @@ STOP_SECONDS = 5.0
 LATE_REPLY_SECONDS = 1.0
 """Time in which a worker declared lost still receives replies: they tell what was sent."""
 
-FetchFiles = Callable[[list[LoadedEmail]], Awaitable[list[LoadedEmail]]]
-"""Returns emails with their files."""
-CustomSmtp = Callable[[Link, FetchFiles, asyncio.Event], Awaitable[None]]
-"""Sends emails that have a server of their own until the event is set."""
 
 log = get_logger(__name__)
 
@@ -92,7 +88,6 @@ class SendWorker:
         in_progress: InProgress | None = None,
         read_account: Callable[[Conn, int], Awaitable[SendAccount]],
         storage: AttachmentStorage | None = None,
-        custom_smtp: CustomSmtp | None = None,
         tracking: EmailTracking | None = None,
     ) -> None:
         self._settings = settings
@@ -105,7 +100,6 @@ class SendWorker:
         self._account_health = AccountHealth(self._links["account_health"])
         self._read_account = read_account
         self._storage = storage or AttachmentStorage()
-        self._custom_smtp = custom_smtp
         self._tracking = tracking or EmailTracking()
         self._room = asyncio.Event()
 
@@ -145,31 +139,21 @@ class SendWorker:
         ]
         claiming = asyncio.create_task(self._claim_forever(), name="claim")
         stopping = asyncio.create_task(stop.wait(), name="stop")
-        custom = asyncio.create_task(self._send_by_custom_servers(stop), name="custom-smtp")
         try:
             ended, _ = await asyncio.wait(
-                (stopping, claiming, custom, *endless), return_when=asyncio.FIRST_COMPLETED
+                (stopping, claiming, *endless), return_when=asyncio.FIRST_COMPLETED
             )
             await cancelled(claiming)
             writing = endless[0]
             await self._drain(writing)
-            if stop.is_set():
-                await asyncio.wait((custom,), timeout=self._settings.drain.total_seconds())
             for task in (*ended, writing):
                 if task.done():
                     task.result()  # an error of this program ends the process
         finally:
-            await cancelled(stopping, claiming, custom, *endless)
+            await cancelled(stopping, claiming, *endless)
             for link in self._links.values():
                 await link.close()
         return not self._heartbeat.is_lost
-
-    async def _send_by_custom_servers(self, stop: asyncio.Event) -> None:
-        if self._custom_smtp is None:
-            await stop.wait()
-            return
-        files = AttachmentLoader(self._read_files)
-        await self._custom_smtp(self._links["partitions"], files.fetched, stop)
 
     async def _find_account(self, account_id: int) -> SendAccount:
         return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))

@@ -139,7 +139,7 @@ BEGIN
         ARRAY[p_spent], ARRAY[p_left], ARRAY[p_log], ARRAY[p_message_id], ARRAY[NULL::text], ARRAY[p_code],
         ARRAY[p_enhanced], ARRAY[p_reply], ARRAY[p_ms], ARRAY[p_hard]);
     IF v_is_kept THEN
-        PERFORM mailqueue.keep_inline_server(p_id);
+        PERFORM mailqueue.keep_inline_server(p_id, p_worker);
     END IF;
     PERFORM mailqueue.stop_worker(p_worker);
     RETURN v_lost = '{}';

@@ -40,7 +40,8 @@ BEGIN
         (SELECT q.id, q.project_id, q.status, q.last_error AS reason, q.priority, q.category, q.recipient_email,
                 q.recipient_name, q.recipients, q.campaign_id, q.tags, q.assigned_to, q.attempts, q.created_at,
                 CASE WHEN q.run_at < '9000-01-01' THEN q.run_at
-                     ELSE (SELECT x.look_at FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) END AS run_at,
+                     ELSE (SELECT coalesce(x.run_at, x.look_at) FROM mailqueue.inline_servers AS x
+                            WHERE x.email_id = q.id) END AS run_at,
                 NULL::timestamptz AS finished_at, q.content_id, q.content_on
            FROM mailqueue.email_queue AS q
            LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = q.content_id

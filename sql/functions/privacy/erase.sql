@@ -110,7 +110,8 @@ BEGIN
            AND NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = q.id)
          ORDER BY q.id LIMIT p_most) AS m;
     PERFORM FROM mailqueue.cancel_emails(p_project, v_alone, 'erased');
-    DELETE FROM mailqueue.inline_servers AS i WHERE i.email_id = ANY (v_alone);
+    -- A row that a worker handles is deleted as that worker settles it.
+    DELETE FROM mailqueue.inline_servers AS i WHERE i.email_id = ANY (v_alone) AND i.status <> 'assigned';
     RETURN coalesce(cardinality(v_shared), 0) + cardinality(v_alone);
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_unfinished(uuid, text[], integer) IS

@@ -14,7 +14,7 @@ BEGIN
           FROM jsonb_to_recordset(v_queues)
             AS r (name text, table_name text, done text, key_column text,
                   has_circuit boolean, columns text[], first_wait interval,
-                  longest_wait interval, on_unknown text, max_crashes integer)
+                  longest_wait interval, on_unknown text, keeps_done boolean, max_crashes integer)
     LOOP
         -- What an outcome may write beside the contract's columns, read from JSON by the type of the column.
         SELECT coalesce(string_agg(format(
@@ -75,16 +75,24 @@ BEGIN
                claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL,
                finished_at = CASE WHEN i.status IN ('pending', 'held') THEN NULL ELSE v_now END%4$s
           FROM decided AS i
-         WHERE q.id = i.id AND q.claim_no = i.claim_no
+         WHERE q.id = i.id AND q.claim_no = i.claim_no%9$s
         RETURNING q.id
-    )
-    SELECT array_agg(d.id) INTO v_settled FROM settled AS d;
+    )%10$s
+    SELECT array_agg(d.id) INTO v_settled FROM %11$s AS d;
     RETURN QUERY SELECT i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_settled, '{}'));
 END $body$;
 COMMENT ON FUNCTION mailqueue.settle_%2$s(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[],
                                           jsonb[]) IS
     'Write the outcomes of claimed rows; returns the ids whose claim no longer holds, for which nothing is written.';
-        $f$, s.q, s.table_name, s.pinned, v_sets, s.done, s.on_unknown, s.first_wait, s.longest_wait);
+        $f$, s.q, s.table_name, s.pinned, v_sets, s.done, s.on_unknown, s.first_wait, s.longest_wait,
+               CASE WHEN s.keeps_done THEN '' ELSE format(' AND i.status <> %L', s.done) END,
+               CASE WHEN s.keeps_done THEN '' ELSE format($d$, deleted AS (
+        DELETE FROM %1$s AS q USING decided AS i
+         WHERE q.id = i.id AND q.claim_no = i.claim_no AND i.status = %2$L
+        RETURNING q.id
+    )$d$, s.q, s.done) END,
+               CASE WHEN s.keeps_done THEN 'settled'
+                    ELSE '(SELECT o.id FROM settled AS o UNION ALL SELECT o.id FROM deleted AS o)' END);
 
     END LOOP;
 END $make$;

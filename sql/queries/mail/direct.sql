@@ -22,11 +22,16 @@ SELECT mailqueue.settle_inline(%(worker)s, %(id)s, %(claim)s, %(outcome)s, %(rea
 SELECT i.id, i.state, i.reason
 FROM mailqueue.queue_inline(%(project)s, %(message)s::jsonb, %(id)s, %(sealed)s) AS i;
 
--- name: claim_inline :many
--- Claim and mark due mail with a custom SMTP server.
-SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
-       recipient_email, recipient_name, custom_data, content_id, content_on, worker_id, server_id, sealed
-FROM mailqueue.claim_inline(%(host)s, %(pid)s, %(version)s, %(limit)s);
+-- name: begin_custom_smtp :one
+-- Mark the mail of a claimed row of inline_servers; state is marked, finished, held, waiting or lost.
+SELECT state, reason, wait, worker_id, id, claim_no, assigned_to, account_revision, project_id, attempts, recipients,
+       unknowns, expires_at, category, recipient_email, recipient_name, custom_data, content_id, content_on
+FROM mailqueue.begin_custom_smtp(%(server)s, %(claim)s, %(host)s, %(pid)s, %(version)s);
+
+-- name: due_inline :many
+-- Those of the servers whose mail is still to be sent, and when.
+SELECT id, run_at
+FROM mailqueue.due_inline(%(ids)s::uuid[]);
 
 -- name: sweep_inline_servers :value
 -- Delete servers whose mail is finished, held or expired; returns their number.

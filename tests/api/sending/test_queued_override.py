@@ -1,94 +1,20 @@
 """A queued mail with a server of its own: kept sealed, sent by that one alone, then forgotten."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from ipaddress import ip_network
-from typing import Any
-
 import pytest
 
-from mailqueue.db.link import Link
 from mailqueue.db.pool import connect
-from mailqueue.mail.direct.queued import CustomSmtpQueue, InlineTransports
-from mailqueue.mail.message.attachments import AttachmentLoader
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.templates.cache import TemplateCache
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.rotation import rotate
-from mailqueue.wiring.sending import inline_transport
 from tests import make
 from tests.api.sending.test_override import everything
-from tests.api.support.calling import HELLO, Calling, calling, error_of
-from tests.mail.direct.inline import LOGIN_EHLO, PASSWORD, USER
+from tests.api.support.calling import HELLO, calling, error_of
+from tests.mail.direct.inline import PASSWORD, USER
+from tests.mail.direct.queueing import KEY, queued
 from tests.queue.acting import claim
-from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio
-MASTER = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
-KEY = MasterKey(b"01234567890123456789012345678901")
-LOOPBACK = (ip_network("127.0.0.1/32"),)
-
-
-class Queued:
-    """The API, a server, and what a worker does for mail that names one."""
-
-    def __init__(self, api: Calling, server: ScriptedServer, link: Link) -> None:
-        self.api = api
-        self.server = server
-        self.key = KEY
-        transport_of = lambda found: inline_transport(found, allowed_hosts=LOOPBACK)  # noqa: E731
-        ways = InlineTransports(lambda: self.key, transport_of)
-        self.worker = CustomSmtpQueue(
-            link, ways, TemplateCache(), AttachmentLoader(self._no_files).fetched
-        )
-
-    async def _no_files(self, _refs: Any) -> dict[Any, Any]:
-        return {}
-
-    async def send(self, **changes: Any) -> str:
-        server = {
-            "host": "127.0.0.1",
-            "port": self.server.port,
-            "username": USER,
-            "password": PASSWORD,
-            "tls_mode": "none",
-            "queue": True,
-        }
-        body = {**HELLO, "from_email": "hello@example.org", "smtp_override": server}
-        answer = await self.api.send({**body, **changes})
-        assert (answer.status_code, answer.json()["status"]) == (202, "queued"), answer.text
-        found: str = answer.json()["id"]
-        return found
-
-    async def shown(self, email: str) -> dict[str, Any]:
-        answer = await self.api.get(f"/v1/emails/{email}")
-        found: dict[str, Any] = answer.json()
-        return found
-
-    async def kept(self) -> int:
-        return int(await self.value("SELECT count(*) FROM mailqueue.inline_servers"))
-
-    async def value(self, query: str, *params: object) -> Any:
-        async with connect(self.api.database) as conn:
-            return await make.scalar(conn, query, *params)
-
-    async def do(self, statement: str) -> None:
-        async with connect(self.api.database) as conn:
-            await conn.execute(statement.encode())
-
-
-@asynccontextmanager
-async def queued(database: DatabaseSettings, **answers: Any) -> AsyncIterator[Queued]:
-    link = Link(database, "test/own")
-    async with (
-        scripted(ehlo=LOGIN_EHLO, **answers) as server,
-        calling(database, master_key=MASTER) as api,
-    ):
-        try:
-            yield Queued(api, server, link)
-        finally:
-            await link.close()
 
 
 async def test_a_worker_sends_it_by_that_server_and_forgets_it(
@@ -99,8 +25,8 @@ async def test_a_worker_sends_it_by_that_server_and_forgets_it(
         waiting = await everything(office.api)
         why = (await office.shown(email))["why"]
 
-        assert await office.worker.turn() == 1
-        assert await office.worker.turn() == 0
+        assert await office.turn() == 1
+        assert await office.turn() == 0
 
         [message] = office.server.messages
         assert message.sender == b"MAIL FROM:<hello@example.org>"
@@ -122,14 +48,14 @@ async def test_no_account_of_the_project_ever_has_it(database: DatabaseSettings)
         async with connect(database) as conn:
             worker = await make.worker(conn)
             assert await claim(conn, worker) == []
-        assert await office.worker.turn() == 1
+        assert await office.turn() == 1
         async with connect(database) as conn:
             assert await claim(conn, worker) == []
         shown = await office.shown(email)
         assert (shown["status"], shown["attempt_count"]) == ("pending", 1)
         assert shown["scheduled_at"] < "9000"
         assert shown["why"].startswith("waits until")
-        assert await office.worker.turn() == 0, "it is not due yet"
+        assert await office.turn() == 0, "it is not due yet"
 
 
 async def test_what_was_refused_for_now_is_tried_again_by_the_same_server(
@@ -137,10 +63,10 @@ async def test_what_was_refused_for_now_is_tried_again_by_the_same_server(
 ) -> None:
     async with queued(database, RCPT=[b"451 4.3.0 later\r\n", b"250 ok\r\n"]) as office:
         email = await office.send()
-        await office.worker.turn()
-        await office.do("UPDATE mailqueue.inline_servers SET look_at = now()")
+        await office.turn()
+        await office.do("UPDATE mailqueue.inline_servers SET run_at = now()")
 
-        await office.worker.turn()
+        await office.turn()
 
         assert (await office.shown(email))["status"] == "sent"
         assert [one["status"] for one in (await office.shown(email))["attempts"]] == [
@@ -163,7 +89,7 @@ async def test_a_refusal_for_good_ends_it(
     async with queued(database, **answers) as office:
         email = await office.send()
 
-        await office.worker.turn()
+        await office.turn()
 
         assert (await office.shown(email))["status"] == status
         assert await office.kept() == 0
@@ -175,13 +101,13 @@ async def test_it_waits_for_its_time_and_expires_with_its_server(
     async with queued(database) as office:
         later = await office.value("SELECT now() + interval '2 h'")
         email = await office.send(scheduled_at=later.isoformat())
-        assert await office.worker.turn() == 0
+        assert await office.turn() == 0
         await office.do(
-            "UPDATE mailqueue.inline_servers SET expires_at = now(), look_at = now();"
+            "UPDATE mailqueue.inline_servers SET expires_at = now(), run_at = now();"
             " UPDATE mailqueue.email_queue SET expires_at = now()"
         )
 
-        await office.worker.turn()
+        await office.turn()
 
         shown = await office.shown(email)
         assert (shown["status"], office.server.messages) == ("expired", [])
@@ -193,7 +119,7 @@ async def test_cancelling_it_forgets_the_server(database: DatabaseSettings) -> N
         email = await office.send()
         await office.api.post(f"/v1/emails/{email}/cancel")
 
-        await office.worker.turn()
+        await office.turn()
 
         assert (await office.shown(email))["status"] == "cancelled"
         assert await office.kept() == 0
@@ -204,13 +130,13 @@ async def test_held_mail_keeps_its_server_until_that_expires(database: DatabaseS
     async with queued(database) as office:
         first, second = await office.send(), await office.send(to=["bob@example.com"])
         await office.do("UPDATE mailqueue.email_queue SET status = 'held'")
-        assert await office.worker.turn() == 0
+        assert await office.turn() == 0
         await office.api.post(f"/v1/emails/{first}/release")
-        assert await office.worker.turn() == 1
+        assert await office.turn() == 1
         assert (await office.shown(first))["status"] == "sent"
 
         await office.do("UPDATE mailqueue.inline_servers SET expires_at = now()")
-        assert await office.worker.turn() == 0
+        assert await office.turn() == 0
         assert await office.kept() == 0
         await office.api.post(f"/v1/emails/{second}/release")
         assert "sender account" not in (await office.shown(second))["why"]
@@ -227,7 +153,7 @@ async def test_who_unsubscribed_meanwhile_is_not_written_to(database: DatabaseSe
             " VALUES ('ann@example.com', 'hard')"
         )
 
-        await office.worker.turn()
+        await office.turn()
 
         assert (await office.shown(email))["status"] == "suppressed"
         assert await office.kept() == 0
@@ -238,14 +164,14 @@ async def test_limits_of_the_project_hold_for_it(database: DatabaseSettings) -> 
         email = await office.send()
         await office.do("UPDATE mailqueue.projects SET daily_limit = 0")
 
-        assert await office.worker.turn() == 0
+        assert await office.turn() == 0
         assert (await office.shown(email))["status"] == "pending"
         await office.do(
             "UPDATE mailqueue.projects SET daily_limit = 5;"
-            " UPDATE mailqueue.inline_servers SET look_at = now()"
+            " UPDATE mailqueue.inline_servers SET run_at = now()"
         )
 
-        assert await office.worker.turn() == 1
+        assert await office.turn() == 1
         assert (await office.shown(email))["status"] == "sent"
 
 
@@ -258,11 +184,11 @@ async def test_without_the_key_it_waits_and_a_new_key_opens_it(
         async with connect(database) as conn:
             done = await rotate(conn, new, by="me")
         office.key = MasterKey(b"a third key that has 32 octets..")
-        await office.worker.turn()
+        await office.turn()
         refused = await office.shown(email)
         office.key = MasterKey(new.key)
-        await office.do("UPDATE mailqueue.inline_servers SET look_at = now()")
-        await office.worker.turn()
+        await office.do("UPDATE mailqueue.inline_servers SET run_at = now()")
+        await office.turn()
 
         assert done.resealed == 1
         assert refused["status"] == "pending"
@@ -295,5 +221,5 @@ async def test_the_same_request_is_queued_once(database: DatabaseSettings) -> No
 
         assert ids[0] == ids[1]
         assert await office.kept() == 1
-        assert await office.worker.turn() == 1
+        assert await office.turn() == 1
         assert len(office.server.messages) == 1

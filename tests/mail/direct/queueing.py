@@ -1,0 +1,103 @@
+"""Queued emails with a custom SMTP server, that server, and the worker that sends them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mailqueue.db.pool import connect
+from mailqueue.mail.direct import store as direct_store
+from mailqueue.mail.direct.handler import CustomSmtpHandler, CustomSmtpTools
+from mailqueue.mail.message.file_storage import AttachmentStorage
+from mailqueue.mail.message.tracking import EmailTracking
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.wiring.sending import inline_transport
+from tests import make
+from tests.api.support.calling import HELLO, Calling, calling
+from tests.mail.direct.inline import LOGIN_EHLO, LOOPBACK, PASSWORD, USER, Desk
+from tests.queue.working import work_once
+from tests.smtp.client.scripted import ScriptedServer, scripted
+
+MASTER = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+KEY = MasterKey(b"01234567890123456789012345678901")
+
+
+class Queued:
+    """The API, a server, and what a worker does for mail that names one."""
+
+    def __init__(self, api: Calling, server: ScriptedServer) -> None:
+        self.api = api
+        self.server = server
+        self.key = KEY
+
+    @property
+    def tools(self) -> CustomSmtpTools:
+        """Return the adapters of a worker that may reach this machine."""
+        return CustomSmtpTools(
+            read_master=lambda: self.key,
+            transport_of=lambda found: inline_transport(found, allowed_hosts=LOOPBACK),
+            storage=AttachmentStorage(),
+            tracking=EmailTracking(),
+        )
+
+    async def turn(
+        self, *, is_alone: bool = False, of: type[CustomSmtpHandler] = CustomSmtpHandler
+    ) -> int:
+        """Sweep, claim and settle once; return the number of emails that were marked."""
+        marked = "SELECT count(*) FROM mailqueue.workers WHERE kind = 'inline'"
+        before = int(await self.value(marked))
+        await self.sweep()
+        handler = of(self.api.database, self.tools)
+        await work_once(self.api.database, "custom-smtp", handler, is_alone=is_alone)
+        return int(await self.value(marked)) - before
+
+    async def sweep(self) -> None:
+        async with connect(self.api.database) as conn:
+            await direct_store.sweep(conn)
+
+    async def books(self) -> tuple[int, int]:
+        """Return what the project's limit counts as sent and as reserved; assert sound books."""
+        async with connect(self.api.database) as conn:
+            desk = Desk(self.api.database, 0, conn)
+            assert await desk.is_sound()
+            return await desk.counts()
+
+    async def send(self, **changes: Any) -> str:
+        server = {
+            "host": "127.0.0.1",
+            "port": self.server.port,
+            "username": USER,
+            "password": PASSWORD,
+            "tls_mode": "none",
+            "queue": True,
+        }
+        body = {**HELLO, "from_email": "hello@example.org", "smtp_override": server}
+        answer = await self.api.send({**body, **changes})
+        assert (answer.status_code, answer.json()["status"]) == (202, "queued"), answer.text
+        found: str = answer.json()["id"]
+        return found
+
+    async def shown(self, email: str) -> dict[str, Any]:
+        answer = await self.api.get(f"/v1/emails/{email}")
+        found: dict[str, Any] = answer.json()
+        return found
+
+    async def kept(self) -> int:
+        return int(await self.value("SELECT count(*) FROM mailqueue.inline_servers"))
+
+    async def value(self, query: str, *params: object) -> Any:
+        async with connect(self.api.database) as conn:
+            return await make.scalar(conn, query, *params)
+
+    async def do(self, statement: str) -> None:
+        async with connect(self.api.database) as conn:
+            await conn.execute(statement.encode())
+
+
+@asynccontextmanager
+async def queued(database: DatabaseSettings, **answers: Any) -> AsyncIterator[Queued]:
+    async with (
+        scripted(ehlo=LOGIN_EHLO, **answers) as server,
+        calling(database, master_key=MASTER) as api,
+    ):
+        yield Queued(api, server)
