@@ -1,0 +1,118 @@
+"""A worker that dies while it sends by a custom server sends nothing twice and loses nothing."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from mailqueue.core.crashpoints import VARIABLE
+from mailqueue.core.queues import MAX_CRASHES, queue_named
+from mailqueue.db.pool import connect
+from mailqueue.queue import store
+from mailqueue.queue.heartbeat import LOST_AFTER
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.mail.direct.queueing import MASTER, Queued, queued
+
+pytestmark = pytest.mark.anyio
+PATIENCE_SECONDS = 120
+
+# What becomes of the mail, and the messages that the server has by then. A mail that was marked may
+# have been sent: it is held, once its worker is known to be lost.
+AT_DEATH: Mapping[str, tuple[str, int]] = {
+    "custom-smtp.claimed": ("sent", 1),
+    "custom-smtp.handling": ("sent", 1),
+    "custom-smtp.marked": ("held", 0),
+    "custom-smtp.answered": ("held", 1),
+    "custom-smtp.handled": ("held", 1),
+    "custom-smtp.settling": ("held", 1),
+    "custom-smtp.settled": ("sent", 1),
+}
+
+
+async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
+    """Run a worker that is killed at a point; return how it ended."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "mailqueue", "worker", "custom-smtp", f"--child={uuid4()}"),
+        stdin=asyncio.subprocess.PIPE,  # as its parent would keep it
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=os.environ
+        | {
+            "MAILQUEUE_DATABASE_URL": database.url.reveal(),
+            "MAILQUEUE_DATA": str(folder),
+            "MAILQUEUE_MASTER_KEY": MASTER,
+            "MAILQUEUE_ALLOWED_HOSTS": "127.0.0.1/32",
+            VARIABLE: f"{point} kill 1",
+        },
+    )
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        return await child.wait()
+
+
+async def rescued(office: Queued) -> None:
+    """Have all workers be declared lost."""
+    async with connect(office.api.database) as conn:
+        await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
+        await store.rescue(conn, silence=LOST_AFTER)
+
+
+@pytest.mark.parametrize("point", AT_DEATH)
+async def test_killed_anywhere_it_is_sent_once_or_held(
+    database: DatabaseSettings, tmp_path: Path, point: str
+) -> None:
+    status, messages = AT_DEATH[point]
+    async with queued(database) as office:
+        email = await office.send()
+
+        assert await dies(database, tmp_path, point) == -9
+        assert await office.turn() == 0, "nothing is taken from a worker that may live"
+        await rescued(office)
+        await office.turn()
+
+        assert (await office.shown(email))["status"] == status
+        assert len(office.server.messages) == messages
+        assert await office.kept() == 0
+        assert await office.books() == (1, 0)
+
+
+async def test_mail_that_stops_its_worker_each_time_fails(database: DatabaseSettings) -> None:
+    async with queued(database) as office:
+        email = await office.send()
+        spec = queue_named("custom-smtp")
+        async with connect(database) as conn:
+            for death in range(MAX_CRASHES + 1):
+                worker = await make.worker(conn)
+                claimed = (
+                    "SELECT id, claim_no FROM"
+                    " mailqueue.claim_inline_servers(%s, 1, '1 min', %s, 0, '{}', '{}')"
+                )
+                [row] = await make.rows(conn, claimed, worker, death > 0)
+                await store.suspect(
+                    conn, spec, [(row[0], row[1])], is_alone=death > 0, reason="signal SIGSEGV"
+                )
+                await conn.execute("UPDATE mailqueue.inline_servers SET run_at = now()")
+        await office.sweep()
+
+        shown = await office.shown(email)
+        assert shown["status"] == "failed"
+        assert "it stopped its worker: signal SIGSEGV" in str(shown)
+        assert (await office.kept(), office.server.messages) == (0, [])
+        assert await office.books() == (0, 0)
+
+
+async def test_mail_whose_worker_died_before_is_sent_by_a_worker_alone(
+    database: DatabaseSettings,
+) -> None:
+    async with queued(database) as office:
+        email = await office.send()
+        await office.do("UPDATE mailqueue.inline_servers SET crashes = 1")
+
+        assert await office.turn() == 0
+        assert await office.turn(is_alone=True) == 1
+        assert (await office.shown(email))["status"] == "sent"
+        assert await office.kept() == 0

@@ -1,0 +1,177 @@
+"""Rows of mail with a custom SMTP server: claims, releases, and rows that hold nonsense."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mailqueue.core.outcome import Outcome
+from mailqueue.db.pool import connect
+from mailqueue.mail.direct import handler
+from mailqueue.mail.direct.handler import Attempted, ClaimedServer, CustomSmtpHandler
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.vault import vault
+from mailqueue.vault.sealing import Place
+from tests import make
+from tests.mail.direct.inline import LOGIN_EHLO
+from tests.mail.direct.queueing import KEY, queued
+from tests.smtp.client.scripted import SILENT, scripted
+
+pytestmark = pytest.mark.anyio
+NEAR = "UPDATE mailqueue.inline_servers SET"
+
+
+async def test_workers_at_the_same_time_send_each_mail_once(database: DatabaseSettings) -> None:
+    async with queued(database) as office:
+        for number in range(6):
+            await office.send(to=[f"person{number}@example.com"])
+
+        await asyncio.gather(*(office.turn() for _ in range(3)))
+
+        assert len(office.server.messages) == 6
+        assert len({message.recipients for message in office.server.messages}) == 6
+        assert await office.kept() == 0
+        assert await office.books() == (6, 0)
+
+
+async def test_what_was_sent_is_recorded_although_the_claim_was_lost(
+    database: DatabaseSettings,
+) -> None:
+    class Lost(CustomSmtpHandler):
+        async def handle(self, row: ClaimedServer) -> Outcome | Attempted:
+            done = await super().handle(row)
+            async with connect(database) as conn:
+                await conn.execute(
+                    "SELECT mailqueue.return_inline_servers(worker_id)"
+                    " FROM mailqueue.inline_servers"
+                )
+            return done
+
+    async with queued(database) as office:
+        email = await office.send()
+
+        assert await office.turn(of=Lost) == 1
+
+        assert (await office.shown(email))["status"] == "sent"
+        assert len(office.server.messages) == 1
+        assert await office.kept() == 0
+        assert await office.books() == (1, 0)
+
+
+async def test_released_mail_goes_on_although_many_are_held(database: DatabaseSettings) -> None:
+    async with queued(database) as office:
+        mails = [await office.send(to=[f"person{number}@example.com"]) for number in range(5)]
+        await office.do("UPDATE mailqueue.email_queue SET status = 'held'")
+        last = await office.send()
+
+        assert await office.turn() == 1
+        assert (await office.shown(last))["status"] == "sent"
+        held = "SELECT count(*) FROM mailqueue.inline_servers WHERE status = 'held'"
+        assert await office.value(held) == 5
+        await office.api.post(f"/v1/emails/{mails[3]}/release")
+        assert await office.turn() == 1
+        assert (await office.shown(mails[3]))["status"] == "sent"
+        assert await office.kept() == 4
+
+
+async def test_cancelled_while_it_is_sent_it_is_not_sent_again(database: DatabaseSettings) -> None:
+    async with queued(database, RCPT=[b"451 4.3.0 later\r\n"]) as office:
+        email = await office.send()
+
+        class Cancelling(CustomSmtpHandler):
+            async def handle(self, row: ClaimedServer) -> Outcome | Attempted:
+                done = await super().handle(row)
+                await office.api.post(f"/v1/emails/{email}/cancel")
+                return done
+
+        await office.turn(of=Cancelling)
+
+        assert (await office.shown(email))["status"] == "cancelled"
+        assert await office.kept() == 0
+        assert await office.books() == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "is_alone"),
+    [
+        ("sealed = ''", "pending", False),
+        ("sealed = decode(repeat('00', 64), 'hex')", "pending", False),
+        ("sealed = sealed || '\\x00'", "pending", False),
+        ("run_at = '-infinity'", "sent", False),
+        ("run_at = 'infinity'", "pending", False),
+        ("run_at = NULL, look_at = '-infinity'", "sent", False),
+        ("run_at = NULL, look_at = now() + interval '1 h'", "pending", False),
+        ("expires_at = 'infinity'", "sent", False),
+        ("expires_at = '-infinity'", "expired", False),
+        ("attempts = 32767, max_attempts = -32768", "sent", False),
+        ("attempts = -32768, priority = -32768", "sent", False),
+        ("crashes = 32767, priority = 32767", "sent", True),
+        ("created_at = 'infinity', last_error = repeat('x', 100000)", "sent", False),
+        ("status = 'held'", "sent", False),
+        ("status = 'failed', finished_at = now(), last_error = 'no'", "failed", False),
+        ("email_id = gen_random_uuid()", "pending", False),
+    ],
+)
+async def test_a_row_of_nonsense_is_its_own_outcome(
+    database: DatabaseSettings, change: str, status: str, *, is_alone: bool
+) -> None:
+    async with queued(database) as office:
+        odd = await office.send(to=["bob@example.com"])
+        await office.do(f"{NEAR} {change}")
+        other = await office.send()
+
+        await office.turn()
+        if is_alone:
+            await office.turn(is_alone=True)
+
+        assert (await office.shown(odd))["status"] == status
+        assert (await office.shown(other))["status"] == "sent"
+        await office.books()
+
+
+@pytest.mark.parametrize("document", [b"", b"{}", b"[]", b'{"host": 1}', b"\xff"])
+async def test_what_is_sealed_and_no_server_fails_its_mail(
+    database: DatabaseSettings, document: bytes
+) -> None:
+    async with queued(database) as office:
+        odd = await office.send()
+        async with connect(database) as conn:
+            [(row, project)] = await make.rows(
+                conn, "SELECT id, project_id FROM mailqueue.inline_servers"
+            )
+            place = Place(project, "inline_servers", "sealed", row)
+            sealed = await vault.seal(conn, KEY, place=place, plaintext=document)
+            await conn.execute(f"{NEAR} sealed = %s", (sealed,))
+
+        await office.turn()
+
+        shown = await office.shown(odd)
+        assert shown["status"] == "failed"
+        assert "its server is stored in an unknown form" in str(shown)
+        assert await office.kept() == 0
+        assert await office.books() == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "status"),
+    [({"CONNECT": [SILENT]}, "pending"), ({"dot": [SILENT]}, "held")],
+)
+async def test_a_silent_server_delays_its_own_mail_alone(
+    database: DatabaseSettings,
+    monkeypatch: pytest.MonkeyPatch,
+    answers: dict[str, Any],
+    status: str,
+) -> None:
+    monkeypatch.setattr(handler, "DEADLINE_SECONDS", 2.0)
+    async with queued(database) as office, scripted(ehlo=LOGIN_EHLO, **answers) as silent:
+        other = await office.send()
+        port, office.server.port = office.server.port, silent.port
+        slow = await office.send(to=["bob@example.com"])
+        office.server.port = port
+
+        await office.turn()
+
+        assert (await office.shown(slow))["status"] == status
+        assert (await office.shown(other))["status"] == "sent"
+        assert await office.kept() == (status == "pending")
+        assert await office.books() == (1 if status == "pending" else 2, 0)
