@@ -11,7 +11,7 @@ from mailqueue.mail.direct import handler
 from mailqueue.mail.direct.handler import Attempted, ClaimedServer, CustomSmtpHandler
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault import vault
-from mailqueue.vault.sealing import Place
+from mailqueue.vault.sealing import SealedCell
 from tests import make
 from tests.mail.direct.inline import LOGIN_EHLO
 from tests.mail.direct.queueing import KEY, queued
@@ -139,7 +139,7 @@ async def test_what_is_sealed_and_no_server_fails_its_mail(
             [(row, project)] = await make.rows(
                 conn, "SELECT id, project_id FROM mailqueue.inline_servers"
             )
-            place = Place(project, "inline_servers", "sealed", row)
+            place = SealedCell(project, "inline_servers", "sealed", row)
             sealed = await vault.seal(conn, KEY, place=place, plaintext=document)
             await conn.execute(f"{NEAR} sealed = %s", (sealed,))
 
