@@ -1,4 +1,4 @@
--- 0065_custom_smtp_kernel.sql
+-- 0066_custom_smtp_kernel.sql
 -- Adds:    the columns of a queue table to inline_servers; run_at replaces look_at
 -- Running workers: not affected; they go on with functions of their own until they are restarted
 -- Locks:   inline_servers for a moment, nothing is rewritten; it has a row for each unfinished mail of its kind
