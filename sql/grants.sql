@@ -65,8 +65,8 @@ BEGIN
                             mailqueue.suspend_sender(integer, text)'),
             ('worker', 'EXECUTE ON FUNCTION
                             mailqueue.report_failures(integer, text[], text[], text[], uuid[], text[])'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer), mailqueue.set_max_send_rate(numeric)'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.report_space(text, text[], bigint[], bigint[])'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer), mailqueue.set_max_send_rate(numeric),
+                            mailqueue.report_space(text, text[], bigint[], bigint[])'),
             ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys,
                             mailqueue.key_grants, mailqueue.dkim_keys, mailqueue.limits, mailqueue.lanes,
                             mailqueue.email_contents, mailqueue.attachments, mailqueue.email_recipients,

@@ -1,4 +1,4 @@
--- 0066_custom_smtp_kernel.sql
+-- 0068_custom_smtp_kernel.sql
 -- Adds:    the columns of a queue table to inline_servers; run_at replaces look_at
 -- Running workers: not affected; they go on with functions of their own until they are restarted
 -- Locks:   inline_servers for a moment, nothing is rewritten; it has a row for each unfinished mail of its kind
@@ -21,9 +21,13 @@ ALTER TABLE mailqueue.inline_servers
     ADD CONSTRAINT inline_servers_claim_check CHECK ((status = 'assigned') = (claim_no IS NOT NULL)) NOT VALID,
     ADD CONSTRAINT inline_servers_finished_check CHECK ((status = 'failed') = (finished_at IS NOT NULL)) NOT VALID;
 UPDATE mailqueue.inline_servers SET run_at = look_at;
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX inline_servers_claim_idx ON mailqueue.inline_servers (run_at, id) WHERE status = 'pending';
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX inline_servers_lease_idx ON mailqueue.inline_servers (lease_until) WHERE status = 'assigned';
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX inline_servers_suspect_idx ON mailqueue.inline_servers (run_at) WHERE status = 'pending' AND crashes > 0;
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX inline_servers_failed_idx ON mailqueue.inline_servers (finished_at) WHERE status = 'failed';
 COMMENT ON TABLE mailqueue.inline_servers IS
     'Queued mail with a custom SMTP server: the server, sealed, and when a worker sends the mail by it. Deleted when the mail is finished, at the latest when the server expires.';
