@@ -116,7 +116,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
     ) -> list[Outcome]:
         await self.commit_lost(conn, done)
         due = await direct_store.read_due(conn, [row.id for row, _ in done])
-        return [Again(due[row.id]) if row.id in due else Done() for row, _ in done]
+        return [Again(at=due[row.id]) if row.id in due else Done() for row, _ in done]
 
     async def commit_lost(
         self, conn: Conn, done: Sequence[tuple[ClaimedServer, Attempted]]
