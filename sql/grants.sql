@@ -42,14 +42,14 @@ BEGIN
 
             -- A send worker. Rows of the queue change only through functions that check its claim.
             ('worker', 'USAGE ON SCHEMA mailqueue'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.claim_emails(integer, integer, interval, integer[])'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.find_claims(integer, bigint)'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.gather_lanes(), mailqueue.are_lanes_ready(integer[])'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[])'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.gather_lanes(), mailqueue.are_lanes_ready(integer[]),
+                            mailqueue.claim_emails(integer, integer, interval, integer[]),
+                            mailqueue.claim_and_read(integer, integer, interval, integer[], boolean, boolean),
+                            mailqueue.find_claims(integer, bigint),
+                            mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[],
                             integer[], integer[], text[], text[], text[], text[], text[], text[], integer[],
-                            boolean[])'),
-            ('worker', 'EXECUTE ON FUNCTION
+                            boolean[]),
                             mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.rescue_emails(interval, uuid)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.claim_inline(text, integer, text, integer),

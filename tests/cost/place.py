@@ -73,7 +73,7 @@ async def mails_left(place: Place) -> None:
 async def claim_batch(conn: Conn, worker: int) -> list[ClaimedEmail]:
     """Claim a batch of what is queued."""
     await claims_store.gather_lanes(conn)
-    emails = await claims_store.claim(conn, worker, limit=BATCH, lease=LEASE)
+    emails = (await claims_store.take(conn, worker, limit=BATCH, lease=LEASE)).emails
     assert len(emails) == BATCH
     return emails
 

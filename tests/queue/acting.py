@@ -38,6 +38,12 @@ async def claim(conn: Conn, worker: int, *, limit: int = 100) -> list[ClaimedEma
     return await claims_store.claim(conn, worker, limit=limit, lease=LEASE)
 
 
+async def are_lanes_ready(conn: Conn, *, avoid: Sequence[int] = ()) -> bool:
+    """Return whether a claim could take mail now, as the last row of a claim says."""
+    asked = "SELECT mailqueue.are_lanes_ready(%s)"
+    return bool(await make.scalar(conn, asked, list(avoid)))
+
+
 async def mark(
     conn: Conn, worker: int, emails: Sequence[ClaimedEmail], *, opened: Sequence[ClaimedEmail] = ()
 ) -> dict[UUID, Mark]:

@@ -10,7 +10,7 @@ from mailqueue.mail.model import Ending
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import LEASE, claim, counted, lane, opened, row, settle
+from tests.queue.acting import LEASE, are_lanes_ready, claim, counted, lane, opened, row, settle
 
 pytestmark = pytest.mark.anyio
 
@@ -250,7 +250,7 @@ async def test_who_claimed_nothing_is_told_whether_others_held_it(
         async with one.transaction():
             await claims_store.claim(one, worker, limit=2, lease=LEASE)
             assert await claims_store.claim(two, other, limit=10, lease=LEASE) == []
-            assert await claims_store.are_lanes_ready(two, avoid=())
+            assert await are_lanes_ready(two)
 
         assert len(await claims_store.claim(two, other, limit=10, lease=LEASE)) == 3
-        assert not await claims_store.are_lanes_ready(two, avoid=())
+        assert not await are_lanes_ready(two)

@@ -44,7 +44,7 @@ VAGUE: Mapping[str, str] = {
 }
 _VAGUE = re.compile(rf"(?i)\b(?:{'|'.join(VAGUE)})\b")
 _COMMENT_OF_SQL = re.compile(r"(?m)--.*$|^COMMENT ON [^;]*;")
-_ELSEWHERE = ("sql/migrations", "sql/functions/claim")  # applied files; rewritten with the queue
+_ELSEWHERE = ("sql/migrations",)  # applied files
 # Names of functions and statements end in what they return, not in how it came about.
 _RIDDLES = re.compile(
     r"mailqueue\.(\w+_(?:told|said|anew))\(|^-- name: (\w+_(?:told|said|anew)) ", re.M

@@ -17,7 +17,7 @@ from tests import make
 from tests.mail.accept.messages import simple
 from tests.mail.accept.ways import WAYS, plain
 from tests.operations.pausing import pause
-from tests.queue.acting import SILENCE, claim, due_now, lose, mark, sent, settle
+from tests.queue.acting import LEASE, SILENCE, claim, due_now, lose, mark, sent, settle
 from tests.webhooks.delivering import webhook
 
 Act = Callable[[Conn], Awaitable[object]]
@@ -127,7 +127,7 @@ async def _worker(conn: Conn) -> None:
     worker, emails = await _held(conn)
     await kernel.park(conn, "email_queue", worker)
     await kernel.beat(conn, worker, is_stopping=False)
-    await claims_store.are_lanes_ready(conn, avoid=[1])
+    await claims_store.take(conn, worker, limit=1, lease=LEASE, avoid=[1], may_mark=True)
     await claims_store.find_claims(conn, worker, after=0)
     days = sorted({email.content_on for email in emails})
     await claims_store.read_contents(conn, [email.content_id for email in emails], days=days)

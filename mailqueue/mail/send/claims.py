@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
+from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
-from mailqueue.mail.model import ClaimedEmail
 from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.mail.send.store.claims import Taken
+from mailqueue.telemetry.log import get_logger
+
+log = get_logger(__name__)
 
 
 class Claims:
@@ -25,23 +29,40 @@ class Claims:
         self._last = 0  # number of the newest claim whose answer arrived
         self._is_in_doubt = False
 
-    async def take(self, *, avoid: Sequence[int]) -> list[ClaimedEmail]:
-        """Claim due emails of accounts other than those to avoid.
+    async def take(self, *, avoid: Sequence[int], may_mark: bool = False) -> Taken:
+        """Claim due emails of accounts other than those to avoid, with what they say.
+
+        What they say is not read where one of them cannot be read, so that they can be read one by
+        one. With `may_mark` a single email is marked.
 
         Raises:
             LeaseLost: this worker was declared lost, or has left.
         """
-        claimed = await self._link.call(partial(self._claim_or_find, avoid=avoid))
+        claiming = partial(self._claim_or_find, avoid=avoid)
+        try:
+            taken = await self._link.call(partial(claiming, may_mark=may_mark))
+        except Exception as exc:
+            if not concerns_rows(exc):
+                raise
+            log.warning("claim.unreadable", error=f"{type(exc).__name__}: {exc}"[:200])
+            taken = await self._link.call(partial(claiming, reads=False))
         self._is_in_doubt = False
-        self._last = max((email.claim_no for email in claimed), default=self._last)
-        return claimed
+        self._last = max((email.claim_no for email in taken.emails), default=self._last)
+        return taken
 
-    async def _claim_or_find(self, conn: Conn, avoid: Sequence[int]) -> list[ClaimedEmail]:
+    async def _claim_or_find(
+        self, conn: Conn, *, avoid: Sequence[int], may_mark: bool = False, reads: bool = True
+    ) -> Taken:
         if self._is_in_doubt:
             found = await claims_store.find_claims(conn, self._worker, after=self._last)
             if found:
-                return found
+                return Taken(found)
         self._is_in_doubt = True
-        return await claims_store.claim(
-            conn, self._worker, limit=self._limit, lease=self._lease, avoid=avoid
+        limit, lease = self._limit, self._lease
+        if not reads:
+            return Taken(
+                await claims_store.claim(conn, self._worker, limit=limit, lease=lease, avoid=avoid)
+            )
+        return await claims_store.take(
+            conn, self._worker, limit=limit, lease=lease, avoid=avoid, may_mark=may_mark
         )

@@ -59,6 +59,11 @@ class Slots:
         return _available(0, self._count)
 
     @property
+    def are_all_free(self) -> bool:
+        """Return whether no slot is held or waited for."""
+        return self._free == self._count and not self._aside and not self._waiting
+
+    @property
     def has_waiters(self) -> bool:
         """Return whether a connection waits for a slot."""
         return bool(self._waiting)

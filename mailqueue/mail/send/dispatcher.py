@@ -76,6 +76,11 @@ class Dispatcher:
             counts[sender.is_stalled] += len(sender)
         return counts[False] + max(0, counts[True] - MAX_STALLED_EMAILS)
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no claimed email waits here."""
+        return not any(map(len, self._by_account.values()))
+
     def stalled_accounts(self) -> list[int]:
         """Return the accounts whose servers do not reply while mail waits for them here."""
         return [

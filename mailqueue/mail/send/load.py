@@ -1,4 +1,4 @@
-"""Loads claimed emails: their contents, recipients and templates, in one round trip a batch."""
+"""Loads claimed emails: contents and recipients come with the claim, templates from a cache."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -10,19 +10,40 @@ from mailqueue.mail.message.render import key_of, templates_of
 from mailqueue.mail.message.tracking import Call
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, FileFault, LoadedEmail
 from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.mail.send.store.claims import Taken
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates.cache import CachedVersion, Key, TemplateCache
 
 log = get_logger(__name__)
 
 
-async def load_emails(
-    call: Call, claimed: Sequence[ClaimedEmail], templates: TemplateCache
-) -> list[LoadedEmail]:
-    """Return the claimed emails with their contents, in order; one that cannot be read has a fault.
+async def load_taken(call: Call, taken: Taken, templates: TemplateCache) -> list[LoadedEmail]:
+    """Return the emails of a claim, in order; one that cannot be read has a fault.
 
     `call` runs a function with a connection, and again if the connection broke.
     """
+    emails, contents = taken.emails, taken.contents
+    if contents is None:
+        return await load_emails(call, emails, templates)
+    recipients = taken.recipients
+    mails = [
+        LoadedEmail(email, contents.get(email.content_id), recipients.get(email.id, ()))
+        for email in emails
+    ]
+    if all(content.template_version_id is None for content in contents.values()):
+        return mails
+    try:
+        return await call(partial(_with_templates, mails=mails, templates=templates))
+    except Exception as exc:
+        if not concerns_rows(exc):
+            raise
+        return await load_emails(call, emails, templates)
+
+
+async def load_emails(
+    call: Call, claimed: Sequence[ClaimedEmail], templates: TemplateCache
+) -> list[LoadedEmail]:
+    """Read what claimed emails say, in order; one that cannot be read has a fault."""
     try:
         return await call(partial(_read, claimed=claimed, templates=templates))
     except Exception as exc:
@@ -46,7 +67,6 @@ async def _read(
         content.id: content
         for content in await claims_store.read_contents(conn, list(wanted), days=days)
     }
-    found = await templates_of(conn, templates, contents.values())
     recipients: dict[UUID, list[EmailRecipient]] = {}
     # For every email: its count is of recipients still to be sent to, so 1 may be one of several.
     for one in await claims_store.read_recipients(conn, [email.id for email in claimed]):
@@ -55,9 +75,15 @@ async def _read(
         LoadedEmail(email, contents.get(email.content_id), tuple(recipients.get(email.id, ())))
         for email in claimed
     ]
-    if not found:
-        return mails
-    return [_with_template(mail, found) for mail in mails]
+    return await _with_templates(conn, mails, templates)
+
+
+async def _with_templates(
+    conn: Conn, mails: list[LoadedEmail], templates: TemplateCache
+) -> list[LoadedEmail]:
+    contents = [mail.content for mail in mails if mail.content is not None]
+    found = await templates_of(conn, templates, contents)
+    return [_with_template(mail, found) for mail in mails] if found else mails
 
 
 def _with_template(mail: LoadedEmail, found: Mapping[Key, CachedVersion]) -> LoadedEmail:

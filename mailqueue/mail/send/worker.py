@@ -1,7 +1,7 @@
 """One send worker process. The path of an email through it:
 
-claim     `Claims.take` takes due emails under a claim number      claims.py
-load      `load_emails` reads contents, recipients, templates      load.py
+claim     `Claims.take` takes due emails, with what they say       claims.py
+load      `load_taken` adds templates                              load.py
 dispatch  `Dispatcher.dispatch`, to the sender of its account      dispatcher.py, account_sender.py
 build     `build_attempts` builds and signs the message            prepare.py, ../message/build.py
 mark      `Settler.mark`, the last check before sending            settler.py
@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
@@ -31,7 +30,7 @@ from mailqueue.mail.send.claims import Claims
 from mailqueue.mail.send.concurrency import Slots
 from mailqueue.mail.send.context import SendAccount, SendContext
 from mailqueue.mail.send.dispatcher import Dispatcher
-from mailqueue.mail.send.load import load_emails
+from mailqueue.mail.send.load import load_taken
 from mailqueue.mail.send.partitions import keep_partitions_forever
 from mailqueue.mail.send.settler import Settler
 from mailqueue.mail.send.stall_detector import ActiveClock
@@ -201,29 +200,33 @@ class SendWorker:
             gathered = await link.call(claims_store.gather_lanes)
             reach("gather.committed")
             avoid = self._dispatcher.stalled_accounts()
-            claimed = await claims.take(avoid=avoid)
-            if claimed:
+            taken = await claims.take(avoid=avoid, may_mark=self._may_mark_in_claim())
+            if taken.emails:
                 reach("claim.committed")
-                mails = await load_emails(link.call, claimed, templates)
+                if taken.marks is not None:
+                    self._settler.premarked(taken.emails[0], taken.marks)
+                mails = await load_taken(link.call, taken, templates)
                 reach("contents.read")
                 await self._dispatcher.dispatch(await self._tracking.inject(mails, link.call))
                 blocked = 0
-            if len(claimed) >= self._settings.batch // 2:
+            is_left = taken.is_left or gathered.is_partial
+            if len(taken.emails) >= self._settings.batch // 2:
                 await self._wakeup.unpark()
-            elif not claimed and (gathered.woken < 0 or await self._are_lanes_ready(avoid)):
+            elif is_left and not taken.emails:
                 # Others hold the lanes for milliseconds and send no NOTIFY when they release them.
                 await asyncio.sleep(min(MIN_PAUSE_SECONDS * 2**blocked, MAX_PAUSE_SECONDS))
                 blocked = min(blocked + 1, 10)
-            elif not claimed and self._wakeup.is_parked:
-                waits = [gathered.next_wake, SKIP_POLL_SECONDS if avoid else None]
-                await self._wakeup.wait(
-                    min((each for each in waits if each is not None), default=None)
-                )
-            elif not claimed:
+            elif not is_left and self._wakeup.is_parked:
+                # Mail that was committed after the lanes were gathered has sent a NOTIFY.
+                waits = (taken.next_wake, SKIP_POLL_SECONDS if avoid else None)
+                await self._wakeup.wait(min((s for s in waits if s is not None), default=None))
+            elif not taken.emails:
                 await self._wakeup.park()  # and look once more before waiting
 
-    async def _are_lanes_ready(self, avoid: Sequence[int]) -> bool:
-        return await self._links["claim"].call(partial(claims_store.are_lanes_ready, avoid=avoid))
+    def _may_mark_in_claim(self) -> bool:
+        """Return whether only emails of the next claim could be marked before it has returned."""
+        is_unused = self._dispatcher.is_empty and self._slots.are_all_free
+        return is_unused and self._settler.is_quiet
 
     async def _wait_for_room(self) -> None:
         """Wait while about one batch is in memory, or too many outcomes are unwritten."""

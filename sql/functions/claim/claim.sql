@@ -1,17 +1,26 @@
--- Claiming: lanes in turn, headroom reserved, rows taken, all in one transaction.
+-- Claiming: lanes in turn, headroom reserved, rows assigned, all in one transaction.
 --
--- Planner settings are pinned because a plan cached while the queue was empty would otherwise cost seconds.
--- Needs READ COMMITTED: each statement must see the newest commits.
+-- The functions that workers call pin the planner's settings, because a plan cached while the queue was empty would
+-- cost seconds later; the functions that these call inherit the settings. All need READ COMMITTED: each statement must
+-- see the newest commits.
 
 DROP FUNCTION IF EXISTS mailqueue.claim_emails(integer, integer, interval);
 
--- p_avoid: sender accounts whose servers say nothing to this worker just now. It holds mail of theirs, and takes no
--- more.
-CREATE OR REPLACE FUNCTION mailqueue.claim_emails(p_worker integer, p_limit integer, p_lease interval,
-    p_avoid integer[] DEFAULT '{}')
+-- A row for each mail, in the order of the claim, and a last one without id: whether more can be claimed now, and when
+-- the next block of a lane ends.
+-- p_avoid: sender accounts whose servers do not respond to this worker. It holds mail of theirs, and takes no more.
+-- p_reads: read contents and recipients. Of mails in a row that share content only the first has it.
+-- p_may_mark: this worker has nothing marked and nothing to mark, so that a claim of one mail also marks it; the last
+-- row has the verdict.
+CREATE OR REPLACE FUNCTION mailqueue.claim_and_read(p_worker integer, p_limit integer, p_lease interval,
+    p_avoid integer[], p_reads boolean, p_may_mark boolean)
 RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
                attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
-               recipient_email text, recipient_name text, custom_data jsonb, content_id bigint, content_on date)
+               recipient_email text, recipient_name text, custom_data jsonb, content_id bigint, content_on date,
+               found_content_id bigint, subject text, html_body text, text_body text, from_email text, from_name text,
+               reply_to text, headers jsonb, files jsonb, template_version_id uuid, template_language text,
+               tracking_options smallint, header_recipients jsonb, several jsonb, verdict text, reason text,
+               stopped text[], is_left boolean, next_wake interval)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -21,36 +30,27 @@ AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_claim bigint;
-    v_left integer := p_limit; v_asked integer := p_limit;
-    v_first smallint; v_order smallint[]; v_class record;
-    -- what one project may have of a class, and who has it
-    v_most integer; v_capped integer[] := '{}'; v_is_capped boolean := false;
-    v_avoid integer[] := '{}'; v_passed integer[] := '{}';   -- limits of p_avoid, and lanes passed over for them
-    v_vtimes bigint[]; v_last bigint;
-    v_is_braked boolean; v_is_rated boolean; v_brake_day date;
-    l record;                                                -- lanes of this round
-    v_lanes integer[]; v_floors timestamptz[]; v_probes timestamptz[]; v_projects integer[]; v_domains integer[];
-    v_accounts text[];
-    v_weights integer[]; v_tests boolean[];                  -- lanes of test mail: its trap is all that counts it
-    h_id integer[] := '{}'; h_account integer[] := '{}'; h_now integer[] := '{}'; h_room integer[] := '{}';
-    -- limits seen
-    h_until timestamptz[] := '{}'; h_why text[] := '{}'; h_day date[] := '{}'; h_used integer[] := '{}';
-    h_revision integer[] := '{}';
-    h_fallback boolean[] := '{}';
-    h_share integer[];                                       -- of these, taken from this class
-    v_need integer[];
-    v_weight_sum bigint;
-    v_quota integer; v_room integer; v_size integer; v_picked integer;
-    p integer; a integer; d integer; i integer;              -- places in h_: project, account, domain
-    v_candidates integer[];
-    v_until timestamptz; v_why text; v_full boolean; v_next timestamptz;
-    -- an account before may send, or nobody knows: no case for a fallback
-    v_is_spare boolean;
-    v_got record;
-    -- rows of this round
-    r_ids uuid[]; r_accounts integer[]; r_revisions integer[]; r_account_days date[]; r_project_days date[];
-    u_ids integer[]; u_steps bigint[]; u_floors timestamptz[]; u_probes timestamptz[]; u_untils timestamptz[];
-    u_whys text[];
+    v_asked integer := p_limit;                              -- recipients of the whole claim
+    v_left integer;                                          -- of these, not yet found
+    v_platform_day date;                                     -- NULL: the installation has no rate
+    v_has_rates boolean := EXISTS (SELECT FROM mailqueue.domain_rates);
+    v_avoid integer[] := '{}';                               -- limits of the accounts to avoid
+    v_ids integer[] := '{}'; v_limits mailqueue.claim_limit[] := '{}';  -- limits locked so far, and their ids
+    v_busy integer[];                                        -- limits that another claim holds, this round
+    v_first smallint; v_order smallint[]; c record;          -- classes
+    v_max_share integer;                                     -- recipients of one project in this class
+    v_full_projects integer[] := '{}';                       -- limits of projects that have their share of a class
+    v_has_full_projects boolean := false;
+    v_passed integer[] := '{}';                              -- lanes skipped for the accounts to avoid
+    v_lanes mailqueue.lanes[]; l mailqueue.lanes;            -- of this round
+    v_changed mailqueue.lanes[];                             -- lanes as they are after this round
+    v_picks mailqueue.claim_pick[];
+    v_last bigint; v_weights bigint;
+    p integer; d integer; a integer;                         -- places in v_limits: project, domain, account
+    v_is_test boolean; v_is_full boolean;
+    v_choice record; v_got record; v_picked integer; v_quota integer; v_room integer;
+    v_one uuid;                                              -- the first mail
+    m record;                                                -- its mark
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'claim_emails() needs READ COMMITTED' USING ERRCODE = '25001';
@@ -61,229 +61,185 @@ BEGIN
         RAISE EXCEPTION 'worker % was declared lost', p_worker USING ERRCODE = '55000';
     END IF;
     v_claim := nextval('mailqueue.claim_no_seq');
-    -- The rate of the whole installation: first of all limits here, as in settling.
+    -- The rate of the whole installation is the first limit locked, as in settling.
     PERFORM FROM mailqueue.limits AS m WHERE m.id = 0 AND m.rate_per_second IS NOT NULL FOR NO KEY UPDATE;
-    v_is_braked := FOUND;
-    IF v_is_braked THEN
+    IF FOUND THEN
         v_now := clock_timestamp();
-        SELECT least(v_left, r.headroom), r.today INTO v_left, v_brake_day FROM mailqueue.headroom('{0}', v_now) AS r;
-        v_asked := v_left;
+        SELECT least(v_asked, r.headroom), r.today INTO v_asked, v_platform_day
+          FROM mailqueue.headroom('{0}', v_now) AS r;
     END IF;
+    v_left := v_asked;
     IF p_avoid <> '{}' THEN
         v_avoid := ARRAY(SELECT m.id FROM mailqueue.limits AS m WHERE m.sender_account_id = ANY (p_avoid));
     END IF;
-    v_is_rated := EXISTS (SELECT FROM mailqueue.domain_rates);
 
-    -- Every twentieth claim begins with the second class, another with the third, another with the last: nobody
-    -- starves. A project that has its share of a class stands back until the others had theirs, and then gets what is
-    -- left.
+    -- Every twentieth claim begins with the second class, another with the third, another with the last, so that no
+    -- class starves. A project that has its share of a class takes more mail, of any class, only after the other
+    -- projects, in a second turn of the classes.
     v_first := CASE v_claim % 20 WHEN 5 THEN 1 WHEN 10 THEN 2 WHEN 15 THEN 3 ELSE 0 END;
     v_order := v_first || array_remove('{0,1,2,3}', v_first);
-    FOR v_class IN SELECT c.priority, c.vclock, c.project_share,
-                          CASE WHEN t.n > cardinality(v_order) THEN 2 ELSE 1 END AS turn
-                     FROM unnest(v_order || v_order) WITH ORDINALITY AS t(priority, n)
-                     JOIN mailqueue.lane_classes AS c ON c.priority = t.priority ORDER BY t.n LOOP
-        EXIT WHEN v_left <= 0;
-        IF v_class.turn = 2 THEN
-            EXIT WHEN NOT v_is_capped;
-            v_capped := '{}';
+    FOR c IN SELECT k.priority, k.vclock, k.project_share, t.turn
+               FROM unnest(v_order || v_order) WITH ORDINALITY AS o(priority, n)
+              CROSS JOIN LATERAL (SELECT CASE WHEN o.n > cardinality(v_order) THEN 2 ELSE 1 END AS turn) AS t
+               JOIN mailqueue.lane_classes AS k ON k.priority = o.priority
+              WHERE EXISTS (SELECT FROM mailqueue.lanes AS r
+                             WHERE r.priority = k.priority AND r.blocked_until IS NULL AND r.vtime >= k.vclock)
+              ORDER BY o.n LOOP
+        EXIT WHEN v_left <= 0 OR c.turn = 2 AND NOT v_has_full_projects;
+        IF c.turn = 2 THEN
+            v_full_projects := '{}';
         END IF;
-        v_most := CASE WHEN v_class.turn = 1 AND v_class.project_share IS NOT NULL
-                            THEN greatest(1, floor(v_asked * v_class.project_share)) END;
-        h_share := array_fill(0, ARRAY[cardinality(h_id)]);
+        v_max_share := CASE WHEN c.turn = 1 AND c.project_share IS NOT NULL
+                                 THEN greatest(1, floor(v_asked * c.project_share)) END;
+        FOR i IN 1..cardinality(v_limits) LOOP
+            v_limits[i].share := 0;
+        END LOOP;
         FOR v_round IN 0..5 LOOP
             EXIT WHEN v_left <= 0;
-            WITH pick AS MATERIALIZED (
-                SELECT l.* FROM mailqueue.lanes AS l
-                 WHERE l.priority = v_class.priority AND l.blocked_until IS NULL AND l.vtime >= v_class.vclock
-                   AND l.project_limit <> ALL (v_capped) AND l.id <> ALL (v_passed)
-                 ORDER BY l.vtime, l.id LIMIT least(8 * 4 ^ v_round, v_left)::integer FOR NO KEY UPDATE SKIP LOCKED
-            )
-            SELECT array_agg(k.id), array_agg(k.due_floor), array_agg(k.probed_at), array_agg(k.project_limit),
-                   array_agg(k.domain_limit), array_agg(k.account_limits::text), array_agg(k.weight),
-                   array_agg(k.vtime), max(k.vtime), array_agg(coalesce(k.home_route, k.route) LIKE '(test)%')
-              INTO v_lanes, v_floors, v_probes, v_projects, v_domains, v_accounts, v_weights, v_vtimes, v_last, v_tests
-              FROM pick AS k;
+            v_lanes := mailqueue.pick_lanes(c.priority, c.vclock, v_full_projects, v_passed,
+                                            least(8 * 4 ^ v_round, v_left)::integer);
             EXIT WHEN v_lanes IS NULL;
+            -- The first round waits for limits, in the order of their ids; later rounds must not wait.
+            v_limits := v_limits || mailqueue.lock_limits(mailqueue.first_limits(v_lanes, v_ids), v_ids = '{}', v_now);
+            v_ids := ARRAY(SELECT m.id FROM unnest(v_limits) AS m);
+            v_busy := '{}'; v_picks := '{}'; v_changed := '{}';
+            SELECT sum(k.weight), max(k.vtime) INTO v_weights, v_last FROM unnest(v_lanes) AS k;
 
-            -- Limits of these lanes. The first round waits for them in id order, later rounds must not wait.
-            SELECT array_agg(DISTINCT e ORDER BY e) INTO v_need
-              FROM (SELECT unnest(v_projects || v_domains) AS e
-                    UNION SELECT unnest(x::integer[]) FROM unnest(v_accounts) AS x) AS s
-             WHERE e <> ALL (h_id) AND e IS NOT NULL;
-            IF v_need IS NOT NULL THEN
-                IF h_id = '{}' THEN
-                    PERFORM FROM mailqueue.limits AS m WHERE m.id = ANY (v_need) ORDER BY m.id FOR NO KEY UPDATE;
-                ELSE
-                    SELECT array_agg(m.id) INTO v_need FROM (
-                        SELECT m.id FROM mailqueue.limits AS m WHERE m.id = ANY (v_need)
-                           FOR NO KEY UPDATE SKIP LOCKED) AS m;
-                END IF;
-                SELECT h_id || array_agg(r.limit_id), h_account || array_agg(r.sender_account_id),
-                       h_now || array_agg(least(r.headroom, r.batch_size)),
-                       h_room || array_agg(coalesce(r.daily_limit - r.sent - r.reserved, 2000000000)),
-                       h_until || array_agg(r.until), h_why || array_agg(r.why),
-                       h_day || array_agg(r.today), h_used || array_agg(0), h_share || array_agg(0),
-                       h_revision || array_agg(s.revision), h_fallback || array_agg(s.is_fallback)
-                  INTO h_id, h_account, h_now, h_room, h_until, h_why, h_day, h_used, h_share, h_revision, h_fallback
-                  FROM mailqueue.headroom(coalesce(v_need, '{}'), v_now) AS r
-                  LEFT JOIN mailqueue.sender_accounts AS s ON s.id = r.sender_account_id;
-            END IF;
-
-            r_ids := '{}'; r_accounts := '{}'; r_revisions := '{}'; r_account_days := '{}'; r_project_days := '{}';
-            u_ids := '{}'; u_steps := '{}'; u_floors := '{}'; u_probes := '{}'; u_untils := '{}'; u_whys := '{}';
-            SELECT sum(w) INTO v_weight_sum FROM unnest(v_weights) AS w;
-            FOR i IN 1..cardinality(v_lanes) LOOP
+            FOREACH l IN ARRAY v_lanes LOOP
                 EXIT WHEN v_left <= 0;
-                v_quota := greatest(1, ceil(v_left::numeric * v_weights[i] / v_weight_sum))::integer;
-                v_weight_sum := v_weight_sum - v_weights[i];
-                p := array_position(h_id, v_projects[i]);
-                d := array_position(h_id, v_domains[i]);
-                CONTINUE WHEN p IS NULL OR (d IS NULL AND v_domains[i] IS NOT NULL);  -- another claim holds the limit
-                CONTINUE WHEN v_most <= h_share[p];          -- its project has had its share
-                a := NULL; v_until := 'infinity'; v_why := NULL; v_is_spare := false;
-                v_candidates := v_accounts[i]::integer[];
-                IF cardinality(v_candidates) = 0 THEN
-                    v_why := 'no_sender';
-                ELSIF h_now[d] - h_used[d] <= 0 THEN
-                    v_until := coalesce(h_until[d], v_now + interval '20 ms');
-                    v_why := coalesce(h_why[d], 'recheck');
-                ELSIF h_now[p] - h_used[p] > 0 THEN
-                    FOR k IN 1..cardinality(v_candidates) LOOP  -- the first account that has headroom
-                        a := array_position(h_id, v_candidates[k]);
-                        IF a IS NULL OR v_candidates[k] = ANY (v_avoid) THEN
-                            a := NULL;
-                            v_why := 'busy';
-                            v_is_spare := true;
-                        ELSIF h_now[a] - h_used[a] > 0 AND NOT (v_is_spare AND h_fallback[a]) THEN
-                            EXIT;
-                        ELSE
-                            v_is_spare := v_is_spare OR h_why[a] IS NULL;
-                            IF v_why IS DISTINCT FROM 'busy'
-                               AND (v_why IS NULL OR coalesce(h_until[a], v_now + interval '20 ms') < v_until) THEN
-                                v_until := coalesce(h_until[a], v_now + interval '20 ms');
-                                v_why := coalesce(h_why[a], 'recheck');
-                            END IF;
-                            a := NULL;
-                        END IF;
-                    END LOOP;
-                ELSE
-                    v_until := coalesce(h_until[p], v_now + interval '20 ms');
-                    v_why := coalesce(h_why[p], 'recheck');
-                END IF;
-                -- behind the others: the clock of the class must not stand still
-                IF a IS NULL AND v_why = 'busy' AND v_candidates && v_avoid THEN
-                    v_passed := v_passed || v_lanes[i];
-                    u_ids := u_ids || v_lanes[i]; u_steps := u_steps || v_last - v_vtimes[i];
-                    u_floors := u_floors || v_floors[i];
-                    u_probes := u_probes || v_probes[i]; u_untils := u_untils || NULL::timestamptz;
-                    u_whys := u_whys || NULL::text;
-                    CONTINUE;
-                END IF;
-                CONTINUE WHEN a IS NULL AND v_why = 'busy';
-                IF a IS NULL THEN                            -- the lane waits as a whole; its rows are not touched
-                    u_ids := u_ids || v_lanes[i]; u_steps := u_steps || 0::bigint; u_floors := u_floors || v_floors[i];
-                    u_probes := u_probes || v_probes[i]; u_untils := u_untils || v_until; u_whys := u_whys || v_why;
+                v_quota := greatest(1, ceil(v_left::numeric * l.weight / v_weights))::integer;
+                v_weights := v_weights - l.weight;
+                p := array_position(v_ids, l.project_limit);
+                d := array_position(v_ids, l.domain_limit);
+                CONTINUE WHEN p IS NULL OR (d IS NULL AND l.domain_limit IS NOT NULL);  -- another claim holds the limit
+                CONTINUE WHEN v_max_share <= v_limits[p].share;
+
+                LOOP
+                    v_choice := mailqueue.choose_account(l, v_ids, v_limits, p, d, v_busy, v_avoid, v_now);
+                    EXIT WHEN v_choice.unseen IS NULL;
+                    v_limits := v_limits || mailqueue.lock_limits(v_choice.unseen, false, v_now);
+                    v_ids := ARRAY(SELECT m.id FROM unnest(v_limits) AS m);
+                    v_busy := v_busy || ARRAY(SELECT u FROM unnest(v_choice.unseen) AS u WHERE u <> ALL (v_ids));
+                END LOOP;
+                a := v_choice.place;
+                IF a IS NULL THEN
+                    IF v_choice.why <> 'busy' THEN           -- the lane waits as a whole; its rows are not read
+                        l.blocked_until := v_choice.until; l.blocked_reason := v_choice.why;
+                        v_changed := v_changed || l;
+                    ELSIF l.account_limits && v_avoid THEN   -- behind the other lanes: the class's clock must move on
+                        l.vtime := v_last;
+                        v_changed := v_changed || l;
+                        v_passed := v_passed || l.id;
+                    END IF;
                     CONTINUE;
                 END IF;
 
-                -- Shares, batches and rates bend for the last message; what is left of the day does not.
-                v_quota := least(v_quota, h_now[a] - h_used[a], h_now[p] - h_used[p], h_now[d] - h_used[d],
-                                 v_most - h_share[p]);
-                v_room := least(h_room[a] - h_used[a], h_room[p] - h_used[p]);
-                v_full := v_probes[i] < v_now - interval '1 second';  -- once a second without the floor
-                v_got := mailqueue.pick_emails(v_lanes[i], CASE WHEN v_full THEN '-infinity' ELSE v_floors[i] END,
-                                               v_now, v_quota, v_room);
+                -- The last message may exceed shares, batches and rates, but not what is left of the day.
+                v_quota := least(v_quota, v_limits[a].headroom - v_limits[a].used,
+                                 v_limits[p].headroom - v_limits[p].used, v_limits[d].headroom - v_limits[d].used,
+                                 v_max_share - v_limits[p].share);
+                v_room := least(v_limits[a].day_left - v_limits[a].used, v_limits[p].day_left - v_limits[p].used);
+                v_is_full := l.probed_at < v_now - interval '1 second';  -- once a second from the beginning of the lane
+                v_got := mailqueue.pick_emails(l.id, CASE WHEN v_is_full THEN '-infinity' ELSE l.due_floor END, v_now,
+                                               v_quota, v_room);
                 v_picked := v_got.recipients;
-                IF v_is_rated AND d IS NULL AND v_picked > 0 AND NOT v_tests[i] THEN
-                    SELECT r.ids, r.recipients, v_got.last_due AS last_due, v_got.passed AS passed INTO v_got
-                      FROM mailqueue.move_rated(v_lanes[i], v_got.ids) AS r;
+                v_is_test := coalesce(l.home_route, l.route) LIKE '(test)%';  -- only its trap counts test mail
+                IF v_has_rates AND d IS NULL AND v_picked > 0 AND NOT v_is_test THEN
+                    SELECT r.ids, r.recipients, v_got.last_due AS last_due, v_got.passed AS passed,
+                           v_got.content_from AS content_from, v_got.content_to AS content_to INTO v_got
+                      FROM mailqueue.move_rated(l.id, v_got.ids) AS r;
                 END IF;
                 IF v_got.recipients > 0 THEN
-                    r_ids := r_ids || v_got.ids;
-                    r_accounts := r_accounts || array_fill(h_account[a], ARRAY[cardinality(v_got.ids)]);
-                    r_revisions := r_revisions || array_fill(h_revision[a], ARRAY[cardinality(v_got.ids)]);
-                    r_account_days := r_account_days || array_fill(h_day[a], ARRAY[cardinality(v_got.ids)]);
-                    r_project_days := r_project_days
-                        || array_fill(CASE WHEN NOT v_tests[i] THEN h_day[p] END, ARRAY[cardinality(v_got.ids)]);
-                    h_used[a] := h_used[a] + v_got.recipients;
-                    -- its block is over: a circuit may be half open
-                    IF h_why[a] IS NULL AND h_until[a] IS NOT NULL THEN
-                        PERFORM mailqueue.begin_probe(h_id[a], v_claim);
-                    END IF;
-                    IF NOT v_tests[i] THEN
-                        h_used[p] := h_used[p] + v_got.recipients;
-                    END IF;
-                    h_share[p] := h_share[p] + v_got.recipients;
-                    IF d IS NOT NULL THEN
-                        h_used[d] := h_used[d] + v_got.recipients;
-                    END IF;
-                    IF h_share[p] >= v_most THEN
-                        v_is_capped := true;
-                        v_capped := v_capped || v_projects[i];
-                    END IF;
+                    v_picks := v_picks || ROW(v_got.ids, v_limits[a].account, v_limits[a].revision, v_limits[a].today,
+                        CASE WHEN NOT v_is_test THEN v_limits[p].today END,
+                        v_got.content_from, v_got.content_to)::mailqueue.claim_pick;
                     v_left := v_left - v_got.recipients;
-                END IF;
-                v_next := NULL; v_why := NULL;
-                -- nothing more for now: empty, not due, or too big for the rest
-                IF v_picked < v_quota THEN
-                    SELECT q.run_at, q.recipients INTO v_next, v_size FROM mailqueue.email_queue AS q
-                     WHERE q.status = 'pending' AND q.lane_id = v_lanes[i] AND q.id <> ALL (coalesce(v_got.ids, '{}'))
-                       AND q.run_at >= CASE WHEN v_full THEN '-infinity' ELSE greatest(v_floors[i], v_got.last_due) END
-                     ORDER BY q.run_at, q.id LIMIT 1;
-                    IF v_next IS NULL THEN
-                        v_next := CASE WHEN v_full THEN 'infinity' ELSE v_now + interval '1 second' END;
-                        v_why := 'empty';
-                    ELSIF v_next > v_now THEN
-                        v_next := CASE WHEN v_full THEN v_next ELSE least(v_next, v_now + interval '1 second') END;
-                        v_why := 'not_due';
-                    ELSIF v_got.passed = 0 AND v_size <= v_room THEN
-                        v_next := v_now + interval '50 ms';  -- somebody else holds it
-                        v_why := 'recheck';
-                    ELSIF v_picked = 0 THEN
-                        v_next := v_now + interval '5 s';
-                        v_why := 'recheck';
-                    ELSE
-                        v_next := NULL;
+                    v_limits[a].used := v_limits[a].used + v_got.recipients;
+                    IF NOT v_is_test THEN
+                        v_limits[p].used := v_limits[p].used + v_got.recipients;
+                    END IF;
+                    IF d IS NOT NULL THEN
+                        v_limits[d].used := v_limits[d].used + v_got.recipients;
+                    END IF;
+                    v_limits[p].share := v_limits[p].share + v_got.recipients;
+                    IF v_limits[p].share >= v_max_share THEN
+                        v_has_full_projects := true;
+                        v_full_projects := v_full_projects || l.project_limit;
+                    END IF;
+                    -- Its block is over: a circuit may be half open.
+                    IF v_limits[a].why IS NULL AND v_limits[a].until IS NOT NULL THEN
+                        PERFORM mailqueue.begin_probe(v_limits[a].id, v_claim);
                     END IF;
                 END IF;
-                u_ids := u_ids || v_lanes[i];
-                u_steps := u_steps || (v_got.recipients * 100000 / v_weights[i])::bigint;
-                u_floors := u_floors || coalesce(v_got.last_due, v_floors[i]);
-                u_probes := u_probes || CASE WHEN v_full THEN v_now ELSE v_probes[i] END;
-                u_untils := u_untils || v_next;
-                u_whys := u_whys || v_why;
+
+                IF v_picked < v_quota THEN
+                    SELECT n.until, n.why INTO l.blocked_until, l.blocked_reason
+                      FROM mailqueue.next_look(l, v_got.ids, v_got.last_due, v_picked, v_got.passed > 0, v_room, v_now,
+                                               v_is_full) AS n;
+                END IF;
+                l.vtime := l.vtime + (v_got.recipients * 100000 / l.weight)::bigint;
+                l.due_floor := coalesce(v_got.last_due, l.due_floor);
+                l.probed_at := CASE WHEN v_is_full THEN v_now ELSE l.probed_at END;
+                v_changed := v_changed || l;
             END LOOP;
 
-            -- In every round: our own locks do not hide rows from the next round, their status does.
-            RETURN QUERY
-                UPDATE mailqueue.email_queue AS q
-                   SET status = 'assigned', claim_no = v_claim, worker_id = p_worker, assigned_at = v_now,
-                       lease_until = v_now + p_lease, attempts = least(q.attempts, 32766) + 1, assigned_to = x.account,
-                       account_day = x.account_day, project_day = x.project_day
-                  FROM unnest(r_ids, r_accounts, r_revisions, r_account_days, r_project_days)
-                    AS x(id, account, revision, account_day, project_day)
-                 WHERE q.id = x.id
-                RETURNING q.id, q.claim_no, q.assigned_to, x.revision, q.project_id, q.attempts, q.recipients,
-                          q.unknowns, q.expires_at, q.category, q.recipient_email, q.recipient_name, q.custom_data,
-                          q.content_id, q.content_on;
-            UPDATE mailqueue.lanes AS l
-               SET vtime = l.vtime + u.step, due_floor = u.due_floor, probed_at = u.probed_at, blocked_until = u.until,
-                   blocked_reason = u.why
-              FROM unnest(u_ids, u_steps, u_floors, u_probes, u_untils, u_whys)
-                AS u(id, step, due_floor, probed_at, until, why)
-             WHERE l.id = u.id;
-            EXIT WHEN cardinality(u_ids) = 0;
+            -- In every round: locks of this transaction do not hide rows from its next round, their status does.
+            IF v_picks <> '{}' THEN
+                v_one := coalesce(v_one, v_picks[1].ids[1]);
+                RETURN QUERY SELECT e.*, NULL, NULL, NULL::text[], NULL::boolean, NULL::interval
+                               FROM mailqueue.assign_emails(v_picks, p_worker, v_claim, v_now, p_lease, p_reads) AS e;
+            END IF;
+            EXIT WHEN v_changed = '{}';
+            UPDATE mailqueue.lanes AS k
+               SET vtime = u.vtime, due_floor = u.due_floor, probed_at = u.probed_at, blocked_until = u.blocked_until,
+                   blocked_reason = u.blocked_reason
+              FROM unnest(v_changed) AS u WHERE k.id = u.id;
         END LOOP;
     END LOOP;
 
-    IF v_is_braked AND v_left < v_asked THEN
-        PERFORM mailqueue.reserve(0, v_brake_day, v_asked - v_left, v_now);
-    END IF;
     IF v_left < v_asked THEN
-        PERFORM mailqueue.reserve_all(h_id, h_day, h_used, v_now);
+        IF v_platform_day IS NOT NULL THEN
+            PERFORM mailqueue.reserve(0, v_platform_day, v_asked - v_left, v_now);
+        END IF;
+        PERFORM mailqueue.reserve_all(array_agg(m.id), array_agg(m.today), array_agg(m.used), v_now)
+           FROM unnest(v_limits) AS m WHERE m.used > 0;
     END IF;
+    -- v_left counts recipients: a claim of one recipient is one mail.
+    IF p_may_mark AND v_asked - v_left = 1 THEN
+        SELECT k.verdict, k.reason, k.stopped INTO verdict, reason, stopped
+          FROM mailqueue.mark_emails(p_worker, ARRAY[v_one], ARRAY[v_claim], '{}', '{}') AS k;
+    END IF;
+    -- Lanes that are still ready have mail, or are held by another claim.
+    is_left := v_left <= 0 OR EXISTS (
+        SELECT FROM mailqueue.lane_classes AS k
+         WHERE EXISTS (SELECT FROM mailqueue.lanes AS r
+                        WHERE r.priority = k.priority AND r.blocked_until IS NULL AND r.vtime >= k.vclock
+                          AND NOT r.account_limits && v_avoid));
+    next_wake := (SELECT l.blocked_until FROM mailqueue.lanes AS l
+                   WHERE l.blocked_until IS NOT NULL AND l.blocked_until < 'infinity'
+                   ORDER BY l.blocked_until LIMIT 1) - clock_timestamp();
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION mailqueue.claim_and_read(integer, integer, interval, integer[], boolean, boolean) IS
+    'Claim due mail of about so many recipients for one worker, lanes in turn, limits reserved, and read it. Rows that '
+    'another worker is claiming are skipped, not waited for.';
+
+-- The call of workers of the release before, and of those that read contents one by one.
+CREATE OR REPLACE FUNCTION mailqueue.claim_emails(p_worker integer, p_limit integer, p_lease interval,
+    p_avoid integer[] DEFAULT '{}')
+RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
+               attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
+               recipient_email text, recipient_name text, custom_data jsonb, content_id bigint, content_on date)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT e.id, e.claim_no, e.assigned_to, e.account_revision, e.project_id, e.attempts, e.recipients, e.unknowns,
+           e.expires_at, e.category, e.recipient_email, e.recipient_name, e.custom_data, e.content_id, e.content_on
+      FROM mailqueue.claim_and_read(p_worker, p_limit, p_lease, p_avoid, false, false) AS e WHERE e.id IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.claim_emails(integer, integer, interval, integer[]) IS
-    'Take about so many recipients'' worth of due mail for one worker, lanes in turn, limits reserved. Rows another '
-    'worker is claiming are skipped, not waited for.';
+    'Claim due mail of about so many recipients for one worker, without its contents.';

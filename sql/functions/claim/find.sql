@@ -1,4 +1,4 @@
--- A claim that was committed, and whose answer its worker never got: the worker asks what it has.
+-- Finds a claim that was committed and whose answer did not reach its worker.
 
 CREATE OR REPLACE FUNCTION mailqueue.find_claims(p_worker integer, p_after bigint)
 RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
@@ -11,7 +11,7 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN
-    -- Waits for a claim whose session has not noticed yet that nobody listens; afterwards it can be seen.
+    -- Waits for a claim whose session has not noticed yet that its client is gone; afterwards it can be seen.
     PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker FOR UPDATE;
     RETURN QUERY
         SELECT q.id, q.claim_no, q.assigned_to, s.revision, q.project_id, q.attempts, q.recipients, q.unknowns,

@@ -1,9 +1,8 @@
--- The only place where lanes become ready. Workers call it as a statement of its own before each claim.
+-- Waking lanes: the only place where lanes become ready. Workers call it in its own statement before each claim.
 --
--- No wake-up is lost: a signal is consumed only by a transaction that then holds the lane's lock, and a claim
--- that marks a lane empty holds that lock from before its look to its commit. Asynchronous commit is safe
--- here, and the statement of workers asks for it: what a crash takes back, it takes back together with the deleted
--- signals.
+-- No wake-up is lost: a signal is consumed only by a transaction that then holds the lane's lock, and a claim that
+-- marks a lane empty holds that lock from before it reads to its commit. Asynchronous commit is safe here, and the
+-- statement of workers asks for it: a crash that undoes it also restores the deleted signals.
 
 CREATE OR REPLACE FUNCTION mailqueue.gather_lanes(OUT woken integer, OUT next_wake interval)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -23,11 +22,11 @@ DECLARE
     v_brake interval;
 BEGIN
     woken := 0;
-    -- While the rate of the whole installation is used up no lane is blocked, and nothing is worth a look.
+    -- While the rate of the whole installation is used up no lane is blocked, but no claim would find mail.
     IF EXISTS (SELECT FROM mailqueue.limits AS m WHERE m.id = 0 AND m.rate_per_second IS NOT NULL) THEN
         SELECT r.until - v_now INTO v_brake FROM mailqueue.headroom('{0}', v_now) AS r WHERE r.why IS NOT NULL;
     END IF;
-    -- The row is locked, and thereby written, only where there is something to do: a queue at rest writes nothing.
+    -- The row is locked, and thereby written, only where there is work: an idle queue writes nothing.
     SELECT g.signal_floor INTO v_floor FROM mailqueue.lane_gather AS g
      WHERE g.is_only
        AND (EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid >= g.signal_floor)
@@ -46,7 +45,7 @@ BEGIN
             AND (EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid >= g.signal_floor)
                  OR EXISTS (SELECT FROM mailqueue.lanes AS l WHERE l.blocked_until <= v_now));
         IF FOUND THEN
-            woken := -1;  -- another process is doing it
+            woken := -1;                                         -- another process is doing it
         ELSE
             SELECT l.blocked_until - v_now INTO next_wake FROM mailqueue.lanes AS l
              WHERE l.blocked_until IS NOT NULL AND l.blocked_until < 'infinity' ORDER BY l.blocked_until LIMIT 1;
@@ -69,10 +68,10 @@ BEGIN
     END LOOP;
 
     IF v_floor > pg_snapshot_xmax(pg_current_snapshot()) THEN
-        v_floor := '0';  -- it is of another server: this database was restored from a dump
+        v_floor := '0';  -- of another server: this database was restored from a dump
         UPDATE mailqueue.lane_gather AS g SET signal_floor = v_floor WHERE g.is_only;
     END IF;
-    -- In a queue at rest a look is all: the statements below cost more to begin than to run.
+    -- An idle queue ends here: the statements below cost more to begin than to run.
     IF EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid >= v_floor) THEN
         WITH gone AS (
             DELETE FROM mailqueue.lane_signals AS s
@@ -98,7 +97,7 @@ BEGIN
     END IF;
 
     IF v_signals > 0 THEN
-        -- Wait for the claims that hold these lanes, and look only then: what they decided is seen, not overwritten.
+        -- Wait for the claims that hold these lanes and read only then: their decisions are seen, not overwritten.
         PERFORM FROM mailqueue.lanes AS l WHERE l.id = ANY (v_lanes) ORDER BY l.id FOR NO KEY UPDATE;
         UPDATE mailqueue.lanes AS l
            SET due_floor = least(l.due_floor, s.due_at),
@@ -139,13 +138,13 @@ BEGIN
     next_wake := coalesce(v_brake, next_wake);
 END $$;
 COMMENT ON FUNCTION mailqueue.gather_lanes() IS
-    'Wake lanes that got mail or whose block is over, and count accepted mail. Returns how much there was to do (-1: '
-    'another does it) and the wait until the next block ends.';
+    'Wake lanes that have new mail or whose block has ended, and count accepted mail. Returns the number of signals '
+    'and lanes (-1: another process is doing it) and the wait until the next block ends.';
 
 DROP FUNCTION IF EXISTS mailqueue.are_lanes_ready();
 
--- A claim passes over lanes and limits that others hold. One that gets nothing asks here whether that was the reason,
--- and not the accounts that it avoids.
+-- A claim skips lanes and limits that others hold: lanes that are still ready after it have mail, unless all their
+-- accounts are avoided.
 CREATE OR REPLACE FUNCTION mailqueue.are_lanes_ready(p_avoid integer[] DEFAULT '{}') RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -158,4 +157,4 @@ AS $$
                                          SELECT m.id FROM mailqueue.limits AS m
                                           WHERE m.sender_account_id = ANY (p_avoid))))
 $$;
-COMMENT ON FUNCTION mailqueue.are_lanes_ready(integer[]) IS 'Say whether any lane has mail that a claim may take now.';
+COMMENT ON FUNCTION mailqueue.are_lanes_ready(integer[]) IS 'Whether any lane has mail that a claim may take now.';

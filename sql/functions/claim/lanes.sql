@@ -61,7 +61,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.make_lanes(uuid) IS 'Make or renew the lanes of a project.';
 
--- Claims lock lanes first and limits second. Whoever changes both does it in the same order.
+-- Claims lock lanes first and limits second. A function that changes both locks in the same order.
 CREATE OR REPLACE FUNCTION mailqueue.lock_lanes(p_project uuid) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -71,7 +71,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.lock_lanes(uuid) IS 'Hold the lanes of a project, in the order claims take them.';
 
--- Something that blocked may be gone: look again now.
+-- The reason of a block may have ended: the next claim looks again.
 CREATE OR REPLACE FUNCTION mailqueue.wake_lanes(p_project uuid) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -1,7 +1,7 @@
--- The last look before a mail is handed over. What is not marked here was certainly not sent.
+-- Marking: the last check before mail is sent. Mail that is not marked was certainly not sent.
 
--- p_ids and p_claims: mails about to be handed over. p_open_*: those handed over and not settled yet.
--- One row comes back for each mail of p_ids; only 'go' may be sent. A worker that was declared lost gets none.
+-- p_ids and p_claims: mails about to be sent. p_open_*: mails marked before and not settled yet. Returns a row for each
+-- mail of p_ids; only 'go' may be sent. A worker that was declared lost gets no rows.
 CREATE OR REPLACE FUNCTION mailqueue.mark_emails(p_worker integer, p_ids uuid[], p_claims bigint[], p_open_ids uuid[],
     p_open_claims bigint[])
 RETURNS TABLE (id uuid, verdict text, reason text, stopped text[])
@@ -15,20 +15,19 @@ DECLARE
     v_several uuid[];                                        -- messages that have recipients of their own
     v_aside uuid[];                                          -- mail of paused campaigns and domains
     v_at tid;
-    -- an index is not searched for what clock_timestamp() gives
-    v_now timestamptz;
+    v_now timestamptz;                                       -- an index is not searched for a volatile function
 BEGIN
     IF p_ids = '{}' THEN
         RETURN;
     END IF;
-    -- The lock on this row is what rescue takes too: either it sees these marks, or we see that we are lost. The row is
-    -- found newest version first: under a long snapshot a look-up by worker alone would walk all dead versions.
+    -- Rescue locks this row too: either it sees these marks, or this worker sees that it was declared lost. The row is
+    -- found newest version first: under a long snapshot a look-up by worker alone would read all dead versions.
     UPDATE mailqueue.send_intents AS s
        SET rev = s.rev + 1, email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims,
            marked_at = clock_timestamp()
      WHERE s.ctid = (SELECT n.ctid FROM mailqueue.send_intents AS n WHERE n.worker_id = p_worker ORDER BY n.rev DESC
                       LIMIT 1);
-    -- another session of this worker changed it meanwhile, or it is gone
+    -- Another session of this worker has changed it meanwhile, or it was deleted.
     IF NOT FOUND THEN
         SELECT n.ctid INTO v_at FROM mailqueue.send_intents AS n
          WHERE n.worker_id = p_worker ORDER BY n.rev DESC LIMIT 1 FOR NO KEY UPDATE;
@@ -79,4 +78,4 @@ BEGIN
           OFFSET 0) AS w ON true;                            -- OFFSET: asked once, though used twice
 END $$;
 COMMENT ON FUNCTION mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[]) IS
-    'Write down that mails are about to be handed over, and say which of them still may be.';
+    'Record that mails are about to be sent, and return which of them still may be.';

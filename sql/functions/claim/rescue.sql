@@ -1,4 +1,4 @@
--- Workers come, beat, go, or are declared lost; what lost ones held is given back by what they had marked.
+-- Registration and heartbeats of workers; the mail of a lost worker returns by whether it was marked.
 
 DROP FUNCTION IF EXISTS mailqueue.start_worker(text, text, integer, text, uuid);
 CREATE OR REPLACE FUNCTION mailqueue.start_worker(p_kind text, p_host text, p_pid integer, p_version text,
@@ -33,17 +33,17 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    -- Waits for a claim that is being made; afterwards none can be. Its rows would be stranded with a worker that left.
+    -- Waits for a running claim of this worker; afterwards it cannot claim. Rows of a later claim would stay assigned.
     PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker FOR UPDATE;
     PERFORM mailqueue.return_claims(p_worker), mailqueue.return_rows(p_worker);
     UPDATE mailqueue.workers AS w SET stopped_at = clock_timestamp() WHERE w.id = p_worker AND w.lost_at IS NULL;
     DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker;
     DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = p_worker;
 END $$;
-COMMENT ON FUNCTION mailqueue.stop_worker(integer) IS 'A worker leaves in good order: what it still holds goes back.';
+COMMENT ON FUNCTION mailqueue.stop_worker(integer) IS 'Unregister a worker; what it still holds returns to the queues.';
 
--- Marked mail may have been sent: it keeps its reservation as spent and follows its policy. The rest goes back as if
--- never taken.
+-- Marked mail may have been sent: its reservation counts as spent, and its policy for unknown outcomes decides. Other
+-- mail returns as if it had never been claimed.
 CREATE OR REPLACE FUNCTION mailqueue.return_claims(p_worker integer) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -110,9 +110,9 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.return_claims(integer) IS
-    'Give back all that a worker holds; returns the number of mails.';
+    'Return all mail of a worker to the queue; returns the number of mails.';
 
--- It stays with its account, and nobody claims it while that is away.
+-- Mail of unknown outcome stays with its account, and is not claimed while the account cannot send.
 CREATE OR REPLACE FUNCTION mailqueue.expire_unknown() RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -135,9 +135,9 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.expire_unknown() IS
-    'Finish mail of unknown outcome that expired while its sender account was away.';
+    'Finish mail of unknown outcome that expired while its sender account could not send.';
 
--- p_launch: this very process is known to be dead, whatever its heartbeat says (its parent saw it end).
+-- p_launch: a process that is known to have ended, whatever its heartbeat, because its parent saw it end.
 CREATE OR REPLACE FUNCTION mailqueue.rescue_emails(p_silence interval, p_launch uuid DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -148,10 +148,10 @@ DECLARE
 BEGIN
     PERFORM mailqueue.forget_expired_grants();
     PERFORM mailqueue.expire_unknown();
-    -- A beat that lies ahead is of before the clock was set back: silence counts from now.
+    -- A heartbeat in the future is from before the clock was set back: the silence counts from now.
     UPDATE mailqueue.workers AS k SET beat_at = clock_timestamp()
      WHERE k.stopped_at IS NULL AND k.lost_at IS NULL AND k.beat_at > clock_timestamp() + p_silence;
-    -- Somebody deleted the worker by hand: no beat will ever be missed.
+    -- Workers whose row was deleted by hand: no missed heartbeat would find them.
     FOR w IN SELECT s.worker_id FROM mailqueue.send_intents AS s
               WHERE NOT EXISTS (SELECT FROM mailqueue.workers AS k WHERE k.id = s.worker_id) ORDER BY s.worker_id LOOP
         v_rescued := v_rescued + mailqueue.return_claims(w.worker_id);

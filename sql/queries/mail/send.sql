@@ -7,13 +7,19 @@ SELECT g.woken, extract(epoch FROM g.next_wake)::double precision AS next_wake
 FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s
 CROSS JOIN mailqueue.gather_lanes() AS g;
 
--- name: are_lanes_ready :value
--- Whether a claim that returned nothing only skipped locked lanes.
-SELECT mailqueue.are_lanes_ready(%(avoid)s);
-
 -- name: claim_emails :many
--- Claim up to a batch of due mail for one worker, with limits reserved. Rows locked by other claims are skipped;
--- accounts whose servers do not respond to this worker are avoided.
+-- Claim up to a batch of due mail for one worker, with limits reserved, and read its contents and recipients. Rows
+-- locked by other claims are skipped; accounts whose servers do not respond to this worker are avoided. The last row
+-- has no id: whether more can be claimed now, and the seconds until the next block of a lane ends.
+SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
+       recipient_email, recipient_name, custom_data, content_id, content_on, found_content_id, subject, html_body,
+       text_body, from_email, from_name, reply_to, headers, files, template_version_id, template_language,
+       tracking_options, header_recipients, several, verdict, reason, stopped, is_left,
+       extract(epoch FROM next_wake)::double precision AS next_wake
+FROM mailqueue.claim_and_read(%(worker)s, %(limit)s, %(lease)s, %(avoid)s, true, %(may_mark)s);
+
+-- name: claim_emails_unread :many
+-- Claim without contents, where one of them could not be read.
 SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
        recipient_email, recipient_name, custom_data, content_id, content_on
 FROM mailqueue.claim_emails(%(worker)s, %(limit)s, %(lease)s, %(avoid)s);

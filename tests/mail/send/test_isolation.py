@@ -162,7 +162,11 @@ async def test_what_fails_while_a_batch_is_read_fails_that_mail_alone(
                 raise KeyError("odd")
             return await genuine(conn, ids, **of)
 
+        async def take(*_: Any, **__: Any) -> claims_store.Taken:
+            raise KeyError("odd")
+
         monkeypatch.setattr(claims_store, "read_contents", read_contents)
+        monkeypatch.setattr(claims_store, "take", take)
         async with courier(database, tmp_path) as running:
             assert await until_nothing_is_queued(conn) == {"sent": 4, "failed": 1}
             assert not running.done()
@@ -261,10 +265,10 @@ async def test_what_is_wrong_with_the_server_is_nobodys_outcome(
         await account_at(conn, server)
         await make.queued_emails(conn, 3)
 
-        async def read_contents(*_: Any, **__: Any) -> list[EmailContent]:
+        async def take(*_: Any, **__: Any) -> claims_store.Taken:
             raise errors.InsufficientPrivilege("permission denied")
 
-        monkeypatch.setattr(claims_store, "read_contents", read_contents)
+        monkeypatch.setattr(claims_store, "take", take)
         with pytest.raises(errors.InsufficientPrivilege):
             async with courier(database, tmp_path) as running:
                 await asyncio.wait((running,))

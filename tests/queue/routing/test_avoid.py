@@ -6,7 +6,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail
 from mailqueue.mail.send.store import claims as claims_store
 from tests import make
-from tests.queue.acting import LEASE
+from tests.queue.acting import LEASE, are_lanes_ready
 
 pytestmark = pytest.mark.anyio
 
@@ -64,12 +64,12 @@ async def test_what_one_account_cannot_send_now_another_of_its_project_does(conn
 async def test_nothing_is_ready_where_all_that_is_left_is_to_be_avoided(conn: Conn) -> None:
     hangs, well = await two_projects(conn, 1)
     worker = await make.worker(conn)
-    assert await claims_store.are_lanes_ready(conn, avoid=[hangs])
+    assert await are_lanes_ready(conn, avoid=[hangs])
 
     await claim_but(conn, worker, hangs, limit=10)
 
-    assert not await claims_store.are_lanes_ready(conn, avoid=[hangs])
-    assert await claims_store.are_lanes_ready(conn, avoid=[well])
+    assert not await are_lanes_ready(conn, avoid=[hangs])
+    assert await are_lanes_ready(conn, avoid=[well])
 
 
 async def test_mail_without_a_sender_is_told_so_whatever_is_avoided(conn: Conn) -> None:
@@ -101,7 +101,7 @@ async def test_many_projects_whose_first_account_hangs_hold_up_no_others(conn: C
 
     assert {email.project_id for email in claimed} == {well}
     assert len(claimed) == 50
-    assert not await claims_store.are_lanes_ready(conn, avoid=hanging)
+    assert not await are_lanes_ready(conn, avoid=hanging)
 
 
 async def test_who_is_passed_over_falls_behind_nobody(conn: Conn) -> None:

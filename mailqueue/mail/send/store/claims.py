@@ -1,8 +1,9 @@
-"""The statements of the send path: claiming and reading contents; writing is in store_outcomes."""
+"""The statements of the send path that claim and read emails; outcomes.py writes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.errors import ObjectNotInPrerequisiteState
@@ -14,8 +15,14 @@ from mailqueue.mail.model import (
     ClaimedEmail,
     EmailContent,
     EmailRecipient,
+    Mark,
+    Marks,
+    MarkVerdict,
     StoredFile,
 )
+
+MAX_SIGNALS = 5000
+"""Signals that waking the lanes consumes at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,11 @@ class Gathered:
 
     woken: int
     next_wake: float | None
+
+    @property
+    def is_partial(self) -> bool:
+        """Return whether lanes may be left that have mail and are not ready."""
+        return not 0 <= self.woken < MAX_SIGNALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +54,129 @@ async def gather_lanes(conn: Conn) -> Gathered:
     return await fetch.one(conn, "gather_lanes", None, Gathered)
 
 
-async def are_lanes_ready(conn: Conn, *, avoid: Sequence[int]) -> bool:
-    """Return whether a claim that got nothing only passed over what others hold."""
-    return await fetch.value(conn, "are_lanes_ready", {"avoid": list(avoid)}, bool)
+class Taken(NamedTuple):
+    """The emails of one claim with what was read in the same statement.
+
+    `is_left`: more can be claimed now. `next_wake` is in seconds, None when no block of a lane ends
+    by itself. `marks`: the only email was marked in the claim.
+    """
+
+    emails: list[ClaimedEmail]
+    contents: dict[int, EmailContent] | None = None  # None: not read
+    recipients: dict[UUID, tuple[EmailRecipient, ...]] = {}  # noqa: RUF012
+    marks: Marks | None = None
+    is_left: bool = True
+    next_wake: float | None = None
+
+
+class _Row(NamedTuple):
+    id: UUID | None  # None: the last row
+    claim_no: int
+    assigned_to: int
+    account_revision: int
+    project_id: UUID
+    attempts: int
+    recipients: int
+    unknowns: int
+    expires_at: datetime
+    category: str
+    recipient_email: str
+    recipient_name: str | None
+    custom_data: Any
+    content_id: int
+    content_on: date
+    found_content_id: int | None  # None: no content, or an email before has it
+    subject: str
+    html_body: str | None
+    text_body: str | None
+    from_email: str | None
+    from_name: str | None
+    reply_to: str | None
+    headers: dict[str, str] | None
+    files: list[dict[str, Any]] | None
+    template_version_id: UUID | None
+    template_language: str | None
+    tracking_options: int | None
+    header_recipients: dict[str, list[str]] | None
+    several: list[tuple[str, str, str | None, str]] | None
+    verdict: str | None  # this and the following in the last row; None: not marked
+    reason: str | None
+    stopped: list[str] | None
+    is_left: bool
+    next_wake: float | None
+
+
+_CONTENT = _Row._fields.index("found_content_id")
+_AFTER_CONTENT = _Row._fields.index("several")
+
+
+async def take(
+    conn: Conn,
+    worker: int,
+    *,
+    limit: int,
+    lease: timedelta,
+    avoid: Sequence[int] = (),
+    may_mark: bool = False,
+) -> Taken:
+    """Claim due emails of up to `limit` recipients, but none of accounts to avoid, and read them.
+
+    With `may_mark` a claim of a single email marks it: nothing else of this worker may be marked,
+    or about to be.
+
+    Raises:
+        LeaseLost: this worker was declared lost, or has left.
+    """
+    asked = {
+        "worker": worker,
+        "limit": limit,
+        "lease": lease,
+        "avoid": list(avoid),
+        "may_mark": may_mark,
+    }
+    try:
+        rows = await fetch.many(conn, "claim_emails", asked, _Row)
+    except ObjectNotInPrerequisiteState as exc:
+        raise LeaseLost(f"worker {worker} was declared lost") from exc
+    last = rows.pop()
+    return Taken(
+        [ClaimedEmail._make(row[:_CONTENT]) for row in rows],
+        {
+            row.found_content_id: EmailContent._make(row[_CONTENT:_AFTER_CONTENT])
+            for row in rows
+            if row.found_content_id is not None
+        },
+        {
+            row.id: tuple([EmailRecipient(row.id, *one) for one in row.several])
+            for row in rows
+            if row.id is not None and row.several
+        },
+        _marks(rows[0].id, last) if rows else None,
+        last.is_left,
+        last.next_wake,
+    )
+
+
+def _marks(email_id: UUID | None, last: _Row) -> Marks | None:
+    if email_id is None or last.verdict is None:
+        return None
+    verdict, stopped = MarkVerdict(last.verdict), tuple(last.stopped or ())
+    if verdict is MarkVerdict.GO and not stopped:
+        return Marks({})
+    return Marks({email_id: Mark(email_id, verdict, last.reason, stopped)})
 
 
 async def claim(
     conn: Conn, worker: int, *, limit: int, lease: timedelta, avoid: Sequence[int] = ()
 ) -> list[ClaimedEmail]:
-    """Take up to `limit` recipients' worth of due mail, but none of accounts to avoid.
+    """Claim due emails as `take` does, without reading what they say.
 
     Raises:
         LeaseLost: this worker was declared lost, or has left.
     """
     asked = {"worker": worker, "limit": limit, "lease": lease, "avoid": list(avoid)}
     try:
-        return await fetch.many(conn, "claim_emails", asked, ClaimedEmail)
+        return await fetch.many(conn, "claim_emails_unread", asked, ClaimedEmail)
     except ObjectNotInPrerequisiteState as exc:
         raise LeaseLost(f"worker {worker} was declared lost") from exc
 

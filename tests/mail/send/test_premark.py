@@ -1,0 +1,48 @@
+"""Window: a mark that a claim has made is used once, soon, and while nothing else is marked."""
+
+import pytest
+
+from mailqueue.mail.model import Marks
+from mailqueue.mail.send import settler
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.mail.send.test_settler import INTENTS, claimed_mail, writing
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_mark_made_in_a_claim_is_not_made_again(database: DatabaseSettings) -> None:
+    async with (
+        claimed_mail(database, 2) as (_, worker, mails),
+        writing(database, worker, slots=4) as desk,
+    ):
+        desk.settler.premarked(mails[0], Marks({}))
+        await desk.hand_over(mails[:1])
+        assert desk.link.calls == 0
+        assert not desk.settler.is_quiet
+
+        await desk.hand_over(mails[1:])  # names the first as one that is open
+        assert desk.link.calls == 1
+        desk.settle(*mails)
+        await desk.settler.drained()
+        assert desk.settler.is_quiet
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+async def test_a_mark_made_in_a_claim_is_made_again_if_it_is_old_or_others_are_marked(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch, *, is_late: bool
+) -> None:
+    """Window: the marks of others have replaced it."""
+    if is_late:
+        monkeypatch.setattr(settler, "PREMARK_SECONDS", -1.0)
+    async with (
+        claimed_mail(database, 2) as (conn, worker, mails),
+        writing(database, worker, slots=4) as desk,
+    ):
+        desk.settler.premarked(mails[0], Marks({}))
+        if not is_late:
+            await desk.hand_over(mails[1:])
+        await desk.hand_over(mails[:1])
+
+        marked = await make.scalar(conn, INTENTS, worker)
+        assert set(marked) == {mail.id for mail in (mails[:1] if is_late else mails)}
