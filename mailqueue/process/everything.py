@@ -77,7 +77,7 @@ async def run_everything(
         api = await stack.enter_async_context(listening(app, api_socket))
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
         await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
-        groups = [send_children(settings), light_children()]
+        groups = [send_children(settings), light_children(settings)]
         workers = asyncio.create_task(WorkerPool(settings, groups).run(stop), name="workers")
         ready(
             Running(

@@ -6,6 +6,9 @@ from mailqueue.core.queues import QUEUES
 from mailqueue.process.pool import Children
 from mailqueue.settings.environment import Settings
 
+MAIL = ("custom-smtp",)
+"""Queues whose rows are mail: they are worked on where mail is sent."""
+
 
 def send_children(settings: Settings) -> Children:
     """Return the processes that send queued mail."""
@@ -17,7 +20,7 @@ def send_children(settings: Settings) -> Children:
 
 def sending_children(settings: Settings) -> list[Children]:
     """Return the processes of `mailqueue worker send`, which sends all mail of a host."""
-    return [send_children(settings), queue_children(["custom-smtp"])]
+    return [send_children(settings), queue_children(MAIL)]
 
 
 def queue_children(names: Sequence[str], options: Sequence[str] = ()) -> Children:
@@ -25,6 +28,7 @@ def queue_children(names: Sequence[str], options: Sequence[str] = ()) -> Childre
     return Children((*names, *options), queues=names)
 
 
-def light_children() -> Children:
-    """Return one process that works on all queues of the kernel."""
-    return queue_children([spec.name for spec in QUEUES])
+def light_children(settings: Settings) -> Children:
+    """Return one process that works on all queues; without send workers, on none of mail."""
+    names = [spec.name for spec in QUEUES]
+    return queue_children([one for one in names if settings.workers.processes or one not in MAIL])

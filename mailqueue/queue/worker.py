@@ -34,7 +34,7 @@ MAX_UNSETTLED = 2000
 """Outcomes that wait for the database, above which nothing is claimed."""
 REST_SECONDS = 5.0
 """Interval at which idle keys and connections are released."""
-DRAIN_SECONDS = 20.0
+DRAIN_SECONDS = 30.0
 """Time for rows that are being handled when the worker stops."""
 
 log = get_logger(__name__)

@@ -127,9 +127,12 @@ DECLARE
     v_lost uuid[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.kind = 'inline')
-       OR p_outcome NOT IN ('sent', 'failed', 'unknown') AND NOT (v_is_kept AND p_outcome IN ('retry', 'defer')) THEN
+       OR p_outcome NOT IN ('sent', 'failed', 'unknown', 'retry', 'defer') THEN
         RAISE EXCEPTION 'worker % is not sending this mail, or % is not an outcome of it', p_worker, p_outcome
             USING ERRCODE = '55000';
+    ELSIF p_outcome IN ('retry', 'defer') AND NOT v_is_kept THEN  -- no account of the project may send it
+        p_outcome := 'failed';
+        p_wait := NULL;
     END IF;
     IF v_count > 0 THEN
         PERFORM mailqueue.settle_recipients(array_fill(p_id, ARRAY[v_count]), array_fill(p_claim, ARRAY[v_count]),

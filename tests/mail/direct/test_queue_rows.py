@@ -175,3 +175,22 @@ async def test_a_silent_server_delays_its_own_mail_alone(
         assert (await office.shown(other))["status"] == "sent"
         assert await office.kept() == (status == "pending")
         assert await office.books() == (1 if status == "pending" else 2, 0)
+
+
+async def test_mail_whose_server_is_gone_is_not_tried_again(database: DatabaseSettings) -> None:
+    class Gone(CustomSmtpHandler):
+        async def handle(self, row: ClaimedServer) -> Outcome | Attempted:
+            done = await super().handle(row)
+            async with connect(database) as conn:
+                await conn.execute("DELETE FROM mailqueue.inline_servers WHERE id = %s", (row.id,))
+            return done
+
+    async with queued(database, RCPT=[b"451 4.3.0 later\r\n"]) as office:
+        email = await office.send()
+        await office.turn(of=Gone)
+        other = await office.send(to=["bob@example.com"])
+        await office.turn()
+
+        assert (await office.shown(email))["status"] == "failed"
+        assert (await office.shown(other))["status"] == "sent"
+        assert await office.books() == (1, 0)

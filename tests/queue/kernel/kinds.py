@@ -3,20 +3,29 @@
 Every queue of QUEUES has its row in KINDS: tests kill workers at each point for each of them.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from mailqueue.adapters.inbound.event_types import ID_NAME
 from mailqueue.core.queues import QueueSpec, queue_named
+from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
+from mailqueue.mail.direct.queued import queue_for
 from mailqueue.maintenance.model import Task
 from mailqueue.privacy import erasing, persons
+from mailqueue.senders.inline import inline_server
+from mailqueue.tenants.model import Caller
+from mailqueue.vault.masterkey import parse_master_key
 from tests import make
 from tests.adapters.sending.fake import Reply, fake
+from tests.api.support.wired import MASTER
 from tests.events.office import left
 from tests.inbound.desk import kept
+from tests.mail.direct.inline import mail
+from tests.smtp.client.scripted import scripted
 from tests.webhooks.delivering import told, webhook
 
 DONE = "status = '{done}' AND attempts = 1 AND crashes = 0 AND worker_id IS NULL"
@@ -135,9 +144,38 @@ async def maintenance(conn: Conn, count: int) -> AsyncIterator[Rows]:
     yield Rows(queue_named("maintenance"), ids, check, AGAIN)
 
 
+@asynccontextmanager
+async def custom_smtp(conn: Conn, count: int) -> AsyncIterator[Rows]:
+    """Queue mail with a custom server, each sent once; held if it was under way at a death."""
+    async with scripted() as server:
+        named = inline_server(
+            host="127.0.0.1", port=server.port, tls="none", username=Secret(""), password=Secret("")
+        )
+        project_id = await make.project_named(conn)
+        caller = Caller(uuid4(), project_id, "default", is_test=False, trap_sender=None)
+        key = parse_master_key(MASTER, source="tests")
+        for number in range(count):
+            async with conn.transaction():
+                email = mail(f"person{number}@example.com")
+                await queue_for(conn, email, named, caller=caller, master=key)
+
+        async def check(doubtful: int) -> None:
+            states = await make.rows(conn, "SELECT status FROM mailqueue.emails")
+            found = Counter(row[0] for row in states)
+            assert found["sent"] + found["held"] == count
+            assert found["held"] <= doubtful
+            seen = Counter(message.recipients for message in server.messages)
+            assert set(seen.values()) <= {1}, "none is sent twice"
+            assert found["sent"] <= len(seen) <= count
+
+        spec = queue_named("custom-smtp")
+        yield Rows(spec, await ids_of(conn, spec), check, "false")
+
+
 KINDS: Mapping[str, Kind] = {
     "inbound": inbound,
     "webhooks": webhooks,
     "erasures": erasures,
     "maintenance": maintenance,
+    "custom-smtp": custom_smtp,
 }

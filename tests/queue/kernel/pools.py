@@ -70,10 +70,9 @@ async def processes(conn: Conn) -> list[int]:
 
 
 async def deaths(conn: Conn) -> int:
-    """Return how many workers were declared lost."""
-    found: int = await make.scalar(
-        conn, "SELECT count(*) FROM mailqueue.workers WHERE lost_at IS NOT NULL"
-    )
+    """Return how many workers were declared lost; a row of one mail is no process."""
+    query = "SELECT count(*) FROM mailqueue.workers WHERE lost_at IS NOT NULL AND kind <> 'inline'"
+    found: int = await make.scalar(conn, query)
     return found
 
 
