@@ -70,7 +70,7 @@ class FindingStatus(StrEnum):
     PASS = "pass"  # noqa: S105
     WARN = "warn"  # mail gets through; something should be better
     FAIL = "fail"
-    UNKNOWN = "unknown"  # nobody answered
+    UNKNOWN = "unknown"  # no name server answered
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class OnUnknown(StrEnum):
-    """What becomes of a row of which nobody knows whether its effect has happened."""
+    """What becomes of a row when it is unknown whether its effect has happened."""
 
     RETRY = "retry"  # the effect may happen twice
     HELD = "held"  # a person decides

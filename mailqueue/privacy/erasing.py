@@ -1,4 +1,4 @@
-"""Erases a person step by step: each step commits, and whoever goes on begins where it ended.
+"""Erases a person step by step: each step commits, and a later process resumes where it ended.
 
 Mail first, with its tables; then every table that may name them, page by page, until a whole round
 finds nothing; then what only they were sent, and the files of the archive.
@@ -61,9 +61,9 @@ async def go_on(
 ) -> Progress:
     """Do what is left to do, as long as `may_go_on`; return how far it is.
 
-    Without a desk files stay for somebody who has one. Mail that a worker holds is waited for so
-    long; whoever comes later does the rest. One process at a time erases: with `joins` the end of
-    another's work is waited for, and what that leaves is done.
+    Without a context of maintenance, files are left for a process that has one. Mail that a worker
+    holds is waited for up to `patience_seconds`; a later process does the rest. One process at a
+    time erases: with `joins`, wait for the end of another's work, then do what that leaves.
 
     Raises:
         NotFound: there is no such erasure.

@@ -103,7 +103,7 @@ def _check_trap(settings: Settings) -> None:
 
 
 def _with_public_url(settings: Settings, sock: socket.socket) -> Settings:
-    """Have links in mail lead here where nobody but this machine can follow them anyway."""
+    """Return the settings with links in mail that lead here, if this server is local only."""
     if settings.tracking.public_url is not None or not _is_loopback(settings.api.host):
         return settings
     host, port = sock.getsockname()[:2]

@@ -47,7 +47,7 @@ MEANING_BY_TYPE: Mapping[EventType, str] = {
     EventType.FAILED: "It will not be tried again; reason says why.",
     EventType.SUPPRESSED: "It was not sent: the project does not write to the address.",
     EventType.EXPIRED: "Its time ran out before it could be sent.",
-    EventType.CANCELLED: "Somebody cancelled it before it was sent.",
+    EventType.CANCELLED: "It was cancelled before it was sent.",
     EventType.HELD: "It waits for a person's decision.",
     EventType.RESOLVED: "Of a mail in doubt it was found out whether it was sent.",
 }

@@ -15,7 +15,7 @@ Fault = MailqueueError | HTTPException
 Headers = list[tuple[bytes, bytes]]
 
 
-async def nobody(request: Request) -> Response | None:  # noqa: ARG001
+async def no_response(request: Request) -> Response | None:  # noqa: ARG001
     """Return no response: a request without a key is refused."""
     return None
 
@@ -45,5 +45,5 @@ class CompatApi:
     refused: Callable[[Request, Fault], Response]
     roots: tuple[str, ...]
     is_known_by_head: Callable[[Request], bool] = no_head
-    without_key: Callable[[Request], Awaitable[Response | None]] = nobody  # None: needs a key
+    without_key: Callable[[Request], Awaitable[Response | None]] = no_response
     rates: Callable[[BucketState], Headers] = no_headers

@@ -48,7 +48,7 @@ def no_poster() -> Poster:
     raise Conflict("this process does not call webhooks")
 
 
-async def nobody(token: str) -> Admin:  # noqa: ARG001
+async def no_admin(token: str) -> Admin:  # noqa: ARG001
     """Raise: there are no administrators."""
     raise Unauthorized("this token is not valid")
 
@@ -57,7 +57,7 @@ async def nobody(token: str) -> Admin:  # noqa: ARG001
 class Services:
     """One field per dependency, with the default that is used when none is injected."""
 
-    admin_of: AdminOf = nobody
+    admin_of: AdminOf = no_admin
     open_way: OpenWay = no_account
     transport_of: TransportOf = no_way  # transport of a server that is named for one mail
     make_poster: Callable[[], Poster] = no_poster  # HTTP client that calls webhooks

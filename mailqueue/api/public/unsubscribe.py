@@ -47,7 +47,7 @@ async def _page(
         found = await choices.subscriptions_of(conn, visit.reader)
     words, token = visit.words, visit.token
     preferences = visit.seals.seal(Token(TokenKind.PREFERENCES, token.email_id, token.recipient))
-    # The category of the mail, unless nobody can unsubscribe from it.
+    # The category of the mail, unless it is required: then no recipient can unsubscribe from it.
     own = next(
         (
             one

@@ -126,7 +126,7 @@ async def send_marked(
     if (limit := limit_of(verdict)) is not None:  # there is no account to rest
         done = done._replace(wait=limit.retry_after or RETRY_WAIT)
     is_refusal = isinstance(verdict, Rejected) and verdict.kind is Kind.ACCOUNT
-    if not is_tried_again or is_refusal:  # nothing stores this account, so nobody can correct it
+    if not is_tried_again or is_refusal:  # this account is stored nowhere: it cannot be corrected
         done = _once(attempt, verdict, done)
     return _without(hidden, done)
 

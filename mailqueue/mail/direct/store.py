@@ -55,7 +55,7 @@ async def begin(
     Raises:
         InvalidField: nothing is stored.
         LimitReached: the project has no headroom now.
-        Conflict: the project sends nothing by itself now, or nothing that nobody signs.
+        Conflict: the project sends nothing by itself now, or only mail with a DKIM signature.
     """
     asked = {"project": project, "message": Jsonb(with_wire_domains(message)), **_here()}
     try:
