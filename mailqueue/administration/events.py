@@ -58,37 +58,39 @@ class EventPage:
         return Page([_event(each) for each in self.events], cursor)
 
 
-async def search(conn: Conn, wanted: Search, *, after: LogPosition | None, most: int) -> EventPage:
+async def search(
+    conn: Conn, filters: Search, *, after: LogPosition | None, limit: int
+) -> EventPage:
     """Return the page of events after a position.
 
     Raises:
         InvalidField: the type is unknown, or `until` is before `since`.
     """
-    if wanted.type is not None and wanted.type not in TYPES:
+    if filters.type is not None and filters.type not in TYPES:
         raise InvalidField("type", f"must be one of {', '.join(TYPES)}")
-    if wanted.until <= wanted.since:
+    if filters.until <= filters.since:
         raise InvalidField("until", "must be after since")
     place = after or LogPosition()
     found = await store.search_events(
         conn,
-        project_id=wanted.project_id,
-        type=wanted.type,
-        recipient=wanted.recipient,
-        since=wanted.since,
-        until=wanted.until,
+        project_id=filters.project_id,
+        type=filters.type,
+        recipient=filters.recipient,
+        since=filters.since,
+        until=filters.until,
         before_event=place.event_id,
         before_attempt=place.attempt_id,
-        most=most + 1,
+        limit=limit + 1,
     )
-    return merged(found, place, most=most)
+    return merged(found, place, limit=limit)
 
 
-def merged(found: list[PlatformEvent], place: LogPosition, *, most: int) -> EventPage:
+def merged(found: list[PlatformEvent], place: LogPosition, *, limit: int) -> EventPage:
     """Return the rows of both logs merged by time, newest first. Pure."""
     events = [each for each in found if each.event_id is not None]
     attempts = [each for each in found if each.event_id is None]
     page: list[PlatformEvent] = []
-    while (events or attempts) and len(page) < most:
+    while (events or attempts) and len(page) < limit:
         is_event = not attempts or (events and events[0].occurred_at >= attempts[0].occurred_at)
         taken = (events if is_event else attempts).pop(0)
         page.append(taken)

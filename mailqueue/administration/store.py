@@ -109,9 +109,9 @@ async def search_events(
     until: datetime,
     before_event: UUID | None,
     before_attempt: int | None,
-    most: int,
+    limit: int,
 ) -> list[PlatformEvent]:
-    """Return events, then attempts, each newest first, up to `most` of each."""
+    """Return events, then attempts, each newest first, up to `limit` of each."""
     params = {
         "project_id": project_id,
         "type": type,
@@ -120,7 +120,7 @@ async def search_events(
         "until": until,
         "before_event": before_event,
         "before_attempt": before_attempt,
-        "most": most,
+        "most": limit,
     }
     return await many(conn, "search_events", params, PlatformEvent)
 

@@ -136,9 +136,9 @@ def upload(file: Attachment) -> ApiRequest[answers.Uploaded]:
 
 
 def suppress(
-    emails: Sequence[str], said: Mapping[str, Any]
+    emails: Sequence[str], fields: Mapping[str, Any]
 ) -> ApiRequest[tuple[answers.AddedSuppression, ...]]:
-    body = {"emails": list(emails), **plain(said)}
+    body = {"emails": list(emails), **plain(fields)}
     kind = tuple[answers.AddedSuppression, ...]
     return ApiRequest("POST", "/v1/suppressions", kind, _sound(body), key=_new_key())
 
@@ -155,14 +155,16 @@ def unsuppress(
     return ApiRequest("DELETE", path, answers.RemovedSuppression, query=query)
 
 
-def suppressions(asked: Mapping[str, Any]) -> ApiRequest[answers.Page[answers.Suppression]]:
+def suppressions(params: Mapping[str, Any]) -> ApiRequest[answers.Page[answers.Suppression]]:
     kind = answers.Page[answers.Suppression]
-    return ApiRequest("GET", "/v1/suppressions", kind, query=plain(asked))
+    return ApiRequest("GET", "/v1/suppressions", kind, query=plain(params))
 
 
-def templates(project: str, asked: Mapping[str, Any]) -> ApiRequest[answers.Page[answers.Template]]:
+def templates(
+    project: str, params: Mapping[str, Any]
+) -> ApiRequest[answers.Page[answers.Template]]:
     path = f"/v1/projects/{_part(project)}/templates"
-    return ApiRequest("GET", path, answers.Page[answers.Template], query=plain(asked))
+    return ApiRequest("GET", path, answers.Page[answers.Template], query=plain(params))
 
 
 def template(project: str, named: UUID | str) -> ApiRequest[answers.Template]:
@@ -171,17 +173,17 @@ def template(project: str, named: UUID | str) -> ApiRequest[answers.Template]:
 
 
 def template_versions(
-    project: str, named: UUID | str, asked: Mapping[str, Any]
+    project: str, named: UUID | str, params: Mapping[str, Any]
 ) -> ApiRequest[answers.Page[answers.TemplateVersion]]:
     path = f"/v1/projects/{_part(project)}/templates/{_part(named)}/versions"
-    return ApiRequest("GET", path, answers.Page[answers.TemplateVersion], query=plain(asked))
+    return ApiRequest("GET", path, answers.Page[answers.TemplateVersion], query=plain(params))
 
 
 def preview(
-    project: str, named: UUID | str, asked: Mapping[str, Any]
+    project: str, named: UUID | str, fields: Mapping[str, Any]
 ) -> ApiRequest[answers.Preview]:
     path = f"/v1/projects/{_part(project)}/templates/{_part(named)}/preview"
-    return ApiRequest("POST", path, answers.Preview, plain(asked), key=_new_key())
+    return ApiRequest("POST", path, answers.Preview, plain(fields), key=_new_key())
 
 
 def _mail(mail: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,10 +204,10 @@ def _sound(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def _key(given: object) -> str:
-    if given is None:
+def _key(value: object) -> str:
+    if value is None:
         return _new_key()
-    key = str(given)
+    key = str(value)
     if not (key.isascii() and key.isprintable() and " " not in key and 0 < len(key) <= _KEY_LENGTH):
         raise InvalidField("idempotency_key", "must be 1 to 255 visible ASCII characters")
     return key
@@ -215,9 +217,9 @@ def _new_key() -> str:
     return f"client-{secrets.token_hex(16)}"
 
 
-def _part(given: UUID | str) -> str:
+def _part(value: UUID | str) -> str:
     """Return one percent-encoded segment of a path."""
-    text = str(given)
+    text = str(value)
     if not text or text in (".", ".."):
         raise InvalidField("id", f"an id is needed, got {text!r}")
     return quote(text, safe="")

@@ -63,16 +63,16 @@ def wire_domain(text: str) -> str:
         return name
 
 
-def _wired(name: str, given: object) -> object:
-    if isinstance(given, list | tuple):
-        return [_wired(name, one) for one in given]
-    if not isinstance(given, str):
-        return given
-    is_domain = name in _DOMAINS and "@" not in given[1:]
-    return wire_domain(given) if is_domain else with_wire_domain(given)
+def _wired(name: str, value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_wired(name, one) for one in value]
+    if not isinstance(value, str):
+        return value
+    is_domain = name in _DOMAINS and "@" not in value[1:]
+    return wire_domain(value) if is_domain else with_wire_domain(value)
 
 
-def _is_ascii(given: object) -> bool:
-    if isinstance(given, list | tuple):
-        return all(not isinstance(one, str) or one.isascii() for one in given)
-    return not isinstance(given, str) or given.isascii()
+def _is_ascii(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return all(not isinstance(one, str) or one.isascii() for one in value)
+    return not isinstance(value, str) or value.isascii()

@@ -40,16 +40,16 @@ def key_of(cursor: str | None, *kinds: type) -> tuple[Any, ...]:
         ) from None
 
 
-def _read(kind: type, given: object) -> Any:
-    if kind is int and type(given) is int and abs(given) < 2**63:
-        return given
-    if isinstance(given, str) and "\0" not in given:
+def _read(kind: type, value: object) -> Any:
+    if kind is int and type(value) is int and abs(value) < 2**63:
+        return value
+    if isinstance(value, str) and "\0" not in value:
         if kind is str:
-            return given
+            return value
         if kind is UUID:
-            return UUID(given)
+            return UUID(value)
         if kind is datetime:
-            return _aware(datetime.fromisoformat(given))
+            return _aware(datetime.fromisoformat(value))
     raise ValueError("another kind")
 
 

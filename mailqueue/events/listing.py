@@ -10,9 +10,9 @@ from mailqueue.events import store
 from mailqueue.events.model import EventQuery, Notice, RecordedEvent
 
 
-async def list_events(conn: Conn, asked: EventQuery) -> list[RecordedEvent]:
+async def list_events(conn: Conn, query: EventQuery) -> list[RecordedEvent]:
     """List events, the latest recorded first."""
-    return await store.list_events(conn, asked)
+    return await store.list_events(conn, query)
 
 
 async def find_event(conn: Conn, event_id: UUID) -> RecordedEvent:

@@ -28,9 +28,9 @@ async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[Res
     return [Result(one.result) for one in found]
 
 
-async def list_events(conn: Conn, asked: EventQuery) -> list[RecordedEvent]:
+async def list_events(conn: Conn, query: EventQuery) -> list[RecordedEvent]:
     """Return events, the latest recorded first."""
-    return await many(conn, "list_events", asked.params(), RecordedEvent)
+    return await many(conn, "list_events", query.params(), RecordedEvent)
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:

@@ -20,44 +20,44 @@ YOUNG = timedelta(days=1)
 _OURS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9a-f]{64}-[0-9a-f]{12}")
 
 
-async def sweep(desk: MaintenanceContext, *, needs: list[str]) -> dict[str, int]:
+async def sweep(context: MaintenanceContext, *, needs: list[str]) -> dict[str, int]:
     """Move large files out of the database and delete files past retention; return the counts.
 
     What fails is added to `needs`. Files of another database are never deleted: only folders of
     projects of this database are listed.
     """
-    counts = {"attachments": await files_store.sweep(desk.conn), "files": 0, MOVED: 0}
-    shelf = desk.stores.shelf
+    counts = {"attachments": await files_store.sweep(context.conn), "files": 0, MOVED: 0}
+    shelf = context.stores.shelf
     try:
-        async for file in _large(desk.conn, shelf):
-            counts[MOVED] += await _move_out(desk.conn, shelf, file)
+        async for file in _large(context.conn, shelf):
+            counts[MOVED] += await _move_out(context.conn, shelf, file)
         for store in shelf.places:
             _forget_drafts(store)
-            counts["files"] += await _delete_unnamed(desk.conn, store)
+            counts["files"] += await _delete_unnamed(context.conn, store)
     except MailqueueError as exc:
         needs.append(str(exc))
     return counts
 
 
-async def _large(conn: Conn, shelf: AttachmentStorage) -> AsyncIterator[LargeFile]:
+async def _large(conn: Conn, storage: AttachmentStorage) -> AsyncIterator[LargeFile]:
     """Yield large files in the database: SQL stores files there."""
     after: LargeFile | None = None
-    while shelf.places and (
-        some := await files_store.list_large(conn, shelf.over_bytes, after=after)
+    while storage.places and (
+        some := await files_store.list_large(conn, storage.over_bytes, after=after)
     ):
         for one in some:
             yield one
         after = some[-1]
 
 
-async def _move_out(conn: Conn, shelf: AttachmentStorage, file: LargeFile) -> int:
+async def _move_out(conn: Conn, storage: AttachmentStorage, file: LargeFile) -> int:
     octets = await files_store.read_octets(conn, file)
     if octets is None:
         return 0
     sha256 = hashlib.sha256(octets).digest()
-    with shelf.draft() as path:
+    with storage.draft() as path:
         path.write_bytes(octets)
-        location = await shelf.put(file.project_id, path, size=len(octets), sha256=sha256)
+        location = await storage.put(file.project_id, path, size=len(octets), sha256=sha256)
     return await files_store.move_out(conn, file, location=location)
 
 

@@ -12,12 +12,12 @@ counted.
 """
 
 
-async def run(desk: MaintenanceContext) -> TaskReport:
+async def run(context: MaintenanceContext) -> TaskReport:
     """Gather signals and close past days; workers also do both."""
     counts = {
-        "signals": await _gather(desk),
-        "days": await tasks_store.roll_days_over(desk.conn),
-        "corrected": await tasks_store.recount_usage(desk.conn),
+        "signals": await _gather(context),
+        "days": await tasks_store.roll_days_over(context.conn),
+        "corrected": await tasks_store.recount_usage(context.conn),
     }
     said = f"{counts['days']} counters moved to a new day, {counts['signals']} signals gathered"
     if counts["corrected"]:
@@ -25,12 +25,12 @@ async def run(desk: MaintenanceContext) -> TaskReport:
     return TaskReport(said, counts)
 
 
-async def _gather(desk: MaintenanceContext) -> int:
+async def _gather(context: MaintenanceContext) -> int:
     total = 0
     for _ in range(_MAX_GATHERS):
-        found = await tasks_store.gather_signals(desk.conn)
+        found = await tasks_store.gather_signals(context.conn)
         if found <= 0:
             break
         total += found
-        desk.advance(found)
+        context.advance(found)
     return total

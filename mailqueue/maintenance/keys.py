@@ -7,10 +7,10 @@ from mailqueue.maintenance.store import tasks as tasks_store
 SOON_DAYS = 14
 
 
-async def run(desk: MaintenanceContext) -> TaskReport:
+async def run(context: MaintenanceContext) -> TaskReport:
     """Revoke expired keys. They were refused before: revoking writes the audit event."""
-    over = await tasks_store.expire_api_keys(desk.conn, by=desk.operator)
-    soon = await tasks_store.expiring_keys(desk.conn, days=SOON_DAYS)
+    over = await tasks_store.expire_api_keys(context.conn, by=context.operator)
+    soon = await tasks_store.expiring_keys(context.conn, days=SOON_DAYS)
     said = f"{len(over)} keys expired"
     if over:
         said += f" ({', '.join(f'{each.project}/{each.name}' for each in over)})"

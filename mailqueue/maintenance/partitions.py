@@ -17,9 +17,9 @@ PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 1.0
 
 
-async def run(desk: MaintenanceContext, *, patience: float = PATIENCE_SECONDS) -> TaskReport:
+async def run(context: MaintenanceContext, *, patience: float = PATIENCE_SECONDS) -> TaskReport:
     """Create the partitions of coming months; drop old empty ones."""
-    conn = desk.conn
+    conn = context.conn
     made = await tasks_store.ensure_months_ahead(conn, MONTHS_AHEAD)
     needs = await _too_few(conn)
     stuck = await finish_detaching(conn, patience=patience)

@@ -24,25 +24,25 @@ _PAGES = 2000
 """Pages of a table searched in one transaction."""
 
 
-async def run(desk: MaintenanceContext) -> TaskReport:
+async def run(context: MaintenanceContext) -> TaskReport:
     """Delete in batches, each in a transaction of its own."""
     counts = {"records": 0}
-    async for each in leaving(desk.conn):
+    async for each in leaving(context.conn):
         if each.due.is_deleted:
-            counts["records"] += await _delete(desk, each)
-    counts["idempotency_keys"] = await _idempotency_keys(desk)
-    counts["answers"] = await tasks_store.sweep_answers(desk.conn)
-    counts["request_buckets"] = await tasks_store.sweep_request_buckets(desk.conn)
+            counts["records"] += await _delete(context, each)
+    counts["idempotency_keys"] = await _idempotency_keys(context)
+    counts["answers"] = await tasks_store.sweep_answers(context.conn)
+    counts["request_buckets"] = await tasks_store.sweep_request_buckets(context.conn)
     for one in SWEPT:
-        counts[one.kind] = await _in_batches(desk, partial(tasks_store.sweep_retained, one=one))
-    counts["webhook_deliveries"] = await _webhooks(desk)
-    counts["waiters"] = await tasks_store.sweep_waiters(desk.conn)
-    counts["accepted_days"] = await tasks_store.sweep_balanced_days(desk.conn)
-    counts["batches"] = await files_store.sweep_batches(desk.conn)
-    counts["inline_servers"] = await files_store.sweep_inline_servers(desk.conn)
-    counts["tracked_links"] = await _in_batches(desk, files_store.sweep_tracked_links)
+        counts[one.kind] = await _in_batches(context, partial(tasks_store.sweep_retained, one=one))
+    counts["webhook_deliveries"] = await _webhooks(context)
+    counts["waiters"] = await tasks_store.sweep_waiters(context.conn)
+    counts["accepted_days"] = await tasks_store.sweep_balanced_days(context.conn)
+    counts["batches"] = await files_store.sweep_batches(context.conn)
+    counts["inline_servers"] = await files_store.sweep_inline_servers(context.conn)
+    counts["tracked_links"] = await _in_batches(context, files_store.sweep_tracked_links)
     needs = list[str]()
-    counts |= await attachments.sweep(desk, needs=needs)
+    counts |= await attachments.sweep(context, needs=needs)
     deleted = [
         f"{count} {name.replace('_', ' ')}"
         for name, count in counts.items()
@@ -54,19 +54,19 @@ async def run(desk: MaintenanceContext) -> TaskReport:
     return TaskReport(said, counts, tuple(needs))
 
 
-async def _delete(desk: MaintenanceContext, each: DueRecords) -> int:
+async def _delete(context: MaintenanceContext, each: DueRecords) -> int:
     """Delete the records of a kind, month and project; return their number."""
     span, count, batch = month_of(each.month), 0, list[Record]()
 
     async def delete() -> int:
-        async with desk.conn.transaction():
-            gone = await records_store.remove(desk.conn, each.kind, batch, span=span)
+        async with context.conn.transaction():
+            gone = await records_store.remove(context.conn, each.kind, batch, span=span)
         reach("retention.batch")
-        desk.advance(len(gone))
+        context.advance(len(gone))
         return len(gone)
 
     reading = records_store.reading(
-        desk.reader, each.kind, project_id=each.due.project_id, span=span
+        context.reader, each.kind, project_id=each.due.project_id, span=span
     )
     async with reading as lines:
         async for line in lines:
@@ -77,33 +77,33 @@ async def _delete(desk: MaintenanceContext, each: DueRecords) -> int:
     return count + (await delete() if batch else 0)
 
 
-async def _idempotency_keys(desk: MaintenanceContext) -> int:
+async def _idempotency_keys(context: MaintenanceContext) -> int:
     """Delete old idempotency keys, page by page: they have no index by age."""
-    pages, count = await tasks_store.count_pages(desk.conn, "idempotency_keys"), 0
+    pages, count = await tasks_store.count_pages(context.conn, "idempotency_keys"), 0
     for first in range(0, pages, _PAGES):
         count += await tasks_store.sweep_idempotency_keys(
-            desk.conn, from_page=first, until_page=first + _PAGES
+            context.conn, from_page=first, until_page=first + _PAGES
         )
     return count
 
 
-async def _in_batches(desk: MaintenanceContext, sweep: Callable[[Conn], Awaitable[int]]) -> int:
+async def _in_batches(context: MaintenanceContext, sweep: Callable[[Conn], Awaitable[int]]) -> int:
     count = 0
-    while batch := await sweep(desk.conn):
+    while batch := await sweep(context.conn):
         count += batch
     return count
 
 
-async def _webhooks(desk: MaintenanceContext) -> int:
+async def _webhooks(context: MaintenanceContext) -> int:
     """Delete old deliveries, oldest first, then their events."""
     after, count = None, 0
     while True:
-        found = await tasks_store.sweep_webhooks(desk.conn, after=after)
+        found = await tasks_store.sweep_webhooks(context.conn, after=after)
         count += found.swept
         reach("retention.batch")
         if found.last is None:
             break
         after = found.last
-    while await tasks_store.sweep_webhook_events(desk.conn):
+    while await tasks_store.sweep_webhook_events(context.conn):
         pass
     return count

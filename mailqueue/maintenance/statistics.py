@@ -13,19 +13,19 @@ HOLD_SECONDS = 1800.0
 """Age of a transaction that is reported, in seconds: it keeps dead rows everywhere."""
 
 
-async def analyze(desk: MaintenanceContext) -> TaskReport:
+async def analyze(context: MaintenanceContext) -> TaskReport:
     """Analyze changed tables; autovacuum does not analyze partitioned ones."""
-    tables = await tasks_store.changed_tables(desk.conn)
-    done = [name for name in tables if await tasks_store.analyze(desk.conn, name)]
+    tables = await tasks_store.changed_tables(context.conn)
+    done = [name for name in tables if await tasks_store.analyze(context.conn, name)]
     left = len(tables) - len(done)
     said = f"{len(done)} tables analyzed" + (f", {left} were locked: next time" if left else "")
     return TaskReport(said, {"tables": len(done), "locked": left})
 
 
-async def advise(desk: MaintenanceContext, *, hold_seconds: float = HOLD_SECONDS) -> TaskReport:
+async def advise(context: MaintenanceContext, *, hold_seconds: float = HOLD_SECONDS) -> TaskReport:
     """Report what keeps dead rows, and the tables that need a vacuum. Nothing is vacuumed here."""
-    found = await tasks_store.vacuum_needs(desk.conn, dead=MANY_DEAD, age=OLD_AGE)
-    holders = await tasks_store.horizon_holders(desk.conn, seconds=hold_seconds)
+    found = await tasks_store.vacuum_needs(context.conn, dead=MANY_DEAD, age=OLD_AGE)
+    holders = await tasks_store.horizon_holders(context.conn, seconds=hold_seconds)
     needs = [f"dead rows cannot be removed: {holder}" for holder in holders]
     needs += [_advice(need) for need in found if need.age > OLD_AGE or not holders]
     counts = {"tables": len(found), "holders": len(holders)}

@@ -48,62 +48,62 @@ PURPOSE_BY_TASK: Mapping[Task, str] = MappingProxyType(
 
 
 async def run(
-    desk: MaintenanceContext, tasks: Sequence[Task], *, tell: Callable[[TaskResult], None]
+    context: MaintenanceContext, tasks: Sequence[Task], *, tell: Callable[[TaskResult], None]
 ) -> list[TaskResult]:
     """Run tasks in order; `tell` is called with each result. A failure does not stop the next
     task.
     """
     done = []
     for task in tasks:
-        done.append(await _run_one(desk, task))
+        done.append(await _run_one(context, task))
         tell(done[-1])
     return done
 
 
-async def _run_one(desk: MaintenanceContext, task: Task) -> TaskResult:
-    lease = await _taken(desk, task)
+async def _run_one(context: MaintenanceContext, task: Task) -> TaskResult:
+    lease = await _taken(context, task)
     if isinstance(lease, Holder):
         return TaskResult(task, TaskReport(f"another process is running it: {lease}"), is_busy=True)
     try:
-        async with _held(desk, task, lease):
+        async with _held(context, task, lease):
             with tasks_store.locks_told():
-                report = await _WORK[task](desk)
-                await tasks_store.note_run(desk.conn, task, report)
+                report = await _WORK[task](context)
+                await tasks_store.note_run(context.conn, task, report)
                 return TaskResult(task, report)
     except MailqueueError as exc:
         return TaskResult(task, TaskReport("stopped", needs=(str(exc),)), is_stopped=True)
 
 
 @asynccontextmanager
-async def locked(desk: MaintenanceContext, task: Task) -> AsyncIterator[None]:
+async def locked(context: MaintenanceContext, task: Task) -> AsyncIterator[None]:
     """Hold the lease of a task during the block.
 
     Raises:
         Conflict: another process runs it.
         Unavailable: its lease could not be renewed; the block was cancelled.
     """
-    lease = await _taken(desk, task)
+    lease = await _taken(context, task)
     if isinstance(lease, Holder):
         raise Conflict(
             f"`mailqueue maintain {task}` is running ({lease}): try again when it has ended"
         )
-    async with _held(desk, task, lease):
+    async with _held(context, task, lease):
         yield
 
 
-async def _taken(desk: MaintenanceContext, task: Task) -> Lease | Holder:
+async def _taken(context: MaintenanceContext, task: Task) -> Lease | Holder:
     with tasks_store.locks_told():
-        return await leases.take(desk.keeper, f"maintain {task}", worker=desk.conn)
+        return await leases.take(context.keeper, f"maintain {task}", worker=context.conn)
 
 
 @asynccontextmanager
-async def _held(desk: MaintenanceContext, task: Task, lease: Lease) -> AsyncIterator[None]:
-    async with leases.held(desk.keeper, lease):
-        desk.held[task] = lease
+async def _held(context: MaintenanceContext, task: Task, lease: Lease) -> AsyncIterator[None]:
+    async with leases.held(context.keeper, lease):
+        context.held[task] = lease
         try:
             yield
         finally:
-            del desk.held[task]
+            del context.held[task]
 
 
 @asynccontextmanager

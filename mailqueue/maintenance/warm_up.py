@@ -12,10 +12,10 @@ WORST_SHARE = 0.05
 """Share of bounced mail above which a warm-up is reported."""
 
 
-async def run(desk: MaintenanceContext) -> TaskReport:
+async def run(context: MaintenanceContext) -> TaskReport:
     """End finished warm-ups."""
-    ended = await tasks_store.end_warm_ups(desk.conn, by=desk.operator)
-    ramps = await tasks_store.warm_ups(desk.conn)
+    ended = await tasks_store.end_warm_ups(context.conn, by=context.operator)
+    ramps = await tasks_store.warm_ups(context.conn)
     counts = {"warming_up": len(ramps), "ended": len(ended)}
     names = "".join(f", {each.project}/{each.name} has finished" for each in ended)
     needs = tuple(_sentence(each) for each in ramps if goes_badly(each))

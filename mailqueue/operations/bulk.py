@@ -55,7 +55,7 @@ async def _walk(conn: Conn, operation: int, advance: Advance) -> int:
     total, after = 0, UUID(int=0)
     while True:
         async with conn.transaction():
-            batch = await actions_store.go_on(conn, operation, after=after, most=BATCH)
+            batch = await actions_store.go_on(conn, operation, after=after, limit=BATCH)
         reach("operation.committed")
         total += batch.done
         advance(batch.done)

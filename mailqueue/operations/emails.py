@@ -54,81 +54,83 @@ async def explain(conn: Conn, email_id: UUID) -> Explained:
     )
 
 
-async def cancel(conn: Conn, hand: EmailOperation, *, reason: str) -> list[Handled]:
+async def cancel(conn: Conn, operation: EmailOperation, *, reason: str) -> list[Handled]:
     """Cancel unfinished mails; return a line for each id, in order."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.cancel(conn, project, ids=ids, reason=reason)
 
-    return await _handle(conn, hand, _Deed("emails.cancelled", act, {"reason": reason}))
+    return await _handle(conn, operation, _Deed("emails.cancelled", act, {"reason": reason}))
 
 
-async def hold(conn: Conn, hand: EmailOperation, *, reason: str) -> list[Handled]:
+async def hold(conn: Conn, operation: EmailOperation, *, reason: str) -> list[Handled]:
     """Hold pending mails until they are released."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.hold(conn, project, ids=ids, reason=reason)
 
-    return await _handle(conn, hand, _Deed("emails.held", act, {"reason": reason}))
+    return await _handle(conn, operation, _Deed("emails.held", act, {"reason": reason}))
 
 
-async def release(conn: Conn, hand: EmailOperation) -> list[Handled]:
+async def release(conn: Conn, operation: EmailOperation) -> list[Handled]:
     """Return held mails to their lanes."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.release(conn, project, ids=ids)
 
-    return await _handle(conn, hand, _Deed("emails.released", act))
+    return await _handle(conn, operation, _Deed("emails.released", act))
 
 
-async def requeue(conn: Conn, hand: EmailOperation) -> list[Handled]:
+async def requeue(conn: Conn, operation: EmailOperation) -> list[Handled]:
     """Queue finished mails that were not sent again, with the same ids."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.requeue(conn, project, ids=ids)
 
-    return await _handle(conn, hand, _Deed("emails.requeued", act))
+    return await _handle(conn, operation, _Deed("emails.requeued", act))
 
 
-async def resend(conn: Conn, hand: EmailOperation, *, reason: str) -> list[Handled]:
+async def resend(conn: Conn, operation: EmailOperation, *, reason: str) -> list[Handled]:
     """Queue sent mails again, each as a new mail whose id the line has."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.resend(conn, project, ids=ids, reason=reason)
 
-    return await _handle(conn, hand, _Deed("emails.resent", act, {"reason": reason}))
+    return await _handle(conn, operation, _Deed("emails.resent", act, {"reason": reason}))
 
 
-async def reprioritise(conn: Conn, hand: EmailOperation, *, priority: str) -> list[Handled]:
+async def reprioritise(conn: Conn, operation: EmailOperation, *, priority: str) -> list[Handled]:
     """Move unfinished mails to the lanes of another priority."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         place = PRIORITIES.index(priority)
         return await actions_store.reprioritise(conn, project, ids=ids, priority=place)
 
-    return await _handle(conn, hand, _Deed("emails.reprioritised", act, {"priority": priority}))
+    return await _handle(
+        conn, operation, _Deed("emails.reprioritised", act, {"priority": priority})
+    )
 
 
 async def resolve(
-    conn: Conn, hand: EmailOperation, *, was_sent: bool, note: str | None
+    conn: Conn, operation: EmailOperation, *, was_sent: bool, note: str | None
 ) -> list[Handled]:
     """Resolve mails that are held because it is not known whether they were sent."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         return await actions_store.resolve(
-            conn, project, ids=ids, was_sent=was_sent, note=note, by=hand.by
+            conn, project, ids=ids, was_sent=was_sent, note=note, by=operation.by
         )
 
     detail = {"was_sent": was_sent, "note": note}
-    return await _handle(conn, hand, _Deed("emails.resolved", act, detail))
+    return await _handle(conn, operation, _Deed("emails.resolved", act, detail))
 
 
-async def _handle(conn: Conn, hand: EmailOperation, deed: _Deed) -> list[Handled]:
+async def _handle(conn: Conn, operation: EmailOperation, deed: _Deed) -> list[Handled]:
     """Run an operation in one transaction; an unchanged mail is reported as `unchanged:
     <status>`.
     """
-    wanted = list(dict.fromkeys(hand.ids))
-    async with conn.transaction(force_rollback=hand.is_trial):
+    wanted = list(dict.fromkeys(operation.ids))
+    async with conn.transaction(force_rollback=operation.is_trial):
         found = await actions_store.places(conn, wanted)
         done: dict[UUID, str] = {}
         for (project_id, project), places in groupby(sorted(found, key=_project), key=_project):
@@ -145,7 +147,7 @@ async def _handle(conn: Conn, hand: EmailOperation, deed: _Deed) -> list[Handled
                         "emails": len(handled),
                         **deed.detail,
                     },
-                    by=hand.by,
+                    by=operation.by,
                 )
     reach("hand.committed")
     unchanged = {place.id: f"unchanged: {place.status}" for place in found}

@@ -21,7 +21,7 @@ async def count(conn: Conn, since: datetime) -> int:
     """
     async with conn.transaction(force_rollback=True):
         trial = await actions_store.hold_restored(
-            conn, since, is_trial=True, most=BATCH, operation=None, after=None, by=""
+            conn, since, is_trial=True, limit=BATCH, operation=None, after=None, by=""
         )
     return trial.held
 
@@ -41,7 +41,7 @@ async def hold(
     while True:
         async with conn.transaction():
             batch = await actions_store.hold_restored(
-                conn, since, is_trial=False, most=BATCH, operation=operation, after=after, by=by
+                conn, since, is_trial=False, limit=BATCH, operation=operation, after=after, by=by
             )
         reach("restored.committed")
         operation, after = batch.operation, batch.next_after

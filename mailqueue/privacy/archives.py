@@ -61,19 +61,19 @@ def person_of(erasure: Erasure) -> ErasedPerson:
 
 
 async def with_archived(
-    desk: MaintenanceContext, person: ErasedPerson, contents: Mapping[str, Any]
+    context: MaintenanceContext, person: ErasedPerson, contents: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the contents of the person's archived mail too, without those that others also
     received.
     """
     theirs, others = dict(contents), set[str]()
-    for archive in await _archives(desk, person, RecordKind.HISTORY):
-        async for record in file_format.records(desk.stores.at(archive.store), archive):
+    for archive in await _archives(context, person, RecordKind.HISTORY):
+        async for record in file_format.records(context.stores.at(archive.store), archive):
             mail = record.fields
             if is_theirs_alone(person, mail):
                 theirs[str(mail["content_id"])] = mail["content_on"]
-    for archive in await _archives(desk, person, RecordKind.HISTORY):
-        async for record in file_format.records(desk.stores.at(archive.store), archive):
+    for archive in await _archives(context, person, RecordKind.HISTORY):
+        async for record in file_format.records(context.stores.at(archive.store), archive):
             mail = record.fields
             if str(mail["content_id"]) in theirs and not is_theirs_alone(person, mail):
                 others.add(str(mail["content_id"]))
@@ -81,19 +81,23 @@ async def with_archived(
 
 
 async def files_of(
-    desk: MaintenanceContext, person: ErasedPerson, contents: Mapping[str, Any]
+    context: MaintenanceContext, person: ErasedPerson, contents: Mapping[str, Any]
 ) -> set[str]:
     """Return the attachments of archived contents that only this person received."""
     theirs, used = set[str](), set[str]()
-    for archive in await _archives(desk, person, RecordKind.CONTENTS):
-        async for record in file_format.records(desk.stores.at(archive.store), archive):
+    for archive in await _archives(context, person, RecordKind.CONTENTS):
+        async for record in file_format.records(context.stores.at(archive.store), archive):
             named = {str(one.get("id")) for one in record.fields.get("files") or ()}
             (theirs if str(record.fields["id"]) in contents else used).update(named)
     return theirs - used
 
 
 async def rewrite_all(
-    desk: MaintenanceContext, person: ErasedPerson, contents: Mapping[str, Any], *, doomed: set[str]
+    context: MaintenanceContext,
+    person: ErasedPerson,
+    contents: Mapping[str, Any],
+    *,
+    doomed: set[str],
 ) -> int:
     """Rewrite every archive file that has records of the person; return the number of changed
     records.
@@ -111,10 +115,10 @@ async def rewrite_all(
         RecordKind.CONTENTS,
         RecordKind.HISTORY,
     ):
-        for archive in await _archives(desk, person, kind):
+        for archive in await _archives(context, person, kind):
             change = _change_of(kind, person, contents, doomed=doomed)
-            changed += await rewrite(desk, archive, change)
-    await delete_leftovers(desk)
+            changed += await rewrite(context, archive, change)
+    await delete_leftovers(context)
     return changed
 
 
@@ -128,9 +132,9 @@ def is_theirs_alone(person: ErasedPerson, mail: Mapping[str, Any]) -> bool:
 
 
 async def _archives(
-    desk: MaintenanceContext, person: ErasedPerson, kind: RecordKind
+    context: MaintenanceContext, person: ErasedPerson, kind: RecordKind
 ) -> list[Archive]:
-    found = await chosen(desk.conn, FileFilter(kind=kind), states=_COMPLETE)
+    found = await chosen(context.conn, FileFilter(kind=kind), states=_COMPLETE)
     return [each for each in found if each.project_id == person.project_id]
 
 

@@ -53,7 +53,7 @@ async def go_on(
     lend: Lend,
     erasure_id: UUID,
     *,
-    desk: MaintenanceContext | None = None,
+    context: MaintenanceContext | None = None,
     by: str,
     patience_seconds: float = 0.0,
     may_go_on: Callable[[], bool] = lambda: True,
@@ -74,7 +74,7 @@ async def go_on(
     while True:
         try:
             found = await _go_on_alone(
-                tenure, desk=desk, by=by, waited_until=waited_until, may_go_on=may_go_on
+                tenure, context=context, by=by, waited_until=waited_until, may_go_on=may_go_on
             )
         except LeaseLost:
             async with lend() as conn:
@@ -92,7 +92,7 @@ async def go_on(
 async def _go_on_alone(
     tenure: ErasureLease,
     *,
-    desk: MaintenanceContext | None,
+    context: MaintenanceContext | None,
     by: str,
     waited_until: float,
     may_go_on: Callable[[], bool],
@@ -115,8 +115,8 @@ async def _go_on_alone(
             case ErasureStage.TABLES:
                 await _tables(lend, erasure, by=by)
             case _:
-                async with tenure.kept_by(desk):
-                    needs = await erase_files(lend, erasure, desk=desk, by=by)
+                async with tenure.kept_by(context):
+                    needs = await erase_files(lend, erasure, context=context, by=by)
                 if needs is not None:
                     return Progress(erasure, needs=needs)
         if waiting:
@@ -130,7 +130,7 @@ async def _go_on_alone(
 async def _mail(lend: Lend, erasure: Erasure, *, by: str) -> int:
     """Do one batch; return how many mails a worker holds where nothing else is left."""
     async with lend() as conn:
-        step = await store.erase_mail(conn, erasure.id, most=MAILS_TOGETHER)
+        step = await store.erase_mail(conn, erasure.id, limit=MAILS_TOGETHER)
         if step.changed:
             return 0
         if step.waiting:

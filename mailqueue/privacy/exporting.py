@@ -24,7 +24,7 @@ async def export_person(
     project: ProjectName,
     spellings: Sequence[str],
     *,
-    desk: MaintenanceContext | None = None,
+    context: MaintenanceContext | None = None,
 ) -> Json:
     """Return all that a project stores about a person; without archive stores, only what is in
     tables.
@@ -33,11 +33,11 @@ async def export_person(
     """
     found: Json = {"project": project.name, "mails": await _mails(lend, project, spellings)}
     found["records"] = await _records(lend, project, spellings, known=_contents_in(found["mails"]))
-    if desk is None:
+    if context is None:
         async with lend() as conn:
             found["archives"] = "not read" if await store.has_archives(conn, project.id) else {}
     else:
-        found["archives"] = await _archived(desk, project, spellings)
+        found["archives"] = await _archived(context, project, spellings)
     return found
 
 
@@ -46,7 +46,7 @@ async def _mails(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> 
     while True:
         async with lend() as conn:
             some = await store.mail_of(
-                conn, project.id, spellings, after=after, most=MAILS_TOGETHER
+                conn, project.id, spellings, after=after, limit=MAILS_TOGETHER
             )
         mails += [read_json(each) for each in some]
         if len(some) < MAILS_TOGETHER:
@@ -96,16 +96,16 @@ def _is_told(
 
 
 async def _archived(
-    desk: MaintenanceContext, project: ProjectName, spellings: Sequence[str]
+    context: MaintenanceContext, project: ProjectName, spellings: Sequence[str]
 ) -> dict[str, list[Json]]:
     """Return the archived records that name the person, and the contents of their archived mail."""
     matcher = matcher_of(spellings)
     found: dict[str, list[Json]] = {}
     theirs = set[str]()
     # Mails first: they tell which contents are theirs.
-    mine = [one for one in await chosen(desk.conn, FileFilter()) if one.project_id == project.id]
+    mine = [one for one in await chosen(context.conn, FileFilter()) if one.project_id == project.id]
     for archive in sorted(mine, key=lambda one: one.kind != "email_history"):
-        async for record in file_format.records(desk.stores.at(archive.store), archive):
+        async for record in file_format.records(context.stores.at(archive.store), archive):
             is_theirs = archive.kind == "email_contents" and str(record.fields["id"]) in theirs
             if is_theirs or matcher.search(record.line.decode()):
                 found.setdefault(archive.kind, []).append(read_json(record.line))

@@ -13,7 +13,7 @@ NEEDS_DESK = "archive files or attachments outside the database remain"
 
 
 async def erase_files(
-    lend: Lend, erasure: Erasure, *, desk: MaintenanceContext | None, by: str
+    lend: Lend, erasure: Erasure, *, context: MaintenanceContext | None, by: str
 ) -> str | None:
     """Erase them; return the reason where a step must be done by hand.
 
@@ -22,23 +22,28 @@ async def erase_files(
     """
     async with lend() as conn:
         has_archives = await store.has_archives(conn, erasure.project_id)
-    if has_archives and desk is None:
+    if has_archives and context is None:
         return NEEDS_DESK
-    if has_archives and desk is not None:
-        async with tasks.locked(desk, Task.ARCHIVE):
-            return await _rest(lend, erasure, desk=desk, by=by, with_archives=True)
-    return await _rest(lend, erasure, desk=desk, by=by, with_archives=False)
+    if has_archives and context is not None:
+        async with tasks.locked(context, Task.ARCHIVE):
+            return await _rest(lend, erasure, context=context, by=by, with_archives=True)
+    return await _rest(lend, erasure, context=context, by=by, with_archives=False)
 
 
 async def _rest(
-    lend: Lend, erasure: Erasure, *, desk: MaintenanceContext | None, by: str, with_archives: bool
+    lend: Lend,
+    erasure: Erasure,
+    *,
+    context: MaintenanceContext | None,
+    by: str,
+    with_archives: bool,
 ) -> str | None:
     person = archives.person_of(erasure)
     contents: Mapping[str, Any] = erasure.place.get("contents", {})
     doomed = set[str]()
-    if with_archives and desk is not None:
-        contents = await archives.with_archived(desk, person, contents)
-        doomed = await archives.files_of(desk, person, contents)
+    if with_archives and context is not None:
+        contents = await archives.with_archived(context, person, contents)
+        doomed = await archives.files_of(context, person, contents)
     locations = list(erasure.place.get("locations", ()))
     async with lend() as conn:
         # Stored before contents are blanked: afterwards no search finds them.
@@ -57,24 +62,24 @@ async def _rest(
             rows=len(contents),
             by=by,
         )
-    if with_archives and desk is not None:
-        count = await archives.rewrite_all(desk, person, contents, doomed=doomed)
+    if with_archives and context is not None:
+        count = await archives.rewrite_all(context, person, contents, doomed=doomed)
         async with lend() as conn:
             await store.move(
                 conn, erasure.id, ErasureStage.FILES, place, table="archives", rows=count, by=by
             )
     if locations:
-        if desk is None:
+        if context is None:
             return NEEDS_DESK
-        await _delete(desk, locations)
+        await _delete(context, locations)
     async with lend() as conn:
         await store.move(conn, erasure.id, ErasureStage.DONE, {}, by=by)
     return None
 
 
-async def _delete(desk: MaintenanceContext, locations: list[str]) -> None:
+async def _delete(context: MaintenanceContext, locations: list[str]) -> None:
     """Delete attachments; files outside our storages are left to their owner."""
     for location in locations:
-        found = desk.stores.shelf.place_of(location)
+        found = context.stores.shelf.place_of(location)
         if found is not None:
             await found[0].delete(found[1])

@@ -39,7 +39,7 @@ class ErasureHandler(Handler[ClaimedErasure, Never]):
         try:
             async with self._open_context() as context:
                 found = await erasing.go_on(
-                    lending(context.conn), row.id, desk=context, by=BY, joins=False
+                    lending(context.conn), row.id, context=context, by=BY, joins=False
                 )
         except MailqueueError as exc:
             return Defer(str(exc), BLOCKED_WAIT)

@@ -77,9 +77,9 @@ async def release(conn: Conn, erasure_id: UUID, token: UUID) -> None:
     await run(conn, "release_erasure", {"id": erasure_id, "token": token})
 
 
-async def erase_mail(conn: Conn, erasure_id: UUID, *, most: int) -> MailStep:
-    """Erase the personal data of up to `most` mails."""
-    return await one(conn, "erase_mail", {"id": erasure_id, "most": most}, MailStep)
+async def erase_mail(conn: Conn, erasure_id: UUID, *, limit: int) -> MailStep:
+    """Erase the personal data of up to `limit` mails."""
+    return await one(conn, "erase_mail", {"id": erasure_id, "most": limit}, MailStep)
 
 
 async def tables(conn: Conn) -> list[Table]:
@@ -200,14 +200,14 @@ async def has_archives(conn: Conn, project_id: UUID) -> bool:
 
 
 async def mail_of(
-    conn: Conn, project_id: UUID, spellings: Sequence[str], *, after: UUID, most: int
+    conn: Conn, project_id: UUID, spellings: Sequence[str], *, after: UUID, limit: int
 ) -> list[str]:
-    """Return up to `most` mails to a person after the given one, as JSON."""
+    """Return up to `limit` mails to a person after the given one, as JSON."""
     params = {
         "project_id": project_id,
         "spellings": list(spellings),
         "after": after,
-        "most": most,
+        "most": limit,
     }
     return await many(conn, "read_mail_of_person", params, str)
 

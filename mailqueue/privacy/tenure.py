@@ -38,17 +38,17 @@ class ErasureLease:
             yield conn
 
     @asynccontextmanager
-    async def kept_by(self, desk: MaintenanceContext | None) -> AsyncIterator[None]:
+    async def kept_by(self, context: MaintenanceContext | None) -> AsyncIterator[None]:
         """Renew the lease during a block with long steps.
 
         Raises:
             Unavailable: it could not be renewed; the block was cancelled.
         """
-        if desk is None:
+        if context is None:
             yield
             return
         async with leases.renewed(
-            partial(leases.renew, desk.keeper, self._lease), self._lease.name
+            partial(leases.renew, context.keeper, self._lease), self._lease.name
         ):
             self._is_kept = True
             try:

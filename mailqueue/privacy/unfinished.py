@@ -6,7 +6,7 @@ from mailqueue.privacy.model import Progress
 from mailqueue.privacy.persons import lending
 
 
-async def finish_all(desk: MaintenanceContext, *, by: str, joins: bool = True) -> list[Progress]:
+async def finish_all(context: MaintenanceContext, *, by: str, joins: bool = True) -> list[Progress]:
     """Continue every erasure that is not done; return the progress of each.
 
     One that another process works on is awaited with `joins`, else skipped.
@@ -16,6 +16,6 @@ async def finish_all(desk: MaintenanceContext, *, by: str, joins: bool = True) -
             are done.
     """
     return [
-        await erasing.go_on(lending(desk.conn), each, desk=desk, by=by, joins=joins)
-        for each in await store.unfinished(desk.conn)
+        await erasing.go_on(lending(context.conn), each, context=context, by=by, joins=joins)
+        for each in await store.unfinished(context.conn)
     ]

@@ -69,13 +69,13 @@ def plain(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _plain(name, value) for name, value in given.items()}
 
 
-def addresses(name: str, given: Addresses) -> list[str]:
+def addresses(name: str, value: Addresses) -> list[str]:
     """Return one or more mailboxes as a list.
 
     Raises:
         InvalidField: there is none, or a value is not text.
     """
-    found = [given] if isinstance(given, str) else list(given)
+    found = [value] if isinstance(value, str) else list(value)
     if not found or not all(isinstance(one, str) for one in found):
         raise InvalidField(name, "an address, or a list of them, is needed")
     return found
@@ -104,9 +104,9 @@ def _plain(name: str, value: Any) -> Any:
         raise InvalidField(name, f"cannot be written as JSON: {exc}") from None
 
 
-def _file(given: object) -> dict[str, str]:
-    if isinstance(given, Attachment | Kept):
-        return given.written()
+def _file(file: object) -> dict[str, str]:
+    if isinstance(file, Attachment | Kept):
+        return file.written()
     raise InvalidField("attachments", "must be a list of Attachment and Kept")
 
 

@@ -47,23 +47,24 @@ def preview(
 
 
 def _warnings(
-    source: TemplateSource, said: Rendered, text: str, *, size: int, category: str
+    source: TemplateSource, rendered: Rendered, text: str, *, size: int, category: str
 ) -> Iterator[str]:
-    if not said.subject:
+    if not rendered.subject:
         yield "the subject is empty"
-    if len(said.subject) > LONG_SUBJECT:
-        yield f"the subject has {len(said.subject)} characters: many inboxes show {LONG_SUBJECT}"
+    if len(rendered.subject) > LONG_SUBJECT:
+        found = len(rendered.subject)
+        yield f"the subject has {found} characters: many inboxes show {LONG_SUBJECT}"
     if size > CLIPPED_BYTES:
         yield f"it has {size} bytes: large providers cut an email off after {CLIPPED_BYTES}"
     if _SAFE.search(source.html or "") or any(map(_SAFE.search, source.parts.values())):
         yield "a variable is inserted as HTML, unescaped: use this for trusted values only"
-    if category == MARKETING and not _UNSUBSCRIBE.search((said.html or "") + text):
+    if category == MARKETING and not _UNSUBSCRIBE.search((rendered.html or "") + text):
         yield "marketing email needs an unsubscribe link, and there is none"
-    if said.html is None:
+    if rendered.html is None:
         return
     if not text.strip():
         yield "the text body is empty"
-    yield from _of_elements(parse(said.html))
+    yield from _of_elements(parse(rendered.html))
 
 
 def _of_elements(document: Document) -> Iterator[str]:

@@ -53,7 +53,7 @@ def checked_person(new: NewSender) -> NewSender:
             "must be 1 to 128 letters, digits or any of . _ @ + - and single spaces between, and "
             f"begin with a letter or digit, got {new.name!r}",
         )
-    check_range("priority", new.priority, least=0, most=32_767)
+    check_range("priority", new.priority, minimum=0, maximum=32_767)
     for field in ("display_name", "username", "notes"):
         check_text(field, getattr(new, field))
     return replace(new, email=_sent_form(new.email), limits=checked_limits(new.limits))
@@ -68,7 +68,7 @@ def checked_limits(limits: Limits) -> Limits:
     for field, least, most in _RANGES:
         given = getattr(limits, field)
         if given is not None:
-            check_range(field, given, least=least, most=most)
+            check_range(field, given, minimum=least, maximum=most)
     _check_warm_up(limits.warm_up)
     if limits.rate_per_second is not None:
         check_rate("rate_per_second", limits.rate_per_second)
@@ -81,7 +81,7 @@ def _check_warm_up(stages: tuple[int, ...] | None) -> None:
     if not 1 <= len(stages) <= _MAX_STAGES:
         raise InvalidField("warm_up", f"must be 1 to {_MAX_STAGES} stages, got {len(stages)}")
     for stage in stages:
-        check_range("warm_up", stage, least=1, most=1_000_000_000)
+        check_range("warm_up", stage, minimum=1, maximum=1_000_000_000)
 
 
 def changed(limits: Limits, change: LimitsChange) -> Limits:
@@ -96,18 +96,18 @@ def changed(limits: Limits, change: LimitsChange) -> Limits:
     )
 
 
-def check_range(field: str, given: int, *, least: int, most: int) -> None:
-    """Raise InvalidField for a number outside of `least` to `most`."""
-    if given < least:
-        raise InvalidField(field, f"must be at least {least}, got {given}")
-    if given > most:
-        raise InvalidField(field, f"must be at most {most}, got {given}")
+def check_range(field: str, value: int, *, minimum: int, maximum: int) -> None:
+    """Raise InvalidField for a number outside of `minimum` to `maximum`."""
+    if value < minimum:
+        raise InvalidField(field, f"must be at least {minimum}, got {value}")
+    if value > maximum:
+        raise InvalidField(field, f"must be at most {maximum}, got {value}")
 
 
-def check_rate(field: str, given: float) -> None:
+def check_rate(field: str, value: float) -> None:
     """Raise InvalidField for a rate that is not positive or above the maximum."""
-    if not 0 < given <= _RATE_MAX:
-        raise InvalidField(field, f"must be above 0 and at most 1000000, got {given:g}")
+    if not 0 < value <= _RATE_MAX:
+        raise InvalidField(field, f"must be above 0 and at most 1000000, got {value:g}")
 
 
 def _with_server(new: NewSender) -> NewSender:
@@ -118,7 +118,7 @@ def _with_server(new: NewSender) -> NewSender:
     except ValueError as exc:
         raise InvalidField("host", str(exc)) from exc
     port = PORT_BY_TLS[new.tls] if new.port is None else new.port
-    check_range("port", port, least=1, most=65_535)
+    check_range("port", port, minimum=1, maximum=65_535)
     if new.username and not new.password:
         raise InvalidField("password", f"is needed with username {new.username!r}")
     if new.password and not new.username:

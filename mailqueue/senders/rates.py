@@ -34,7 +34,7 @@ async def set_domain_rate(
     """
     acceptable.check_rate("rate", rate)
     if burst is not None:
-        acceptable.check_range("burst", burst, least=1, most=1_000_000)
+        acceptable.check_range("burst", burst, minimum=1, maximum=1_000_000)
     if note is not None:
         acceptable.check_text("note", note)
     await rates_store.set_domain_rate(conn, _checked(domain), rate=rate, burst=burst, note=note)

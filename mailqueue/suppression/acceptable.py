@@ -118,17 +118,17 @@ def instant_of(text: str | None) -> datetime | None:
     return instant
 
 
-def text_of(field: str, given: object) -> str | None:
+def text_of(field: str, value: object) -> str | None:
     """Return text in one line; None where it is empty.
 
     Raises:
         InvalidField: it is not text, or has control characters.
     """
-    if given is None:
+    if value is None:
         return None
-    if not isinstance(given, str):
+    if not isinstance(value, str):
         raise InvalidField(field, "must be text")
-    words = " ".join(given.split())
+    words = " ".join(value.split())
     if not words.isprintable():
         why = "is not UTF-8" if _BEYOND_UTF8.search(words) else "has control characters"
         raise InvalidField(field, why)

@@ -33,7 +33,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 async def add(
-    conn: Conn, project: str, *, wanted: Sequence[NewSuppression], by: str
+    conn: Conn, project: str, *, entries: Sequence[NewSuppression], by: str
 ) -> list[AddedSuppression]:
     """Suppress addresses; queued mail to them is not sent.
 
@@ -41,15 +41,15 @@ async def add(
         NotFound: there is no such project.
         InvalidField: the list is empty or longer than 1,000.
     """
-    if not 1 <= len(wanted) <= MAX_ADDRESSES:
-        raise InvalidField("emails", f"must be 1 to {MAX_ADDRESSES} addresses, got {len(wanted)}")
+    if not 1 <= len(entries) <= MAX_ADDRESSES:
+        raise InvalidField("emails", f"must be 1 to {MAX_ADDRESSES} addresses, got {len(entries)}")
     project_id = await project_of(conn, project)
     import_id = uuid4()
     async with conn.transaction():
-        lines = (ListLine(number, one) for number, one in enumerate(wanted))
+        lines = (ListLine(number, one) for number, one in enumerate(entries))
         await store.copy_lines(conn, import_id, lines)
         outcomes = await store.list_taken(conn, project_id, import_id, by=by)
-    sent = [one.address.key for one in wanted]
+    sent = [one.address.key for one in entries]
     hashes = await store.hashes_of(conn, project_id, sent)
     return [
         AddedSuppression(address, address_hash, outcomes[number])

@@ -103,11 +103,11 @@ async def choose(
     return ChosenVersion(found, version, spoken, fetched[version.id, spoken])
 
 
-def language_of(wanted: str | None, known: Sequence[str], default: str) -> str:
+def language_of(tag_wanted: str | None, known: Sequence[str], default: str) -> str:
     """Return the language that is used: the one wanted, its primary subtag, or the default.
     Pure.
     """
-    tag = (wanted or "").lower().replace("_", "-")
+    tag = (tag_wanted or "").lower().replace("_", "-")
     return next((one for one in (tag, tag.partition("-")[0]) if one in known), default)
 
 

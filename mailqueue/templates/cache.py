@@ -98,16 +98,16 @@ class CachedVersion:
 class TemplateCache:
     """Compiled template versions of one process. They never change, so entries never expire."""
 
-    def __init__(self, most: int = MAX_KEPT, most_characters: int = MAX_CHARACTERS) -> None:
+    def __init__(self, max_count: int = MAX_KEPT, most_characters: int = MAX_CHARACTERS) -> None:
         self._compiler = Compiler()
-        self._most = most
+        self._most = max_count
         self._most_characters = most_characters
         self._kept: OrderedDict[Key, CachedVersion] = OrderedDict()
         self._characters = 0
 
-    async def fetch(self, conn: Conn, wanted: Iterable[Key]) -> dict[Key, CachedVersion]:
+    async def fetch(self, conn: Conn, wanted_keys: Iterable[Key]) -> dict[Key, CachedVersion]:
         """Return these versions in these languages; deleted ones are left out."""
-        keys = set(wanted)
+        keys = set(wanted_keys)
         missing = [key for key in keys if key not in self._kept]
         found = {key: self._kept[key] for key in keys if key in self._kept}
         if missing:

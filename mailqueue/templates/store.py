@@ -139,11 +139,11 @@ async def list_texts(conn: Conn, version_id: UUID) -> list[Text]:
     return await many(conn, "list_template_texts", {"version_id": version_id}, Text)
 
 
-async def read_sources(conn: Conn, wanted: Sequence[tuple[UUID, str]]) -> list[VersionSource]:
+async def read_sources(conn: Conn, versions: Sequence[tuple[UUID, str]]) -> list[VersionSource]:
     """Return the sources of versions in these languages, as workers need them."""
     asked = {
-        "versions": arrays.uuids([version for version, _ in wanted]),
-        "languages": [language for _, language in wanted],
+        "versions": arrays.uuids([version for version, _ in versions]),
+        "languages": [language for _, language in versions],
     }
     return await many(conn, "read_version_sources", asked, VersionSource)
 

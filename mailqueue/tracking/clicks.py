@@ -25,8 +25,8 @@ class Click(NamedTuple):
 class Destinations:
     """A cache of the destinations of tracked links; a link's destination never changes."""
 
-    def __init__(self, most: int = MAX_CACHED_LINKS) -> None:
-        self._most = most
+    def __init__(self, max_links: int = MAX_CACHED_LINKS) -> None:
+        self._most = max_links
         self._kept: OrderedDict[tuple[UUID, bytes], str] = OrderedDict()
 
     def held(self, click: Click) -> str | None:

@@ -231,8 +231,8 @@ class TrackingInjector:
             self._known.popitem(last=False)
 
 
-def _characters(said: MessageContent) -> int:
-    return len(said.html or "") + len(said.text or "")
+def _characters(content: MessageContent) -> int:
+    return len(content.html or "") + len(content.text or "")
 
 
 def _gaps(
@@ -262,8 +262,8 @@ def _led(
 
 
 def _of_words(
-    mail: UntrackedMail, said: MessageContent, headers: tuple[tuple[str, str], ...]
+    mail: UntrackedMail, content: MessageContent, headers: tuple[tuple[str, str], ...]
 ) -> Injection:
     if mail.has_files:
-        return Injection(None, said, headers)
-    return Injection(compile_skeleton(said), None, headers)
+        return Injection(None, content, headers)
+    return Injection(compile_skeleton(content), None, headers)

@@ -55,7 +55,7 @@ class Links(NamedTuple):
 
 
 def put_into(
-    said: MessageContent,
+    content: MessageContent,
     wants: TrackingOptions,
     context: InjectionContext,
     links: Links | None,
@@ -64,7 +64,7 @@ def put_into(
 ) -> MessageContent:
     """Return content with its tracking injected; links in plain text are not tracked."""
     named = {} if links is None else links.named
-    html, text, subject = said.html, said.text, said.subject
+    html, text, subject = content.html, content.text, content.subject
     if links is not None:
         subject = None if subject is None else urls.with_links(subject, named)
         html = None if html is None else urls.with_links(html, named)
@@ -80,17 +80,17 @@ def put_into(
                 html,
                 links.lead,
                 base=context.base or "",
-                left=_given_links(said),
+                left=_given_links(content),
                 has_clicks=wants.clicks,
             )
         if wants.opens:
             html = rewriting.with_at_end(html, _picture(links.opened))
-    return said._replace(subject=subject, html=html, text=text)
+    return content._replace(subject=subject, html=html, text=text)
 
 
-def unsubscribe_headers(said: MessageContent, url: str) -> tuple[tuple[str, str], ...]:
+def unsubscribe_headers(content: MessageContent, url: str) -> tuple[tuple[str, str], ...]:
     """Return the headers of RFC 8058; none for a mail that has its own."""
-    if any(name.lower() in _LIST for name, _ in said.headers):
+    if any(name.lower() in _LIST for name, _ in content.headers):
         return ()
     return (
         ("List-Unsubscribe", f"<{url}>"),
@@ -119,7 +119,7 @@ class InjectionPattern:
 
     def __init__(
         self,
-        said: MessageContent,
+        content: MessageContent,
         wants: TrackingOptions,
         context: InjectionContext,
         *,
@@ -128,7 +128,7 @@ class InjectionPattern:
         assert context.base is not None
         assert context.seals is not None
         self._seals = context.seals
-        self._sign = _sign_of(said)
+        self._sign = _sign_of(content)
         self.links: dict[bytes, str] = {}
         """The destinations of its tracked links, by link id."""
         base = context.base
@@ -149,7 +149,7 @@ class InjectionPattern:
 
         named = {name: place(kind) for name, kind in urls.NAMES.items()}
         links = Links(named, place(TokenKind.OPEN), lead)
-        self._said = put_into(said, wants, context, links, language=language)
+        self._said = put_into(content, wants, context, links, language=language)
         self._place = re.compile(_form(self._sign))
         words = "\0".join(each or "" for each in _words(self._said))
         used = {int(found[1]) for found in self._place.finditer(words)}
@@ -220,7 +220,7 @@ class _Template(NamedTuple):
         return b"".join(parts)
 
 
-def _template(mime: bytes, sign: str, said: MessageContent) -> _Template | None:
+def _template(mime: bytes, sign: str, content: MessageContent) -> _Template | None:
     """Return encoded content cut at its blanks; None when the encoding hides them."""
     wanted = re.compile(_form(sign, "(?:=\r\n)?").encode())
     pieces, gaps, end = [], [], 0
@@ -229,7 +229,7 @@ def _template(mime: bytes, sign: str, said: MessageContent) -> _Template | None:
         number = int(found[1].replace(_SOFT, b""))
         gaps.append((number, _breaks(found[0])))
         end = found.end()
-    if len(gaps) != sum((each or "").count(sign) for each in (said.html, said.text)):
+    if len(gaps) != sum((each or "").count(sign) for each in (content.html, content.text)):
         return None
     return _Template((*pieces, mime[end:]), tuple(gaps))
 
@@ -250,20 +250,20 @@ def _breaks(octets: bytes) -> tuple[int, ...]:
     return tuple(sum(lengths[: place + 1]) for place in range(len(lengths) - 1))
 
 
-def _sign_of(said: MessageContent) -> str:
+def _sign_of(content: MessageContent) -> str:
     """Return letters that occur nowhere in the content: a text cannot contain its own hash."""
-    words = "\0".join(each or "" for each in (said.subject, said.html, said.text))
+    words = "\0".join(each or "" for each in (content.subject, content.html, content.text))
     digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=_NONCE // 2).hexdigest()
     return digest.translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
-def _words(said: MessageContent) -> tuple[str | None, str | None, str | None]:
-    return said.subject, said.html, said.text
+def _words(content: MessageContent) -> tuple[str | None, str | None, str | None]:
+    return content.subject, content.html, content.text
 
 
-def _given_links(said: MessageContent) -> frozenset[str]:
+def _given_links(content: MessageContent) -> frozenset[str]:
     """Return the URLs of a mail's own List-Unsubscribe."""
-    found = [value for name, value in said.headers if name.lower() == "list-unsubscribe"]
+    found = [value for name, value in content.headers if name.lower() == "list-unsubscribe"]
     return frozenset(link for value in found for link in re.findall(r"<\s*([^<>\s]+)\s*>", value))
 
 

@@ -52,9 +52,9 @@ async def keep_links(conn: Conn, links: Sequence[TrackedLink]) -> None:
     await run(conn, "keep_tracked_links", params)
 
 
-async def find_links(conn: Conn, wanted: Sequence[tuple[UUID, bytes]]) -> list[TrackedLink]:
+async def find_links(conn: Conn, keys: Sequence[tuple[UUID, bytes]]) -> list[TrackedLink]:
     """Return the destinations of these links."""
-    params = {"projects": [each[0] for each in wanted], "links": [each[1] for each in wanted]}
+    params = {"projects": [each[0] for each in keys], "links": [each[1] for each in keys]}
     return await many(conn, "find_tracked_links", params, TrackedLink)
 
 

@@ -28,6 +28,6 @@ def require_password(host: str, password: Secret | None) -> None:
         )
 
 
-def is_password(given: str, password: Secret) -> bool:
+def is_password(text: str, password: Secret) -> bool:
     """Return whether the password is right, in constant time."""
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), password.reveal().encode())
+    return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), password.reveal().encode())

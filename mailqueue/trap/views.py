@@ -16,10 +16,10 @@ class View(StrEnum):
     HEADERS = "headers"
 
 
-def chosen_view(wanted: str, content: ShownMessage) -> View:
+def chosen_view(name: str, content: ShownMessage) -> View:
     """Return the requested view, else the first with content."""
-    if wanted in set(View):
-        return View(wanted)
+    if name in set(View):
+        return View(name)
     return View.TEXT if content.html is None else View.HTML
 
 

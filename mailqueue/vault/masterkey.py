@@ -50,17 +50,17 @@ class MasterKey:
 
 
 def load_master_key(
-    folder: Path, given: str | None = None, *, previous: str | None = None
+    folder: Path, text: str | None = None, *, previous: str | None = None
 ) -> MasterKey | None:
-    """Load the master key from `given`, else from the folder's file; None if there is neither.
+    """Load the master key from `text`, else from the folder's file; None if there is neither.
 
     The previous key is loaded in the same way.
 
     Raises:
         ConfigError: a key is not valid, or others can read the file; the message has the fix.
     """
-    if given:
-        key = parse_master_key(given, source=VARIABLE)
+    if text:
+        key = parse_master_key(text, source=VARIABLE)
     elif (found := read_key_file(folder / FILE_NAME)) is not None:
         key = found
     else:
@@ -99,13 +99,13 @@ def master_key_of(settings: Settings) -> MasterKey | None:
     )
 
 
-def require_master_key(folder: Path, given: str | None = None) -> MasterKey:
+def require_master_key(folder: Path, text: str | None = None) -> MasterKey:
     """Load the master key.
 
     Raises:
         ConfigError: there is none; the message says how to create one.
     """
-    key = load_master_key(folder, given)
+    key = load_master_key(folder, text)
     if key is None:
         raise ConfigError(
             f"{VARIABLE} is not set and {folder / FILE_NAME} does not exist: set it to 32 random "

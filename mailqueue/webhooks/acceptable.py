@@ -56,18 +56,18 @@ def _is_low(port: int) -> bool:
     return port < 1024 and port not in _DEFAULT_PORTS
 
 
-def event_types_of(given: Sequence[str]) -> list[str]:
+def event_types_of(texts: Sequence[str]) -> list[str]:
     """Return valid event types; an empty list stands for all.
 
     Raises:
         InvalidField: a type is unknown.
     """
     known = {one.value for one in EventType}
-    for one in given:
+    for one in texts:
         if one not in known:
             names = ", ".join(sorted(known))
             raise InvalidField("event_types", f"there is no type {one[:100]!r}; these are: {names}")
-    return sorted(set(given))
+    return sorted(set(texts))
 
 
 def description_of(text: str | None) -> str | None:

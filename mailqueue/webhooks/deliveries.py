@@ -28,7 +28,7 @@ async def list_page(
     project_id: UUID,
     webhook_id: UUID,
     *,
-    wanted: DeliveryFilter = EVERYTHING,
+    filters: DeliveryFilter = EVERYTHING,
     before: UUID | None = None,
     limit: int = 100,
 ) -> list[DeliveryRow]:
@@ -40,11 +40,11 @@ async def list_page(
     """
     if not 1 <= limit <= MAX_PAGE_ROWS:
         raise InvalidField("limit", f"must be 1 to {MAX_PAGE_ROWS}, got {limit}")
-    if wanted.status is not None and wanted.status not in set(DeliveryStatus):
+    if filters.status is not None and filters.status not in set(DeliveryStatus):
         raise InvalidField("status", f"must be one of {', '.join(DeliveryStatus)}")
     await endpoints.find(conn, project_id, webhook_id)
     return await store.list_page(
-        conn, project_id, webhook_id, wanted=wanted, before=before, limit=limit
+        conn, project_id, webhook_id, filters=filters, before=before, limit=limit
     )
 
 
@@ -86,7 +86,7 @@ async def retry(
         types=None,
         since=None,
         until=None,
-        most=1,
+        limit=1,
         by=by,
     )
     if count == 0:
@@ -103,7 +103,7 @@ async def retry_many(
     until: datetime | None,
     statuses: Sequence[str] = NOT_DELIVERED,
     types: Sequence[str] | None = None,
-    most: int = MAX_RETRIED,
+    limit: int = MAX_RETRIED,
     by: str,
 ) -> int:
     """Retry the deliveries of a time range with these statuses; return their number.
@@ -122,8 +122,8 @@ async def retry_many(
             raise InvalidField("types", f"there is no type {one[:100]!r}")
     if since is not None and until is not None and until <= since:
         raise InvalidField("until", "must be after since")
-    if not 1 <= most <= MAX_RETRIED:
-        raise InvalidField("limit", f"must be 1 to {MAX_RETRIED}, got {most}")
+    if not 1 <= limit <= MAX_RETRIED:
+        raise InvalidField("limit", f"must be 1 to {MAX_RETRIED}, got {limit}")
     if not (await endpoints.find(conn, project_id, webhook_id)).is_enabled:
         raise Conflict("the webhook is disabled: enable it first")
     return await store.retry(
@@ -135,14 +135,14 @@ async def retry_many(
         types=types or None,
         since=since,
         until=until,
-        most=most,
+        limit=limit,
         by=by,
     )
 
 
 async def _find(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryRow:
     found = await store.list_page(
-        conn, project_id, webhook_id, wanted=EVERYTHING, delivery_id=delivery_id, limit=1
+        conn, project_id, webhook_id, filters=EVERYTHING, delivery_id=delivery_id, limit=1
     )
     if not found:
         raise NotFound("delivery", delivery_id)

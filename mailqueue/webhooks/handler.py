@@ -90,7 +90,7 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
     async def rest(self, call: Call) -> None:
         self._poster.rest()
         self._targets.forget_old()
-        while await call(lambda conn: store.tidy(conn, most=TIDY_ROWS)) >= TIDY_ROWS:
+        while await call(lambda conn: store.tidy(conn, limit=TIDY_ROWS)) >= TIDY_ROWS:
             pass
 
     async def close(self) -> None:

@@ -46,7 +46,7 @@ async def test_pages_join_both_logs_by_time_and_lose_nothing(conn: Conn) -> None
     found: list[PlatformEvent] = []
     place: LogPosition | None = None
     for _ in range(10):
-        page = await events.search(conn, the_week(), after=place, most=2)
+        page = await events.search(conn, the_week(), after=place, limit=2)
         found += page.events
         place = page.next
         if place is None:
@@ -73,7 +73,7 @@ async def test_each_condition_leaves_out_what_does_not_fit(conn: Conn) -> None:
     await happened(conn, email_id=ann, type="clicked", occurred_at=month_ago)
 
     async def types(wanted: Search) -> list[str]:
-        page = await events.search(conn, wanted, after=None, most=50)
+        page = await events.search(conn, wanted, after=None, limit=50)
         return [each.type for each in page.events]
 
     assert await types(the_week()) == ["complaint", "opened", "delivered", "hard_bounce"]
@@ -86,9 +86,9 @@ async def test_each_condition_leaves_out_what_does_not_fit(conn: Conn) -> None:
 async def test_what_cannot_be_looked_for_is_refused(conn: Conn) -> None:
     now = datetime.now(UTC)
     with pytest.raises(InvalidField, match="type"):
-        await events.search(conn, the_week(type="colour"), after=None, most=1)
+        await events.search(conn, the_week(type="colour"), after=None, limit=1)
     with pytest.raises(InvalidField, match="until"):
-        await events.search(conn, Search(now, now), after=None, most=1)
+        await events.search(conn, Search(now, now), after=None, limit=1)
 
 
 async def test_every_type_that_the_logs_know_can_be_looked_for(conn: Conn) -> None:
@@ -110,8 +110,8 @@ def test_an_event_and_an_attempt_of_one_moment_are_both_given() -> None:
         PlatformEvent("attempt", None, 5, at, "sent", None, UUID(int=9), None, None, None),
     ]
 
-    first = merged(both, LogPosition(), most=1)
-    last = merged(both[1:], first.next or LogPosition(), most=1)
+    first = merged(both, LogPosition(), limit=1)
+    last = merged(both[1:], first.next or LogPosition(), limit=1)
 
     assert ([each.source for each in first.events], first.next) == (
         ["event"],

@@ -19,7 +19,7 @@ async def erased(
     (one,) = await persons.projects(desk.conn, project)
     spellings = persons.spellings_of(email)
     begun = await erasing.begin(lend, one.id, spellings, suppress=suppress, by="tests")
-    return await erasing.go_on(lend, begun, desk=desk, by="tests")
+    return await erasing.go_on(lend, begun, context=desk, by="tests")
 
 
 async def sent(conn: Conn, **columns: object) -> UUID:

@@ -86,7 +86,9 @@ async def test_step_by_step_is_all_the_same(desk: MaintenanceContext, warm: Path
     begun = await erasing.begin(lend, project_id, persons.spellings_of(ANN), by="tests")
 
     for _ in range(100):
-        progress = await erasing.go_on(lend, begun, desk=desk, by="tests", may_go_on=lambda: False)
+        progress = await erasing.go_on(
+            lend, begun, context=desk, by="tests", may_go_on=lambda: False
+        )
         if progress.is_done:
             break
 

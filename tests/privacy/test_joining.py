@@ -51,7 +51,7 @@ async def test_two_at_once_come_to_one_end_and_both_say_so(
     async with asyncio.timeout(120):
         done = await asyncio.gather(
             *(
-                erasing.go_on(persons.lending(one.conn), erasure, desk=one, by="tests")
+                erasing.go_on(persons.lending(one.conn), erasure, context=one, by="tests")
                 for one in (desk, other)
             )
         )
@@ -86,7 +86,7 @@ async def test_what_a_process_that_died_left_is_done_by_the_next(
         pass
 
     async with asyncio.timeout(60):
-        done = await erasing.go_on(persons.lending(desk.conn), erasure, desk=desk, by="tests")
+        done = await erasing.go_on(persons.lending(desk.conn), erasure, context=desk, by="tests")
 
     assert done.is_done
 
@@ -102,12 +102,12 @@ async def test_one_that_was_passed_in_the_middle_joins_the_other(
     async with late.lend() as conn:
         before = await erasing.get(conn, erasure)
     await other.conn.execute("UPDATE mailqueue.leases SET lease_until = clock_timestamp()")
-    done = await erasing.go_on(persons.lending(other.conn), erasure, desk=other, by="tests")
+    done = await erasing.go_on(persons.lending(other.conn), erasure, context=other, by="tests")
     assert done.is_done
 
     async with lend() as conn:  # what a release without leases would still write
         await store.move(conn, erasure, ErasureStage.TABLES, before.place, by="tests")
         await store.move(conn, erasure, ErasureStage.DONE, {}, by="tests")
 
-    assert (await erasing.go_on(lend, erasure, desk=desk, by="tests")).is_done
+    assert (await erasing.go_on(lend, erasure, context=desk, by="tests")).is_done
     assert await audited(desk) == 1

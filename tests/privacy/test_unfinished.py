@@ -50,7 +50,7 @@ async def test_an_export_has_mail_events_archives_and_what_names_them(
     (project,) = await persons.projects(conn, "default")
 
     found = await export_person(
-        persons.lending(conn), project, persons.spellings_of(ANN), desk=desk
+        persons.lending(conn), project, persons.spellings_of(ANN), context=desk
     )
 
     (mail,) = found["mails"]

@@ -138,7 +138,7 @@ async def test_an_erasure_completed_by_somebody_else_is_no_work(
     await begun(db)
     async with opening(database)() as context:
         [erasure] = await make.rows(db, "SELECT id FROM mailqueue.erasures")
-        await erasing.go_on(persons.lending(context.conn), erasure[0], desk=context, by="tests")
+        await erasing.go_on(persons.lending(context.conn), erasure[0], context=context, by="tests")
 
     assert await work_once(database, "erasures", ErasureHandler(opening(database))) == 0
     assert await make.rows(db, "SELECT status FROM mailqueue.erasures") == [("done",)]

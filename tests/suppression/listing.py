@@ -18,7 +18,7 @@ async def added(
     conn: Conn, *emails: str, project: str = "default", **words: Any
 ) -> list[SuppressionOutcome]:
     wanted = [wanted_of(email, **words) for email in emails]
-    return [one.status for one in await entries.add(conn, project, wanted=wanted, by="tests")]
+    return [one.status for one in await entries.add(conn, project, entries=wanted, by="tests")]
 
 
 async def imported(conn: Conn, content: str, *, is_trial: bool = False) -> ImportTally:

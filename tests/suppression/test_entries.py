@@ -192,7 +192,7 @@ async def test_there_is_no_list_without_a_project_or_an_address(conn: Conn) -> N
     with pytest.raises(NotFound):
         await entries.list_page(conn, "none")
     with pytest.raises(InvalidField):
-        await entries.add(conn, "default", wanted=[], by="tests")
+        await entries.add(conn, "default", entries=[], by="tests")
     many: list[NewSuppression] = [wanted_of(ANN)] * 1001
     with pytest.raises(InvalidField):
-        await entries.add(conn, "default", wanted=many, by="tests")
+        await entries.add(conn, "default", entries=many, by="tests")

@@ -52,7 +52,7 @@ DECOMPOSED = "victim@bu\u0308cher.example"
 
 async def suppress(conn: Conn, *addresses: str) -> None:
     wanted = [NewSuppression(address_of(one), SuppressionReason.MANUAL) for one in addresses]
-    await entries.add(conn, "default", wanted=wanted, by="tests")
+    await entries.add(conn, "default", entries=wanted, by="tests")
 
 
 async def statuses(conn: Conn) -> list[str]:

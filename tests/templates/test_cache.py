@@ -83,7 +83,7 @@ async def test_a_version_is_read_once_and_the_oldest_go(conn: Conn) -> None:
             )
         )
     keys = [(one, "en") for one in ids]
-    template_cache = TemplateCache(most=2)
+    template_cache = TemplateCache(max_count=2)
 
     first = await template_cache.fetch(conn, keys[:2])
     again = await template_cache.fetch(conn, [keys[0], (uuid4(), "en")])

@@ -39,7 +39,7 @@ SETTINGS: dict[str, Any] = {
 
 async def audit_of(conn: Conn, name: str) -> list[tuple[str, str]]:
     found = await projects_manage.find(conn, name)
-    events = await projects_manage.audit(conn, found.id, most=100)
+    events = await projects_manage.audit(conn, found.id, limit=100)
     return [(event.action, event.actor) for event in reversed(events)]
 
 

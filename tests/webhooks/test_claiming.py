@@ -228,7 +228,7 @@ async def test_an_endpoint_that_is_gone_is_disabled_and_its_deliveries_cancelled
     (one,) = await claim(conn, limit=1)
 
     await settle(conn, [one], CallOutcome.GONE, 410)
-    await store.tidy(conn, most=100)
+    await store.tidy(conn, limit=100)
 
     assert sorted(await states(conn, hook)) == ["cancelled"] * 4 + ["failed"]
     assert await column(conn, hook, "is_enabled") is False
@@ -277,7 +277,7 @@ async def test_what_waits_for_a_disabled_endpoint_waits_until_it_is_enabled(conn
     await conn.execute("SELECT mailqueue.switch_webhook(%s, %s, false, 'me')", (project, hook))
 
     assert await claim(conn) == []
-    await store.tidy(conn, most=100)
+    await store.tidy(conn, limit=100)
     assert await states(conn, hook) == ["pending"] * 3
     await conn.execute("SELECT mailqueue.switch_webhook(%s, %s, true, 'me')", (project, hook))
     assert len(await claim(conn)) == 3
@@ -290,6 +290,6 @@ async def test_the_log_of_a_removed_webhook_goes_in_batches_and_then_it_itself(c
     project = await make.project_named(conn)
     await conn.execute("SELECT mailqueue.remove_webhook(%s, %s, 'me')", (project, hook))
 
-    assert await store.tidy(conn, most=3) == 3
-    assert await store.tidy(conn, most=3) == 2
+    assert await store.tidy(conn, limit=3) == 3
+    assert await store.tidy(conn, limit=3) == 2
     assert await column(conn, hook, "id") is None

@@ -236,7 +236,7 @@ async def test_an_endpoint_that_is_gone_hears_nothing_more(
         async with delivering(database):
 
             async def is_over() -> bool:
-                await deliveries_store.tidy(db, most=100)
+                await deliveries_store.tidy(db, limit=100)
                 return sorted(await states(db, hook)) == ["cancelled"] * 19 + ["failed"]
 
             await until(is_over)

@@ -104,14 +104,14 @@ def part(value: Any, *path: str) -> Any:
     return value
 
 
-def text(value: Any, most: int = MAX_TEXT_CHARACTERS) -> str | None:
-    """Return a string or number as text of at most `most` characters; else None."""
+def text(value: Any, max_characters: int = MAX_TEXT_CHARACTERS) -> str | None:
+    """Return a string or number as text of at most `max_characters` characters; else None."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     if isinstance(value, int) and abs(value) > 10**30:
         return None
     found = str(value).strip()
-    return found[:most] or None
+    return found[:max_characters] or None
 
 
 def address(value: Any) -> str | None:

@@ -15,9 +15,9 @@ SECRET_QUERY = "secret"  # noqa: S105
 _SECONDS = re.compile(r"[0-9]{1,12}")
 
 
-def is_one_of(given: str, secrets: Iterable[str]) -> bool:
+def is_one_of(value: str, secrets: Iterable[str]) -> bool:
     """Return whether a text equals one of the secrets; all are compared, in constant time."""
-    octets = given.encode("utf-8", "surrogatepass")
+    octets = value.encode("utf-8", "surrogatepass")
     is_known = False
     for secret in secrets:
         is_known |= bool(secret) & hmac.compare_digest(

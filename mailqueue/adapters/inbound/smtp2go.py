@@ -107,10 +107,10 @@ def _payload(request: InboundRequest) -> Json:
     return dict(pairs)
 
 
-def _field(payload: Json, wanted: str) -> object:
+def _field(payload: Json, lower_name: str) -> object:
     """Return the field that is named after a header, in any case."""
     for name, value in payload.items():
-        if name.lower() == wanted:
+        if name.lower() == lower_name:
             return value
     return None
 

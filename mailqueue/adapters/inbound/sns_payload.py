@@ -79,12 +79,12 @@ def _message_id(mail: Any) -> str | None:
     return text(part(mail, "commonHeaders", "messageId")) or _header(mail, "message-id")
 
 
-def _header(mail: Any, wanted: str) -> str | None:
+def _header(mail: Any, name: str) -> str | None:
     headers = part(mail, "headers")
     if not isinstance(headers, list):
         return None
     for one in headers[:500]:
-        if (text(part(one, "name")) or "").lower() == wanted:
+        if (text(part(one, "name")) or "").lower() == name:
             return text(part(one, "value"))
     return None
 

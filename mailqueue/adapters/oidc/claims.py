@@ -13,12 +13,12 @@ LEEWAY_SECONDS = 60
 _MAX_NAME_CHARACTERS = 200
 
 
-def fault_of(claims: dict[str, Any], wanted: OidcSettings, *, now: float) -> str | None:
+def fault_of(claims: dict[str, Any], settings: OidcSettings, *, now: float) -> str | None:
     """Return why claims are invalid, or None if they are valid; `now` is in Unix seconds."""
-    if claims.get("iss") != wanted.issuer:
+    if claims.get("iss") != settings.issuer:
         return "its issuer (iss) is not the configured one"
     audience = claims.get("aud")
-    if wanted.audience not in (audience if isinstance(audience, list) else [audience]):
+    if settings.audience not in (audience if isinstance(audience, list) else [audience]):
         return "its audience (aud) is not the configured one"
     if not (
         isinstance(subject := claims.get("sub"), str) and 0 < len(subject) <= _MAX_NAME_CHARACTERS
@@ -36,18 +36,18 @@ def fault_of(claims: dict[str, Any], wanted: OidcSettings, *, now: float) -> str
     return None
 
 
-def has_role(claims: dict[str, Any], wanted: OidcSettings) -> bool:
+def has_role(claims: dict[str, Any], settings: OidcSettings) -> bool:
     """Return whether the configured role is in the role claim.
 
     The claim is looked up by its whole name, then as a path of names separated by dots. Its value
     is a list, a text of words, or an object with roles as keys.
     """
-    found = _at(claims, wanted.role_claim)
+    found = _at(claims, settings.role_claim)
     match found:
         case str():
-            return wanted.role in found.split()
+            return settings.role in found.split()
         case list() | dict():
-            return wanted.role in found
+            return settings.role in found
         case _:
             return False
 

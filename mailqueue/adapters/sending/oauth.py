@@ -285,11 +285,11 @@ def _seconds(parsed: dict[str, Any]) -> float:
         return 0.0
 
 
-def _texts(given: dict[str, Any], *names: str) -> dict[str, str]:
-    missing = [name for name in names if not isinstance(given.get(name), str) or not given[name]]
+def _texts(values: dict[str, Any], *names: str) -> dict[str, str]:
+    missing = [name for name in names if not isinstance(values.get(name), str) or not values[name]]
     if missing:
         raise ValueError(f"lacks {', '.join(missing)}")
-    return {name: given[name] for name in names}
+    return {name: values[name] for name in names}
 
 
 def _base64(octets: bytes) -> str:

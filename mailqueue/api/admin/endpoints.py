@@ -95,7 +95,7 @@ async def find_events(call: Call) -> Page[AdminEvent]:
             recipient=query.recipient,
         )
         found = await events.search(
-            conn, wanted, after=LogPosition(event_id, attempt_id), most=query.limit
+            conn, wanted, after=LogPosition(event_id, attempt_id), limit=query.limit
         )
     return found.shown()
 
@@ -106,7 +106,7 @@ async def audit_log(call: Call) -> Page[AuditEvent]:
     (before,) = key_of(query.cursor, int)
     async with call.connection() as conn:
         found = await projects_manage.audit(
-            conn, None, action=query.action, before=before, most=query.limit + 1
+            conn, None, action=query.action, before=before, limit=query.limit + 1
         )
     return page_of(found, query.limit, key=lambda each: (each.id,))
 

@@ -39,25 +39,25 @@ class OneRefused(InputError):
         super().__init__(f"{index}: {fault}")
 
 
-async def readied(call: Call, wanted: Wanted) -> Wanted:
+async def readied(call: Call, request: Wanted) -> Wanted:
     """Return a mail with its template resolved and its large files stored.
 
     Raises:
         InvalidField: there is no such template, or its variables or a file are invalid.
     """
-    (ready,) = await readied_all(call, [wanted])
+    (ready,) = await readied_all(call, [request])
     if isinstance(ready, InvalidField):
         raise ready
     return ready
 
 
 async def readied_all(
-    call: Call, wanted: Sequence[Wanted | InvalidField]
+    call: Call, requests: Sequence[Wanted | InvalidField]
 ) -> list[Wanted | InvalidField]:
     """Return mails as `readied` does; a refused mail does not affect the others."""
     templates = _Templates(call)
     ready: list[Wanted | InvalidField] = []
-    for one in wanted:
+    for one in requests:
         try:
             match one:
                 case InvalidField():
@@ -72,10 +72,10 @@ async def readied_all(
     return ready
 
 
-async def _shelved(call: Call, wanted: Wanted) -> Wanted:
-    if isinstance(wanted, SendRequest):
-        return await shelved_files(call, wanted)
-    return await shelved_files(call, wanted)
+async def _shelved(call: Call, request: Wanted) -> Wanted:
+    if isinstance(request, SendRequest):
+        return await shelved_files(call, request)
+    return await shelved_files(call, request)
 
 
 class _Templates:
@@ -87,10 +87,12 @@ class _Templates:
         self._slugs: dict[str, str] = {}
         self._styled: dict[UUID, bool] = {}
 
-    async def looked_at(self, wanted: TemplateRequest) -> Wanted:
+    async def looked_at(self, request: TemplateRequest) -> Wanted:
         """Return a mail with its template's slug and validated variables."""
-        wanted = wanted.model_copy(update={"template_slug": await self._slug(wanted.template_slug)})
-        named = (wanted.template, wanted.language)
+        request = request.model_copy(
+            update={"template_slug": await self._slug(request.template_slug)}
+        )
+        named = (request.template, request.language)
         if named not in self._known:
             try:
                 self._known[named] = await chosen_for(self._call, *named)
@@ -99,14 +101,14 @@ class _Templates:
         chosen = self._known[named]
         if isinstance(chosen, InvalidField):
             raise chosen
-        chosen.check(wanted.variables)
-        if not isinstance(wanted, CompatTemplateRequest):
-            return wanted
-        if wanted.inline_css is not None:
-            await self._check_css(chosen, wanted.inline_css)
-        if wanted.subject is None:
-            return wanted
-        return said_by(chosen, wanted).model_copy(update={"subject": wanted.subject})
+        chosen.check(request.variables)
+        if not isinstance(request, CompatTemplateRequest):
+            return request
+        if request.inline_css is not None:
+            await self._check_css(chosen, request.inline_css)
+        if request.subject is None:
+            return request
+        return said_by(chosen, request).model_copy(update={"subject": request.subject})
 
     async def _check_css(self, chosen: ChosenVersion, is_wanted: bool) -> None:
         version = chosen.version
@@ -121,39 +123,39 @@ class _Templates:
             why = f'"{chosen.template.slug}" has to be published {how} inline_css'
             raise InvalidField("inline_css", why)
 
-    async def _slug(self, given: str) -> str:
+    async def _slug(self, name_or_id: str) -> str:
         """Return the slug of a template that is named by slug or id."""
-        if given in self._slugs:
-            return self._slugs[given]
-        found = given
+        if name_or_id in self._slugs:
+            return self._slugs[name_or_id]
+        found = name_or_id
         try:
-            template_id = UUID(given)
+            template_id = UUID(name_or_id)
             async with self._call.connection() as conn:
                 project_id = self._call.caller.project_id
                 found = (await writing.find(conn, project_id, template_id=template_id)).slug
         except NotFound:
-            why = f'there is no template "{given[:100]}"'
+            why = f'there is no template "{name_or_id[:100]}"'
             raise InvalidField("template_slug", why) from None
         except ValueError:
             pass  # not an id
-        self._slugs[given] = found
+        self._slugs[name_or_id] = found
         return found
 
 
-async def accepted_now(call: Call, wanted: Wanted) -> Sent:
+async def accepted_now(call: Call, request: Wanted) -> Sent:
     """Accept one mail in the transaction of the request, which has an idempotency key.
 
     Raises:
         InvalidField: the mail is refused.
     """
-    (judged,) = await accepted_all(call, [wanted], is_strict=False)
+    (judged,) = await accepted_all(call, [request], is_strict=False)
     if isinstance(judged, InvalidField):
         raise judged
     return judged
 
 
 async def accepted_all(
-    call: Call, wanted: Sequence[Wanted | InvalidField], *, is_strict: bool
+    call: Call, requests: Sequence[Wanted | InvalidField], *, is_strict: bool
 ) -> list[Result]:
     """Accept mails in one transaction, in order; those refused already stay refused.
 
@@ -162,7 +164,7 @@ async def accepted_all(
     """
     judged: dict[int, Result] = {}
     emails: dict[int, NewEmail] = {}
-    for index, one in enumerate(wanted):
+    for index, one in enumerate(requests):
         try:
             if isinstance(one, InvalidField):
                 raise one
@@ -181,4 +183,4 @@ async def accepted_all(
                     if is_strict and isinstance(result, InvalidField):
                         raise OneRefused(index, result)
                     judged[index] = result
-    return [judged[index] for index in range(len(wanted))]
+    return [judged[index] for index in range(len(requests))]

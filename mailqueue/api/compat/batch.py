@@ -23,7 +23,7 @@ MAX_CHARACTERS = 256 * 1024 * 1024
 """Most characters of all mails of one request, counting shared content for each mail."""
 
 
-async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
+async def accepted_together(call: Call, requests: Sequence[Wanted]) -> list[Sent]:
     """Accept mails in one transaction, in order; a single mail shares the commit of other requests.
 
     A mail to many recipients is sent as several, of which the first is returned. All mails of the
@@ -32,9 +32,9 @@ async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
     Raises:
         OneRefused: nothing is accepted.
     """
-    is_alone = len(wanted) == 1 and _recipients(wanted[0]) <= MAX_OF_MAIL
-    _check_size(wanted)
-    ready = await _ready(call, wanted if is_alone else await _with_kept_files(call, wanted))
+    is_alone = len(requests) == 1 and _recipients(requests[0]) <= MAX_OF_MAIL
+    _check_size(requests)
+    ready = await _ready(call, requests if is_alone else await _with_kept_files(call, requests))
     if is_alone:
         try:
             return [await sending_service.accepted(call, ready[0])]
@@ -59,14 +59,14 @@ async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
     return list(sent.values())
 
 
-async def tried_together(call: Call, wanted: Sequence[Wanted]) -> None:
+async def tried_together(call: Call, requests: Sequence[Wanted]) -> None:
     """Validate mails completely, without storing or sending any.
 
     Raises:
         OneRefused: one of them would be refused.
     """
-    _check_size(wanted)
-    first, *others = await _ready(call, wanted)
+    _check_size(requests)
+    first, *others = await _ready(call, requests)
     # All carry the same files: they are validated once.
     bare = [one.model_copy(update={"attachments": []}) for one in others]
     places, emails = _emails(call, [first, *bare])
@@ -78,9 +78,9 @@ def _recipients(one: Wanted) -> int:
     return len(one.to) + len(one.cc) + len(one.bcc)
 
 
-def _check_size(wanted: Sequence[Wanted]) -> None:
+def _check_size(requests: Sequence[Wanted]) -> None:
     budget = Budget(MAX_CHARACTERS)
-    for index, one in enumerate(wanted):
+    for index, one in enumerate(requests):
         if isinstance(one, SendRequest):
             mails = -(-_recipients(one) // MAX_OF_MAIL)
             try:
@@ -102,9 +102,9 @@ async def _try(
                 raise OneRefused(place, result)
 
 
-async def _ready(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
+async def _ready(call: Call, requests: Sequence[Wanted]) -> list[Wanted]:
     ready: list[Wanted] = []
-    for index, one in enumerate(await readied_all(call, wanted)):
+    for index, one in enumerate(await readied_all(call, requests)):
         if isinstance(one, InvalidField):
             raise OneRefused(index, one)
         ready.append(one)
@@ -125,18 +125,18 @@ def _emails(call: Call, ready: Sequence[Wanted]) -> tuple[list[int], list[NewEma
     return places, emails
 
 
-async def _with_kept_files(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
+async def _with_kept_files(call: Call, requests: Sequence[Wanted]) -> list[Wanted]:
     """Return the mails with each file stored once and referred to by its id."""
-    files = wanted[0].attachments
+    files = requests[0].attachments
     if not files:
-        return list(wanted)
+        return list(requests)
     kept = []
     try:
         for one in files:
             kept.append(await _kept(call, one))
     except InvalidField as exc:
         raise OneRefused(0, sending_service.renamed(exc)) from None
-    return [one.model_copy(update={"attachments": kept}) for one in wanted]
+    return [one.model_copy(update={"attachments": kept}) for one in requests]
 
 
 async def _kept(call: Call, file: AttachedFile) -> AttachedFile:

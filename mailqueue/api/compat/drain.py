@@ -17,14 +17,14 @@ MAX_UNREAD = 64 * 1024 * 1024
 SECONDS = 20.0
 
 
-async def heard_out(request: Request, *, most: int) -> bytes:
+async def heard_out(request: Request, *, max_bytes: int) -> bytes:
     """Return the body; read one that is too large to its end, within limits, and discard it.
 
     Raises:
         HTTPException: as `body_of` does.
     """
     try:
-        return await body_of(request, most=most)
+        return await body_of(request, max_bytes=max_bytes)
     except HTTPException as exc:
         # A client that sent `Expect: 100-continue` has not sent the body, and receives the
         # response.

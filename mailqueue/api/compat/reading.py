@@ -14,7 +14,7 @@ from mailqueue.api.http.validation import count_values
 
 
 async def document_of(
-    call: Call, *, most: int, prepared: Callable[[bytes], bytes] | None = None
+    call: Call, *, max_bytes: int, prepared: Callable[[bytes], bytes] | None = None
 ) -> Any:
     """Return the body as JSON, after `prepared`; an empty body is an empty object.
 
@@ -23,9 +23,9 @@ async def document_of(
     Raises:
         BadJson: it is not JSON.
         InvalidField: it has too many values.
-        HTTPException: it is larger than `most` bytes, received too slowly, or compressed.
+        HTTPException: it is larger than `max_bytes` bytes, received too slowly, or compressed.
     """
-    body = await heard_out(call.request, most=most)
+    body = await heard_out(call.request, max_bytes=max_bytes)
     call.size = len(body)
 
     def read() -> tuple[int, Any]:

@@ -9,9 +9,9 @@ from mailqueue.contract.emails import Attempt, Email, Event, ListedEmail, Recipi
 from mailqueue.db.fetch import Conn, many, maybe
 
 
-async def list_page(conn: Conn, asked: Mapping[str, Any]) -> list[ListedEmail]:
+async def list_page(conn: Conn, params: Mapping[str, Any]) -> list[ListedEmail]:
     """Return mails of a project, newest first."""
-    return await many(conn, "list_project_emails", asked, ListedEmail)
+    return await many(conn, "list_project_emails", params, ListedEmail)
 
 
 class ActedOn(NamedTuple):
@@ -30,9 +30,9 @@ async def act(
     return await maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
 
 
-async def find_sender_name(conn: Conn, given: str, *, project_id: UUID) -> str | None:
+async def find_sender_name(conn: Conn, sender: str, *, project_id: UUID) -> str | None:
     """Return the name of the sender account that has this id or name."""
-    asked = {"given": given, "project_id": project_id}
+    asked = {"given": sender, "project_id": project_id}
     return await maybe(conn, "find_sender_name", asked, str)
 
 

@@ -25,23 +25,23 @@ _NOT_JSON = (b"multipart/", b"text/xml", b"application/xml", b"image/", b"audio/
 _NUL = b"\\u0000"
 
 
-async def body_of(request: Request, *, most: int = BODY_BYTES) -> bytes:
+async def body_of(request: Request, *, max_bytes: int = BODY_BYTES) -> bytes:
     """Read the body.
 
     Raises:
-        HTTPException: 413 beyond `most` bytes, without reading further; 408 when it takes longer
+        HTTPException: 413 beyond `max_bytes`, without reading further; 408 when it takes longer
             than BODY_SECONDS; 415 when it is compressed; 503 when memory is short.
         TooManyRequests: the key or project sends large bodies too fast.
     """
     head = head_of(request)
     length = head.get(b"content-length", b"")
     declared = int(length[:20]) if length.isdigit() else 0
-    if declared > most:
-        raise _too_large(most)
+    if declared > max_bytes:
+        raise _too_large(max_bytes)
     if head.get(b"content-encoding", b"identity").lower() != b"identity":
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must not be compressed")
     try:
-        return await _in_time(_bounded(request, most, declared))
+        return await _in_time(_bounded(request, max_bytes, declared))
     except ClientDisconnect:
         raise HTTPException(HTTPStatus.BAD_REQUEST, "the body ended early") from None
 
@@ -76,7 +76,7 @@ async def _in_time(reading: Coroutine[Any, Any, bytes]) -> bytes:
         timer.cancel()
 
 
-async def _bounded(request: Request, most: int, declared: int) -> bytes:
+async def _bounded(request: Request, max_bytes: int, declared: int) -> bytes:
     chunks: list[bytes] = []
     size = counted = 0
     if declared > LARGE_BYTES:
@@ -87,11 +87,11 @@ async def _bounded(request: Request, most: int, declared: int) -> bytes:
             raise ClientDisconnect
         chunk: bytes = message.get("body", b"")
         size += len(chunk)
-        if size > most:
-            raise _too_large(most)
+        if size > max_bytes:
+            raise _too_large(max_bytes)
         if size > LARGE_BYTES:
             if not counted:
-                await expect(request.scope, declared or most)
+                await expect(request.scope, declared or max_bytes)
             receive(request.scope, size - counted)
             counted = size
         if not message.get("more_body", False):
@@ -99,8 +99,10 @@ async def _bounded(request: Request, most: int, declared: int) -> bytes:
         chunks.append(chunk)
 
 
-def _too_large(most: int) -> HTTPException:
-    shown = f"{most // (1024 * 1024)} MiB" if most >= 1024 * 1024 else f"{most} bytes"
+def _too_large(max_bytes: int) -> HTTPException:
+    shown = (
+        f"{max_bytes // (1024 * 1024)} MiB" if max_bytes >= 1024 * 1024 else f"{max_bytes} bytes"
+    )
     return HTTPException(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body is too large: at most {shown} are allowed"
     )

@@ -18,19 +18,19 @@ LEAST_BYTES_A_SECOND = 16 * 1024
 
 
 @asynccontextmanager
-async def spooled(request: Request, *, most: int) -> AsyncIterator[BinaryIO]:
+async def spooled(request: Request, *, max_bytes: int) -> AsyncIterator[BinaryIO]:
     """Yield the body as a file that is deleted after the block.
 
     Raises:
-        HTTPException: 413 beyond `most` bytes, 408 when it is sent too slowly, 415 when compressed.
+        HTTPException: 413 beyond `max_bytes`, 408 when it is sent too slowly, 415 when compressed.
     """
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must not be compressed")
     with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
         kept = cast(BinaryIO, file)
         try:
-            async with asyncio.timeout(BODY_SECONDS + most / LEAST_BYTES_A_SECOND):
-                await _fill(kept, request, most)
+            async with asyncio.timeout(BODY_SECONDS + max_bytes / LEAST_BYTES_A_SECOND):
+                await _fill(kept, request, max_bytes)
         except TimeoutError:
             why = "the body was sent too slowly"
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, why, {"Connection": "close"}) from None
@@ -40,15 +40,15 @@ async def spooled(request: Request, *, most: int) -> AsyncIterator[BinaryIO]:
         yield kept
 
 
-async def _fill(file: BinaryIO, request: Request, most: int) -> None:
+async def _fill(file: BinaryIO, request: Request, max_bytes: int) -> None:
     loop = asyncio.get_running_loop()
     began, size = loop.time(), 0
     async for chunk in request.stream():
         size += len(chunk)
-        if size > most:
+        if size > max_bytes:
             raise HTTPException(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"the list is too large: at most {most // (1024 * 1024)} MiB are allowed",
+                f"the list is too large: at most {max_bytes // (1024 * 1024)} MiB are allowed",
             )
         if loop.time() - began > BODY_SECONDS + size / LEAST_BYTES_A_SECOND:
             raise TimeoutError

@@ -51,7 +51,7 @@ async def index(call: Call) -> Page[ProjectDetails]:
     (after,) = key_of(query.cursor, str)
     async with call.connection() as conn:
         found = await projects_manage.list_page(
-            conn, after=after, status=query.status, text=query.q, most=query.limit + 1
+            conn, after=after, status=query.status, text=query.q, limit=query.limit + 1
         )
     page = page_of(found, query.limit, key=lambda each: (each.name,))
     return Page([details_of(each) for each in page.data], page.next_cursor)
@@ -117,7 +117,7 @@ async def audit_log(call: Call) -> Page[AuditEvent]:
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
         events = await projects_manage.audit(
-            conn, found.id, action=query.action, before=before, most=query.limit + 1
+            conn, found.id, action=query.action, before=before, limit=query.limit + 1
         )
     return page_of(events, query.limit, key=lambda each: (each.id,))
 
@@ -139,10 +139,10 @@ async def _detail(conn: Conn, project: Project) -> ProjectDetails:
     return details_of(project, await settings.retention_of(conn, project.id))
 
 
-async def _keep(conn: Conn, project: Project, wanted: ProjectSettings, *, by: str) -> None:
+async def _keep(conn: Conn, project: Project, changed: ProjectSettings, *, by: str) -> None:
     """Set the retention of records; null removes the project's own."""
     known = {each.kind for each in await settings.retention_of(conn, project.id)}
-    for kind, keep in sorted((wanted.retention or {}).items()):
+    for kind, keep in sorted((changed.retention or {}).items()):
         if kind not in known:
             raise InvalidField("retention", f"must be one of {', '.join(sorted(known))}")
         if keep is None:

@@ -51,7 +51,7 @@ async def index(call: Call) -> Page[ApiKeyDetails]:
     async with call.connection() as conn:
         project = await named(conn, call.path["id"])
         found = await keys_manage.page_of_keys(
-            conn, project.id, most=query.limit + 1, before=before
+            conn, project.id, limit=query.limit + 1, before=before
         )
     return page_of(
         [details_of(key) for key in found], query.limit, key=lambda key: (key.created_at, key.id)

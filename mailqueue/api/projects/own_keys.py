@@ -95,7 +95,7 @@ async def index(call: Call) -> Page[ApiKeyDetails]:
         found = await keys_manage.page_of_keys(
             conn,
             call.caller.project_id,
-            most=asked.limit + 1,
+            limit=asked.limit + 1,
             before=None if at is None else (at, key_id),
         )
     listed = [details_of(key) for key in found]

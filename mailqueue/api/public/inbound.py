@@ -78,16 +78,16 @@ class _ProviderWebhook:
         )
 
 
-async def _body(request: Request, most: int) -> bytes:
-    """Return the body; raise 413 once it has more than `most` bytes."""
+async def _body(request: Request, max_bytes: int) -> bytes:
+    """Return the body; raise 413 once it has more than `max_bytes` bytes."""
     declared = request.headers.get("content-length", "0")
-    if declared.isdecimal() and int(declared) > most:
+    if declared.isdecimal() and int(declared) > max_bytes:
         raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     chunks, size = list[bytes](), 0
     try:
         async for chunk in request.stream():
             size += len(chunk)
-            if size > most:
+            if size > max_bytes:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             chunks.append(chunk)
     except ClientDisconnect as exc:

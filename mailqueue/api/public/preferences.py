@@ -43,13 +43,13 @@ async def preferences(visit: Visit) -> Response:
     said = ChoiceOrigin(ChoiceSource.CENTRE, visit.user_agent)
     if form.get("action") == "leave":
         async with visit.connection() as conn:
-            await subscriptions_choices.unsubscribe(conn, visit.reader, from_all=True, said=said)
+            await subscriptions_choices.unsubscribe(conn, visit.reader, from_all=True, origin=said)
         return await _shown(visit, is_saved=True)
     async with visit.connection() as conn:
         found = await subscriptions_choices.subscriptions_of(conn, visit.reader)
         choices = _choices(found, form, today=datetime.now(UTC).date())
         if choices is not None:
-            await subscriptions_choices.save(conn, visit.reader, choices, said=said)
+            await subscriptions_choices.save(conn, visit.reader, choices, origin=said)
     if choices is None:
         return await _shown(visit, form=form)
     return await _shown(visit, is_saved=True)

@@ -73,25 +73,25 @@ class Recorder:
         self._destinations = Destinations()
         self._group = GroupCommit(self._record, name="tracking", limits=GROUP_LIMITS)
 
-    async def record(self, asked: TrackedRequest) -> str | None:
+    async def record(self, visit: TrackedRequest) -> str | None:
         """Record an open or a click; return the destination of a link.
 
         Raises:
             NowhereToGo: the link is unknown, and nothing is recorded.
             Unavailable: it could not be recorded now.
         """
-        return await self._group.submit(asked)
+        return await self._group.submit(visit)
 
-    async def destination(self, asked: TrackedRequest) -> str:
+    async def destination(self, visit: TrackedRequest) -> str:
         """Return the destination of a link without recording a click.
 
         Raises:
             NowhereToGo: the link is unknown.
         """
-        url = self._destinations.held(asked.click)
+        url = self._destinations.held(visit.click)
         if url is None:
             async with self._runtime.transaction(None, by="tracking") as conn:
-                (url,) = await self._destinations.of(conn, [asked.click])
+                (url,) = await self._destinations.of(conn, [visit.click])
         if url is None:
             raise NowhereToGo
         return url
@@ -126,11 +126,11 @@ class Recorder:
         return [(asked, urls.get(id(asked))) for asked in group]
 
 
-def _event(asked: TrackedRequest, url: str | None, machine: Machine | None) -> ReportedEvent:
-    data = dict(asked.kept)
+def _event(visit: TrackedRequest, url: str | None, machine: Machine | None) -> ReportedEvent:
+    data = dict(visit.kept)
     if machine is not None:
         data |= {"is_machine": True, "machine": str(machine)}
     if url is not None:
-        data |= {"url": url[:2000], "link": asked.token.link.hex()}
-    kind = Type.OPENED if asked.token.kind is TokenKind.OPEN else Type.CLICKED
-    return ReportedEvent("tracking", kind, email_id=asked.token.email_id, data=data)
+        data |= {"url": url[:2000], "link": visit.token.link.hex()}
+    kind = Type.OPENED if visit.token.kind is TokenKind.OPEN else Type.CLICKED
+    return ReportedEvent("tracking", kind, email_id=visit.token.email_id, data=data)

@@ -34,9 +34,9 @@ async def unsubscribe(visit: Visit) -> Response:
     )
     async with visit.connection() as conn:
         if action == "subscribe":
-            await choices.subscribe_again(conn, visit.reader, said=said)
+            await choices.subscribe_again(conn, visit.reader, origin=said)
         else:
-            await choices.unsubscribe(conn, visit.reader, from_all=from_all, said=said)
+            await choices.unsubscribe(conn, visit.reader, from_all=from_all, origin=said)
     return await _page(visit, "again" if action == "subscribe" else "done", was_all=from_all)
 
 

@@ -105,7 +105,7 @@ async def form_of(request: Request) -> dict[str, str]:
     Raises:
         HTTPException: the body is too large, too slow, or no form.
     """
-    body = await body_of(request, most=MAX_FORM_BYTES)
+    body = await body_of(request, max_bytes=MAX_FORM_BYTES)
     if "content-type" not in request.headers:
         return dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=500))
 

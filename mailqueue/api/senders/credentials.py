@@ -141,14 +141,14 @@ Credentials = Annotated[dict[str, Any], WithJsonSchema({"anyOf": _SCHEMAS})]
 """Parsed by `way_out`, once the provider is known."""
 
 
-def way_out(provider: Provider, given: Mapping[str, Any]) -> NewSender:
+def way_out(provider: Provider, settings: Mapping[str, Any]) -> NewSender:
     """Return an account with these credentials; the caller fills in the name and the other fields.
 
     Raises:
         InvalidField: the field is named credentials.host and so on; the text repeats no secret.
     """
     try:
-        read = _model_of(provider).model_validate(dict(given))
+        read = _model_of(provider).model_validate(dict(settings))
     except ValidationError as exc:
         raise _within(invalid_request(exc)) from None
     match read:

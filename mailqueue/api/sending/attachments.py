@@ -34,7 +34,7 @@ async def upload(call: Call) -> Uploaded:
     if not kind:
         why = "Content-Type must be the type of the file, such as application/pdf"
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
-    async with spooled(call.request, most=MAX_BYTES) as file:
+    async with spooled(call.request, max_bytes=MAX_BYTES) as file:
         octets = file.read()
     try:
         kept = await keep(

@@ -35,7 +35,7 @@ async def send_batch(call: Call) -> Batch:
 
 async def sent_to_many(
     call: Call,
-    wanted: Any,
+    request: Any,
     contents: Sequence[dict[str, Any]],
     recipients: Sequence[dict[str, Any]],
     *,
@@ -48,7 +48,7 @@ async def sent_to_many(
     Raises:
         InvalidField: a shared field is invalid, or, in strict mode, one recipient is refused.
     """
-    options = sending_service.options_for(call.caller, wanted.options())
+    options = sending_service.options_for(call.caller, request.options())
     shared = {name: options.pop(name) for name in _SHARED if name in options}
     if category is not None:
         options.setdefault("category", category)
@@ -59,7 +59,7 @@ async def sent_to_many(
                 conn,
                 batch,
                 project=call.caller.project,
-                is_strict=wanted.mode == "strict",
+                is_strict=request.mode == "strict",
                 by=call.by,
             )
     except InvalidField as exc:
@@ -69,7 +69,7 @@ async def sent_to_many(
         raise Violations(
             [(f"recipients.{place}.{fault.field}", fault.why) for place, fault in named.items()]
         ) from None
-    return _answer(accepted, [one.email for one in wanted.recipients])
+    return _answer(accepted, [one.email for one in request.recipients])
 
 
 def own_of(one: BatchRecipient) -> dict[str, Any]:

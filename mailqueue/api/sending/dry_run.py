@@ -40,15 +40,15 @@ class DryRunResult:
     warnings: list[str]
 
 
-async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> DryRunResult:
+async def tried(call: Call, request: SendRequest | TemplateRequest) -> DryRunResult:
     """Accept a mail, roll back, and return the result it would have.
 
     Raises:
         InvalidField: it would be refused.
     """
-    if wanted.smtp_override is not None:
+    if request.smtp_override is not None:
         raise InvalidField("dry_run", "cannot be given together with smtp_override")
-    email = sending_service.new_email(call.caller, wanted)
+    email = sending_service.new_email(call.caller, request)
     caller = call.caller
     try:
         found = await try_email(

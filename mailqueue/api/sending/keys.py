@@ -8,14 +8,14 @@ from mailqueue.core.errors import InvalidField
 OneMail = TypeVar("OneMail", SendRequest, TemplateRequest)
 
 
-def with_key(wanted: OneMail, idempotency_key: str | None) -> OneMail:
+def with_key(request: OneMail, idempotency_key: str | None) -> OneMail:
     """Return a request with the key of its header.
 
     Raises:
         InvalidField: the body has another key.
     """
     if idempotency_key is None:
-        return wanted
-    if wanted.idempotency_key not in (None, idempotency_key):
+        return request
+    if request.idempotency_key not in (None, idempotency_key):
         raise InvalidField("idempotency_key", "the header Idempotency-Key has another value")
-    return wanted.model_copy(update={"idempotency_key": idempotency_key})
+    return request.model_copy(update={"idempotency_key": idempotency_key})

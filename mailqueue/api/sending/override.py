@@ -43,7 +43,7 @@ _FIELD_BY_NAME = MappingProxyType(
 
 async def sent_by_override(
     call: Call,
-    wanted: SendRequest | TemplateRequest,
+    request: SendRequest | TemplateRequest,
     override: SmtpOverride,
     chosen: ChosenVersion | None,
 ) -> Response:
@@ -61,9 +61,9 @@ async def sent_by_override(
     server = server_of(override)
     try:
         if override.queue:
-            queued = await _queued(call, sending_service.new_email(call.caller, wanted), server)
+            queued = await _queued(call, sending_service.new_email(call.caller, request), server)
             return json_answer(queued, status=HTTPStatus.ACCEPTED)
-        said = wanted if isinstance(wanted, SendRequest) else said_by(chosen, wanted)
+        said = request if isinstance(request, SendRequest) else said_by(chosen, request)
         return json_answer(
             await _sent_now(call, sending_service.new_email(call.caller, said), server)
         )
@@ -102,18 +102,18 @@ async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
     return Sent(done.id, status, None if before is None else before.reason)
 
 
-def said_by(chosen: ChosenVersion | None, wanted: TemplateRequest) -> SendRequest:
+def said_by(chosen: ChosenVersion | None, request: TemplateRequest) -> SendRequest:
     """Return an email from a template with its content rendered.
 
     Raises:
         InvalidField: it cannot be rendered with these variables.
     """
     assert chosen is not None, "an email from a template has one"
-    said = chosen.render(wanted.variables)
+    said = chosen.render(request.variables)
     given: dict[str, Any] = {
-        name: getattr(wanted, name) for name in TemplateRequest.model_fields if name not in _NAMES
+        name: getattr(request, name) for name in TemplateRequest.model_fields if name not in _NAMES
     }
-    given["category"] = wanted.category or chosen.template.category
+    given["category"] = request.category or chosen.template.category
     given |= {"subject": said.subject, "html_body": said.html, "text_body": said.text}
     return SendRequest.model_construct(**given)
 
@@ -139,5 +139,5 @@ def server_of(override: SmtpOverride) -> InlineServer:
         raise InvalidField(_FIELD_BY_NAME.get(exc.field, exc.field), exc.why) from None
 
 
-def _secret(given: SecretStr | None) -> Secret | None:
-    return None if given is None else Secret(given.get_secret_value())
+def _secret(value: SecretStr | None) -> Secret | None:
+    return None if value is None else Secret(value.get_secret_value())

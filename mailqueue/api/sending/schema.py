@@ -15,8 +15,8 @@ from mailqueue.api.sending.option_fields import options_by_field, with_option_fi
 from mailqueue.mail.accept.batches import MAX_RECIPIENTS
 
 
-def _listed(given: Any) -> Any:
-    return [given] if isinstance(given, str) else given
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
 
 
 Mailboxes = Annotated[

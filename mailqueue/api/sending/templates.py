@@ -83,9 +83,9 @@ def _place(choice: list[ChosenVersion], found: ChosenVersion) -> int:
 
 
 def _own(
-    one: TemplateRecipient, wanted: TemplateBatchRequest, chosen: ChosenVersion, place: int
+    one: TemplateRecipient, request: TemplateBatchRequest, chosen: ChosenVersion, place: int
 ) -> dict[str, Any]:
-    variables = wanted.variables | one.variables
+    variables = request.variables | one.variables
     own = own_of(one)
     try:
         chosen.check(variables)

@@ -73,7 +73,7 @@ async def add(call: Call) -> Category:
     given = call.body.model_dump(exclude_unset=True)
     slug = given.pop("slug")
     async with call.connection() as conn:
-        return await categories.add(conn, call.caller.project, slug=slug, given=given, by=call.by)
+        return await categories.add(conn, call.caller.project, slug=slug, fields=given, by=call.by)
 
 
 async def change(call: Call) -> Category:
@@ -81,7 +81,7 @@ async def change(call: Call) -> Category:
     given = call.body.model_dump(exclude_unset=True)
     slug, project = call.path["slug"], call.caller.project
     async with call.connection() as conn:
-        return await categories.change(conn, project, slug=slug, given=given, by=call.by)
+        return await categories.change(conn, project, slug=slug, fields=given, by=call.by)
 
 
 async def remove(call: Call) -> None:

@@ -34,7 +34,7 @@ async def add(call: Call) -> AddedSuppressions:
     """Suppress addresses."""
     wanted = _wanted(call.body)
     async with call.connection() as conn:
-        found = await entries.add(conn, call.caller.project, wanted=wanted, by=call.by)
+        found = await entries.add(conn, call.caller.project, entries=wanted, by=call.by)
     return AddedSuppressions(found)
 
 

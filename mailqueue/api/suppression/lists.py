@@ -29,7 +29,7 @@ async def import_(call: Call) -> ImportedSuppressions:
     query: ImportQuery = call.query
     tally = ImportTally()
     # Received completely first: a slow client must not hold a connection.
-    async with spooled(call.request, most=IMPORT_BYTES) as file, call.connection() as conn:
+    async with spooled(call.request, max_bytes=IMPORT_BYTES) as file, call.connection() as conn:
         await import_list(
             conn,
             call.caller.project,

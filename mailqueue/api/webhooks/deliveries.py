@@ -48,7 +48,7 @@ async def index(call: Call) -> Page[Delivery]:
             conn,
             call.caller.project_id,
             call.id("webhook_id"),
-            wanted=wanted,
+            filters=wanted,
             before=before,
             limit=query.limit + 1,
         )
@@ -90,7 +90,7 @@ async def retry_many(call: Call) -> RetriedDeliveries:
             until=body.until,
             statuses=body.statuses,
             types=list(body.types),
-            most=body.limit,
+            limit=body.limit,
             by=call.by,
         )
     return RetriedDeliveries(count)

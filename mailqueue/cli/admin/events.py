@@ -61,7 +61,7 @@ def events(
     async def found(app: Opened) -> Page[AdminEvent]:
         only = None if project is None else (await projects_manage.find(app.conn, project)).id
         wanted = Search(since, until, project_id=only, type=kind, recipient=recipient)
-        return (await finding.search(app.conn, wanted, after=None, most=most)).shown()
+        return (await finding.search(app.conn, wanted, after=None, limit=most)).shown()
 
     listed = execute(found)
     print_rows(listed.data, _COLUMNS, document=listed)

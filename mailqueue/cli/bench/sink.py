@@ -40,11 +40,11 @@ def sink() -> Iterator[int]:
         process.join()
 
 
-def _run(told: Connection) -> None:
-    uvloop.run(_serve(told))
+def _run(connection: Connection) -> None:
+    uvloop.run(_serve(connection))
 
 
-async def _serve(told: Connection) -> None:
+async def _serve(connection: Connection) -> None:
     async with smtp_server(Nowhere(), host="127.0.0.1", port=0) as port:
-        told.send(port)
+        connection.send(port)
         await asyncio.Event().wait()

@@ -51,7 +51,7 @@ def cancel(*, selection: Selection, reason: str) -> None:
         "cancel",
         "cancelled",
         {"reason": reason},
-        lambda conn, hand: emails.cancel(conn, hand, reason=reason),
+        lambda conn, operation: emails.cancel(conn, operation, reason=reason),
     )
     lay_hand(selection, deed)
 
@@ -71,7 +71,7 @@ def hold(*, selection: Selection, reason: str) -> None:
         "hold",
         "held",
         {"reason": reason},
-        lambda conn, hand: emails.hold(conn, hand, reason=reason),
+        lambda conn, operation: emails.hold(conn, operation, reason=reason),
     )
     lay_hand(selection, deed)
 
@@ -117,7 +117,7 @@ def resend(*, selection: Selection, reason: str) -> None:
         "resend",
         "resent",
         {"reason": reason},
-        lambda conn, hand: emails.resend(conn, hand, reason=reason),
+        lambda conn, operation: emails.resend(conn, operation, reason=reason),
     )
     lay_hand(selection, deed)
 
@@ -137,6 +137,6 @@ def reprioritise(*, selection: Selection, priority: str) -> None:
         "reprioritise",
         "moved",
         {"priority": priority},
-        lambda conn, hand: emails.reprioritise(conn, hand, priority=priority),
+        lambda conn, operation: emails.reprioritise(conn, operation, priority=priority),
     )
     lay_hand(selection, deed)

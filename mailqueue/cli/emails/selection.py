@@ -41,15 +41,15 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ids, filters, --dry-run and --yes; the command receives them as one `selection`."""
 
     @functools.wraps(command)
-    def packed(*args: Any, ids: Sequence[UUID], dry_run: bool, yes: bool, **given: Any) -> Any:
-        named = {name: given.pop(name) for name in _FILTERS}
+    def packed(*args: Any, ids: Sequence[UUID], dry_run: bool, yes: bool, **options: Any) -> Any:
+        named = {name: options.pop(name) for name in _FILTERS}
         where = {name: value for name, value in named.items() if value is not None}
         if ids and where:
             raise click.UsageError("give ids or a filter, not both")
         if not ids and "project" not in where:
             raise click.UsageError("give ids, or --project and further filters")
         chosen = Selection(ids, where, is_trial=dry_run, is_sure=yes)
-        return command(*args, selection=chosen, **given)
+        return command(*args, selection=chosen, **options)
 
     wrapped: Callable[..., Any] = packed
     wrapped = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(wrapped)

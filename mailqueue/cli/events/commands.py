@@ -100,8 +100,8 @@ def list_(
     print_rows(found, _COLUMNS if address is None else _MOMENTS)
 
 
-async def _listed(app: Opened, asked: EventQuery) -> list[RecordedEvent]:
-    return await listing.list_events(app.conn, asked)
+async def _listed(app: Opened, query: EventQuery) -> list[RecordedEvent]:
+    return await listing.list_events(app.conn, query)
 
 
 async def _of_address(app: Opened, project: str, address: str, limit: int) -> list[RecipientEvent]:

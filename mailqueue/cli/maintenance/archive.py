@@ -182,25 +182,25 @@ def read(
     run(_read(FileFilter(ids, project, month, kind), having))
 
 
-async def _listed(app: Opened, wanted: FileFilter, *, with_purged: bool) -> list[ArchiveFile]:
-    return await manifest.listed(app.conn, wanted, with_purged=with_purged)
+async def _listed(app: Opened, filters: FileFilter, *, with_purged: bool) -> list[ArchiveFile]:
+    return await manifest.listed(app.conn, filters, with_purged=with_purged)
 
 
-async def _verified(wanted: FileFilter) -> list[VerifiedFile]:
+async def _verified(filters: FileFilter) -> list[VerifiedFile]:
     with progress("reading", None) as advance:
         async with at_desk(advance) as desk:
-            return [each async for each in manifest.verify(desk, wanted)]
+            return [each async for each in manifest.verify(desk, filters)]
 
 
-async def _restored(wanted: FileFilter, *, keep: timedelta) -> list[Restored]:
+async def _restored(filters: FileFilter, *, keep: timedelta) -> list[Restored]:
     with progress("restoring", None) as advance:
         async with at_desk(advance) as desk, tasks.locked(desk, Task.ARCHIVE):
-            return [each async for each in manifest.bring_back(desk, wanted, keep=keep)]
+            return [each async for each in manifest.bring_back(desk, filters, keep=keep)]
 
 
-async def _read(wanted: FileFilter, having: str | None) -> None:
+async def _read(filters: FileFilter, having: str | None) -> None:
     async with at_desk(lambda _: None) as desk:
-        async for line in manifest.read(desk, wanted, having=having):
+        async for line in manifest.read(desk, filters, having=having):
             click.echo(line.decode())
 
 

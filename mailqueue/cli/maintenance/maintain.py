@@ -47,10 +47,10 @@ def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool) -> 
         ctx.exit(EXIT_NEEDS_PERSON)
 
 
-async def _run(wanted: list[Task]) -> list[TaskResult]:
+async def _run(chosen: list[Task]) -> list[TaskResult]:
     with progress("maintenance", None) as advance:
         async with at_desk(advance) as desk:
-            return await tasks.run(desk, wanted, tell=_silent if prints_json() else _tell)
+            return await tasks.run(desk, chosen, tell=_silent if prints_json() else _tell)
 
 
 def _tell(done: TaskResult) -> None:

@@ -107,9 +107,13 @@ async def _erased(
         return [(name, await _gone(desk, erasure_id, wait)) for name, erasure_id in begun]
 
 
-async def _gone(desk: MaintenanceContext, erasure_id: UUID, wait: float) -> Progress:
+async def _gone(context: MaintenanceContext, erasure_id: UUID, wait: float) -> Progress:
     return await erasing.go_on(
-        persons.lending(desk.conn), erasure_id, desk=desk, by=operator(), patience_seconds=wait
+        persons.lending(context.conn),
+        erasure_id,
+        context=context,
+        by=operator(),
+        patience_seconds=wait,
     )
 
 

@@ -29,7 +29,7 @@ async def _exported(email: str, project: str | None) -> dict[str, Any]:
     spellings = persons.spellings_of(email)
     async with at_desk(lambda _: None) as desk:
         found = [
-            await export_person(persons.lending(desk.conn), one, spellings, desk=desk)
+            await export_person(persons.lending(desk.conn), one, spellings, context=desk)
             for one in await persons.concerned(desk.conn, project, spellings)
         ]
     told = [one for one in found if one["mails"] or one["records"] or one["archives"]]

@@ -150,9 +150,9 @@ def settings_options(command: Command) -> Command:
 @click.argument("name", metavar="PROJECT")
 @settings_options
 @json_option
-def add(*, name: str, **given: str | tuple[str, ...] | None) -> None:
+def add(*, name: str, **options: str | tuple[str, ...] | None) -> None:
     """Create a project."""
-    given_settings = _changes(given)
+    given_settings = _changes(options)
 
     async def added(app: Opened) -> Project:
         async with app.conn.transaction():
@@ -174,7 +174,7 @@ def list_(*, text: str | None, status: str | None) -> None:
     async def listed(app: Opened) -> Page[Project]:
         async def read(after: str | None, rows: int) -> list[Project]:
             return await projects_manage.list_page(
-                app.conn, after=after, text=text, status=status, most=rows
+                app.conn, after=after, text=text, status=status, limit=rows
             )
 
         return await read_page(read, projects_manage.MAX_LISTED, key=lambda one: one.name)
@@ -207,9 +207,9 @@ def show(*, name: str) -> None:
 @click.argument("name", metavar="PROJECT")
 @settings_options
 @json_option
-def set_(*, name: str, **given: str | tuple[str, ...] | None) -> None:
+def set_(*, name: str, **options: str | tuple[str, ...] | None) -> None:
     """Change settings of a project; the value `none` resets a setting."""
-    changes = _changes(given)
+    changes = _changes(options)
     if not changes:
         raise click.UsageError(
             "give at least one setting to change, such as --from shop@example.com"
@@ -236,22 +236,22 @@ def _print_details(verb: Callable[[Opened], Awaitable[Project]]) -> None:
     print_project(*execute(found))
 
 
-def _changes(given: dict[str, str | tuple[str, ...] | None]) -> dict[str, object]:
-    return {key: _value(key, value) for key, value in given.items() if value}
+def _changes(values: dict[str, str | tuple[str, ...] | None]) -> dict[str, object]:
+    return {key: _value(key, value) for key, value in values.items() if value}
 
 
-def _value(key: str, given: str | tuple[str, ...] | None) -> object:
-    if given in (NONE, (NONE,)):
+def _value(key: str, value: str | tuple[str, ...] | None) -> object:
+    if value in (NONE, (NONE,)):
         return None
-    if key in _ARE_NUMBERS and isinstance(given, str):
-        return _number(key, given)
+    if key in _ARE_NUMBERS and isinstance(value, str):
+        return _number(key, value)
     if key in _ARE_FLAGS:
-        return given == "on"
-    return list(given) if isinstance(given, tuple) else given
+        return value == "on"
+    return list(value) if isinstance(value, tuple) else value
 
 
-def _number(key: str, given: str) -> float | int:
+def _number(key: str, text: str) -> float | int:
     try:
-        return int(given) if given.isdigit() else float(given)
+        return int(text) if text.isdigit() else float(text)
     except ValueError:
-        raise InvalidField(key, f"must be a number, got {given!r}") from None
+        raise InvalidField(key, f"must be a number, got {text!r}") from None

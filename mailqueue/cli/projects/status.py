@@ -141,7 +141,7 @@ async def audit_page(
 
     async def read(behind: int | None, rows: int) -> list[AuditEvent]:
         return await projects_manage.audit(
-            app.conn, project_id, action=action, before=behind, most=rows
+            app.conn, project_id, action=action, before=behind, limit=rows
         )
 
     return await read_page(read, most, key=lambda event: event.id, behind=before)

@@ -106,9 +106,9 @@ from mailqueue.vault.masterkey import MasterKey
 @warm_up_option
 @click.option("--notes", help="Description.")
 @json_option
-def add(*, project: str, **given: Any) -> None:
+def add(*, project: str, **options: Any) -> None:
     """Add a sender account. Running workers use it within one second."""
-    new = requested(**given)
+    new = requested(**options)
     print_outcome(
         lambda app: accounts.add(app.conn, new, project=project, master=_master(app, new)),
     )

@@ -56,12 +56,12 @@ _COLUMNS = (
     help="Complaint rate that pauses the account.",
 )
 @json_option
-def rates(*, name: str | None, project: str | None, **given: float | None) -> None:
+def rates(*, name: str | None, project: str | None, **thresholds: float | None) -> None:
     """Show bounce and complaint rates, or set their warning and pause thresholds; 0 is never.
 
     `mailqueue sender resume` resumes a paused account; its rates are then counted from zero.
     """
-    change = ThresholdsChange(**given)
+    change = ThresholdsChange(**thresholds)
     if name is None and change != ThresholdsChange():
         raise click.UsageError("NAME is missing: give the account whose thresholds change")
     found = execute(lambda app: _rates(app, name, project, change))

@@ -121,7 +121,7 @@ def webhook(
 
 
 async def _done(
-    app: Opened, name: str, project: str, provider: str | None, asked: _Asked, *, is_removed: bool
+    app: Opened, name: str, project: str, provider: str | None, request: _Asked, *, is_removed: bool
 ) -> ProviderEndpoint | None:
     account = await accounts.find(app.conn, project, name=name)
     word = endpoints.provider_of(account, provider)
@@ -129,7 +129,7 @@ async def _done(
         await endpoints.remove(app.conn, account, provider=word, by=operator())
         return None
     base_url = app.settings.tracking.public_url
-    if not asked.is_any:
+    if not request.is_any:
         try:
             return await endpoints.show(
                 app.conn, account, provider=word, master=app.master_key(), base_url=base_url
@@ -140,8 +140,8 @@ async def _done(
         app.conn,
         account,
         provider=word,
-        change=asked.change,
-        is_rotated=asked.is_rotated,
+        change=request.change,
+        is_rotated=request.is_rotated,
         master=app.master_key(),
         base_url=base_url,
         by=operator(),

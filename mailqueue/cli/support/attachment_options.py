@@ -18,7 +18,7 @@ def attachment_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "attached",
         multiple=True,
         metavar="FILE",
-        callback=lambda _ctx, _param, given: [_file(path) for path in given],
+        callback=lambda _ctx, _param, values: [_file(path) for path in values],
         help="File to attach; may be repeated.",
     )
     inline = click.option(
@@ -26,18 +26,18 @@ def attachment_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "shown",
         multiple=True,
         metavar="CID=FILE",
-        callback=lambda _ctx, _param, given: [_shown(one) for one in given],
+        callback=lambda _ctx, _param, values: [_shown(one) for one in values],
         help="Image that the HTML body shows as cid:CID; may be repeated.",
     )
     return attach(inline(command))
 
 
-def _file(given: str) -> dict[str, str]:
-    path = Path(given)
+def _file(name: str) -> dict[str, str]:
+    path = Path(name)
     try:
         octets = path.read_bytes()
     except OSError as exc:
-        raise click.BadParameter(f"{given}: {(exc.strerror or str(exc)).lower()}") from exc
+        raise click.BadParameter(f"{name}: {(exc.strerror or str(exc)).lower()}") from exc
     return {
         "filename": path.name,
         "content_type": mimetypes.guess_type(path.name)[0] or UNKNOWN_TYPE,
@@ -45,8 +45,8 @@ def _file(given: str) -> dict[str, str]:
     }
 
 
-def _shown(given: str) -> dict[str, str]:
-    content_id, mark, path = given.partition("=")
+def _shown(text: str) -> dict[str, str]:
+    content_id, mark, path = text.partition("=")
     if not mark or not content_id:
-        raise click.BadParameter(f"must be CID=FILE, got {given}")
+        raise click.BadParameter(f"must be CID=FILE, got {text}")
     return {**_file(path), "content_id": content_id}

@@ -43,9 +43,9 @@ def mail_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options; the command receives `project`, and all others given as `options`."""
 
     @functools.wraps(command)
-    def packed(*args: Any, **given: Any) -> Any:
-        taken = {one.name: given.pop(one.name) for one in _WITH_FLAG}
-        return command(*args, options=given_only(taken), **given)
+    def packed(*args: Any, **others: Any) -> Any:
+        taken = {one.name: others.pop(one.name) for one in _WITH_FLAG}
+        return command(*args, options=given_only(taken), **others)
 
     wrapped: Callable[..., Any] = packed
     for one in reversed(_WITH_FLAG):
@@ -62,9 +62,9 @@ def given_only(options: dict[str, Any]) -> dict[str, object]:
     }
 
 
-def _headers(given: tuple[str, ...]) -> dict[str, str]:
+def _headers(texts: tuple[str, ...]) -> dict[str, str]:
     headers = {}
-    for text in given:
+    for text in texts:
         name, colon, value = text.partition(":")
         if not colon:
             raise click.BadParameter(f"must be NAME:VALUE, got {text!r}")
@@ -74,10 +74,10 @@ def _headers(given: tuple[str, ...]) -> dict[str, str]:
     return headers
 
 
-def _json(given: str | None) -> object:
-    if given is None:
+def _json(text: str | None) -> object:
+    if text is None:
         return None
     try:
-        return json.loads(given)
+        return json.loads(text)
     except (ValueError, RecursionError) as exc:
         raise click.BadParameter(f"this is not JSON: {exc}") from None

@@ -82,7 +82,7 @@ def add(
     """Add CATEGORY to the preference centre. Emails refer to it by its slug."""
     given = _given(name, description, translations, is_required=is_required, place=place)
     added = execute(
-        lambda app: categories.add(app.conn, project, slug=slug, given=given, by=operator())
+        lambda app: categories.add(app.conn, project, slug=slug, fields=given, by=operator())
     )
     print_rows([added], _COLUMNS, document=added, row=_row)
 
@@ -117,7 +117,9 @@ def change(
                 before = await categories.get(app.conn, project, slug=slug)
                 known = {tag: _given_text(text) for tag, text in before.translations.items()}
                 given["translations"] = known | _read(translations)
-            return await categories.change(app.conn, project, slug=slug, given=given, by=operator())
+            return await categories.change(
+                app.conn, project, slug=slug, fields=given, by=operator()
+            )
 
     found = execute(changed)
     print_rows([found], _COLUMNS, document=found, row=_row)

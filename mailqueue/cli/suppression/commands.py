@@ -109,7 +109,7 @@ def add(
         for email in emails
     ]
 
-    found = execute(lambda app: entries.add(app.conn, project, wanted=wanted, by=operator()))
+    found = execute(lambda app: entries.add(app.conn, project, entries=wanted, by=operator()))
     print_rows(found, _ADDED, document=AddedSuppressions(found))
 
 

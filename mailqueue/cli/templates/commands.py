@@ -72,12 +72,12 @@ for _command in (version, publish, archive, clone, diff, preview, part):
 )
 @click.option("--language", metavar="TAG", help="Default language.  [default: en]")
 @json_option
-def create(*, slug: str, project: str | None, **said: str | None) -> None:
+def create(*, slug: str, project: str | None, **fields: str | None) -> None:
     """Create a template. It can be used after a version of it is published."""
 
     async def work(app: Opened) -> TemplateRow:
         owner = await owner_of(app, project)
-        return await writing.create(app.conn, owner, new=NewTemplate(slug, **said), by=operator())
+        return await writing.create(app.conn, owner, new=NewTemplate(slug, **fields), by=operator())
 
     made = execute(work)
     print_message(
@@ -167,9 +167,9 @@ def show(*, slug: str, project: str | None) -> None:
 @click.option("--category", metavar="WORD", help="Category of its emails.")
 @click.option("--language", metavar="TAG", help="Default language.")
 @json_option
-def change(*, slug: str, project: str | None, **said: str | None) -> None:
+def change(*, slug: str, project: str | None, **fields: str | None) -> None:
     """Change the details of a template. The content of its versions stays."""
-    changes = {name: value for name, value in said.items() if value is not None}
+    changes = {name: value for name, value in fields.items() if value is not None}
     if not changes:
         raise click.UsageError("give at least one of --name, --description, --category, --language")
 

@@ -21,10 +21,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def owner_options(command: Command) -> Command:
     """Add `--project` and `--platform`; the command receives `project`, None for the platform."""
 
-    def chosen(ctx: click.Context, _param: click.Parameter, given: bool) -> bool:
-        if given:
+    def chosen(ctx: click.Context, _param: click.Parameter, is_set: bool) -> bool:
+        if is_set:
             ctx.params["project"] = None
-        return given
+        return is_set
 
     platform = click.option(
         "--platform",
@@ -52,18 +52,18 @@ def language_option(command: Command) -> Command:
 def variables_options(command: Command) -> Command:
     """Add `--var` and `--vars`; the command receives `variables`, None if not given."""
 
-    def named(ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]) -> None:
-        for text in given:
+    def named(ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]) -> None:
+        for text in texts:
             name, equals, value = text.partition("=")
             if not equals or not name:
                 raise click.BadParameter(f"must be NAME=VALUE, got {text!r}")
             _variables(ctx)[name] = value
 
-    def whole(ctx: click.Context, _param: click.Parameter, given: str | None) -> None:
-        if given is None:
+    def whole(ctx: click.Context, _param: click.Parameter, text: str | None) -> None:
+        if text is None:
             return
         try:
-            found = json.loads(given)
+            found = json.loads(text)
         except (ValueError, RecursionError) as exc:
             raise click.BadParameter(f"this is not JSON: {exc}") from None
         if not isinstance(found, dict):
@@ -92,13 +92,13 @@ def template_options(command: Command) -> Command:
     """Add options for a template and its variables; the command receives `template`, {} if none."""
 
     @functools.wraps(command)
-    def packed(*args: Any, template: str | None, language: str | None, **given: Any) -> Any:
-        variables = given.pop("variables", None)
+    def packed(*args: Any, template: str | None, language: str | None, **others: Any) -> Any:
+        variables = others.pop("variables", None)
         if template is None and (language is not None or variables is not None):
             raise click.UsageError("--var, --vars and --language need --template")
         said = {"template": template, "language": language, "variables": variables}
         named = {name: value for name, value in said.items() if value is not None}
-        return command(*args, template=named, **given)
+        return command(*args, template=named, **others)
 
     add = click.option(
         "--template", metavar="SLUG", help="Template to render; SLUG@3 is version 3."

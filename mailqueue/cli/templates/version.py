@@ -45,7 +45,7 @@ _KEYS = frozenset({"subject", "html_body", "text_body"})
     "translations",
     multiple=True,
     metavar="TAG=FILE.json",
-    callback=lambda _ctx, _param, given: dict(_translation(one) for one in given),
+    callback=lambda _ctx, _param, texts: dict(_translation(one) for one in texts),
     help="Translation: a JSON object with subject, html_body, text_body. May be repeated.",
 )
 @click.option(
@@ -142,10 +142,10 @@ def _schema(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _translation(given: str) -> tuple[str, Words]:
-    tag, equals, path = given.partition("=")
+def _translation(text: str) -> tuple[str, Words]:
+    tag, equals, path = text.partition("=")
     if not equals or not tag:
-        raise click.BadParameter(f"must be TAG=FILE.json, got {given!r}")
+        raise click.BadParameter(f"must be TAG=FILE.json, got {text!r}")
     try:
         with open(path, encoding="utf-8") as file:
             said = json.load(file)

@@ -78,7 +78,7 @@ def deliveries_(
 
         async def read(before: UUID | None, rows: int) -> list[DeliveryRow]:
             return await deliveries.list_page(
-                app.conn, found.project_id, webhook_id, wanted=wanted, before=before, limit=rows
+                app.conn, found.project_id, webhook_id, filters=wanted, before=before, limit=rows
             )
 
         return await read_page(read, limit, key=lambda row: row.id)

@@ -77,51 +77,53 @@ def _received_by(request: InboundRequest) -> list[str]:
     return [*filter(None, [request.query.get(RECIPIENT)]), *told]
 
 
-def _kind(reading: ParsedBounce, told: ReportedRecipient | None = None) -> str:
-    if told is None:
+def _kind(reading: ParsedBounce, reported: ReportedRecipient | None = None) -> str:
+    if reported is None:
         return reading.shape.value
-    return " ".join(filter(None, (reading.shape.value, told.reason.fate.value, told.reason.code)))
+    return " ".join(
+        filter(None, (reading.shape.value, reported.reason.fate.value, reported.reason.code))
+    )
 
 
-def _unproved(reading: ParsedBounce, told: ReportedRecipient, why: str) -> ProviderEvent:
+def _unproved(reading: ParsedBounce, reported: ReportedRecipient, why: str) -> ProviderEvent:
     return ProviderEvent(
         None,
-        f"{_kind(reading, told)}, not proved: {why}",
-        recipient=told.recipient or None,
-        code=told.reason.code or None,
+        f"{_kind(reading, reported)}, not proved: {why}",
+        recipient=reported.recipient or None,
+        code=reported.reason.code or None,
         message_id=reading.returned.message_id or None,
-        detail=told.detail[:MAX_DETAIL_CHARACTERS] or None,
+        detail=reported.detail[:MAX_DETAIL_CHARACTERS] or None,
     )
 
 
 def _event(
-    request: InboundRequest, reading: ParsedBounce, told: ReportedRecipient, proof: Proof
+    request: InboundRequest, reading: ParsedBounce, reported: ReportedRecipient, proof: Proof
 ) -> ProviderEvent:
-    recipient = proof.recipient_of(told)
+    recipient = proof.recipient_of(reported)
     if recipient is None and not proof.is_signed:
         why = "the mail with its Message-ID was not sent to the recipient it names"
-        return _unproved(reading, told, why)
-    what = _type(told)
+        return _unproved(reading, reported, why)
+    what = _type(reported)
     if what is None:
-        return ProviderEvent(None, _kind(reading, told), detail=told.detail or reading.why)
+        return ProviderEvent(None, _kind(reading, reported), detail=reported.detail or reading.why)
     is_complaint = reading.shape is BounceKind.COMPLAINT
     return ProviderEvent(
         type=what.value,
         source=(BounceKind.COMPLAINT if is_complaint else BounceKind.REPORT).value,
-        kind=_kind(reading, told),
+        kind=_kind(reading, reported),
         event_id=_event_id(request, proof.mail.id, recipient, what),
         email_id=proof.mail.id,
-        recipient=recipient or told.recipient or None,
-        code=told.reason.code or None,
-        detail=told.detail[:MAX_DETAIL_CHARACTERS] or None,
-        data=_data(reading, told, proof),
+        recipient=recipient or reported.recipient or None,
+        code=reported.reason.code or None,
+        detail=reported.detail[:MAX_DETAIL_CHARACTERS] or None,
+        data=_data(reading, reported, proof),
     )
 
 
-def _type(told: ReportedRecipient) -> Type | None:
-    if told.reason.fate is Fate.COMPLAINED and told.feedback in OPT_OUT:
+def _type(reported: ReportedRecipient) -> Type | None:
+    if reported.reason.fate is Fate.COMPLAINED and reported.feedback in OPT_OUT:
         return Type.UNSUBSCRIBED
-    return TYPE_BY_FATE.get(told.reason.fate)
+    return TYPE_BY_FATE.get(reported.reason.fate)
 
 
 def _event_id(request: InboundRequest, email_id: UUID, recipient: str | None, what: Type) -> str:
@@ -138,17 +140,17 @@ def _event_id(request: InboundRequest, email_id: UUID, recipient: str | None, wh
     return f"{about} {name[:300]}"
 
 
-def _data(reading: ParsedBounce, told: ReportedRecipient, proof: Proof) -> dict[str, object]:
+def _data(reading: ParsedBounce, reported: ReportedRecipient, proof: Proof) -> dict[str, object]:
     known: dict[str, object] = {
         "format": reading.shape.value,
-        "cause": told.reason.cause.value,
+        "cause": reported.reason.cause.value,
         "proof": "return_path" if proof.is_signed else "message_id",
         "reporter": reading.reporter[:200],
-        "remote": told.remote[:200],
-        "feedback": told.feedback,
+        "remote": reported.remote[:200],
+        "feedback": reported.feedback,
     }
-    if told.reason.fate is Fate.POLICY:
+    if reported.reason.fate is Fate.POLICY:
         known["is_about_us"] = True
-    if told.reason.fate is Fate.DELIVERED or reading.shape is BounceKind.COMPLAINT:
+    if reported.reason.fate is Fate.DELIVERED or reading.shape is BounceKind.COMPLAINT:
         del known["cause"]
     return {name: value for name, value in known.items() if value}

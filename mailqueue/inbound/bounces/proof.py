@@ -34,7 +34,7 @@ class Proof:
     is_signed: bool
     place: int = 0
 
-    def recipient_of(self, told: ReportedRecipient) -> str | None:
+    def recipient_of(self, reported: ReportedRecipient) -> str | None:
         """Return the recipient's address as our mail has it; None where the report names another
         address.
 
@@ -46,7 +46,7 @@ class Proof:
         if self.is_signed and 1 <= self.place <= len(recipients):
             return recipients[self.place - 1]
         keys = {found.key: one for one in recipients if (found := parsed(one)) is not None}
-        return next((keys[key] for key in _keys(told) if key in keys), None)
+        return next((keys[key] for key in _keys(reported) if key in keys), None)
 
 
 async def prove(
@@ -97,11 +97,11 @@ async def _by_return_path(
     return Proof(mail, is_signed=True, place=claimed.recipient)
 
 
-def _keys(told: ReportedRecipient) -> list[str]:
+def _keys(reported: ReportedRecipient) -> list[str]:
     """Return the lookup keys of the recipients that a report names."""
     spellings = (
         spelling
-        for said in (told.original_recipient, told.recipient)
+        for said in (reported.original_recipient, reported.recipient)
         for spelling in (said, without_xtext(said))
     )
     return [known.key for text in spellings if (known := parsed(text)) is not None]

@@ -134,9 +134,9 @@ def said_of(recipient: str, text: str) -> str:
     return " ".join(paragraph.split())[:MAX_DETAIL_CHARACTERS]
 
 
-def _without_twins(told: list[ReportedRecipient]) -> list[ReportedRecipient]:
+def _without_twins(recipients: list[ReportedRecipient]) -> list[ReportedRecipient]:
     """Return each recipient once: the last report about a recipient of the same kind counts."""
     kept: dict[tuple[str, Fate], ReportedRecipient] = {}
-    for one in told:
+    for one in recipients:
         kept[one.recipient.lower(), one.reason.fate] = one
     return list(kept.values())

@@ -52,15 +52,15 @@ def message_of(request: InboundRequest) -> InboundRequest | BadEvent:
     return replace(request, body=raw, query=envelope)
 
 
-def _raw(said: Mapping[str, Any]) -> bytes | None:
-    if isinstance(said.get("raw"), str):
-        return str(said["raw"]).encode("utf-8", "replace")
-    if isinstance(said.get("raw_base64"), str):
-        return _decoded(said["raw_base64"])
-    headers = list(_headers(said.get("headers")))
+def _raw(fields: Mapping[str, Any]) -> bytes | None:
+    if isinstance(fields.get("raw"), str):
+        return str(fields["raw"]).encode("utf-8", "replace")
+    if isinstance(fields.get("raw_base64"), str):
+        return _decoded(fields["raw_base64"])
+    headers = list(_headers(fields.get("headers")))
     if not headers:
         return None
-    return _composed(headers, list(_parts(said)))
+    return _composed(headers, list(_parts(fields)))
 
 
 def _decoded(text: str) -> bytes | None:
@@ -86,11 +86,11 @@ def _headers(value: Any) -> Iterator[tuple[str, str]]:
             yield name, " ".join(text.split())
 
 
-def _parts(said: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+def _parts(fields: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     for name, kind in (("text", "text/plain"), ("html", "text/html")):
-        if isinstance(said.get(name), str):
-            yield f"{kind}; charset=utf-8", str(said[name]).encode("utf-8", "replace")
-    parts = said.get("parts")
+        if isinstance(fields.get(name), str):
+            yield f"{kind}; charset=utf-8", str(fields[name]).encode("utf-8", "replace")
+    parts = fields.get("parts")
     for one in parts[:MAX_PARTS] if isinstance(parts, list) else []:
         if not isinstance(one, dict):
             continue

@@ -29,7 +29,7 @@ class NewFile:
 
 
 async def keep(
-    lend: Lend, shelf: AttachmentStorage, *, project_id: UUID, file: NewFile
+    lend: Lend, storage: AttachmentStorage, *, project_id: UUID, file: NewFile
 ) -> FileReference:
     """Store a file, or find the same one in the project; return the reference for mails.
 
@@ -41,7 +41,7 @@ async def keep(
         Unavailable: its storage is unavailable.
     """
     size, sha256 = len(file.octets), hashlib.sha256(file.octets).digest()
-    is_elsewhere = shelf.takes(size)
+    is_elsewhere = storage.takes(size)
     asked = attachments_store.FileToStore(
         project_id=project_id,
         name=file.name,
@@ -55,9 +55,9 @@ async def keep(
         kept = await attachments_store.keep(conn, asked, location=None)
     if kept is not None:
         return kept
-    with shelf.draft() as path:
+    with storage.draft() as path:
         path.write_bytes(file.octets)
-        location = await shelf.put(project_id, path, size=size, sha256=sha256)
+        location = await storage.put(project_id, path, size=size, sha256=sha256)
     async with lend() as conn:
         kept = await attachments_store.keep(conn, asked, location=location)
     if kept is None:
@@ -66,7 +66,7 @@ async def keep(
 
 
 async def shelved(
-    lend: Lend, shelf: AttachmentStorage, files: Sequence[Any], *, project_id: UUID
+    lend: Lend, storage: AttachmentStorage, files: Sequence[Any], *, project_id: UUID
 ) -> list[Any]:
     """Return the files of a mail; those too large for rows are stored and replaced by references.
 
@@ -75,20 +75,24 @@ async def shelved(
     Raises:
         InvalidField, Unavailable: as `keep` does.
     """
-    return [await _shelved(lend, shelf, one, project_id=project_id) for one in files]
+    return [await _shelved(lend, storage, one, project_id=project_id) for one in files]
 
 
-async def _shelved(lend: Lend, shelf: AttachmentStorage, given: Any, *, project_id: UUID) -> Any:
-    match given:
+async def _shelved(
+    lend: Lend, storage: AttachmentStorage, attachment: Any, *, project_id: UUID
+) -> Any:
+    match attachment:
         case {"filename": str(), "content_type": str(declared), "content": str(content)}:
             pass
         case _:
-            return given
-    octets = _decoded(content) if shelf.takes(len(content) * 3 // 4) else None
-    if octets is None or "id" in given:
-        return given
-    kept = await keep(lend, shelf, project_id=project_id, file=NewFile(None, declared, octets))
-    rest = {name: value for name, value in given.items() if name not in ("content", "content_type")}
+            return attachment
+    octets = _decoded(content) if storage.takes(len(content) * 3 // 4) else None
+    if octets is None or "id" in attachment:
+        return attachment
+    kept = await keep(lend, storage, project_id=project_id, file=NewFile(None, declared, octets))
+    rest = {
+        name: value for name, value in attachment.items() if name not in ("content", "content_type")
+    }
     return {**rest, "id": str(kept.id)}
 
 

@@ -83,10 +83,10 @@ def _given(shown: StoredEmail, files: object) -> dict[UUID, bytes]:
 
 
 async def _message(
-    lend: Lend, library: MessageSources, shown: StoredEmail, given: Mapping[UUID, bytes]
+    lend: Lend, library: MessageSources, shown: StoredEmail, files: Mapping[UUID, bytes]
 ) -> tuple[bytes | None, list[str]]:
     try:
-        letter = await build_preview(lend, library, shown, given)
+        letter = await build_preview(lend, library, shown, files)
     except (ValueError, MailqueueError) as exc:
         return None, [f"the message cannot be built: {exc}"]
     return letter.message, []

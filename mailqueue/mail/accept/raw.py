@@ -218,14 +218,14 @@ def _subject(head: RawHead) -> str:
     return _shown(next((each.decoded for each in head.named("subject")), ""), 998) or NO_SUBJECT
 
 
-def _shown(text: str, most: int) -> str:
-    return _UNSHOWN.sub(" ", text).strip()[:most]
+def _shown(text: str, limit: int) -> str:
+    return _UNSHOWN.sub(" ", text).strip()[:limit]
 
 
-def _recipients(given: Sequence[str], head: RawHead) -> Share:
+def _recipients(recipients: Sequence[str], head: RawHead) -> Share:
     """Return the recipients by header field; those in no header field are blind copies."""
     addresses: dict[str, str] = {}
-    for text in given:
+    for text in recipients:
         try:
             addresses.setdefault(parse_address(text).sent, text.strip(" \t").lower())
         except InvalidAddress as exc:

@@ -59,7 +59,7 @@ def key_of_share(key: str, number: int) -> str:
 
 
 def messages_of(
-    said: Mapping[str, object],
+    message: Mapping[str, object],
     everyone: Share,
     *,
     headers: Mapping[str, Sequence[str]] | None = None,
@@ -73,13 +73,13 @@ def messages_of(
     of = group_of(*everyone) if len(shares) > 1 else None
     mails = []
     for number, share in enumerate(shares):
-        mail = dict(said) | {"recipient": share.first}
+        mail = dict(message) | {"recipient": share.first}
         for kind, some in share._asdict().items():
             if rest := [one for one in some if one != share.first]:
                 mail[kind] = rest
         if of is not None:
             mail["split"] = {"of": of} | ({} if headers is None else {"headers": headers})
-            if "idempotency_key" in said:
-                mail["idempotency_key"] = key_of_share(str(said["idempotency_key"]), number)
+            if "idempotency_key" in message:
+                mail["idempotency_key"] = key_of_share(str(message["idempotency_key"]), number)
         mails.append(mail)
     return mails

@@ -43,8 +43,10 @@ class NotSigned(Exception):
 class SkeletonCache:
     """Encoded contents, for emails that share one; the least recently used are dropped."""
 
-    def __init__(self, most: int = MAX_SKELETONS, most_bytes: int = MAX_SKELETON_BYTES) -> None:
-        self._most = most
+    def __init__(
+        self, max_count: int = MAX_SKELETONS, most_bytes: int = MAX_SKELETON_BYTES
+    ) -> None:
+        self._most = max_count
         self._most_bytes = most_bytes
         self._kept: OrderedDict[int, Skeleton] = OrderedDict()
         self._bytes = 0

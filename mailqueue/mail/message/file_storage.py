@@ -122,10 +122,10 @@ async def _read(store: Store, path: str, *, size: int, sha256: bytes) -> bytes:
     return octets
 
 
-async def _bounded(chunks: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
+async def _bounded(chunks: AsyncIterator[bytes], max_bytes: int) -> AsyncIterator[bytes]:
     length = 0
     async for chunk in chunks:
         yield chunk
         length += len(chunk)
-        if length > most:
+        if length > max_bytes:
             return

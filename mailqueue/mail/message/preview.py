@@ -107,9 +107,9 @@ async def build_preview(
     lend: Lend,
     library: MessageSources,
     shown: StoredEmail,
-    given: Mapping[UUID, bytes] | None = None,
+    files: Mapping[UUID, bytes] | None = None,
 ) -> SendAttempt:
-    """Build the message, unsigned, with its files: those in `given`, by id, and those stored.
+    """Build the message, unsigned, with its files: those in `files`, by id, and those stored.
 
     Raises:
         ValueError: it cannot be built; the text says why.
@@ -120,7 +120,7 @@ async def build_preview(
     if content is None:
         raise Conflict("the content of this email was deleted or archived")
     project_id = shown.email.claim.project_id
-    mail = await fetched(lend, library.storage, shown.email, project_id=project_id, given=given)
+    mail = await fetched(lend, library.storage, shown.email, project_id=project_id, files=files)
     if (key := key_of(content)) is not None:
         async with lend() as conn:
             found = await templates_of(conn, library.templates, [content])
@@ -140,13 +140,13 @@ async def fetched(
     mail: LoadedEmail,
     *,
     project_id: UUID,
-    given: Mapping[UUID, bytes] | None = None,
+    files: Mapping[UUID, bytes] | None = None,
 ) -> LoadedEmail:
     """Return an email of a project with its files."""
     refs = refs_of(mail)
     if not refs:
         return mail
-    octets: dict[UUID, bytes | FileFault] = dict(given or {})
+    octets: dict[UUID, bytes | FileFault] = dict(files or {})
     missing = [ref for ref in refs if ref.id not in octets]
     if missing:
         ids, days = [ref.id for ref in missing], sorted({ref.on for ref in missing})

@@ -35,6 +35,6 @@ async def files_of(
     return await fetch.many(conn, "files_of", asked, StoredFile)
 
 
-async def list_stored(conn: Conn, *, after: str, most: int) -> list[Filed]:
-    """Return up to `most` files in folders and buckets, in the order of locations after `after`."""
-    return await fetch.many(conn, "list_stored_files", {"after": after, "most": most}, Filed)
+async def list_stored(conn: Conn, *, after: str, limit: int) -> list[Filed]:
+    """Return up to `limit` files in folders and buckets, ordered by location, after `after`."""
+    return await fetch.many(conn, "list_stored_files", {"after": after, "most": limit}, Filed)

@@ -27,7 +27,7 @@ async def check_files(
     """
     count, read, after = 0, 0, ""
     faults: list[str] = []
-    while some := await message_store.list_stored(conn, after=after, most=_SOME):
+    while some := await message_store.list_stored(conn, after=after, limit=_SOME):
         for one in some:
             if most_bytes is not None and read > most_bytes:
                 return Checked(count, tuple(faults))

@@ -52,20 +52,20 @@ class Restored:
     records: int
 
 
-async def listed(conn: Conn, wanted: FileFilter, *, with_purged: bool) -> list[ArchiveFile]:
+async def listed(conn: Conn, filters: FileFilter, *, with_purged: bool) -> list[ArchiveFile]:
     """Return files, oldest first, in the form shown to operators."""
     found = await archives_store.files(
         conn,
-        project=wanted.project,
-        month=wanted.month,
-        kind=wanted.kind,
+        project=filters.project,
+        month=filters.month,
+        kind=filters.kind,
         with_purged=with_purged,
     )
-    return [each for each in found if not wanted.ids or each.id in wanted.ids]
+    return [each for each in found if not filters.ids or each.id in filters.ids]
 
 
 async def chosen(
-    conn: Conn, wanted: FileFilter, *, states: Sequence[str] = _HAVE_A_FILE
+    conn: Conn, filters: FileFilter, *, states: Sequence[str] = _HAVE_A_FILE
 ) -> list[Archive]:
     """Return the files that match.
 
@@ -73,46 +73,46 @@ async def chosen(
         NotFound: a named file does not exist, or has another state.
     """
     found = await archives_store.in_states(
-        conn, states, project=wanted.project, month=wanted.month, kind=wanted.kind
+        conn, states, project=filters.project, month=filters.month, kind=filters.kind
     )
-    if not wanted.ids:
+    if not filters.ids:
         return found
     by_id = {each.id: each for each in found}
-    for archive_id in wanted.ids:
+    for archive_id in filters.ids:
         if archive_id not in by_id:
             raise NotFound("usable archive file", archive_id)
-    return [by_id[archive_id] for archive_id in wanted.ids]
+    return [by_id[archive_id] for archive_id in filters.ids]
 
 
-async def verify(desk: MaintenanceContext, wanted: FileFilter) -> AsyncIterator[VerifiedFile]:
+async def verify(context: MaintenanceContext, filters: FileFilter) -> AsyncIterator[VerifiedFile]:
     """Read files to their last byte, and yield the result of each."""
-    for archive in await chosen(desk.conn, wanted):
+    for archive in await chosen(context.conn, filters):
         fault = None
         try:
-            await check(desk.stores.at(archive.store), archive)
-            await archives_store.verified(desk.conn, archive.id)
+            await check(context.stores.at(archive.store), archive)
+            await archives_store.verified(context.conn, archive.id)
         except MailqueueError as exc:
             fault = str(exc)
-        desk.advance(archive.records or 0)
+        context.advance(archive.records or 0)
         yield VerifiedFile(archive.id, archive.path, archive.records or 0, fault)
 
 
 async def bring_back(
-    desk: MaintenanceContext, wanted: FileFilter, *, keep: timedelta
+    context: MaintenanceContext, filters: FileFilter, *, keep: timedelta
 ) -> AsyncIterator[Restored]:
     """Restore files one by one. The caller holds the archive's lock."""
-    for archive in await chosen(desk.conn, wanted, states=MAY_COME_BACK):
-        count = await restore(desk, archive, keep=keep)
+    for archive in await chosen(context.conn, filters, states=MAY_COME_BACK):
+        count = await restore(context, archive, keep=keep)
         yield Restored(archive.id, archive.path, count)
 
 
 async def read(
-    desk: MaintenanceContext, wanted: FileFilter, *, having: str | None
+    context: MaintenanceContext, filters: FileFilter, *, having: str | None
 ) -> AsyncIterator[bytes]:
     """Yield the records of files as JSON lines: those that contain a text, or all."""
     sought = having.lower() if having is not None else None
-    for archive in await chosen(desk.conn, wanted):
-        async for record in file_format.records(desk.stores.at(archive.store), archive):
+    for archive in await chosen(context.conn, filters):
+        async for record in file_format.records(context.stores.at(archive.store), archive):
             if sought is None or sought in record.line.decode().lower():
                 yield record.line
 

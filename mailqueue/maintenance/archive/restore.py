@@ -18,7 +18,7 @@ from mailqueue.maintenance.store import tasks as tasks_store
 MAY_COME_BACK = (ArchiveState.ARCHIVED, ArchiveState.RESTORED)
 
 
-async def restore(desk: MaintenanceContext, archive: Archive, *, keep: timedelta) -> int:
+async def restore(context: MaintenanceContext, archive: Archive, *, keep: timedelta) -> int:
     """Insert all records of a file for the time `keep`; return how many rows were missing.
 
     All or nothing, in one transaction. The file stays: afterwards the records are archived again.
@@ -29,22 +29,22 @@ async def restore(desk: MaintenanceContext, archive: Archive, *, keep: timedelta
     """
     if archive.state not in MAY_COME_BACK:
         raise Conflict(f"{archive.name} is {archive.state}: only archived files can be restored")
-    source = desk.stores.at(archive.store)
+    source = context.stores.at(archive.store)
     await check(source, archive)
     # A partition that is being detached is attached again; a missing one is created.
-    await finish_detaching(desk.conn)
-    await tasks_store.make_partitions_of(desk.conn, archive.month)
+    await finish_detaching(context.conn)
+    await tasks_store.make_partitions_of(context.conn, archive.month)
     reach("archive.restoring")
     count, batch = 0, list[Record]()
-    async with desk.conn.transaction():
+    async with context.conn.transaction():
         async for record in file_format.records(source, archive):
             batch.append(record)
             if len(batch) == BATCH:
-                count += await records_store.restore(desk.conn, archive, batch)
-                desk.advance(len(batch))
+                count += await records_store.restore(context.conn, archive, batch)
+                context.advance(len(batch))
                 batch = []
-        count += await records_store.restore(desk.conn, archive, batch)
-        await archives_store.restored(desk.conn, archive.id, keep=keep)
-    desk.advance(len(batch))
+        count += await records_store.restore(context.conn, archive, batch)
+        await archives_store.restored(context.conn, archive.id, keep=keep)
+    context.advance(len(batch))
     reach("archive.restored")
     return count

@@ -18,7 +18,7 @@ Change = Callable[[int, Record], bytes | None]
 _SUFFIX = ".jsonl.gz"
 
 
-async def rewrite(desk: MaintenanceContext, archive: Archive, change: Change) -> int:
+async def rewrite(context: MaintenanceContext, archive: Archive, change: Change) -> int:
     """Replace a complete file by a changed one; return the number of changed records.
 
     The old file is deleted after the new one was read back and the manifest names it. After a kill,
@@ -28,8 +28,8 @@ async def rewrite(desk: MaintenanceContext, archive: Archive, change: Change) ->
         ArchiveBroken: the old file is damaged, or the new one is not what was written.
         Unavailable: a store is unavailable.
     """
-    await delete_leftovers(desk)
-    store = desk.stores.at(archive.store)
+    await delete_leftovers(context)
+    store = context.stores.at(archive.store)
     await check(store, archive)
     kept = _Kept(archive, change)
     with file_format.drafting(store) as path:
@@ -39,17 +39,17 @@ async def rewrite(desk: MaintenanceContext, archive: Archive, change: Change) ->
         if not kept.changed:
             return 0
         place = FileLocation(archive.store, next_path(archive), archive.tier, archive.revision + 1)
-        await _put(desk, archive, draft, store=store, place=place, kept=kept)
+        await _put(context, archive, draft, store=store, place=place, kept=kept)
     return kept.changed
 
 
-async def move(desk: MaintenanceContext, archive: Archive, *, store: Store, tier: str) -> None:
+async def move(context: MaintenanceContext, archive: Archive, *, store: Store, tier: str) -> None:
     """Move a file to another store; the old one is deleted after the new one was read back.
 
     Raises:
         ArchiveBroken, Unavailable: as for rewrite.
     """
-    old = desk.stores.at(archive.store)
+    old = context.stores.at(archive.store)
     await check(old, archive)
     kept = _Kept(archive, lambda _, record: record.line)
     path_there = f"{tier}/{next_path(archive).partition('/')[2]}"
@@ -58,16 +58,16 @@ async def move(desk: MaintenanceContext, archive: Archive, *, store: Store, tier
             path, archive, kept.records(file_format.records(old, archive))
         )
         place = FileLocation(store.url, path_there, tier, archive.revision + 1)
-        await _put(desk, archive, draft, store=store, place=place, kept=kept)
+        await _put(context, archive, draft, store=store, place=place, kept=kept)
 
 
-async def delete_leftovers(desk: MaintenanceContext) -> int:
+async def delete_leftovers(context: MaintenanceContext) -> int:
     """Delete replaced files; return their number."""
-    found = await archives_store.leftovers(desk.conn)
+    found = await archives_store.leftovers(context.conn)
     for leftover in found:
-        await desk.stores.at(leftover.store).delete(leftover.path)
+        await context.stores.at(leftover.store).delete(leftover.path)
         reach("archive.deleted")
-        await archives_store.forget_leftover(desk.conn, leftover)
+        await archives_store.forget_leftover(context.conn, leftover)
     return len(found)
 
 
@@ -104,7 +104,7 @@ class _Kept:
 
 
 async def _put(
-    desk: MaintenanceContext,
+    context: MaintenanceContext,
     archive: Archive,
     draft: FileDraft,
     *,
@@ -112,12 +112,12 @@ async def _put(
     place: FileLocation,
     kept: _Kept,
 ) -> None:
-    await desk.insist(Task.ARCHIVE)
+    await context.insist(Task.ARCHIVE)
     await store.put(place.path, draft.path)
     reach("archive.replaced")
     await _check_new(store, archive, draft, place)
     if not await archives_store.replace(
-        desk.conn,
+        context.conn,
         archive,
         place,
         draft=draft,
@@ -126,7 +126,7 @@ async def _put(
     ):
         raise ArchiveBroken(f"{archive.name} was replaced meanwhile: run it again")
     reach("archive.swapped")
-    await delete_leftovers(desk)
+    await delete_leftovers(context)
 
 
 async def _check_new(store: Store, archive: Archive, draft: FileDraft, place: FileLocation) -> None:

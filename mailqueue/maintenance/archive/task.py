@@ -12,9 +12,9 @@ from mailqueue.maintenance.model import Archive, TaskReport
 from mailqueue.maintenance.store import archives as archives_store
 
 
-async def run(desk: MaintenanceContext) -> TaskReport:
+async def run(context: MaintenanceContext) -> TaskReport:
     """Run all steps; a step that fails is reported and does not stop the others."""
-    day = _Day(desk)
+    day = _Day(context)
     await day.go_on()
     await day.begin()
     await day.cool()
@@ -25,8 +25,8 @@ async def run(desk: MaintenanceContext) -> TaskReport:
 class _Day:
     """One run and its results."""
 
-    def __init__(self, desk: MaintenanceContext) -> None:
-        self._desk = desk
+    def __init__(self, context: MaintenanceContext) -> None:
+        self._desk = context
         self._files = self._records = self._bytes = self._cooled = self._purged = 0
         self._needs: list[str] = []
 

@@ -31,46 +31,46 @@ class WrittenFile:
     bytes: int
 
 
-async def carry_on(desk: MaintenanceContext, archive: Archive) -> WrittenFile:
+async def carry_on(context: MaintenanceContext, archive: Archive) -> WrittenFile:
     """Continue a file from the step an earlier run reached.
 
     Raises:
         ArchiveBroken: the file is not what was written; rows in no intact file stay.
         Unavailable: its store is unavailable.
     """
-    store = desk.stores.at(archive.store)
+    store = context.stores.at(archive.store)
     if archive.state == ArchiveState.WRITING:
-        if not await _write(desk, store, archive):
+        if not await _write(context, store, archive):
             return WrittenFile(0, 0)
-        archive = await _again(desk, archive)
+        archive = await _again(context, archive)
     if archive.state == ArchiveState.RESTORED:
-        await archives_store.end_restored(desk.conn, archive.id)
-    await _verify(desk, store, archive)
-    await _remove(desk, store, await _again(desk, archive))
-    await _drop_what_went_elsewhere(desk, await _again(desk, archive))
+        await archives_store.end_restored(context.conn, archive.id)
+    await _verify(context, store, archive)
+    await _remove(context, store, await _again(context, archive))
+    await _drop_what_went_elsewhere(context, await _again(context, archive))
     reach("archive.removed")
-    await archives_store.archived(desk.conn, archive.id)
-    done = await _again(desk, archive)
+    await archives_store.archived(context.conn, archive.id)
+    done = await _again(context, archive)
     return WrittenFile(done.records or 0, done.bytes or 0)
 
 
-async def _write(desk: MaintenanceContext, store: Store, archive: Archive) -> bool:
+async def _write(context: MaintenanceContext, store: Store, archive: Archive) -> bool:
     """Write the file from the table; return False where the table has no such rows."""
     span = month_of(archive.month)
     with file_format.drafting(store) as path:
         async with records_store.reading(
-            desk.reader, archive.kind, project_id=archive.project_id, span=span
+            context.reader, archive.kind, project_id=archive.project_id, span=span
         ) as lines:
-            draft = await file_format.write(path, archive, _records(lines, desk.advance))
+            draft = await file_format.write(path, archive, _records(lines, context.advance))
         reach("archive.drafted")
         if not draft.records:
             await store.delete(archive.path)  # written by an earlier run that found rows
-            await archives_store.forget_empty(desk.conn, archive.id)
+            await archives_store.forget_empty(context.conn, archive.id)
             return False
-        await desk.insist(Task.ARCHIVE)
+        await context.insist(Task.ARCHIVE)
         await store.put(archive.path, path)
     reach("archive.put")
-    await archives_store.written(desk.conn, archive.id, draft, host=desk.host)
+    await archives_store.written(context.conn, archive.id, draft, host=context.host)
     reach("archive.written")
     return True
 
@@ -85,19 +85,19 @@ async def _records(lines: AsyncIterator[str], advance: Advance) -> AsyncIterator
     advance(count % BATCH)
 
 
-async def _verify(desk: MaintenanceContext, store: Store, archive: Archive) -> None:
+async def _verify(context: MaintenanceContext, store: Store, archive: Archive) -> None:
     """Read the file back, right before rows are deleted because of it."""
     try:
         await check(store, archive)
     except ArchiveBroken:
         if archive.state == ArchiveState.WRITTEN:  # the table has all rows: written again next time
-            await archives_store.unwritten(desk.conn, archive.id)
+            await archives_store.unwritten(context.conn, archive.id)
         raise
-    await archives_store.verified(desk.conn, archive.id)
+    await archives_store.verified(context.conn, archive.id)
     reach("archive.verified")
 
 
-async def _remove(desk: MaintenanceContext, store: Store, archive: Archive) -> None:
+async def _remove(context: MaintenanceContext, store: Store, archive: Archive) -> None:
     """Delete the file's rows from the table, from where an earlier run stopped."""
     place, batch = 0, list[Record]()
     async for record in file_format.records(store, archive):
@@ -106,52 +106,54 @@ async def _remove(desk: MaintenanceContext, store: Store, archive: Archive) -> N
             continue
         batch.append(record)
         if len(batch) == BATCH:
-            await _remove_batch(desk, archive, batch, last=place)
+            await _remove_batch(context, archive, batch, last=place)
             batch = []
     if batch:
-        await _remove_batch(desk, archive, batch, last=place)
+        await _remove_batch(context, archive, batch, last=place)
 
 
 async def _remove_batch(
-    desk: MaintenanceContext, archive: Archive, batch: list[Record], *, last: int
+    context: MaintenanceContext, archive: Archive, batch: list[Record], *, last: int
 ) -> None:
     first = last - len(batch) + 1
-    async with desk.conn.transaction():
-        await desk.insist(Task.ARCHIVE)
+    async with context.conn.transaction():
+        await context.insist(Task.ARCHIVE)
         there = await records_store.remove(
-            desk.conn, archive.kind, batch, span=month_of(archive.month)
+            context.conn, archive.kind, batch, span=month_of(archive.month)
         )
         missing = [n for n in range(len(batch)) if n not in there]
-        gone = await _gone_elsewhere(desk, archive, batch, missing)
+        gone = await _gone_elsewhere(context, archive, batch, missing)
         await archives_store.removed(
-            desk.conn, archive.id, removed=last, gone_elsewhere=[first + n for n in gone]
+            context.conn, archive.id, removed=last, gone_elsewhere=[first + n for n in gone]
         )
         reach("archive.removing")
-    desk.advance(len(batch))
+    context.advance(len(batch))
     reach("archive.batch")
 
 
 async def _gone_elsewhere(
-    desk: MaintenanceContext, archive: Archive, batch: list[Record], missing: list[int]
+    context: MaintenanceContext, archive: Archive, batch: list[Record], missing: list[int]
 ) -> list[int]:
     """Return those that were requeued or are in use again; rows deleted by others stay in the
     file.
     """
     if not missing:
         return []
-    found = await records_store.elsewhere(desk.conn, archive.kind, [batch[n] for n in missing])
+    found = await records_store.elsewhere(context.conn, archive.kind, [batch[n] for n in missing])
     return [missing[place] for place in sorted(found)]
 
 
-async def _drop_what_went_elsewhere(desk: MaintenanceContext, archive: Archive) -> None:
+async def _drop_what_went_elsewhere(context: MaintenanceContext, archive: Archive) -> None:
     """Remove mail from the file that was requeued after it was written: it would exist twice."""
     gone = set(archive.gone_elsewhere)
     if gone:
-        await rewrite(desk, archive, lambda place, record: None if place in gone else record.line)
+        await rewrite(
+            context, archive, lambda place, record: None if place in gone else record.line
+        )
 
 
-async def _again(desk: MaintenanceContext, archive: Archive) -> Archive:
-    found = await archives_store.find(desk.conn, archive.id)
+async def _again(context: MaintenanceContext, archive: Archive) -> Archive:
+    found = await archives_store.find(context.conn, archive.id)
     if found is None:
         raise ArchiveBroken(f"{archive.name} was deleted from mailqueue.archives meanwhile")
     return found

@@ -33,10 +33,10 @@ def unsound(check: str, says: str, *, fix: str) -> Finding:
     return Finding(check, is_ok=False, says=says, fix=fix, state=CheckState.ALARM)
 
 
-def some(names: list[str], most: int = 3) -> str:
+def some(names: list[str], limit: int = 3) -> str:
     """Return the first few names and the number of others."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def plural(count: int, noun: str) -> str:

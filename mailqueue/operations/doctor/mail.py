@@ -41,7 +41,7 @@ async def attachment_files(context: CheckContext) -> Finding:
     if checked.faults:
         return unsound(
             "attachment files",
-            some(list(checked.faults), most=1),
+            some(list(checked.faults), limit=1),
             fix="restore them from a backup; `mailqueue verify --files` lists all",
         )
     says = f"{plural(checked.files, 'file')} read" if checked.files else "all are in the database"

@@ -89,7 +89,7 @@ async def roles(context: CheckContext) -> Finding:
         return sound("roles", f"all {len(ROLES)} roles exist")
     return unsound(
         "roles",
-        f"the server has no role {some(missing, most=7)}",
+        f"the server has no role {some(missing, limit=7)}",
         fix="as a superuser, run CREATE ROLE … NOLOGIN for each, then `mailqueue migrate`",
     )
 

@@ -136,9 +136,9 @@ async def begin(
         return await fetch.value(conn, "begin_operation", asked, int)
 
 
-async def go_on(conn: Conn, operation: int, *, after: UUID | None, most: int) -> ChangedBatch:
+async def go_on(conn: Conn, operation: int, *, after: UUID | None, limit: int) -> ChangedBatch:
     """Apply an operation to its next batch."""
-    asked = {"operation": operation, "after": after, "most": most}
+    asked = {"operation": operation, "after": after, "most": limit}
     return await fetch.one(conn, "continue_operation", asked, ChangedBatch)
 
 
@@ -147,7 +147,7 @@ async def hold_restored(
     since: datetime,
     *,
     is_trial: bool,
-    most: int,
+    limit: int,
     operation: int | None,
     after: UUID | None,
     by: str,
@@ -156,7 +156,7 @@ async def hold_restored(
     asked = {
         "since": since,
         "is_trial": is_trial,
-        "most": most,
+        "most": limit,
         "operation": operation,
         "after": after,
         "by": by,

@@ -21,27 +21,27 @@ CPU_SECONDS = 2
 MEMORY_BYTES = 512 * 1024 * 1024
 
 
-def _draft(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def _draft(request: Mapping[str, Any]) -> Mapping[str, Any]:
     made = draft(
-        asked["subject"],
-        html=asked["html"],
-        text=asked["text"],
-        parts=asked["parts"],
-        schema=asked["schema"],
+        request["subject"],
+        html=request["html"],
+        text=request["text"],
+        parts=request["parts"],
+        schema=request["schema"],
     )
     return {"parts": made.parts, "needs": made.needs}
 
 
-def _preview(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def _preview(request: Mapping[str, Any]) -> Mapping[str, Any]:
     source = TemplateSource(
-        asked["subject"], asked["html"], asked["text"], asked["parts"], asked["schema"]
+        request["subject"], request["html"], request["text"], request["parts"], request["schema"]
     )
-    made = preview(source, asked["variables"], category=asked["category"])
+    made = preview(source, request["variables"], category=request["category"])
     return asdict(made)
 
 
-def _inline(asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"html": inlined(as_jinja(asked["html"], "html"))}
+def _inline(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"html": inlined(as_jinja(request["html"], "html"))}
 
 
 _JOBS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
@@ -78,9 +78,9 @@ def _bound_time() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
-def _answer(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def _answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
-        return {"found": _JOBS[asked["job"]](asked)}
+        return {"found": _JOBS[request["job"]](request)}
     except TemplateFault as exc:
         return _fault(exc.why, exc.part, exc.line, is_excess=isinstance(exc, Exceeded))
     except MemoryError:

@@ -33,7 +33,7 @@ class CompileProcess:
         self._process: Process | None = None
         self._turn = asyncio.Lock()
 
-    async def call(self, job: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    async def call(self, job: str, values: Mapping[str, Any]) -> dict[str, Any]:
         """Run a job and return its result.
 
         Raises:
@@ -41,7 +41,7 @@ class CompileProcess:
             Exceeded: it took more time or memory than allowed.
         """
         try:
-            request = orjson.dumps({"job": job, **asked})
+            request = orjson.dumps({"job": job, **values})
         except orjson.JSONEncodeError as exc:  # numbers and nesting that JSON cannot hold
             raise TemplateFault(f"a value cannot be written as JSON: {exc}") from None
         async with self._turn:

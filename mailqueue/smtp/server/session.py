@@ -261,15 +261,17 @@ class ServerSession:
                 self.is_logging_in = True
                 self._replies.wait_for(self._log_in(step))
 
-    async def _log_in(self, given: login.NameAndPassword) -> SmtpReply:
+    async def _log_in(self, credentials: login.NameAndPassword) -> SmtpReply:
         authenticate = self._service.authenticate
         assert authenticate is not None  # without it AUTH is not a known command
         try:
-            found = await authenticate(LoginAttempt(given.name, given.password, self.address))
+            found = await authenticate(
+                LoginAttempt(credentials.name, credentials.password, self.address)
+            )
         finally:
             self.is_logging_in = False
         if isinstance(found, LoggedIn):
-            self._login = given.name or "-"
+            self._login = credentials.name or "-"
             self._client = found.client
             self.max_bytes = min(
                 self._limits.message_bytes, found.message_bytes or self._limits.message_bytes

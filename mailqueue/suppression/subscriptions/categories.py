@@ -37,7 +37,7 @@ async def get(conn: Conn, project: str, *, slug: str) -> Category:
 
 
 async def add(
-    conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
+    conn: Conn, project: str, *, slug: str, fields: Mapping[str, object], by: str
 ) -> Category:
     """Add a category with the given fields: name, description, translations, is_required, place.
 
@@ -46,15 +46,15 @@ async def add(
         InvalidField: a field is invalid.
     """
     project_id = await project_of(conn, project)
-    checked = _checked(given)
-    made = await store.put_category(conn, project_id, slug, given=checked, must_be_new=True, by=by)
+    checked = _checked(fields)
+    made = await store.put_category(conn, project_id, slug, fields=checked, must_be_new=True, by=by)
     if made is None:
         raise Conflict(f"category {slug}")
     return made
 
 
 async def change(
-    conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
+    conn: Conn, project: str, *, slug: str, fields: Mapping[str, object], by: str
 ) -> Category:
     """Change the given fields of a category.
 
@@ -66,7 +66,7 @@ async def change(
     if not await store.list_categories(conn, project_id, slug=slug):
         raise NotFound("category", slug[:100])
     made = await store.put_category(
-        conn, project_id, slug, given=_checked(given), must_be_new=False, by=by
+        conn, project_id, slug, fields=_checked(fields), must_be_new=False, by=by
     )
     assert made is not None, "only what must be new is refused by nothing"
     return made
@@ -82,17 +82,17 @@ async def remove(conn: Conn, project: str, *, slug: str, by: str) -> None:
         raise NotFound("category", slug[:100])
 
 
-def translations_of(given: object) -> dict[str, dict[str, str]]:
+def translations_of(fields: object) -> dict[str, dict[str, str]]:
     """Return names and descriptions by language. Pure.
 
     Raises:
         InvalidField: the value is not {"de": {"name": …, "description": …}}.
     """
-    if not isinstance(given, Mapping) or len(given) > MAX_LANGUAGES:
+    if not isinstance(fields, Mapping) or len(fields) > MAX_LANGUAGES:
         raise InvalidField(
             "translations", f"must be an object with up to {MAX_LANGUAGES} languages"
         )
-    return {str(tag): _words(tag, words) for tag, words in given.items()}
+    return {str(tag): _words(tag, words) for tag, words in fields.items()}
 
 
 def _words(tag: object, words: object) -> dict[str, str]:
@@ -112,8 +112,8 @@ def _words(tag: object, words: object) -> dict[str, str]:
     return found
 
 
-def _checked(given: Mapping[str, object]) -> dict[str, object]:
-    checked = dict(given)
+def _checked(fields: Mapping[str, object]) -> dict[str, object]:
+    checked = dict(fields)
     for field in ("name", "description"):
         if field in checked:
             checked[field] = text_of(field, checked[field])

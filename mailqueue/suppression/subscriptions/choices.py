@@ -42,7 +42,7 @@ async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
 
 
 async def unsubscribe(
-    conn: Conn, reader: Reader, *, from_all: bool = False, said: ChoiceOrigin
+    conn: Conn, reader: Reader, *, from_all: bool = False, origin: ChoiceOrigin
 ) -> bool:
     """Unsubscribe a recipient from the mail's category, or from all; return whether that changed
     anything.
@@ -59,10 +59,10 @@ async def unsubscribe(
         choices.append(Choice(own.slug, SubscriptionState.OFF))
     elif not from_all:
         choices.append(Choice(EVERYTHING, SubscriptionState.OFF))
-    return await store.change(conn, reader, choices, said=said)
+    return await store.change(conn, reader, choices, origin=origin)
 
 
-async def subscribe_again(conn: Conn, reader: Reader, *, said: ChoiceOrigin) -> bool:
+async def subscribe_again(conn: Conn, reader: Reader, *, origin: ChoiceOrigin) -> bool:
     """Undo `unsubscribe`, for whichever categories; return whether that changed anything."""
     found = await subscriptions_of(conn, reader)
     choices = [Choice(EVERYTHING, SubscriptionState.ON)] if found.has_left_all else []
@@ -73,7 +73,7 @@ async def subscribe_again(conn: Conn, reader: Reader, *, said: ChoiceOrigin) -> 
     ]
     required = {one.slug for one in found.categories if one.is_required}
     wanted = [one for one in choices if one.category not in required]
-    return await store.change(conn, reader, wanted, said=said)
+    return await store.change(conn, reader, wanted, origin=origin)
 
 
 save = store.change

@@ -88,7 +88,7 @@ async def change(
     reader: Reader,
     choices: Sequence[Choice],
     *,
-    said: ChoiceOrigin,
+    origin: ChoiceOrigin,
 ) -> bool:
     """Apply all choices, for every spelling of the address; return whether anything changed.
 
@@ -109,11 +109,11 @@ async def change(
         "project_id": reader.project_id,
         "spellings": [key_of(reader.address)],
         "choices": Jsonb(wanted),
-        "source": said.source,
+        "source": origin.source,
         "email_id": reader.email_id,
         "campaign_id": reader.campaign_id,
-        "user_agent": said.user_agent,
-        "by": said.by,
+        "user_agent": origin.user_agent,
+        "by": origin.by,
     }
     try:
         return bool(await many(conn, "change_subscriptions", params, Changed))
@@ -134,7 +134,7 @@ async def put_category(
     project_id: UUID,
     slug: str,
     *,
-    given: Mapping[str, object],
+    fields: Mapping[str, object],
     must_be_new: bool,
     by: str,
 ) -> Category | None:
@@ -146,7 +146,7 @@ async def put_category(
     params = {
         "project_id": project_id,
         "slug": slug,
-        "given": Jsonb(given),
+        "given": Jsonb(fields),
         "must_be_new": must_be_new,
         "by": by,
     }

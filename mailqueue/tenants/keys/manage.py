@@ -126,17 +126,17 @@ async def show_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey:
 async def list_keys(conn: Conn, project: str) -> list[ApiKey]:
     """Return a project's keys, newest first, including revoked ones."""
     project_id = await id_of_project(conn, project)
-    return await page_of_keys(conn, project_id, most=ALL)
+    return await page_of_keys(conn, project_id, limit=ALL)
 
 
 async def page_of_keys(
-    conn: Conn, project_id: UUID, *, most: int, before: tuple[datetime, UUID] | None = None
+    conn: Conn, project_id: UUID, *, limit: int, before: tuple[datetime, UUID] | None = None
 ) -> list[ApiKey]:
-    """Return up to `most` keys of a project, newest first, created before the one at that time and
+    """Return up to `limit` keys of a project, newest first, created before the one at that time and
     id.
     """
     at, before_id = before or (None, None)
-    return await store.list_keys(conn, project_id, before=at, before_id=before_id, most=most)
+    return await store.list_keys(conn, project_id, before=at, before_id=before_id, limit=limit)
 
 
 async def change_key(

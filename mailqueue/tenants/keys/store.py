@@ -92,10 +92,10 @@ async def find_named(conn: Conn, project_id: UUID, *, name: str) -> UUID | None:
 
 
 async def list_keys(
-    conn: Conn, project_id: UUID, *, before: datetime | None, before_id: UUID | None, most: int
+    conn: Conn, project_id: UUID, *, before: datetime | None, before_id: UUID | None, limit: int
 ) -> list[ApiKey]:
     """Return a project's keys, newest first."""
-    params = {"project_id": project_id, "before": before, "before_id": before_id, "most": most}
+    params = {"project_id": project_id, "before": before, "before_id": before_id, "most": limit}
     return await many(conn, "list_api_keys", params, ApiKey)
 
 

@@ -55,7 +55,7 @@ async def find_by_id(conn: Conn, project_id: UUID) -> Project:
 
 async def list_all(conn: Conn) -> list[Project]:
     """Return the projects by name, without deleted ones."""
-    return await list_page(conn, most=MAX_LISTED)
+    return await list_page(conn, limit=MAX_LISTED)
 
 
 async def list_page(
@@ -64,7 +64,7 @@ async def list_page(
     after: str | None = None,
     status: str | None = None,
     text: str | None = None,
-    most: int,
+    limit: int,
 ) -> list[Project]:
     """Return projects by name, after the name `after`.
 
@@ -72,7 +72,7 @@ async def list_page(
     """
     if status is not None and status not in STATUSES:
         raise InvalidField("status", f"must be one of {', '.join(STATUSES)}, got {status!r}")
-    return await store.list_projects(conn, after=after, status=status, text=text, most=most)
+    return await store.list_projects(conn, after=after, status=status, text=text, limit=limit)
 
 
 async def change(conn: Conn, name: str, *, changes: Mapping[str, object], by: str) -> Project:
@@ -137,11 +137,11 @@ async def audit(
     *,
     action: str | None = None,
     before: int | None = None,
-    most: int,
+    limit: int,
 ) -> list[AuditEvent]:
     """Return audit events of a project, newest first; None: of all projects and the
     installation.
     """
     return await store.list_audit(
-        conn, project_id=project_id, action=action, before=before, most=most
+        conn, project_id=project_id, action=action, before=before, limit=limit
     )

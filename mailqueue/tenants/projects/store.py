@@ -37,10 +37,10 @@ async def read_project(
 
 
 async def list_projects(
-    conn: Conn, *, after: str | None, status: str | None, text: str | None, most: int
+    conn: Conn, *, after: str | None, status: str | None, text: str | None, limit: int
 ) -> list[Project]:
     """Return a page of projects; `status` None: all but deleted ones."""
-    params = {"after": after, "status": status, "text": text, "most": most}
+    params = {"after": after, "status": status, "text": text, "most": limit}
     return await many(conn, "list_projects", params, Project)
 
 
@@ -100,12 +100,12 @@ async def project_bounds(conn: Conn, project_id: UUID | None) -> list[BoundUsage
 
 
 async def list_audit(
-    conn: Conn, *, project_id: UUID | None, action: str | None, before: int | None, most: int
+    conn: Conn, *, project_id: UUID | None, action: str | None, before: int | None, limit: int
 ) -> list[AuditEvent]:
     """Return audit events, newest first; `project_id` None: of all projects and the
     installation.
     """
-    params = {"project_id": project_id, "action": action, "before": before, "most": most}
+    params = {"project_id": project_id, "action": action, "before": before, "most": limit}
     return await many(conn, "list_audit", params, AuditEvent)
 
 

@@ -109,7 +109,7 @@ class RateLimiter:
                     bucket,
                     capacity=held.capacity,
                     per_second=held.per_second,
-                    wanted=max(count, math.ceil(held.capacity / SHARE)),
+                    tokens=max(count, math.ceil(held.capacity / SHARE)),
                     returned=held.tokens,
                 )
             held.tokens, held.there = found.granted, found.tokens

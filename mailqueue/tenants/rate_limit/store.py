@@ -19,15 +19,15 @@ async def lease(
     *,
     capacity: float,
     per_second: float,
-    wanted: float,
+    tokens: float,
     returned: float,
 ) -> Leased:
-    """Take up to `wanted` tokens, and return the `returned` ones of an earlier lease."""
+    """Take up to `tokens` tokens, and return the `returned` ones of an earlier lease."""
     params = {
         "bucket": bucket,
         "capacity": capacity,
         "per_second": per_second,
-        "wanted": wanted,
+        "wanted": tokens,
         "returned": returned,
     }
     return await one(conn, "lease_requests", params, Leased)

@@ -27,7 +27,7 @@ async def list_page(
     project_id: UUID,
     webhook_id: UUID,
     *,
-    wanted: DeliveryFilter,
+    filters: DeliveryFilter,
     delivery_id: UUID | None = None,
     before: UUID | None = None,
     limit: int,
@@ -39,7 +39,7 @@ async def list_page(
         "id": delivery_id,
         "before": before,
         "limit": limit,
-        **asdict(wanted),
+        **asdict(filters),
     }
     return await fetch.many(conn, "list_webhook_deliveries", asked, DeliveryRow)
 
@@ -68,7 +68,7 @@ async def retry(
     types: Sequence[str] | None,
     since: datetime | None,
     until: datetime | None,
-    most: int,
+    limit: int,
     by: str,
 ) -> int:
     """Queue ended deliveries again; return their number."""
@@ -80,7 +80,7 @@ async def retry(
         "types": None if types is None else list(types),
         "since": since,
         "until": until,
-        "most": most,
+        "most": limit,
         "by": by,
     }
     return await fetch.value(conn, "retry_webhook_deliveries", row, int)
@@ -139,8 +139,8 @@ async def record_calls(
     return await fetch.many(conn, "record_webhook_calls", values, UUID)
 
 
-async def tidy(conn: Conn, *, most: int) -> int:
+async def tidy(conn: Conn, *, limit: int) -> int:
     """Cancel deliveries of endpoints that are gone and delete those of removed ones; return how
     many.
     """
-    return await fetch.value(conn, "tidy_webhooks", {"most": most}, int)
+    return await fetch.value(conn, "tidy_webhooks", {"most": limit}, int)

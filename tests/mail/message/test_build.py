@@ -139,7 +139,7 @@ def test_what_can_never_be_a_message_is_said_so(what: LoadedEmail) -> None:
 
 
 def test_only_the_last_contents_are_kept_encoded() -> None:
-    skeletons = SkeletonCache(most=2)
+    skeletons = SkeletonCache(max_count=2)
     first = skeletons.of(content(id=1))
     skeletons.of(content(id=2))
 

@@ -90,7 +90,7 @@ async def form_of(request: Request) -> Form:
         why = f"the Content-Type has more than {MAX_TYPE_BYTES} bytes"
         raise HTTPException(HTTPStatus.BAD_REQUEST, why)
     kind = given.lower()
-    body = await heard_out(request, most=BODY_BYTES)
+    body = await heard_out(request, max_bytes=BODY_BYTES)
     if body and not kind.startswith(_TYPES):
         why = "the body must be multipart/form-data or application/x-www-form-urlencoded"
         raise HTTPException(HTTPStatus.BAD_REQUEST, why)

@@ -151,16 +151,16 @@ class VariableInserter:
         self._budget.take(len(text), field)
         return _TAG.sub(value, text)
 
-    def into_all(self, given: Any, field: str) -> Any:
+    def into_all(self, value: Any, field: str) -> Any:
         """Return a JSON value with the values inserted into all its texts."""
-        match given:
+        match value:
             case str():
-                return self.into(given, field)
+                return self.into(value, field)
             case list():
-                return [self.into_all(one, field) for one in given]
+                return [self.into_all(one, field) for one in value]
             case dict():
-                return {name: self.into_all(one, field) for name, one in given.items()}
-        return given
+                return {name: self.into_all(one, field) for name, one in value.items()}
+        return value
 
 
 def with_links(text: str | None, field: str) -> str | None:

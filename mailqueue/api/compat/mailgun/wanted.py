@@ -163,16 +163,16 @@ def _mail(
 
 
 def _put(
-    said: str | None, field: str, meant: ParsedRequest, putting: VariableInserter
+    text: str | None, field: str, meant: ParsedRequest, putting: VariableInserter
 ) -> str | None:
-    if said is None or field not in meant.tagged:
-        return said
-    return putting.into(said, field)
+    if text is None or field not in meant.tagged:
+        return text
+    return putting.into(text, field)
 
 
-def _version(given: str | None) -> str | None:
-    numbered = _NUMBERED.fullmatch(given or "")
-    return given if numbered is None else numbered[1]
+def _version(version: str | None) -> str | None:
+    numbered = _NUMBERED.fullmatch(version or "")
+    return version if numbered is None else numbered[1]
 
 
 def _files(form: Form) -> list[AttachedFile]:

@@ -58,7 +58,7 @@ def sending_one(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]
 
     async def send(call: Call) -> Response:
         check_headers(call.request)
-        document = await document_of(call, most=MESSAGE_BYTES)
+        document = await document_of(call, max_bytes=MESSAGE_BYTES)
         message = await call.in_turn(lambda: message_of(model, document, call.values))
         ready = await readied(call, await call.in_turn(message.wanted))
 
@@ -77,7 +77,7 @@ def sending_many(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response
 
     async def send(call: Call) -> Response:
         check_headers(call.request)
-        document = await document_of(call, most=BATCH_BYTES)
+        document = await document_of(call, max_bytes=BATCH_BYTES)
         documents = listed(model, document)
         messages = await call.in_turn(lambda: messages_of(model, documents, call.values))
         wanted = await call.in_turn(lambda: [_wanted(one) for one in messages])

@@ -51,10 +51,10 @@ class _Given(StrictRequestModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, given: Any) -> Any:
-        if isinstance(given, Mapping):
-            return {name: value for name, value in given.items() if value is not None}
-        return given
+    def _without_nulls(cls, document: Any) -> Any:
+        if isinstance(document, Mapping):
+            return {name: value for name, value in document.items() if value is not None}
+        return document
 
 
 class Header(_Given):
@@ -219,11 +219,11 @@ def category_of(stream: str) -> str | None:
     return stream
 
 
-def _boxes(field: str, given: str) -> list[str]:
-    if len(given) > MAX_RECIPIENTS * INPUT_CHARACTERS:
+def _boxes(field: str, mailboxes: str) -> list[str]:
+    if len(mailboxes) > MAX_RECIPIENTS * INPUT_CHARACTERS:
         raise InvalidField(field, f"'{field}' is too long.")
     boxes = []
-    for text in split_mailboxes(given):
+    for text in split_mailboxes(mailboxes):
         name, address = parted(text)
         try:
             parse_address(address)

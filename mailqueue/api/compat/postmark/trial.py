@@ -51,7 +51,7 @@ async def tried(request: Request) -> Response:
     if path not in _ONE and path not in _MANY:
         raise Unauthorized("the test token is valid for sending only")
     check_headers(request)
-    body = await body_of(request, most=TRIED_BYTES)
+    body = await body_of(request, max_bytes=TRIED_BYTES)
     if (values := values_in(body, few=MAX_TRIED, most=MAX_TRIED)) > MAX_TRIED:
         raise InvalidField(
             "body", f"at most {MAX_TRIED} JSON values are allowed with the test token"

@@ -83,7 +83,7 @@ async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
 async def change(call: Call) -> Response:
     """Reschedule a mail that was not attempted yet."""
     email_id = call.id("email_id")
-    document = await document_of(call, most=SMALL_BYTES)
+    document = await document_of(call, max_bytes=SMALL_BYTES)
     try:
         wanted = validated(Change, document, call.values)
     except ValidationError as exc:

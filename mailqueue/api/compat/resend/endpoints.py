@@ -50,7 +50,7 @@ PERMISSIVE = "permissive"
 
 async def send(call: Call) -> Response:
     """Accept one mail."""
-    document = await document_of(call, most=BODY_BYTES, prepared=octets_as_text)
+    document = await document_of(call, max_bytes=BODY_BYTES, prepared=octets_as_text)
     key = _idempotency_key(call)
     ready = await readied(call, await call.in_turn(lambda: _wanted(document, call.values)))
     if key is None:
@@ -64,7 +64,7 @@ async def send(call: Call) -> Response:
 
 async def send_batch(call: Call) -> Response:
     """Accept up to 100 mails: all or none, or the valid ones, as `x-batch-validation` says."""
-    document = await document_of(call, most=BODY_BYTES, prepared=octets_as_text)
+    document = await document_of(call, max_bytes=BODY_BYTES, prepared=octets_as_text)
     is_strict = _is_strict(call)
     key = _idempotency_key(call)
     if not isinstance(document, list):

@@ -30,13 +30,13 @@ TAGS = "resend_tags"
 _TAG = re.compile(r"[A-Za-z0-9_-]*")
 
 
-def _tag_text(given: str) -> str:
-    if len(given) > MAX_TAG_CHARACTERS or not _TAG.fullmatch(given):
+def _tag_text(tag: str) -> str:
+    if len(tag) > MAX_TAG_CHARACTERS or not _TAG.fullmatch(tag):
         raise ValueError(
             "Tags should only contain ASCII letters, numbers, underscores, or dashes, "
             f"at most {MAX_TAG_CHARACTERS}"
         )
-    return given
+    return tag
 
 
 TagText = Annotated[Text, AfterValidator(_tag_text)]
@@ -141,10 +141,10 @@ class ResendEmail(StrictRequestModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, given: Any) -> Any:
-        if isinstance(given, Mapping):
-            return {name: value for name, value in given.items() if value is not None}
-        return given
+    def _without_nulls(cls, document: Any) -> Any:
+        if isinstance(document, Mapping):
+            return {name: value for name, value in document.items() if value is not None}
+        return document
 
     def wanted(self, now: datetime) -> SendRequest | TemplateRequest:
         """Return the mail to accept.
@@ -210,7 +210,7 @@ def word_of(tag: Tag) -> str:
     return tag.name[:MAX_WORD_CHARACTERS]
 
 
-def _listed(given: str | list[str] | None) -> list[str]:
-    if given is None:
+def _listed(value: str | list[str] | None) -> list[str]:
+    if value is None:
         return []
-    return [given] if isinstance(given, str) else given
+    return [value] if isinstance(value, str) else value

@@ -165,12 +165,12 @@ def _own(mail: SendGridMail, now: datetime) -> Iterator[Wrong]:
         yield from _sizes(path, mail, each)
 
 
-def _instant(path: str, given: int | None, now: datetime) -> Iterator[Wrong]:
-    if given is None:
+def _instant(path: str, seconds: int | None, now: datetime) -> Iterator[Wrong]:
+    if seconds is None:
         return
-    if not 0 <= given < _FINITE:
+    if not 0 <= seconds < _FINITE:
         yield Wrong("A unix timestamp in seconds is needed.", path)
-    elif given - now.timestamp() > MAX_HOURS * 3600:
+    elif seconds - now.timestamp() > MAX_HOURS * 3600:
         yield Wrong("Scheduling more than 72 hours in advance is forbidden.", path)
 
 

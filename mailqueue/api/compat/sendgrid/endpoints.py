@@ -41,7 +41,7 @@ async def send(call: Call) -> Response:
     """Accept a mail for each personalization, all or none; in sandbox mode only validate them."""
     _refuse_subuser(call.request)
     check_type(call.request)
-    document = await document_of(call, most=BODY_BYTES)
+    document = await document_of(call, max_bytes=BODY_BYTES)
     mail = await call.in_turn(lambda: _checked(document, call.values))
     key = _idempotency_key(call)
     try:

@@ -45,7 +45,7 @@ def wanted_of(mail: SendGridMail, key: str | None) -> list[Wanted]:
         if key is not None:
             own["idempotency_key"] = f"{key}/{index}"
         try:
-            mails.append(_wanted(mail, each, own, said=(html, text), tags=tags))
+            mails.append(_wanted(mail, each, own, content=(html, text), tags=tags))
         except InvalidField as exc:
             raise OneRefused(index, exc) from None
     return mails
@@ -56,7 +56,7 @@ def _wanted(
     each: Personalization,
     own: Mapping[str, Any],
     *,
-    said: tuple[str | None, str | None],
+    content: tuple[str | None, str | None],
     tags: Tags,
 ) -> Wanted:
     if mail.template_id is not None:
@@ -68,7 +68,7 @@ def _wanted(
             variables=each.dynamic_template_data,
         )
     values = tags.values(each.substitutions)
-    html, text = said
+    html, text = content
     return SendRequest.model_construct(
         **own,
         subject=tags.put_in(each.subject or mail.subject or "", values),

@@ -15,15 +15,15 @@ resolver_option = click.option(
 )
 
 
-def name_servers(given: str | None, configured: tuple[NameServer, ...]) -> tuple[NameServer, ...]:
+def name_servers(text: str | None, configured: tuple[NameServer, ...]) -> tuple[NameServer, ...]:
     """Return the DNS servers to query: those of the option, otherwise those of the setting.
 
     Raises:
         ConfigError: the option is not a list of servers.
     """
-    if given is None:
+    if text is None:
         return configured
     try:
-        return parse_name_servers(given)
+        return parse_name_servers(text)
     except ValueError as exc:
         raise ConfigError(f"--resolver: {exc}") from None

@@ -30,7 +30,7 @@ class FileReference(NamedTuple):
     created_on: date
 
 
-async def keep(conn: Conn, asked: FileToStore, *, location: str | None) -> FileReference | None:
+async def keep(conn: Conn, file: FileToStore, *, location: str | None) -> FileReference | None:
     """Store a file or find it; return None where it must be written to attachment storage first.
 
     Raises:
@@ -38,5 +38,5 @@ async def keep(conn: Conn, asked: FileToStore, *, location: str | None) -> FileR
     """
     with refusals():
         return await fetch.maybe(
-            conn, "keep_upload", asdict(asked) | {"location": location}, FileReference
+            conn, "keep_upload", asdict(file) | {"location": location}, FileReference
         )
