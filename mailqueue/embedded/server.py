@@ -77,11 +77,11 @@ def _binaries_for(data: Path, account: Account) -> Binaries:
     found = find_binaries(major)
     if account.can_enter(found.bin / "postgres"):
         return found
-    shelf = data / "postgresql"
-    if not shelf.exists():
-        shelf.mkdir()
-        shelf.chmod(0o755)
-    return found.copied(shelf / found.version)
+    folder = data / "postgresql"
+    if not folder.exists():
+        folder.mkdir()
+        folder.chmod(0o755)
+    return found.copied(folder / found.version)
 
 
 async def _opened(cluster: Cluster, port: int) -> DatabaseSettings:

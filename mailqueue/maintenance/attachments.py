@@ -27,11 +27,11 @@ async def sweep(context: MaintenanceContext, *, needs: list[str]) -> dict[str, i
     projects of this database are listed.
     """
     counts = {"attachments": await files_store.sweep(context.conn), "files": 0, MOVED: 0}
-    shelf = context.stores.shelf
+    storage = context.stores.attachments
     try:
-        async for file in _large(context.conn, shelf):
-            counts[MOVED] += await _move_out(context.conn, shelf, file)
-        for store in shelf.places:
+        async for file in _large(context.conn, storage):
+            counts[MOVED] += await _move_out(context.conn, storage, file)
+        for store in storage.places:
             _forget_drafts(store)
             counts["files"] += await _delete_unnamed(context.conn, store)
     except MailqueueError as exc:

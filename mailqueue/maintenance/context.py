@@ -27,7 +27,7 @@ class Stores(Protocol):
         ...
 
     @property
-    def shelf(self) -> AttachmentStorage:
+    def attachments(self) -> AttachmentStorage:
         """Return the storage of attachments outside of the database."""
         ...
 

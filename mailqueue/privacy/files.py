@@ -80,6 +80,6 @@ async def _rest(
 async def _delete(context: MaintenanceContext, locations: list[str]) -> None:
     """Delete attachments; files outside our storages are left to their owner."""
     for location in locations:
-        found = context.stores.shelf.place_of(location)
+        found = context.stores.attachments.place_of(location)
         if found is not None:
             await found[0].delete(found[1])

@@ -153,9 +153,9 @@ class Compiler:
                 f"a template may have {LONGEST_SOURCE} characters in each body, and with its "
                 f"layouts and partials {MAX_CHARACTERS}"
             )
-        shelf = _Parts(source.parts)
-        plain = self._plain.overlay(loader=shelf)
-        html = self._html.overlay(loader=shelf)
+        loader = _Parts(source.parts)
+        plain = self._plain.overlay(loader=loader)
+        html = self._html.overlay(loader=loader)
         return CompiledTemplate(
             self._meter,
             subject=_piece(plain, source.subject, "subject"),

@@ -66,7 +66,7 @@ class ListLine:
     """A valid line of a list; `number` counts lines, or the elements of an array, from 1."""
 
     number: int
-    wanted: NewSuppression
+    entry: NewSuppression
 
 
 @dataclass(slots=True)

@@ -47,7 +47,7 @@ async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine]) -> 
     ):
         for line in lines:
             count += 1
-            one = line.wanted
+            one = line.entry
             until = "infinity" if one.expires_at is None else one.expires_at.isoformat()
             rest = (one.category, one.reason.value, one.detail, until)
             if count % _LINES_A_BREATH == 0:

@@ -98,10 +98,10 @@ class CachedVersion:
 class TemplateCache:
     """Compiled template versions of one process. They never change, so entries never expire."""
 
-    def __init__(self, max_count: int = MAX_KEPT, most_characters: int = MAX_CHARACTERS) -> None:
+    def __init__(self, max_count: int = MAX_KEPT, max_characters: int = MAX_CHARACTERS) -> None:
         self._compiler = Compiler()
-        self._most = max_count
-        self._most_characters = most_characters
+        self._max_count = max_count
+        self._max_characters = max_characters
         self._kept: OrderedDict[Key, CachedVersion] = OrderedDict()
         self._characters = 0
 
@@ -117,7 +117,7 @@ class TemplateCache:
                 self._characters += found[key].characters
         for key in found:
             self._kept.move_to_end(key)
-        while len(self._kept) > self._most or self._characters > self._most_characters:
+        while len(self._kept) > self._max_count or self._characters > self._max_characters:
             _, oldest = self._kept.popitem(last=False)
             self._characters -= oldest.characters
         return found

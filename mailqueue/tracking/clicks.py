@@ -26,7 +26,7 @@ class Destinations:
     """A cache of the destinations of tracked links; a link's destination never changes."""
 
     def __init__(self, max_links: int = MAX_CACHED_LINKS) -> None:
-        self._most = max_links
+        self._max_links = max_links
         self._kept: OrderedDict[tuple[UUID, bytes], str] = OrderedDict()
 
     def held(self, click: Click) -> str | None:
@@ -44,7 +44,7 @@ class Destinations:
             for each in await store.find_links(conn, missing):
                 key = (each.project_id, bytes(each.link))
                 self._kept[key] = found[key] = each.url
-            while len(self._kept) > self._most:
+            while len(self._kept) > self._max_links:
                 self._kept.popitem(last=False)
         return [found.get((each.project_id, each.link)) for each in clicks]
 

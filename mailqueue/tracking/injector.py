@@ -56,7 +56,7 @@ class UntrackedMail(NamedTuple):
     email_id: UUID
     project_id: UUID
     wants: TrackingOptions
-    said: MessageContent
+    content: MessageContent
     shared: int | None = None
     is_alone: bool = True
     has_files: bool = False
@@ -67,7 +67,7 @@ class Injection(NamedTuple):
     """A mail with its tracking: encoded, or (`said`) content that still needs its files."""
 
     skeleton: Skeleton | None
-    said: MessageContent | None
+    content: MessageContent | None
     headers: tuple[tuple[str, str], ...] = ()
 
     def skeleton_with(self, files: tuple[MessageFile, ...]) -> Skeleton:
@@ -76,10 +76,10 @@ class Injection(NamedTuple):
         Raises:
             ValueError: as `compile_skeleton`.
         """
-        if self.said is None:
+        if self.content is None:
             assert self.skeleton is not None
             return self.skeleton
-        return compile_skeleton(self.said._replace(files=files))
+        return compile_skeleton(self.content._replace(files=files))
 
 
 class TrackingInjector:
@@ -143,7 +143,7 @@ class TrackingInjector:
                 await asyncio.sleep(0)
             try:
                 context = contexts[mail.project_id]
-                if _characters(mail.said) < MIN_THREAD_CHARACTERS:
+                if _characters(mail.content) < MIN_THREAD_CHARACTERS:
                     injection = self._injection(mail, context, links)
                 else:
                     injection = await asyncio.to_thread(self._injection, mail, context, links)
@@ -164,13 +164,13 @@ class TrackingInjector:
         self, mail: UntrackedMail, context: InjectionContext, links: dict[tuple[UUID, bytes], str]
     ) -> Injection:
         if context.base is None or context.seals is None:
-            said = put_into(mail.said, mail.wants, context, None, language=mail.language)
+            said = put_into(mail.content, mail.wants, context, None, language=mail.language)
             return _of_words(mail, said, ())
         addresses = Addresses(context.base, context.seals)
         headers = self._headers(mail, addresses)
         if mail.shared is None:
             said = put_into(
-                mail.said,
+                mail.content,
                 mail.wants,
                 context,
                 Links(
@@ -185,14 +185,14 @@ class TrackingInjector:
         for link, url in pattern.links.items():
             links[mail.project_id, link] = url
         if mail.has_files:
-            return Injection(None, pattern.said(mail.email_id), headers)
+            return Injection(None, pattern.content_of(mail.email_id), headers)
         return Injection(pattern.filled(mail.email_id), None, headers)
 
     def _headers(self, mail: UntrackedMail, addresses: Addresses) -> tuple[tuple[str, str], ...]:
         # One header cannot serve several recipients: a click would unsubscribe another one.
         if not mail.wants.unsubscribe or not mail.is_alone:
             return ()
-        return unsubscribe_headers(mail.said, addresses.of(TokenKind.UNSUBSCRIBE, mail.email_id))
+        return unsubscribe_headers(mail.content, addresses.of(TokenKind.UNSUBSCRIBE, mail.email_id))
 
     def _pattern(self, mail: UntrackedMail, context: InjectionContext) -> InjectionPattern:
         key = (mail.shared, mail.wants, context, mail.language)
@@ -201,7 +201,7 @@ class TrackingInjector:
             if found is not None:
                 self._patterns.move_to_end(key)
                 return found
-        made = InjectionPattern(mail.said, mail.wants, context, language=mail.language)
+        made = InjectionPattern(mail.content, mail.wants, context, language=mail.language)
         with self._turn:
             if key in self._patterns:  # filled by another thread
                 return self._patterns[key]
@@ -240,11 +240,11 @@ def _gaps(
 ) -> list[tuple[UUID, Gap]]:
     """Return what marketing mail should contain and this one does not."""
     wants, found = mail.wants, []
-    if (wants.opens or wants.clicks) and context.base is None and mail.said.html is not None:
+    if (wants.opens or wants.clicks) and context.base is None and mail.content.html is not None:
         found.append(Gap.NO_PUBLIC_URL)
     if wants.is_marketing:
         has_header = injection.headers or any(
-            name.lower() == "list-unsubscribe" for name, _ in mail.said.headers
+            name.lower() == "list-unsubscribe" for name, _ in mail.content.headers
         )
         if not has_header:
             found.append(Gap.NO_UNSUBSCRIBE)

@@ -115,7 +115,16 @@ class Blank(NamedTuple):
 class InjectionPattern:
     """Content that many mails share, with blanks for the tokens of each mail."""
 
-    __slots__ = ("_blanks", "_place", "_said", "_seals", "_sign", "_skeleton", "_template", "links")
+    __slots__ = (
+        "_blanks",
+        "_content",
+        "_place",
+        "_seals",
+        "_sign",
+        "_skeleton",
+        "_template",
+        "links",
+    )
 
     def __init__(
         self,
@@ -149,13 +158,13 @@ class InjectionPattern:
 
         named = {name: place(kind) for name, kind in urls.NAMES.items()}
         links = Links(named, place(TokenKind.OPEN), lead)
-        self._said = put_into(content, wants, context, links, language=language)
+        self._content = put_into(content, wants, context, links, language=language)
         self._place = re.compile(_form(self._sign))
-        words = "\0".join(each or "" for each in _words(self._said))
+        words = "\0".join(each or "" for each in _words(self._content))
         used = {int(found[1]) for found in self._place.finditer(words)}
         self._blanks = [one if number in used else None for one, number in blanks.items()]
-        self._skeleton = compile_skeleton(self._said)
-        self._template = _template(self._skeleton.mime, self._sign, self._said)
+        self._skeleton = compile_skeleton(self._content)
+        self._template = _template(self._skeleton.mime, self._sign, self._content)
 
     @property
     def size(self) -> int:
@@ -170,21 +179,21 @@ class InjectionPattern:
         """
         tokens = self._tokens(email_id)
         if self._template is None:
-            return compile_skeleton(self.said(email_id))
+            return compile_skeleton(self.content_of(email_id))
         mime = self._template.filled([token.encode() for token in tokens])
-        subject = self._said.subject
+        subject = self._content.subject
         if subject is None or self._sign not in subject:
             return self._skeleton._replace(mime=mime)
         written = unstructured("Subject", self._replaced(subject, tokens))
         return self._skeleton._replace(mime=mime, subject=written)
 
-    def said(self, email_id: UUID) -> MessageContent:
+    def content_of(self, email_id: UUID) -> MessageContent:
         """Return the content of one mail."""
         tokens = self._tokens(email_id)
         subject, html, text = (
-            None if each is None else self._replaced(each, tokens) for each in _words(self._said)
+            None if each is None else self._replaced(each, tokens) for each in _words(self._content)
         )
-        return self._said._replace(subject=subject, html=html, text=text)
+        return self._content._replace(subject=subject, html=html, text=text)
 
     def _tokens(self, email_id: UUID) -> list[str]:
         seal = self._seals.seal

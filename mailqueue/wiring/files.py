@@ -22,7 +22,7 @@ class ArchiveStores:
         self._attachments = attachments or AttachmentSettings()
 
     @property
-    def shelf(self) -> AttachmentStorage:
+    def attachments(self) -> AttachmentStorage:
         return attachment_storage(self._attachments)
 
     @property

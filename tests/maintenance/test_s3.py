@@ -117,7 +117,7 @@ async def test_a_bucket_keeps_replaces_and_forgets_files(endpoint: str, tmp_path
 async def test_attachments_lie_in_a_bucket_and_are_listed_there(
     database: DatabaseSettings, endpoint: str
 ) -> None:
-    shelf = attachment_storage(AttachmentSettings(("s3://archive/some/files",), 1000, endpoint))
+    storage = attachment_storage(AttachmentSettings(("s3://archive/some/files",), 1000, endpoint))
     octets = b"%PDF-1.7\n" + bytes(range(256)) * 20
 
     @asynccontextmanager
@@ -128,19 +128,19 @@ async def test_attachments_lie_in_a_bucket_and_are_listed_there(
     async with connect(database) as conn:
         project = await make.project_named(conn)
         file = NewFile(None, "application/pdf", octets)
-        kept = await keep(lend, shelf, project_id=project, file=file)
+        kept = await keep(lend, storage, project_id=project, file=file)
         rows = await read_attachments(conn, [kept.id], days=[kept.created_on])
-        listed = [one async for some in shelf.places[0].listed(str(project)) for one in some]
-        (read,) = (await read_stored(rows, shelf)).values()
-        await shelf.places[0].delete(listed[0].path)
-        (gone,) = (await read_stored(rows, shelf)).values()
+        listed = [one async for some in storage.places[0].listed(str(project)) for one in some]
+        (read,) = (await read_stored(rows, storage)).values()
+        await storage.places[0].delete(listed[0].path)
+        (gone,) = (await read_stored(rows, storage)).values()
 
     assert read == octets
     assert [f"s3://archive/some/files/{one.path}" for one in listed] == [rows[0].location]
     assert listed[0].bytes == len(octets)
     assert isinstance(gone, FileFault)
     assert gone.is_lasting
-    assert [some async for some in shelf.places[0].listed("nobody")] == []
+    assert [some async for some in storage.places[0].listed("nobody")] == []
 
 
 async def test_a_bucket_that_is_not_there_is_said(endpoint: str, tmp_path: Path) -> None:

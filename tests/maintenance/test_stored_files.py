@@ -94,7 +94,7 @@ async def test_large_files_handed_in_by_sql_are_brought_out_of_the_database(
     assert (report.counts["moved"], again.counts["moved"]) == (1, 0)
     assert [path.read_bytes() for path in found(folder)] == [PDF]
     assert await octets_left(desk.conn) == 1
-    checked = await check_files(desk.conn, desk.stores.shelf)
+    checked = await check_files(desk.conn, desk.stores.attachments)
     assert (checked.files, checked.faults) == (1, ())
 
 
@@ -108,7 +108,7 @@ async def test_a_missing_and_a_damaged_file_are_told(
     first.unlink()
     seeing.fill(second, b"other")
 
-    checked = await check_files(desk.conn, desk.stores.shelf)
+    checked = await check_files(desk.conn, desk.stores.attachments)
 
     assert checked.files == 3
     assert sum("is not in" in fault for fault in checked.faults) == 1
@@ -181,7 +181,7 @@ async def test_an_upload_of_an_earlier_month_keeps_its_place_while_mail_uses_it(
 
     assert (report.counts["attachments"], report.counts["files"]) == (1, 0)
     assert len(found(folder)) == 1
-    checked = await check_files(desk.conn, desk.stores.shelf)
+    checked = await check_files(desk.conn, desk.stores.attachments)
     assert (checked.files, checked.faults) == (1, ())
 
 

@@ -26,7 +26,7 @@ def read(
 
 def addresses(content: str | bytes) -> list[str]:
     return [
-        f"{one.line}!" if isinstance(one, BadLine) else one.wanted.address.sent
+        f"{one.line}!" if isinstance(one, BadLine) else one.entry.address.sent
         for one in read(content)
     ]
 
@@ -100,7 +100,7 @@ def test_all_columns_are_taken_and_others_passed_over() -> None:
     )
 
     assert isinstance(line, ListLine)
-    wanted = line.wanted
+    wanted = line.entry
     assert (wanted.reason, wanted.category, wanted.detail) == (
         SuppressionReason.UNSUBSCRIBED,
         "marketing",
@@ -136,7 +136,7 @@ def test_a_reason_of_ones_own_keeps_that_of_the_list_as_detail() -> None:
     )
 
     assert isinstance(line, ListLine)
-    assert (line.wanted.reason, line.wanted.detail) == (
+    assert (line.entry.reason, line.entry.detail) == (
         SuppressionReason.HARD_BOUNCE,
         "550 5.1.1 no such user",
     )

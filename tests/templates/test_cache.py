@@ -57,7 +57,7 @@ async def test_large_versions_are_fewer(conn: Conn) -> None:
         template = await published(conn, project, slug=slug, words=Words("s", None, "x" * 600))
         query = "SELECT id FROM mailqueue.template_versions WHERE template_id = %s"
         keys.append((await make.scalar(conn, query, template.id), "en"))
-    template_cache = TemplateCache(most_characters=1000)
+    template_cache = TemplateCache(max_characters=1000)
 
     first = await template_cache.fetch(conn, keys[:1])
     both = await template_cache.fetch(conn, keys)

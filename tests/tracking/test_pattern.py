@@ -79,7 +79,7 @@ def test_a_filled_pattern_says_what_is_written_for_one_mail(said: MessageContent
     pattern = InjectionPattern(said, ALL, CONTEXT, language="en")
     wanted = directly(said, ALL)
 
-    for made in (pattern.filled(EMAIL), compile_skeleton(pattern.said(EMAIL))):
+    for made in (pattern.filled(EMAIL), compile_skeleton(pattern.content_of(EMAIL))):
         message = parsed(made)
         assert message["Subject"] == wanted.subject
         for kind, text in (("html", wanted.html), ("plain", wanted.text)):
@@ -233,7 +233,7 @@ def test_a_mail_of_very_many_links_keeps_those_that_are_too_many() -> None:
     )
 
     assert len(pattern.links) < 10_000
-    assert "https://example.com/10099" in (pattern.said(EMAIL).html or "")
+    assert "https://example.com/10099" in (pattern.content_of(EMAIL).html or "")
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def doctor(ctx: click.Context) -> None:
 
 
 def _patient(settings: Settings, conn: Conn) -> CheckContext:
-    shelf = attachment_storage(settings.attachments)
-    return CheckContext(settings, conn, lambda: master_key_of(settings), shelf)
+    storage = attachment_storage(settings.attachments)
+    return CheckContext(settings, conn, lambda: master_key_of(settings), storage)
 
 
 async def _examine(settings: Settings) -> list[Finding]:

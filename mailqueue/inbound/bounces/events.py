@@ -56,7 +56,7 @@ async def bounce_events(
     request = handed
     is_null_sender = request.query.get(SENDER) in ("", "<>")
     reading = await asyncio.to_thread(read_bounce, request.body, is_null_sender=is_null_sender)
-    if not reading.told:
+    if not reading.recipients:
         return [ProviderEvent(None, _kind(reading), detail=reading.why)]
     found = await prove(
         conn,
@@ -67,8 +67,8 @@ async def bounce_events(
         now=now,
     )
     if isinstance(found, str):
-        return [_unproved(reading, told, found) for told in reading.told]
-    return [_event(request, reading, told, found) for told in reading.told]
+        return [_unproved(reading, told, found) for told in reading.recipients]
+    return [_event(request, reading, told, found) for told in reading.recipients]
 
 
 def _received_by(request: InboundRequest) -> list[str]:

@@ -87,7 +87,7 @@ class ParsedBounce:
     """A parsed bounce message."""
 
     shape: BounceKind
-    told: tuple[ReportedRecipient, ...] = ()
+    recipients: tuple[ReportedRecipient, ...] = ()
     returned: ReturnedMail = NOTHING_RETURNED
     reporter: str = ""  # host name of the reporting server
     why: str = ""  # reason for the classification, for the log and for people

@@ -74,7 +74,7 @@ async def prove(
     message_id = reading.returned.message_id
     if not message_id:
         return f"{why}, and no Message-ID came back"
-    named = [key for told in reading.told[:MAX_CLAIMS] for key in _keys(told)]
+    named = [key for told in reading.recipients[:MAX_CLAIMS] for key in _keys(told)]
     mail = await store.find_by_message_id(conn, message_id, recipients=named, project_id=project_id)
     if mail is None:
         return f"{why}, and we sent no mail with the Message-ID that came back"

@@ -45,14 +45,16 @@ def read_bounce(
     """
     tree = read_tree(raw, limits)
     reading = _read(tree.root, is_null_sender=is_null_sender)
-    is_unnamed = reading.shape is BounceKind.TEXT and not reading.told[0].recipient
+    is_unnamed = reading.shape is BounceKind.TEXT and not reading.recipients[0].recipient
     if is_unnamed and tree.is_complete:
-        reading = replace(reading, told=_asked(raw, reading.told[0]))
+        reading = replace(reading, recipients=_asked(raw, reading.recipients[0]))
     if reading.shape is BounceKind.TEXT and reading.why == NOTHING.why:  # no recipient found so far
-        is_found = bool(reading.told[0].recipient)
+        is_found = bool(reading.recipients[0].recipient)
         why = "a bounce recognized by the library"
-        told, shape = (reading.told, BounceKind.TEXT) if is_found else ((), BounceKind.OTHER)
-        reading = replace(reading, told=told, shape=shape, why=why if is_found else NOTHING.why)
+        told, shape = (reading.recipients, BounceKind.TEXT) if is_found else ((), BounceKind.OTHER)
+        reading = replace(
+            reading, recipients=told, shape=shape, why=why if is_found else NOTHING.why
+        )
     return replace(reading, is_complete=tree.is_complete)
 
 
@@ -100,7 +102,9 @@ def _read(root: BouncePart, *, is_null_sender: bool) -> ParsedBounce:
         # People forward bounces to each other: a nested mail alone is not a mark.
         is_marked = marks > any(part.content_type == "message/rfc822" for part in root.children)
         return (
-            replace(nothing, shape=BounceKind.TEXT, told=_unnamed(text)) if is_marked else nothing
+            replace(nothing, shape=BounceKind.TEXT, recipients=_unnamed(text))
+            if is_marked
+            else nothing
         )
     told = failed_recipients(root, text, returned) or _unnamed(text)
     return ParsedBounce(

@@ -53,9 +53,9 @@ async def read_stored(
 class AttachmentLoader:
     """Loads files right before their messages are built; caches the latest."""
 
-    def __init__(self, read: ReadOctets, most_bytes: int = MAX_CACHED_BYTES) -> None:
+    def __init__(self, read: ReadOctets, max_bytes: int = MAX_CACHED_BYTES) -> None:
         self._read = read
-        self._most_bytes = most_bytes
+        self._most_bytes = max_bytes
         self._kept: OrderedDict[UUID, bytes] = OrderedDict()
         self._bytes = 0
 

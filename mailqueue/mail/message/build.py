@@ -43,11 +43,9 @@ class NotSigned(Exception):
 class SkeletonCache:
     """Encoded contents, for emails that share one; the least recently used are dropped."""
 
-    def __init__(
-        self, max_count: int = MAX_SKELETONS, most_bytes: int = MAX_SKELETON_BYTES
-    ) -> None:
-        self._most = max_count
-        self._most_bytes = most_bytes
+    def __init__(self, max_count: int = MAX_SKELETONS, max_bytes: int = MAX_SKELETON_BYTES) -> None:
+        self._max_count = max_count
+        self._max_bytes = max_bytes
         self._kept: OrderedDict[int, Skeleton] = OrderedDict()
         self._bytes = 0
 
@@ -67,7 +65,7 @@ class SkeletonCache:
         )
         self._kept[content.id] = made
         self._bytes += len(made.mime)
-        while len(self._kept) > self._most or self._bytes > self._most_bytes:
+        while len(self._kept) > self._max_count or self._bytes > self._max_bytes:
             _, oldest = self._kept.popitem(last=False)
             self._bytes -= len(oldest.mime)
         return made

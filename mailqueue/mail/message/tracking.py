@@ -152,7 +152,7 @@ def _untracked(
         email_id=mail.claim.id,
         project_id=mail.claim.project_id,
         wants=wish.wants,
-        said=said,
+        content=said,
         shared=None if mail.template is not None else content.id,
         is_alone=not mail.recipients,
         has_files=bool(content.files),

@@ -18,9 +18,9 @@ class Checked:
 
 
 async def check_files(
-    conn: Conn, storage: AttachmentStorage, *, most_bytes: int | None = None
+    conn: Conn, storage: AttachmentStorage, *, max_bytes: int | None = None
 ) -> Checked:
-    """Verify files in the order of their locations, until `most_bytes` were read.
+    """Verify files in the order of their locations, until `max_bytes` were read.
 
     Raises:
         Unavailable: a store cannot be read.
@@ -29,7 +29,7 @@ async def check_files(
     faults: list[str] = []
     while some := await message_store.list_stored(conn, after=after, limit=_SOME):
         for one in some:
-            if most_bytes is not None and read > most_bytes:
+            if max_bytes is not None and read > max_bytes:
                 return Checked(count, tuple(faults))
             fault = await storage.check(one.location, size=one.bytes, sha256=one.sha256)
             if fault is not None:

@@ -26,29 +26,29 @@ class _Day:
     """One run and its results."""
 
     def __init__(self, context: MaintenanceContext) -> None:
-        self._desk = context
+        self._context = context
         self._files = self._records = self._bytes = self._cooled = self._purged = 0
         self._needs: list[str] = []
 
     async def go_on(self) -> None:
         """Finish files begun by an earlier run."""
-        store = self._desk.stores.warm
+        store = self._context.stores.warm
         if store is not None:
             forget_drafts(store)
-        await self._tried(delete_leftovers(self._desk))
-        for archive in await archives_store.unfinished(self._desk.conn):
+        await self._tried(delete_leftovers(self._context))
+        for archive in await archives_store.unfinished(self._context.conn):
             await self._carry_on(archive)
 
     async def begin(self) -> None:
         """Archive records that became old enough."""
         waiting = 0
-        async for each in leaving(self._desk.conn):
+        async for each in leaving(self._context.conn):
             if each.due.is_deleted:
                 continue  # the task `retention` deletes it
-            if self._desk.stores.warm is None:
+            if self._context.stores.warm is None:
                 waiting += 1
             elif not await self._is_held(each):
-                await self._carry_on(await self._started(each, self._desk.stores.warm.url))
+                await self._carry_on(await self._started(each, self._context.stores.warm.url))
         if waiting:
             self._needs.append(
                 f"{waiting} months of records are old enough for the archive, which has no store: "
@@ -57,17 +57,17 @@ class _Day:
 
     async def cool(self) -> None:
         """Move old files to the cold store."""
-        cold = self._desk.stores.cold
+        cold = self._context.stores.cold
         if cold is None:
             return
-        for archive in await archives_store.cooling(self._desk.conn):
-            if await self._tried(move(self._desk, archive, store=cold, tier="cold")):
+        for archive in await archives_store.cooling(self._context.conn):
+            if await self._tried(move(self._context, archive, store=cold, tier="cold")):
                 self._cooled += 1
 
     async def purge(self) -> None:
         """Delete files whose retention is over."""
-        self._purged = await archives_store.purge(self._desk.conn)
-        await self._tried(delete_leftovers(self._desk))
+        self._purged = await archives_store.purge(self._context.conn)
+        await self._tried(delete_leftovers(self._context))
 
     def report(self) -> TaskReport:
         counts = {
@@ -87,7 +87,7 @@ class _Day:
     async def _carry_on(self, archive: Archive) -> None:
         was_restored = archive.keep_until is not None
         try:
-            made = await carry_on(self._desk, archive)
+            made = await carry_on(self._context, archive)
         except MailqueueError as exc:
             self._needs.append(str(exc))
         else:
@@ -101,17 +101,17 @@ class _Day:
 
     async def _started(self, each: DueRecords, store: str) -> Archive:
         return await archives_store.start(
-            self._desk.conn,
+            self._context.conn,
             project_id=each.due.project_id,
             kind=each.kind,
             month=each.month,
             store=store,
-            host=self._desk.host,
+            host=self._context.host,
         )
 
     async def _is_held(self, each: DueRecords) -> bool:
         return await archives_store.is_held_in_table(
-            self._desk.conn, project_id=each.due.project_id, kind=each.kind, month=each.month
+            self._context.conn, project_id=each.due.project_id, kind=each.kind, month=each.month
         )
 
     async def _tried(self, work: Awaitable[object]) -> bool:

@@ -17,7 +17,7 @@ class CheckContext:
     settings: Settings
     conn: Conn
     read_master_key: Callable[[], MasterKey | None]
-    shelf: AttachmentStorage
+    storage: AttachmentStorage
 
 
 Check = Callable[[CheckContext], Awaitable[Finding]]

@@ -37,7 +37,7 @@ async def credentials(context: CheckContext) -> Finding:
 
 async def attachment_files(context: CheckContext) -> Finding:
     """Check that attachments in folders and buckets exist."""
-    checked = await check_files(context.conn, context.shelf, most_bytes=FEW_BYTES)
+    checked = await check_files(context.conn, context.storage, max_bytes=FEW_BYTES)
     if checked.faults:
         return unsound(
             "attachment files",

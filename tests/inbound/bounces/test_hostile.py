@@ -54,7 +54,7 @@ def test_ten_thousand_recipients_are_cut() -> None:
 
     found = read_bounce(report(*groups, text="no\n" * 2_000))
 
-    assert 100 <= len(found.told) <= 200
+    assert 100 <= len(found.recipients) <= 200
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ _LINES = st.lists(
 def test_any_lines_are_read(lines: list[str], end: str) -> None:
     found = read_bounce(end.join(lines).encode())
 
-    assert found.told or found.shape is not BounceKind.TEXT
+    assert found.recipients or found.shape is not BounceKind.TEXT
 
 
 @settings(max_examples=100)

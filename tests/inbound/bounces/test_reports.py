@@ -98,7 +98,7 @@ def test_reports(fields: str, who: str, fate: Fate, code: str) -> None:
     reading = read_bounce(dsn(f"Reporting-MTA: dns; mx.example.com\n\n{fields}"))
 
     assert reading.shape is BounceKind.REPORT
-    [told] = reading.told
+    [told] = reading.recipients
     assert (told.recipient, told.reason.fate, told.reason.code) == (who, fate, code)
     assert reading.returned.message_id == "<m1@example.org>"
     assert reading.reporter == "mx.example.com"
@@ -114,7 +114,7 @@ def test_all_types_a_report_may_have(kind: str, copied: str) -> None:
 
     reading = read_bounce(dsn(fields, kind=kind, copied=copied))
 
-    assert [one.recipient for one in reading.told] == ["ann@example.com"]
+    assert [one.recipient for one in reading.recipients] == ["ann@example.com"]
     assert reading.returned.message_id == "<m1@example.org>"
 
 
@@ -126,7 +126,7 @@ def test_recipients_without_a_blank_line_between_them_are_several() -> None:
 
     reading = read_bounce(dsn(f"Reporting-MTA: dns; x\n\n{two}"))
 
-    assert [one.recipient for one in reading.told] == ["ann@example.com", "bob@example.com"]
+    assert [one.recipient for one in reading.recipients] == ["ann@example.com", "bob@example.com"]
 
 
 def test_a_report_inside_the_mail_that_came_back_is_not_of_it() -> None:
@@ -135,13 +135,13 @@ def test_a_report_inside_the_mail_that_came_back_is_not_of_it() -> None:
     fields = "Final-Recipient: rfc822; ann@example.com\nAction: failed\nStatus: 4.2.2"
     raw = dsn(fields).replace(COPY.encode(), inner)
 
-    assert [one.recipient for one in read_bounce(raw).told] == ["ann@example.com"]
+    assert [one.recipient for one in read_bounce(raw).recipients] == ["ann@example.com"]
 
 
 def test_an_answer_that_an_address_is_deliverable_is_no_event() -> None:
     fields = "Final-Recipient: rfc822; ann@example.com\nAction: deliverable\nStatus: 2.1.5"
 
-    assert read_bounce(dsn(fields)).told == ()
+    assert read_bounce(dsn(fields)).recipients == ()
 
 
 def test_words_for_people_that_are_called_a_report_do_not_hide_the_report() -> None:
@@ -152,7 +152,7 @@ def test_words_for_people_that_are_called_a_report_do_not_hide_the_report() -> N
     reading = read_bounce(raw.encode())
 
     assert reading.shape is BounceKind.REPORT
-    [told] = reading.told
+    [told] = reading.recipients
     assert (told.recipient, told.reason.fate) == ("ann@example.com", Fate.HARD)
 
 
@@ -169,7 +169,7 @@ Status: 5.1.1
 
 
 def test_what_a_person_pasted_is_no_report() -> None:
-    assert read_bounce(PASTED).told == ()
+    assert read_bounce(PASTED).recipients == ()
     assert read_bounce(PASTED, is_null_sender=True).shape is BounceKind.REPORT
 
 
@@ -185,4 +185,4 @@ def test_a_report_that_a_person_forwards_is_not_of_who_forwards_it() -> None:
 
     reading = read_bounce(forwarded)
 
-    assert (reading.shape, reading.told) == (BounceKind.OTHER, ())
+    assert (reading.shape, reading.recipients) == (BounceKind.OTHER, ())

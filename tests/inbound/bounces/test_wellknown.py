@@ -249,7 +249,7 @@ def test_who_failed_and_what_it_says_of_the_address(letter: str, said: str, fate
     reading = read_bounce(written(letter, said))
 
     assert reading.shape is BounceKind.TEXT
-    [told] = reading.told
+    [told] = reading.recipients
     assert told.recipient == "ann@example.com"
     assert reading.returned.message_id == "<m1@example.org>"
     if letter not in HARD_BY_THEMSELVES or fate is Fate.HARD:
@@ -261,7 +261,7 @@ def test_who_failed_and_what_it_says_of_the_address(letter: str, said: str, fate
 def test_all_ends_of_lines_are_read_alike(letter: str, ends: str) -> None:
     raw = written(letter, "550 5.1.1 User unknown").decode().replace("\n", ends).encode()
 
-    [told] = read_bounce(raw).told
+    [told] = read_bounce(raw).recipients
     assert (told.recipient, told.reason.fate) == ("ann@example.com", Fate.HARD)
 
 
@@ -270,7 +270,7 @@ def test_the_header_with_the_failed_recipients_is_believed() -> None:
         "exim", "550 5.1.1 unknown", **{"X-Failed-Recipients": "ann@example.com, b@x.net"}
     )
 
-    assert {one.recipient for one in read_bounce(raw).told} == {"ann@example.com", "b@x.net"}
+    assert {one.recipient for one in read_bounce(raw).recipients} == {"ann@example.com", "b@x.net"}
 
 
 def test_a_warning_that_it_is_late_is_no_failure() -> None:
@@ -280,7 +280,7 @@ def test_a_warning_that_it_is_late_is_no_failure() -> None:
         "Subject: Warning: message 1abc delayed 24 hours\n\n" + text.format("451 try later")
     ).encode()
 
-    assert {one.reason.fate for one in read_bounce(raw).told} == {Fate.DELAYED}
+    assert {one.reason.fate for one in read_bounce(raw).recipients} == {Fate.DELAYED}
 
 
 def test_what_only_a_pattern_of_the_library_knows_is_a_bounce_too() -> None:
@@ -290,4 +290,4 @@ def test_what_only_a_pattern_of_the_library_knows_is_a_bounce_too() -> None:
         b" encountered an error\nwhile being processed.\n\n--------RETURNED MAIL FOLLOWS--------\n"
     )
 
-    assert [one.recipient for one in read_bounce(raw).told] == ["ann@example.com"]
+    assert [one.recipient for one in read_bounce(raw).recipients] == ["ann@example.com"]

@@ -80,7 +80,7 @@ async def test_a_file_that_many_mails_carry_is_read_once() -> None:
 async def test_files_are_forgotten_when_they_grow_too_many() -> None:
     ids = [uuid4() for _ in range(3)]
     shelf = Shelf(*ids)
-    files = AttachmentLoader(shelf.read, most_bytes=2 * len(PDF))
+    files = AttachmentLoader(shelf.read, max_bytes=2 * len(PDF))
 
     for found in (*ids, ids[2], ids[0]):
         await files.fetched([loaded(files=[ref(found)])])

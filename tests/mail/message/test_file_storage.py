@@ -26,7 +26,7 @@ SHA = hashlib.sha256(PDF).digest()
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> AttachmentStorage:
+def storage(tmp_path: Path) -> AttachmentStorage:
     return AttachmentStorage(
         [FolderStore(tmp_path / "new"), FolderStore(tmp_path / "old")], over_bytes=1000
     )
@@ -54,23 +54,23 @@ def inline(octets: bytes = PDF, **changes: Any) -> dict[str, Any]:
 
 
 async def kept(
-    conn: Conn, shelf: AttachmentStorage, *, name: str | None = None, octets: bytes = PDF
+    conn: Conn, storage: AttachmentStorage, *, name: str | None = None, octets: bytes = PDF
 ) -> UUID:
     project = await make.project_named(conn)
     file = NewFile(name, "application/pdf", octets)
-    return (await keep(lender(conn), shelf, project_id=project, file=file)).id
+    return (await keep(lender(conn), storage, project_id=project, file=file)).id
 
 
-async def fetched(conn: Conn, shelf: AttachmentStorage, found: UUID) -> bytes | FileFault:
+async def fetched(conn: Conn, storage: AttachmentStorage, found: UUID) -> bytes | FileFault:
     day = await make.scalar(conn, "SELECT created_on FROM mailqueue.attachments WHERE id=%s", found)
     rows = await claims_store.read_attachments(conn, [found], days=[day])
-    return (await read_stored(rows, shelf))[found]
+    return (await read_stored(rows, storage))[found]
 
 
 async def test_a_large_file_lies_in_the_folder_and_a_small_one_in_the_database(
-    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
+    conn: Conn, storage: AttachmentStorage, tmp_path: Path
 ) -> None:
-    large, small = await kept(conn, shelf), await kept(conn, shelf, octets=b"%PDF-1.7 small")
+    large, small = await kept(conn, storage), await kept(conn, storage, octets=b"%PDF-1.7 small")
 
     (path,) = stored(tmp_path / "new")
     assert path.read_bytes() == PDF
@@ -78,25 +78,27 @@ async def test_a_large_file_lies_in_the_folder_and_a_small_one_in_the_database(
     columns = "SELECT octets IS NULL, location FROM mailqueue.attachments WHERE id = %s"
     assert await make.rows(conn, columns, large) == [(True, path.as_uri())]
     assert await make.rows(conn, columns, small) == [(False, None)]
-    assert await fetched(conn, shelf, large) == PDF
-    assert await fetched(conn, shelf, small) == b"%PDF-1.7 small"
+    assert await fetched(conn, storage, large) == PDF
+    assert await fetched(conn, storage, small) == b"%PDF-1.7 small"
 
 
 async def test_the_same_octets_are_written_once_under_any_name(
-    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
+    conn: Conn, storage: AttachmentStorage, tmp_path: Path
 ) -> None:
-    ids = [await kept(conn, shelf, name=name) for name in (None, None, "a.pdf", "b.pdf")]
+    ids = [await kept(conn, storage, name=name) for name in (None, None, "a.pdf", "b.pdf")]
 
     assert len(stored(tmp_path)) == 1
     assert ids[0] == ids[1]
     assert len(set(ids)) == 3
-    assert [await fetched(conn, shelf, found) for found in ids] == [PDF] * 4
+    assert [await fetched(conn, storage, found) for found in ids] == [PDF] * 4
 
 
-async def test_projects_share_no_file(conn: Conn, shelf: AttachmentStorage, tmp_path: Path) -> None:
-    await kept(conn, shelf)
+async def test_projects_share_no_file(
+    conn: Conn, storage: AttachmentStorage, tmp_path: Path
+) -> None:
+    await kept(conn, storage)
     other = await make.project(conn, "other")
-    await keep(lender(conn), shelf, project_id=other, file=NewFile(None, "application/pdf", PDF))
+    await keep(lender(conn), storage, project_id=other, file=NewFile(None, "application/pdf", PDF))
 
     assert {path.parent.name for path in stored(tmp_path)} == {
         str(other),
@@ -106,7 +108,7 @@ async def test_projects_share_no_file(conn: Conn, shelf: AttachmentStorage, tmp_
 
 
 async def test_what_the_project_does_not_allow_is_never_written(
-    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
+    conn: Conn, storage: AttachmentStorage, tmp_path: Path
 ) -> None:
     for octets, why in (
         (b"MZ" * 1000, "executable"),
@@ -114,30 +116,30 @@ async def test_what_the_project_does_not_allow_is_never_written(
     ):
         with pytest.raises(InvalidField, match=why):
             async with conn.transaction():
-                await kept(conn, shelf, octets=octets)
+                await kept(conn, storage, octets=octets)
 
     assert stored(tmp_path) == []
 
 
 async def test_nothing_names_a_file_that_could_not_be_written(
-    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
+    conn: Conn, storage: AttachmentStorage, tmp_path: Path
 ) -> None:
     (tmp_path / "new").write_text("in the way")
 
     with pytest.raises(Unavailable, match="new"):
-        await kept(conn, shelf)
+        await kept(conn, storage)
 
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.attachments") == 0
 
 
-async def test_a_mail_keeps_its_large_files_on_the_shelf_and_the_same_key_means_the_same(
-    conn: Conn, shelf: AttachmentStorage
+async def test_a_mail_keeps_its_large_files_in_storage_and_the_same_key_means_the_same(
+    conn: Conn, storage: AttachmentStorage
 ) -> None:
     project = await make.project_named(conn)
     given = [inline(content_id="x"), inline(b"%PDF-1.7 small"), inline(content="%%"), "text"]
 
-    first = await shelved(lender(conn), shelf, given, project_id=project)
-    again = await shelved(lender(conn), shelf, given, project_id=project)
+    first = await shelved(lender(conn), storage, given, project_id=project)
+    again = await shelved(lender(conn), storage, given, project_id=project)
 
     assert first == again
     assert set(first[0]) == {"id", "filename", "content_id"}
@@ -154,14 +156,14 @@ async def test_a_mail_keeps_its_large_files_on_the_shelf_and_the_same_key_means_
     ],
 )
 async def test_a_file_that_is_lost_fails_its_mail_and_says_what_to_do(
-    conn: Conn, shelf: AttachmentStorage, tmp_path: Path, fault: str, why: str
+    conn: Conn, storage: AttachmentStorage, tmp_path: Path, fault: str, why: str
 ) -> None:
-    found = await kept(conn, shelf)
+    found = await kept(conn, storage)
     (path,) = stored(tmp_path)
     octets = {"cut": PDF[:-1], "longer": PDF * 900, "other": PDF[:-1] + b"x"}
     path.unlink() if fault == "missing" else path.write_bytes(octets[fault])
 
-    answer = await fetched(conn, shelf, found)
+    answer = await fetched(conn, storage, found)
 
     assert isinstance(answer, FileFault)
     assert answer.is_lasting
@@ -173,14 +175,14 @@ async def test_a_file_that_is_lost_fails_its_mail_and_says_what_to_do(
 
 @pytest.mark.parametrize("is_there", [True, False])
 async def test_a_share_that_is_not_mounted_is_waited_for(
-    conn: Conn, shelf: AttachmentStorage, tmp_path: Path, is_there: bool
+    conn: Conn, storage: AttachmentStorage, tmp_path: Path, is_there: bool
 ) -> None:
-    found = await kept(conn, shelf)
+    found = await kept(conn, storage)
     mounted = (tmp_path / "new").rename(tmp_path / "share")
     if is_there:
         (tmp_path / "new").mkdir()
 
-    answer = await fetched(conn, shelf, found)
+    answer = await fetched(conn, storage, found)
 
     assert isinstance(answer, FileFault)
     assert not answer.is_lasting
@@ -189,12 +191,12 @@ async def test_a_share_that_is_not_mounted_is_waited_for(
 
 
 async def test_a_file_of_a_place_that_is_not_named_here_is_waited_for(
-    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
+    conn: Conn, storage: AttachmentStorage, tmp_path: Path
 ) -> None:
-    found = await kept(conn, shelf)
+    found = await kept(conn, storage)
 
     answer = await fetched(conn, AttachmentStorage([FolderStore(tmp_path / "else")]), found)
-    moved = await fetched(conn, AttachmentStorage(shelf.places[::-1]), found)
+    moved = await fetched(conn, AttachmentStorage(storage.places[::-1]), found)
 
     assert isinstance(answer, FileFault)
     assert not answer.is_lasting
@@ -203,13 +205,13 @@ async def test_a_file_of_a_place_that_is_not_named_here_is_waited_for(
 
 
 async def test_no_row_has_a_file_outside_of_the_places_read(
-    shelf: AttachmentStorage, tmp_path: Path
+    storage: AttachmentStorage, tmp_path: Path
 ) -> None:
     outside = tmp_path / "secret"
     outside.write_bytes(PDF)
 
-    for location in (outside.as_uri(), f"{shelf.places[0].url}/../secret"):
-        answer = await shelf.fetch(location, size=len(PDF), sha256=SHA)
+    for location in (outside.as_uri(), f"{storage.places[0].url}/../secret"):
+        answer = await storage.fetch(location, size=len(PDF), sha256=SHA)
         assert isinstance(answer, FileFault)
         assert "in no store" in answer.reason or "not a path inside" in answer.reason
 
@@ -224,10 +226,10 @@ async def test_a_place_that_was_away_is_left_alone_for_a_moment(tmp_path: Path) 
             yield b""
 
     store_away = Away(tmp_path)
-    shelf = AttachmentStorage([store_away])
+    storage = AttachmentStorage([store_away])
     place = f"{store_away.url}/{uuid4()}/x"
 
-    answers = [await shelf.fetch(place, size=1, sha256=SHA) for _ in range(3)]
+    answers = [await storage.fetch(place, size=1, sha256=SHA) for _ in range(3)]
 
     assert store_away.asked == 1
     assert all(isinstance(one, FileFault) and not one.is_lasting for one in answers)

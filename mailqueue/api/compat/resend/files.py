@@ -33,8 +33,8 @@ async def download(call: Call) -> Response:
     shown, place = await _one(call)
     project_id, email_id = call.caller.project_id, call.id("email_id")
     letter = await find_email(call.connection, project_id=project_id, email_id=email_id)
-    shelf = call.services.storage
-    loaded = await fetched(call.connection, shelf, letter.email, project_id=project_id)
+    storage = call.services.storage
+    loaded = await fetched(call.connection, storage, letter.email, project_id=project_id)
     if loaded.fault is not None:
         raise Unavailable(loaded.fault.reason)
     name = quote(shown["filename"])
