@@ -200,6 +200,7 @@ COMMENT ON FUNCTION mailqueue.check_template_room(uuid) IS
 CREATE OR REPLACE FUNCTION mailqueue.projects_full_of_events() RETURNS uuid[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = on SET jit = off
 AS $$
     SELECT array_agg(p.id) FROM mailqueue.projects AS p
      WHERE p.max_events IS NOT NULL

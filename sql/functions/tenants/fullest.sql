@@ -11,6 +11,7 @@ ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meanin
 CREATE OR REPLACE FUNCTION mailqueue.refuse_fullest() RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = on SET jit = off
 AS $$
 DECLARE
     v_limit bigint := mailqueue.system_number('queued_emails_limit');
