@@ -7,7 +7,7 @@ import click
 
 from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import configure_logging
-from tests.chaos.arena import Size
+from tests.chaos.arena import ScenarioSize
 from tests.chaos.catalogue import SCENARIOS, Scenario
 from tests.chaos.reckoning import Reckoning
 from tests.chaos.server import reachable_folder, shipped_in
@@ -48,7 +48,7 @@ def _run(
 ) -> Reckoning:
     short = scenario.short
     seconds = short.seconds if minutes is None else minutes * 60
-    size = Size(short.mails if mails is None else mails, seconds)
+    size = ScenarioSize(short.mails if mails is None else mails, seconds)
     try:
         found = asyncio.run(scenario.on(server, size))
     except AssertionError as exc:  # something that is only a matter of time did not happen

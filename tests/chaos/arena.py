@@ -31,7 +31,7 @@ _UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pend
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ScenarioSize:
     """How long a scenario runs: so many mails, accepted over so many seconds under the fault."""
 
     mails: int
@@ -56,7 +56,7 @@ class Arena:
     server: Shipped
     database: DatabaseSettings
     sink: SinkProcess
-    size: Size
+    size: ScenarioSize
     started_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
     @property
@@ -149,7 +149,7 @@ async def end_rests(conn: Conn) -> None:
 
 
 @asynccontextmanager
-async def arena(name: str, server: Shipped, size: Size) -> AsyncIterator[Arena]:
+async def arena(name: str, server: Shipped, size: ScenarioSize) -> AsyncIterator[Arena]:
     """Have a fresh database with one sender account that sends to a fresh sink."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-chaos-sink-") as folder:
         async with fresh_database(server) as database, own_sink(Path(folder)) as sink:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tests.chaos.arena import Arena, Size, arena
+from tests.chaos.arena import Arena, ScenarioSize, arena
 from tests.chaos.points import matrix
 from tests.chaos.reckoning import Reckoning
 from tests.chaos.scenarios import (
@@ -30,10 +30,10 @@ class Scenario:
     """A fault and what must hold; `name` is what the command line calls it."""
 
     name: str
-    run: Callable[[Arena, Size], Awaitable[Reckoning]]
-    short: Size
+    run: Callable[[Arena, ScenarioSize], Awaitable[Reckoning]]
+    short: ScenarioSize
 
-    async def on(self, server: Shipped, size: Size | None = None) -> Reckoning:
+    async def on(self, server: Shipped, size: ScenarioSize | None = None) -> Reckoning:
         """Run it on a database and a sink of its own, again where chance let it prove nothing."""
         size = size or self.short
         for _ in range(MAX_TRIES):
@@ -46,40 +46,40 @@ class Scenario:
 
 
 SCENARIOS = (
-    Scenario("kills-resend", kills.killed_and_resent, Size(500, 2)),
-    Scenario("kills-hold", kills.killed_and_held, Size(500, 2)),
-    Scenario("crash-points", matrix.all_points, Size(matrix.QUICK_MAILS, 0)),
-    Scenario("stops", kills.told_to_stop, Size(180, 1)),
-    Scenario("database-killed", outages.database_killed, Size(400, 2)),
-    Scenario("both-killed", outages.both_killed, Size(300, 2)),
-    Scenario("sessions-ended", sessions.ended_in_storms, Size(400, 2)),
-    Scenario("sessions-frozen", sessions.frozen, Size(300, 1)),
-    Scenario("sessions-hurried", sessions.hurried, Size(300, 1)),
-    Scenario("sessions-read-only", sessions.made_read_only, Size(300, 1)),
-    Scenario("pooler-killed", pooling.pooler_killed, Size(400, 2)),
-    Scenario("rows-locked", meddling.locked, Size(400, 2)),
-    Scenario("tables-repaired", meddling.repaired, Size(400, 2)),
-    Scenario("no-descriptors", starving.without_descriptors, Size(300, 1)),
-    Scenario("no-memory", starving.without_memory, Size(100, 1)),
-    Scenario("disk-full", disks.disk_full, Size(400, 2)),
-    Scenario("frozen-hold", freezing.frozen_and_held, Size(300, 1)),
-    Scenario("frozen-resend", freezing.frozen_and_resent, Size(300, 1)),
-    Scenario("silence-both-ways", freezing.silent_both_ways, Size(300, 1)),
-    Scenario("silence-answers", freezing.silent_answers, Size(300, 1)),
-    Scenario("silence-questions", freezing.silent_questions, Size(300, 1)),
-    Scenario("snapshot-held", snapshots.held_throughout, Size(300, 1)),
-    Scenario("clocks-off", clocks.a_day_off, Size(200, 1)),
-    Scenario("clocks-set", clocks.stepping, Size(300, 2)),
-    Scenario("sink-4xx-storm", storm.refused_for_now, Size(100, 0)),
-    Scenario("sink-5xx", servers.refused_for_good, Size(200, 1)),
-    Scenario("sink-421-greeting", servers.busy_at_once, Size(200, 1)),
-    Scenario("sink-421-dot", servers.busy_at_the_dot, Size(200, 1)),
-    Scenario("sink-byte-by-byte", servers.one_byte_at_a_time, Size(200, 1)),
-    Scenario("sink-huge-replies", servers.huge_replies, Size(200, 1)),
-    Scenario("sink-huge-reply-to-dot", servers.huge_reply_to_the_dot, Size(200, 1)),
-    Scenario("sink-out-of-order", servers.out_of_order, Size(200, 1)),
-    Scenario("sink-hangs", servers.hanging, Size(200, 1)),
-    Scenario("sink-silent-after-dot", servers.silent_after_the_dot, Size(200, 1)),
-    Scenario("sink-gone-after-dot", servers.gone_after_every_dot, Size(20, 0)),
-    Scenario("sink-refuses", servers.not_listening, Size(200, 1)),
+    Scenario("kills-resend", kills.killed_and_resent, ScenarioSize(500, 2)),
+    Scenario("kills-hold", kills.killed_and_held, ScenarioSize(500, 2)),
+    Scenario("crash-points", matrix.all_points, ScenarioSize(matrix.QUICK_MAILS, 0)),
+    Scenario("stops", kills.told_to_stop, ScenarioSize(180, 1)),
+    Scenario("database-killed", outages.database_killed, ScenarioSize(400, 2)),
+    Scenario("both-killed", outages.both_killed, ScenarioSize(300, 2)),
+    Scenario("sessions-ended", sessions.ended_in_storms, ScenarioSize(400, 2)),
+    Scenario("sessions-frozen", sessions.frozen, ScenarioSize(300, 1)),
+    Scenario("sessions-hurried", sessions.hurried, ScenarioSize(300, 1)),
+    Scenario("sessions-read-only", sessions.made_read_only, ScenarioSize(300, 1)),
+    Scenario("pooler-killed", pooling.pooler_killed, ScenarioSize(400, 2)),
+    Scenario("rows-locked", meddling.locked, ScenarioSize(400, 2)),
+    Scenario("tables-repaired", meddling.repaired, ScenarioSize(400, 2)),
+    Scenario("no-descriptors", starving.without_descriptors, ScenarioSize(300, 1)),
+    Scenario("no-memory", starving.without_memory, ScenarioSize(100, 1)),
+    Scenario("disk-full", disks.disk_full, ScenarioSize(400, 2)),
+    Scenario("frozen-hold", freezing.frozen_and_held, ScenarioSize(300, 1)),
+    Scenario("frozen-resend", freezing.frozen_and_resent, ScenarioSize(300, 1)),
+    Scenario("silence-both-ways", freezing.silent_both_ways, ScenarioSize(300, 1)),
+    Scenario("silence-answers", freezing.silent_answers, ScenarioSize(300, 1)),
+    Scenario("silence-questions", freezing.silent_questions, ScenarioSize(300, 1)),
+    Scenario("snapshot-held", snapshots.held_throughout, ScenarioSize(300, 1)),
+    Scenario("clocks-off", clocks.a_day_off, ScenarioSize(200, 1)),
+    Scenario("clocks-set", clocks.stepping, ScenarioSize(300, 2)),
+    Scenario("sink-4xx-storm", storm.refused_for_now, ScenarioSize(100, 0)),
+    Scenario("sink-5xx", servers.refused_for_good, ScenarioSize(200, 1)),
+    Scenario("sink-421-greeting", servers.busy_at_once, ScenarioSize(200, 1)),
+    Scenario("sink-421-dot", servers.busy_at_the_dot, ScenarioSize(200, 1)),
+    Scenario("sink-byte-by-byte", servers.one_byte_at_a_time, ScenarioSize(200, 1)),
+    Scenario("sink-huge-replies", servers.huge_replies, ScenarioSize(200, 1)),
+    Scenario("sink-huge-reply-to-dot", servers.huge_reply_to_the_dot, ScenarioSize(200, 1)),
+    Scenario("sink-out-of-order", servers.out_of_order, ScenarioSize(200, 1)),
+    Scenario("sink-hangs", servers.hanging, ScenarioSize(200, 1)),
+    Scenario("sink-silent-after-dot", servers.silent_after_the_dot, ScenarioSize(200, 1)),
+    Scenario("sink-gone-after-dot", servers.gone_after_every_dot, ScenarioSize(20, 0)),
+    Scenario("sink-refuses", servers.not_listening, ScenarioSize(200, 1)),
 )

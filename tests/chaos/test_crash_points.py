@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.core.crashpoints import VARIABLE, Action, Crashed, reach, reach_of
-from tests.chaos.arena import Size
+from tests.chaos.arena import ScenarioSize
 from tests.chaos.catalogue import SCENARIOS
 from tests.chaos.points.matrix import CASES, ONCE_EACH, QUICK_MAILS, all_points
 from tests.chaos.points.named import POINTS
@@ -82,7 +82,7 @@ async def test_whoever_is_struck_at_whatever_point_loses_nothing(
 ) -> None:
     (scenario,) = (each for each in SCENARIOS if each.run is all_points)
 
-    found = await scenario.on(killable, Size(mails, 0))
+    found = await scenario.on(killable, ScenarioSize(mails, 0))
 
     assert not found.broken, "; ".join(found.broken[:20])
     assert found.struck == cases

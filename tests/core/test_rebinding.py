@@ -9,7 +9,7 @@ from mailqueue.adapters.http.connection import connect
 from mailqueue.adapters.http.model import HttpTimeouts, NetworkPolicy, read_origin
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
 from mailqueue.core.verdict import Kind, Rejected
-from tests.smtp.client.test_dial import Listener, listener, names  # noqa: F401
+from tests.smtp.client.test_dial import CountingListener, listener, names  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 # Every form in which an inside IPv4 address can hide, as a name server may say it.
@@ -36,7 +36,7 @@ roads = pytest.mark.parametrize("road", [by_smtp, by_http])
 
 @roads
 async def test_what_was_checked_is_connected_to_although_the_next_answer_is_inside(
-    listener: Listener,  # noqa: F811
+    listener: CountingListener,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
     road: Any,
 ) -> None:
@@ -61,7 +61,7 @@ async def test_what_was_checked_is_connected_to_although_the_next_answer_is_insi
 @roads
 @pytest.mark.parametrize("address", INSIDE)
 async def test_a_name_that_leads_inside_is_refused_in_every_disguise(
-    listener: Listener,  # noqa: F811
+    listener: CountingListener,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
     road: Any,
     address: str,

@@ -114,7 +114,7 @@ async def post(place: Place, units: int) -> None:
 async def submit(place: Place, units: int) -> None:
     octets = handing.message().as_bytes(policy=SMTP)
 
-    def hand_in(running: handing.Running) -> None:
+    def hand_in(running: handing.RunningSubmission) -> None:
         with running.client() as client:
             for _ in range(units):
                 handing.handed_in(client, octets)

@@ -15,7 +15,7 @@ from mailqueue.settings.environment import DatabaseSettings
 
 
 @dataclass
-class Client:
+class CountingClient:
     """Hands mail in over several connections, as the API does; tries again under the same key."""
 
     pool: Pool
@@ -52,10 +52,10 @@ class Client:
 
 
 @asynccontextmanager
-async def client(database: DatabaseSettings, *, hands: int, pause: float) -> AsyncIterator[Client]:
+async def client(database: DatabaseSettings, *, hands: int, pause: float) -> AsyncIterator[CountingClient]:
     """Hand in beside the block; what was begun in it is acknowledged when it ends."""
     async with open_pool(database, max_size=hands) as pool:
-        made = Client(pool, database, pause, name=f"c{secrets.token_hex(4)}")
+        made = CountingClient(pool, database, pause, name=f"c{secrets.token_hex(4)}")
         tasks = [asyncio.create_task(made.run()) for _ in range(hands)]
         try:
             yield made

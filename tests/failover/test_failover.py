@@ -20,7 +20,7 @@ from tests.concurrency.running import (
     until,
     workers,
 )
-from tests.failover.counting import Client, client
+from tests.failover.counting import CountingClient, client
 from tests.failover.pair import Pair
 from tests.queue.acting import difference
 from tests.smtp.client.scripted import ScriptedServer, scripted
@@ -35,7 +35,7 @@ FAILOVERS, RESUMED_SECONDS = 20, 10.0
 @asynccontextmanager
 async def under_load(
     database: DatabaseSettings,
-) -> AsyncIterator[tuple[ScriptedServer, Client]]:
+) -> AsyncIterator[tuple[ScriptedServer, CountingClient]]:
     """Have workers send, to a server of their own, what a client hands in."""
     async with scripted() as server:
         async with session(database) as conn:
@@ -54,7 +54,7 @@ async def under_load(
             assert await command.stopped() == 0
 
 
-async def mails(conn: Conn, counting: Client) -> list[tuple[str, UUID, str]]:
+async def mails(conn: Conn, counting: CountingClient) -> list[tuple[str, UUID, str]]:
     """Return address, id and status of all mail of this client."""
     return await make.rows(
         conn,
@@ -63,7 +63,7 @@ async def mails(conn: Conn, counting: Client) -> list[tuple[str, UUID, str]]:
     )
 
 
-async def unfinished(conn: Conn, counting: Client) -> int:
+async def unfinished(conn: Conn, counting: CountingClient) -> int:
     query = (
         "SELECT count(*) FROM mailqueue.email_queue"
         " WHERE recipient_email ^@ %s AND status IN ('pending', 'assigned')"
@@ -86,7 +86,7 @@ async def fail_over(servers: Pair, server: ScriptedServer) -> float:
     return resumed
 
 
-async def no_loss(servers: Pair, server: ScriptedServer, counting: Client, failovers: int) -> None:
+async def no_loss(servers: Pair, server: ScriptedServer, counting: CountingClient, failovers: int) -> None:
     """Compare what was acknowledged with the books and with what the server took."""
     async with session(servers.database) as conn:
         rows = await mails(conn, counting)

@@ -9,7 +9,7 @@ import pytest
 from mailqueue.adapters.http.model import HttpOrigin
 from mailqueue.core.verdict import Accepted, Rejected
 from mailqueue.ports.transport import Envelope, SendAttempt
-from tests.adapters.sending.documented import Provider
+from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import fake
 from tests.adapters.sending.mails import ID, channel_of, mail, sent
 from tests.adapters.sending.providers import PROVIDERS
@@ -56,7 +56,7 @@ def shows(text: str, value: str) -> bool:
 
 
 @each
-async def test_hostile_words_reach_a_provider_as_they_are(provider: Provider) -> None:
+async def test_hostile_words_reach_a_provider_as_they_are(provider: DocumentedProvider) -> None:
     mails = list(with_words())
     assert len(mails) > 80
     async with (
@@ -83,7 +83,7 @@ async def test_hostile_words_reach_a_provider_as_they_are(provider: Provider) ->
 
 
 @each
-async def test_hostile_bodies_reach_a_provider_as_they_are(provider: Provider) -> None:
+async def test_hostile_bodies_reach_a_provider_as_they_are(provider: DocumentedProvider) -> None:
     async with (
         fake([provider.accepts]) as server,
         channel_of(service(provider, server.site)) as way,
@@ -105,7 +105,7 @@ async def test_hostile_bodies_reach_a_provider_as_they_are(provider: Provider) -
                 assert {text.replace("\r\n", "\n") for text in found} >= {lines}, name
 
 
-def service(provider: Provider, site: HttpOrigin) -> Any:
+def service(provider: DocumentedProvider, site: HttpOrigin) -> Any:
     return provider.service(site)
 
 

@@ -27,7 +27,7 @@ from tests.cli.support.invoked import Cli
 from tests.concurrency.running import account_at, session, until_nothing_is_queued
 from tests.hostile.payloads import ANN, SENDER, WORDS, Case, cases, named
 from tests.hostile.wire import check, check_conversation, email_id_of
-from tests.mail.accept.ways import WAYS, Refused
+from tests.mail.accept.ways import WAYS, NotAccepted
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
 EVERYTHING = list(cases())
@@ -63,7 +63,7 @@ async def by_sql(way: str, conn: Conn, mails: list[Case]) -> Handed:
                 continue  # no text in SQL can say it
             try:
                 handed.accepted[await WAYS[way](conn, **case.columns)] = case
-            except Refused as refusal:
+            except NotAccepted as refusal:
                 handed.refuse(case, refusal.message)
     return handed
 

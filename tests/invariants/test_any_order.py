@@ -42,7 +42,7 @@ CHOICE = st.randoms(use_true_random=False)
 
 
 @dataclass
-class Mail:
+class ExpectedMail:
     """What we believe of one mail."""
 
     id: UUID
@@ -67,7 +67,7 @@ class Queue(RuleBasedStateMachine):
         super().__init__()
         self.runner = asyncio.Runner()
         self.stack = AsyncExitStack()
-        self.mails: dict[UUID, Mail] = {}
+        self.mails: dict[UUID, ExpectedMail] = {}
         self.sent = 0  # recipients that count against the limit
         self.late: list[ClaimedEmail] = []  # claims of lost workers
         self.suppressed: set[str] = set()
@@ -94,10 +94,10 @@ class Queue(RuleBasedStateMachine):
         self.do(self.stack.aclose())
         self.runner.close()
 
-    def held_by(self, worker: int) -> list[Mail]:
+    def held_by(self, worker: int) -> list[ExpectedMail]:
         return [m for m in self.mails.values() if m.status == "assigned" and m.worker == worker]
 
-    def finish(self, mail: Mail, status: str) -> None:
+    def finish(self, mail: ExpectedMail, status: str) -> None:
         mail.status, mail.claim, mail.is_marked = status, None, False
 
     @rule(
@@ -111,7 +111,7 @@ class Queue(RuleBasedStateMachine):
             email = self.do(
                 make.queued_email(self.conn, recipient_email=address, delivery=delivery, **copies)
             )
-            self.mails[email] = Mail(email, address, 2 if several else 1, delivery)
+            self.mails[email] = ExpectedMail(email, address, 2 if several else 1, delivery)
 
     @rule(who=WORKERS, limit=st.integers(1, 8))
     def claim(self, who: int, limit: int) -> None:
@@ -155,7 +155,7 @@ class Queue(RuleBasedStateMachine):
         for mail in some:
             self.settled(mail, ending)
 
-    def settled(self, mail: Mail, ending: Ending) -> None:
+    def settled(self, mail: ExpectedMail, ending: Ending) -> None:
         if ending in (Ending.SENT, Ending.UNKNOWN):
             self.sent += mail.recipients
         if ending is Ending.UNKNOWN:

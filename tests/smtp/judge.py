@@ -17,7 +17,7 @@ from tests.smtp.client.sending import PATIENT
 PASSWORD = "correct horse"
 
 
-class Mailbox:
+class ReceivedMail:
     """What the judge took."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Mailbox:
 
 @asynccontextmanager
 async def judge(
-    mailbox: Mailbox,
+    mailbox: ReceivedMail,
     *,
     starttls: ssl.SSLContext | None = None,
     implicit: ssl.SSLContext | None = None,

@@ -9,7 +9,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
-from tests.submission.handing import Running, running
+from tests.submission.handing import RunningSubmission, running
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ async def database(module_db: str) -> AsyncIterator[Conn]:
 @pytest.fixture(scope="module")
 async def smtp(
     module_db: str, database: Conn, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Running]:
+) -> AsyncIterator[RunningSubmission]:
     """A submission server with both its ports."""
     folder: Path = tmp_path_factory.mktemp("submission")
     async with running(module_db, database, folder) as started:

@@ -26,7 +26,7 @@ QUEUED = "Ok: queued as "
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningSubmission:
     """A server that takes mail for the key's project."""
 
     port: int
@@ -69,7 +69,7 @@ async def running(
     limits: ServerLimits = LIMITS,
     patience_s: float = MAX_WAIT_SECONDS,
     **options: Any,
-) -> AsyncIterator[Running]:
+) -> AsyncIterator[RunningSubmission]:
     """Serve a database; the key is of its default project, which has a sender account."""
     await make.sender_account(conn)
     name = f"key {folder.name}"
@@ -80,7 +80,7 @@ async def running(
         submission_server(settings, pool, limits=limits, patience_s=patience_s) as server,
     ):
         assert server.tls_port is not None
-        yield Running(server.port, server.tls_port, key.key.reveal(), folder / "submission.pem")
+        yield RunningSubmission(server.port, server.tls_port, key.key.reveal(), folder / "submission.pem")
 
 
 async def beside(work: Callable[..., T], *given: Any) -> T:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.submission.handing import Running, documented_lines
+from tests.submission.handing import RunningSubmission, documented_lines
 from tests.whole.postfix import make_home, running
 from tests.whole.running import eventually
 
@@ -48,7 +48,7 @@ postlog unix-dgram n - n - 1 postlogd
 
 
 @contextmanager
-def relaying(home: Path, smtp: Running) -> Iterator[int]:
+def relaying(home: Path, smtp: RunningSubmission) -> Iterator[int]:
     """Run a Postfix before the server; yield its port."""
     make_home(home)
     certificate = home / "ca.pem"  # its own user reads it

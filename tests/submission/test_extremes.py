@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.submission.handing import Running, answered, beside
+from tests.submission.handing import RunningSubmission, answered, beside
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ REFUSED = [
 ]
 
 
-async def test_what_can_never_be_accepted_is_refused_for_good(smtp: Running) -> None:
+async def test_what_can_never_be_accepted_is_refused_for_good(smtp: RunningSubmission) -> None:
     def hand_in() -> list[tuple[int, str]]:
         mails = [_with(name, value) for name, value, _ in REFUSED] + [_with("X-Order", "81")]
         with smtp.client() as client:

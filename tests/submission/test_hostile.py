@@ -19,8 +19,8 @@ from mailqueue.submission.handler import trouble
 from mailqueue.tenants.keys.manage import not_in_force
 from tests import make
 from tests.conftest import Server
-from tests.smtp.server.serving import Client
-from tests.submission.handing import Running, answered, beside, handed_in, running
+from tests.smtp.server.serving import RawClient
+from tests.submission.handing import RunningSubmission, answered, beside, handed_in, running
 
 pytestmark = pytest.mark.anyio
 
@@ -29,9 +29,9 @@ ENVELOPE = b"MAIL FROM:<a@example.com>\r\nRCPT TO:<ann@example.com>\r\nDATA\r\n"
 
 
 @asynccontextmanager
-async def talking(smtp: Running, *, is_known: bool = True) -> AsyncIterator[Client]:
+async def talking(smtp: RunningSubmission, *, is_known: bool = True) -> AsyncIterator[RawClient]:
     """A client that speaks in bytes, logged in where it is known."""
-    client = Client(*await asyncio.open_connection("127.0.0.1", smtp.port))
+    client = RawClient(*await asyncio.open_connection("127.0.0.1", smtp.port))
     try:
         assert (await client.answer()).startswith("220 mx.example.com ")
         assert (await client.ask(b"EHLO client.example"))[:3] == "250"
@@ -51,7 +51,7 @@ async def count(conn: Conn) -> int:
     return found
 
 
-async def test_what_is_offered(smtp: Running) -> None:
+async def test_what_is_offered(smtp: RunningSubmission) -> None:
     async with talking(smtp, is_known=False) as client:
         offers = (await client.ask(b"EHLO client.example")).split("|")
 
@@ -68,7 +68,7 @@ async def test_what_is_offered(smtp: Running) -> None:
     }
 
 
-async def test_strangers_hand_nothing_in(smtp: Running, database: Conn) -> None:
+async def test_strangers_hand_nothing_in(smtp: RunningSubmission, database: Conn) -> None:
     before = await count(database)
     async with talking(smtp, is_known=False) as client:
         assert (await client.ask(b"MAIL FROM:<a@example.com>"))[:9] == "530 5.7.0"
@@ -77,7 +77,7 @@ async def test_strangers_hand_nothing_in(smtp: Running, database: Conn) -> None:
     assert await count(database) == before
 
 
-async def test_a_smuggled_message_is_no_message(smtp: Running, database: Conn) -> None:
+async def test_a_smuggled_message_is_no_message(smtp: RunningSubmission, database: Conn) -> None:
     inner = b"MAIL FROM:<evil@example.com>\r\nRCPT TO:<victim@example.com>\r\nDATA\r\n" + PLAIN
     ends = [b"\n.\n", b"\n.\r\n", b"\r.\r", b"\r.\r\n", b"\r\n.\n", b"\r\n.\r", b"\r\n\0.\r\n"]
     async with talking(smtp) as client:
@@ -105,7 +105,7 @@ async def test_a_smuggled_message_is_no_message(smtp: Running, database: Conn) -
         b"STARTTLS\r\nEHLO a\r\n",
     ],
 )
-async def test_garbage_ends_its_own_conversation(smtp: Running, sent: bytes) -> None:
+async def test_garbage_ends_its_own_conversation(smtp: RunningSubmission, sent: bytes) -> None:
     async with talking(smtp) as client:
         client.send(sent)
         client.writer.write_eof()
@@ -114,7 +114,7 @@ async def test_garbage_ends_its_own_conversation(smtp: Running, sent: bytes) -> 
         assert await client.ask(b"NOOP") == "250 2.0.0 ok"
 
 
-async def test_who_vanishes_in_the_middle_leaves_nothing(smtp: Running, database: Conn) -> None:
+async def test_who_vanishes_in_the_middle_leaves_nothing(smtp: RunningSubmission, database: Conn) -> None:
     before = await count(database)
     async with talking(smtp) as client:
         client.send(ENVELOPE)
@@ -185,7 +185,7 @@ async def test_with_the_database_away_mail_is_asked_for_later(
         client.close()
 
 
-def _login_refused(own: Running) -> tuple[int, bytes]:
+def _login_refused(own: RunningSubmission) -> tuple[int, bytes]:
     with smtplib.SMTP("127.0.0.1", own.port, timeout=60) as client:
         code, said = client.docmd("EHLO x")
         code, said = client.docmd("AUTH PLAIN " + login(f"mq_live_{'A' * 43}").decode())
@@ -197,7 +197,7 @@ async def test_a_stop_answers_what_was_handed_over_and_says_goodbye(
 ) -> None:
     before = await count(database)
     async with running(module_db, database, tmp_path) as own:
-        client = Client(*await asyncio.open_connection("127.0.0.1", own.port))
+        client = RawClient(*await asyncio.open_connection("127.0.0.1", own.port))
         await client.answer()
         await client.ask(b"EHLO x")
         await client.ask(b"AUTH PLAIN " + login(own.key))
@@ -214,7 +214,7 @@ async def test_a_stop_answers_what_was_handed_over_and_says_goodbye(
 
 
 async def test_a_full_disk_and_a_closed_project_are_told_apart(
-    smtp: Running, database: Conn
+    smtp: RunningSubmission, database: Conn
 ) -> None:
     await database.execute(
         "INSERT INTO mailqueue.refusals (reason, told, valid_until)"
@@ -227,6 +227,6 @@ async def test_a_full_disk_and_a_closed_project_are_told_apart(
     assert (code, said[:6]) == (452, "4.3.1 ")
 
 
-def _handed(smtp: Running) -> tuple[int, str]:
+def _handed(smtp: RunningSubmission) -> tuple[int, str]:
     with smtp.client() as client:
         return answered(client, PLAIN)

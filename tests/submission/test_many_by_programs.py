@@ -8,7 +8,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.clients.node import printed_by
-from tests.submission.handing import Running, beside, documented_lines
+from tests.submission.handing import RunningSubmission, beside, documented_lines
 from tests.submission.test_many_recipients import everyone, people, written_to
 from tests.submission.test_programs import told
 
@@ -31,7 +31,7 @@ except Exception as exc:
 """
 
 
-async def test_django_reaches_everybody_or_raises(smtp: Running, database: Conn) -> None:
+async def test_django_reaches_everybody_or_raises(smtp: RunningSubmission, database: Conn) -> None:
     settings: dict[str, object] = {"API_KEY": smtp.key}
     exec(documented_lines("python", holding="EMAIL_HOST"), {"API_KEY": smtp.key}, settings)
     given = json.dumps(
@@ -84,7 +84,7 @@ transport.close();
 
 
 @pytest.mark.node_clients
-async def test_nodemailer_reaches_everybody_or_raises(smtp: Running, database: Conn) -> None:
+async def test_nodemailer_reaches_everybody_or_raises(smtp: RunningSubmission, database: Conn) -> None:
     given = (str(smtp.port), smtp.key, str(smtp.certificate))
 
     said = await beside(printed_by, NODEMAILER, *given)
@@ -97,7 +97,7 @@ async def test_nodemailer_reaches_everybody_or_raises(smtp: Running, database: C
 
 @pytest.mark.swaks
 @pytest.mark.parametrize("more", [[], ["--pipeline"]])
-async def test_swaks_reaches_everybody(smtp: Running, database: Conn, more: list[str]) -> None:
+async def test_swaks_reaches_everybody(smtp: RunningSubmission, database: Conn, more: list[str]) -> None:
     subject = f"By swaks to many {len(more)}"
     command = [
         *("swaks", "--server", "localhost", "--port", str(smtp.port), *more),

@@ -16,7 +16,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.submission.dying import Server
-from tests.submission.handing import QUEUED, Running, beside, message
+from tests.submission.handing import QUEUED, RunningSubmission, beside, message
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ def everyone(mails: list[list[str]]) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [50, 51, 99, 100, 1000])
-async def test_smtplib_hands_in_for_as_many(smtp: Running, database: Conn, count: int) -> None:
+async def test_smtplib_hands_in_for_as_many(smtp: RunningSubmission, database: Conn, count: int) -> None:
     subject = f"To {count}"
 
     def send() -> dict[str, tuple[int, bytes]]:
@@ -59,7 +59,7 @@ async def test_smtplib_hands_in_for_as_many(smtp: Running, database: Conn, count
 
 
 async def test_the_answer_names_the_first_mail_and_how_many_there_are(
-    smtp: Running, database: Conn
+    smtp: RunningSubmission, database: Conn
 ) -> None:
     def send() -> str:
         with smtp.client() as client:
@@ -82,7 +82,7 @@ async def test_the_answer_names_the_first_mail_and_how_many_there_are(
 
 
 async def test_nobody_gets_a_message_with_more_recipients_than_are_taken(
-    smtp: Running, database: Conn
+    smtp: RunningSubmission, database: Conn
 ) -> None:
     """The recipient beyond the bound is refused for now, and the message for good."""
 
@@ -112,7 +112,7 @@ async def test_nobody_gets_a_message_with_more_recipients_than_are_taken(
     assert await make.scalar(database, found, following) == 0
 
 
-async def test_smtplib_raises_where_not_everybody_is_taken(smtp: Running, database: Conn) -> None:
+async def test_smtplib_raises_where_not_everybody_is_taken(smtp: RunningSubmission, database: Conn) -> None:
     def send() -> None:
         with smtp.client() as client:
             with pytest.raises(smtplib.SMTPDataError, match="too many recipients"):
@@ -126,7 +126,7 @@ async def test_smtplib_raises_where_not_everybody_is_taken(smtp: Running, databa
 
 
 async def test_too_many_recipients_before_a_reset_count_for_nothing(
-    smtp: Running, database: Conn
+    smtp: RunningSubmission, database: Conn
 ) -> None:
     def send() -> int:
         with smtp.client() as client:
@@ -141,7 +141,7 @@ async def test_too_many_recipients_before_a_reset_count_for_nothing(
     assert everyone(await written_to(database, "After a reset")) == sorted(people(60))
 
 
-async def test_one_recipient_given_twice_is_one(smtp: Running, database: Conn) -> None:
+async def test_one_recipient_given_twice_is_one(smtp: RunningSubmission, database: Conn) -> None:
     def send() -> None:
         with smtp.client() as client:
             given = people(60) + people(60)
@@ -153,7 +153,7 @@ async def test_one_recipient_given_twice_is_one(smtp: Running, database: Conn) -
 
 
 async def test_a_message_refused_by_its_content_is_refused_for_all_its_mails(
-    smtp: Running, database: Conn
+    smtp: RunningSubmission, database: Conn
 ) -> None:
     def send() -> None:
         made = message(Subject="Refused", X_Mailqueue_Sender="nobody")

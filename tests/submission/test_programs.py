@@ -14,7 +14,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.clients.node import printed_by
-from tests.submission.handing import QUEUED, Running, beside, documented_lines, message
+from tests.submission.handing import QUEUED, RunningSubmission, beside, documented_lines, message
 from tests.submission.postfixed import handed_on, relaying
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ def ids_in(said: str) -> list[UUID]:
         ["--tls", "--auth", "PLAIN", "--pipeline"],
     ],
 )
-async def test_swaks_hands_in(smtp: Running, database: Conn, way: list[str]) -> None:
+async def test_swaks_hands_in(smtp: RunningSubmission, database: Conn, way: list[str]) -> None:
     port = smtp.tls_port if "--tls-on-connect" in way else smtp.port
     command = [
         *("swaks", "--server", "localhost", "--port", str(port), *way),
@@ -67,7 +67,7 @@ async def test_swaks_hands_in(smtp: Running, database: Conn, way: list[str]) -> 
 
 
 @pytest.mark.swaks
-async def test_swaks_is_refused_with_a_wrong_key(smtp: Running) -> None:
+async def test_swaks_is_refused_with_a_wrong_key(smtp: RunningSubmission) -> None:
     command = [
         *("swaks", "--server", "127.0.0.1", "--port", str(smtp.port), "--tls", "--auth", "PLAIN"),
         *("--auth-user", "apikey", "--auth-password", "wrong"),
@@ -82,7 +82,7 @@ async def test_swaks_is_refused_with_a_wrong_key(smtp: Running) -> None:
 
 @pytest.mark.postfix
 async def test_postfix_relays_all_its_mail(
-    smtp: Running, database: Conn, reachable_folder: Path
+    smtp: RunningSubmission, database: Conn, reachable_folder: Path
 ) -> None:
     """It pipelines, reuses connections and takes many recipients in groups of 50."""
     home = reachable_folder / "relay"
@@ -110,7 +110,7 @@ async def test_postfix_relays_all_its_mail(
 
 
 @pytest.mark.node_clients
-async def test_nodemailer_hands_in(smtp: Running, database: Conn) -> None:
+async def test_nodemailer_hands_in(smtp: RunningSubmission, database: Conn) -> None:
     program = (HERE / "send.mjs").read_text("utf-8")
     given = (str(smtp.port), smtp.key, str(smtp.certificate), "10")
 
@@ -144,7 +144,7 @@ print(mail.get_connection("django.core.mail.backends.smtp.EmailBackend").send_me
 """
 
 
-async def test_the_documented_program_hands_in(smtp: Running, database: Conn) -> None:
+async def test_the_documented_program_hands_in(smtp: RunningSubmission, database: Conn) -> None:
     program = documented_lines("python", holding="import smtplib")
     given = {"PORT": smtp.port, "CONTEXT": smtp.context(), "API_KEY": smtp.key}
 
@@ -175,7 +175,7 @@ def test_the_documented_filter_finds_who_guesses(capfd: pytest.CaptureFixture[st
     ]
 
 
-async def test_django_hands_in(smtp: Running, database: Conn) -> None:
+async def test_django_hands_in(smtp: RunningSubmission, database: Conn) -> None:
     settings: dict[str, object] = {"API_KEY": smtp.key}
     exec(documented_lines("python", holding="EMAIL_HOST"), {"API_KEY": smtp.key}, settings)
     given = json.dumps(settings | {"EMAIL_PORT": smtp.port})

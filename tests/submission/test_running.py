@@ -22,7 +22,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.conftest import Server
 from tests.rules.logins import login
-from tests.submission.handing import Running, beside, handed_in, settings_for
+from tests.submission.handing import RunningSubmission, beside, handed_in, settings_for
 
 pytestmark = pytest.mark.anyio
 PLAIN = b"From: shop@example.com\r\nSubject: Hi\r\n\r\nHello\r\n"
@@ -123,7 +123,7 @@ async def test_the_role_of_the_api_is_enough(
                 open_pool(settings.database) as pool,
                 submission_server(settings, pool) as running,
             ):
-                own = Running(running.port, 0, key.key.reveal(), tmp_path / FILE_NAME)
+                own = RunningSubmission(running.port, 0, key.key.reveal(), tmp_path / FILE_NAME)
                 client = await beside(own.client)
                 email_id = await beside(handed_in, client, PLAIN)
                 client.close()
@@ -136,7 +136,7 @@ async def test_a_client_in_the_middle_of_a_message_is_told_to_come_again(
     settings = settings_for(module_db, tmp_path)
     key = await issue_key(database, "default", "middle", is_test=False)
 
-    def begin(own: Running) -> smtplib.SMTP:
+    def begin(own: RunningSubmission) -> smtplib.SMTP:
         client = own.client()
         client.mail("a@example.com")
         client.rcpt("ann@example.com")
@@ -148,7 +148,7 @@ async def test_a_client_in_the_middle_of_a_message_is_told_to_come_again(
         open_pool(settings.database) as pool,
         submission_server(settings, pool) as running,
     ):
-        own = Running(running.port, 0, key.key.reveal(), tmp_path / FILE_NAME)
+        own = RunningSubmission(running.port, 0, key.key.reveal(), tmp_path / FILE_NAME)
         client = await beside(begin, own)
 
     assert await beside(client.getreply) == (421, b"4.3.2 shutting down, try again later")

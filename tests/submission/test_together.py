@@ -18,7 +18,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.clients.node import printed_by
 from tests.submission.dying import Answers, Server, hand_in
-from tests.submission.handing import Running, beside, message
+from tests.submission.handing import RunningSubmission, beside, message
 from tests.submission.postfixed import handed_on, relaying
 
 pytestmark = [
@@ -56,7 +56,7 @@ def names_of(program: str) -> list[str]:
     return [f"{program}-{number}" for number in range(MAILS[program])]
 
 
-def by_django(smtp: Running) -> None:
+def by_django(smtp: RunningSubmission) -> None:
     settings = {
         "EMAIL_HOST": "localhost",
         "EMAIL_PORT": smtp.port,
@@ -68,12 +68,12 @@ def by_django(smtp: Running) -> None:
     subprocess.run(command, check=True, env={"SSL_CERT_FILE": str(smtp.certificate)})
 
 
-def by_nodemailer(smtp: Running) -> None:
+def by_nodemailer(smtp: RunningSubmission) -> None:
     given = [str(smtp.port), smtp.key, str(smtp.certificate), *names_of("nodemailer")]
     printed_by((HERE / "insisting.mjs").read_text("utf-8"), *given)
 
 
-def by_swaks(smtp: Running) -> None:
+def by_swaks(smtp: RunningSubmission) -> None:
     for name in names_of("swaks"):
         command = [
             *("swaks", "--silent", "3", "--server", "localhost", "--port", str(smtp.port), "--tls"),
@@ -110,7 +110,7 @@ async def test_nothing_is_lost_and_nothing_is_there_twice(
         def run() -> int:
             server.start()
             answers.is_up.set()
-            smtp = Running(server.port, 0, key, tmp_path / "submission.pem")
+            smtp = RunningSubmission(server.port, 0, key, tmp_path / "submission.pem")
             with relaying(home, smtp) as port:
                 programs: list[Callable[[], None]] = [
                     lambda: hand_in(server.port, key, names_of("smtplib"), answers),

@@ -24,7 +24,7 @@ from mailqueue.suppression.acceptable import address_of
 from mailqueue.suppression.model import NewSuppression
 from tests import make
 from tests.events.office import event, left, told
-from tests.mail.accept.ways import WAYS, Refused, Way, plain
+from tests.mail.accept.ways import WAYS, NotAccepted, Way, plain
 from tests.mail.enqueueing import enqueue
 from tests.privacy.forgetting import sent
 from tests.queue.acting import claim, mark
@@ -80,7 +80,7 @@ async def test_sql_refuses_a_domain_that_reads_like_another(
     for spelled in [*DISGUISED, DECOMPOSED]:
         given = spelled if field == "recipient_email" else [spelled]
 
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(NotAccepted) as caught:
             await way(conn, **plain(**{field: given}))
 
         assert caught.value.field == field.replace("also_", "")

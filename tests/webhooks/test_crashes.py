@@ -14,7 +14,7 @@ from mailqueue.queue import store
 from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.adapters.sending.fake import Reply, fake
+from tests.adapters.sending.fake import FakeReply, fake
 from tests.api.support.wired import MASTER
 from tests.webhooks.delivering import PATIENCE, delivering, states, told, until, webhook
 
@@ -55,7 +55,7 @@ async def crashed(database: DatabaseSettings, folder: Path, words: str) -> int:
 
 
 async def survive(database: DatabaseSettings, folder: Path, words: str) -> None:
-    async with connect(database) as conn, fake([Reply(200)]) as server:
+    async with connect(database) as conn, fake([FakeReply(200)]) as server:
         hook = await webhook(conn, f"http://127.0.0.1:{server.port}/")
         await told(conn, EVENTS)
 

@@ -20,7 +20,7 @@ from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.model import ClaimedDelivery
 from mailqueue.webhooks.store import deliveries as deliveries_store
 from tests import make
-from tests.adapters.sending.fake import CLOSES, SILENT, Fake, Reply, fake
+from tests.adapters.sending.fake import CLOSES, SILENT, Fake, FakeReply, fake
 from tests.webhooks.delivering import (
     SECRET,
     deliver,
@@ -63,7 +63,7 @@ async def all_are(conn: Conn, webhook_id: object, state: str) -> bool:
 
 
 async def test_every_event_arrives_once_and_is_signed(db: Conn, database: DatabaseSettings) -> None:
-    async with fake([Reply(204)]) as server:
+    async with fake([FakeReply(204)]) as server:
         hook = await webhook(db, url_of(server))
         await told(db, 60)
         async with delivering(database):
@@ -88,8 +88,8 @@ async def test_every_event_arrives_once_and_is_signed(db: Conn, database: Databa
 async def test_a_failure_is_logged_and_tried_again_under_the_same_id(
     db: Conn, database: DatabaseSettings
 ) -> None:
-    moved = Reply(302, closes=True)
-    async with fake([Reply(500, b"x" * 10_000), moved, CLOSES, Reply(200)]) as server:
+    moved = FakeReply(302, closes=True)
+    async with fake([FakeReply(500, b"x" * 10_000), moved, CLOSES, FakeReply(200)]) as server:
         hook = await webhook(db, url_of(server))
         await told(db)
         async with delivering(database):
@@ -121,7 +121,7 @@ async def test_silent_and_dead_endpoints_keep_no_other_waiting(
     db: Conn, database: DatabaseSettings
 ) -> None:
     """The good one has all its events while the others still hang."""
-    async with fake([SILENT]) as silent, fake([Reply(200)]) as good:
+    async with fake([SILENT]) as silent, fake([FakeReply(200)]) as good:
         mute = [await webhook(db, url_of(silent)) for _ in range(8)]
         for scheme in ("http", "https"):  # nobody listens there, or nobody speaks TLS
             await webhook(db, f"{scheme}://127.0.0.2:{good.port}/")
@@ -143,7 +143,7 @@ async def test_silent_and_dead_endpoints_keep_no_other_waiting(
 async def test_two_workers_share_the_work_and_deliver_nothing_twice(
     db: Conn, database: DatabaseSettings
 ) -> None:
-    async with fake([Reply(200)]) as server:
+    async with fake([FakeReply(200)]) as server:
         hooks = [await webhook(db, url_of(server, f"/{n}")) for n in range(4)]
         async with delivering(database), delivering(database):
             for _ in range(5):
@@ -159,7 +159,7 @@ async def test_two_workers_share_the_work_and_deliver_nothing_twice(
 async def test_events_that_come_while_nobody_works_are_delivered_later(
     db: Conn, database: DatabaseSettings
 ) -> None:
-    async with fake([Reply(200)]) as server:
+    async with fake([FakeReply(200)]) as server:
         hook = await webhook(db, url_of(server))
         async with delivering(database):
             pass
@@ -172,7 +172,7 @@ async def test_events_that_come_while_nobody_works_are_delivered_later(
 async def test_what_a_dead_worker_had_is_delivered_by_another(
     db: Conn, database: DatabaseSettings
 ) -> None:
-    async with fake([Reply(200)]) as server:
+    async with fake([FakeReply(200)]) as server:
         hook = await webhook(db, url_of(server))
         await told(db, 3)
         number = await make.worker(db)
@@ -192,7 +192,7 @@ async def test_what_a_dead_worker_had_is_delivered_by_another(
 async def test_while_a_secret_is_replaced_both_sign_and_the_worker_hears_of_it(
     db: Conn, database: DatabaseSettings
 ) -> None:
-    async with fake([Reply(200)]) as server:
+    async with fake([FakeReply(200)]) as server:
         hook = await webhook(db, url_of(server))
         project = await make.project_named(db)
         async with delivering(database):
@@ -230,7 +230,7 @@ def accepts(request: object, *secrets: str) -> None:
 async def test_an_endpoint_that_is_gone_hears_nothing_more(
     db: Conn, database: DatabaseSettings
 ) -> None:
-    async with fake([Reply(410)]) as server:
+    async with fake([FakeReply(410)]) as server:
         hook = await webhook(db, url_of(server))
         await told(db, 20)
         async with delivering(database):
@@ -248,7 +248,7 @@ async def test_an_endpoint_that_is_gone_hears_nothing_more(
 async def test_where_secrets_cannot_be_opened_events_wait_without_an_attempt(
     db: Conn, database: DatabaseSettings
 ) -> None:
-    async with fake([Reply(200)]) as server:
+    async with fake([FakeReply(200)]) as server:
         hook = await webhook(db, url_of(server))
         await told(db)
         stop = asyncio.Event()

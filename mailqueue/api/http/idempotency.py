@@ -34,7 +34,7 @@ Answering = Callable[[], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredResponse:
     owner: UUID
     key: str
     fingerprint: bytes
@@ -57,13 +57,13 @@ async def answered_once(
         raise InvalidField(FIELD, "must be 1 to 255 visible ASCII characters")
     is_heavy = len(body) > LARGE_BYTES
     found = await in_turn(call.request, lambda: _fingerprint(call, body), is_large=is_heavy)
-    kept = _Kept(call.tenant or NOBODYS, call.kept_key(given), found)
+    kept = _StoredResponse(call.tenant or NOBODYS, call.kept_key(given), found)
     if once is Once.TOGETHER:
         return await _together(endpoint, call, kept, answering)
     return await _apart(endpoint, call, kept, answering)
 
 
-async def _together(endpoint: Endpoint, call: Call, kept: _Kept, answering: Answering) -> Response:
+async def _together(endpoint: Endpoint, call: Call, kept: _StoredResponse, answering: Answering) -> Response:
     async with call.in_one_transaction() as conn:
         earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
         if earlier is not None:
@@ -73,7 +73,7 @@ async def _together(endpoint: Endpoint, call: Call, kept: _Kept, answering: Answ
     return response
 
 
-async def _apart(endpoint: Endpoint, call: Call, kept: _Kept, answering: Answering) -> Response:
+async def _apart(endpoint: Endpoint, call: Call, kept: _StoredResponse, answering: Answering) -> Response:
     async with call.connection() as conn:
         earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
     if earlier is not None:
@@ -89,7 +89,7 @@ async def _apart(endpoint: Endpoint, call: Call, kept: _Kept, answering: Answeri
     return response
 
 
-async def _keep(endpoint: Endpoint, call: Call, kept: _Kept, response: Response) -> None:
+async def _keep(endpoint: Endpoint, call: Call, kept: _StoredResponse, response: Response) -> None:
     async with call.connection() as conn:
         await store.keep_answer(
             conn,
@@ -101,7 +101,7 @@ async def _keep(endpoint: Endpoint, call: Call, kept: _Kept, response: Response)
         )
 
 
-def _again(kept: _Kept, earlier: store.Earlier) -> Response:
+def _again(kept: _StoredResponse, earlier: store.Earlier) -> Response:
     if earlier.fingerprint != kept.fingerprint:
         raise InvalidField(FIELD, "was used for a different request in the last 24 hours")
     if earlier.status is None:

@@ -31,7 +31,7 @@ async def rewrite(context: MaintenanceContext, archive: Archive, change: Change)
     await delete_leftovers(context)
     store = context.stores.at(archive.store)
     await check(store, archive)
-    kept = _Kept(archive, change)
+    kept = _KeptRecords(archive, change)
     with file_format.drafting(store) as path:
         draft = await file_format.write(
             path, archive, kept.records(file_format.records(store, archive))
@@ -51,7 +51,7 @@ async def move(context: MaintenanceContext, archive: Archive, *, store: Store, t
     """
     old = context.stores.at(archive.store)
     await check(old, archive)
-    kept = _Kept(archive, lambda _, record: record.line)
+    kept = _KeptRecords(archive, lambda _, record: record.line)
     path_there = f"{tier}/{next_path(archive).partition('/')[2]}"
     with file_format.drafting(store) as path:
         draft = await file_format.write(
@@ -77,7 +77,7 @@ def next_path(archive: Archive) -> str:
     return f"{stem}.r{archive.revision + 1}{_SUFFIX}"
 
 
-class _Kept:
+class _KeptRecords:
     """Records for the new file, with the positions of those whose rows were archived."""
 
     def __init__(self, archive: Archive, change: Change) -> None:
@@ -110,7 +110,7 @@ async def _put(
     *,
     store: Store,
     place: FileLocation,
-    kept: _Kept,
+    kept: _KeptRecords,
 ) -> None:
     await context.insist(Task.ARCHIVE)
     await store.put(place.path, draft.path)

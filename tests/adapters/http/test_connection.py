@@ -16,7 +16,7 @@ from mailqueue.adapters.http.model import (
     read_origin,
 )
 from mailqueue.core.verdict import Kind, Rejected, Stage
-from tests.adapters.sending.fake import SILENT, Fake, Reply, fake
+from tests.adapters.sending.fake import SILENT, Fake, FakeReply, fake
 
 pytestmark = [pytest.mark.anyio]
 CALL = HttpRequest("POST", "/x", (("X-Key", "secret-1"),), b"body")
@@ -42,7 +42,7 @@ async def ask(wire: HttpConnection) -> HttpResponse | Rejected:
 
 
 async def test_a_question_is_one_request_and_its_answer_is_read_whole() -> None:
-    async with fake([Reply(201, b"said", {"X-One": "1"})]) as server, wire_to(server) as wire:
+    async with fake([FakeReply(201, b"said", {"X-One": "1"})]) as server, wire_to(server) as wire:
         answer = await ask(wire)
 
         assert isinstance(answer, HttpResponse)
@@ -59,7 +59,7 @@ async def test_pieces_and_intermediate_answers_are_put_together() -> None:
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
     )
-    async with fake([Reply(raw=raw)]) as server, wire_to(server) as wire:
+    async with fake([FakeReply(raw=raw)]) as server, wire_to(server) as wire:
         answer = await ask(wire)
 
         assert isinstance(answer, HttpResponse)
@@ -86,7 +86,7 @@ async def test_pieces_and_intermediate_answers_are_put_together() -> None:
     ],
 )
 async def test_what_is_no_answer_leaves_the_call_in_doubt(raw: bytes) -> None:
-    async with fake([Reply(raw=raw, closes=True)]) as server, wire_to(server) as wire:
+    async with fake([FakeReply(raw=raw, closes=True)]) as server, wire_to(server) as wire:
         refused = await ask(wire)
 
         assert isinstance(refused, Rejected)
@@ -97,7 +97,7 @@ async def test_what_is_no_answer_leaves_the_call_in_doubt(raw: bytes) -> None:
 
 async def test_a_refusal_counts_though_its_body_has_no_end() -> None:
     raw = b"HTTP/1.1 400 Bad\r\nContent-Length: 9999999\r\n\r\n" + b"a" * 2_000_000
-    async with fake([Reply(raw=raw, closes=True)]) as server, wire_to(server) as wire:
+    async with fake([FakeReply(raw=raw, closes=True)]) as server, wire_to(server) as wire:
         answer = await ask(wire)
 
         assert isinstance(answer, HttpResponse)
@@ -106,7 +106,7 @@ async def test_a_refusal_counts_though_its_body_has_no_end() -> None:
 
 
 async def test_a_packed_body_is_not_unpacked() -> None:
-    packed = Reply(200, b"\x1f\x8b\x08", {"content-encoding": "gzip"})
+    packed = FakeReply(200, b"\x1f\x8b\x08", {"content-encoding": "gzip"})
     async with fake([packed]) as server, wire_to(server) as wire:
         answer = await ask(wire)
 
@@ -116,8 +116,8 @@ async def test_a_packed_body_is_not_unpacked() -> None:
 
 
 async def test_who_speaks_unasked_is_not_listened_to() -> None:
-    twice = Reply(200, b"one").octets() + Reply(200, b"two").octets()
-    async with fake([Reply(raw=twice)]) as server, wire_to(server) as wire:
+    twice = FakeReply(200, b"one").octets() + FakeReply(200, b"two").octets()
+    async with fake([FakeReply(raw=twice)]) as server, wire_to(server) as wire:
         first = await ask(wire)
         second = await ask(wire)
 
@@ -133,9 +133,9 @@ async def test_what_comes_between_two_questions_is_no_answer_to_the_second() -> 
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"body")
-        writer.write(Reply(200, b"one").octets())
+        writer.write(FakeReply(200, b"one").octets())
         await asked.wait()
-        writer.write(Reply(200, b"unasked").octets())
+        writer.write(FakeReply(200, b"unasked").octets())
         heard.set_result(await reader.read(1))
         writer.close()
 

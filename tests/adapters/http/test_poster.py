@@ -12,7 +12,7 @@ import pytest
 
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.http.poster import MAX_BODY_BYTES, HttpPoster, retry_after_of, target_of
-from tests.adapters.sending.fake import CLOSES, SILENT, Reply, fake
+from tests.adapters.sending.fake import CLOSES, SILENT, FakeReply, fake
 from tests.smtp.certificates import server_context, trusting_context
 from tests.webhooks.delivering import LOOPBACK
 
@@ -54,7 +54,7 @@ async def endless(first: bytes, then: bytes, *, pause: float) -> AsyncIterator[s
 
 
 async def test_a_call_is_one_request_and_connections_are_kept() -> None:
-    async with fake([Reply(204)]) as server, poster() as calls:
+    async with fake([FakeReply(204)]) as server, poster() as calls:
         url = f"http://127.0.0.1:{server.port}/hooks?a=b"
         posted = [await calls.post(url, HEADERS, b'{"n":1}') for _ in range(3)]
 
@@ -68,7 +68,7 @@ async def test_a_call_is_one_request_and_connections_are_kept() -> None:
 
 
 async def test_a_connection_that_was_closed_meanwhile_is_opened_again() -> None:
-    async with fake([Reply(200, closes=True)]) as server, poster() as calls:
+    async with fake([FakeReply(200, closes=True)]) as server, poster() as calls:
         url = f"http://127.0.0.1:{server.port}/"
         posted = [await calls.post(url, HEADERS, b"{}") for _ in range(2)]
 
@@ -77,7 +77,7 @@ async def test_a_connection_that_was_closed_meanwhile_is_opened_again() -> None:
 
 async def test_a_kept_connection_that_breaks_is_no_failure() -> None:
     """It hung up while we wrote, as servers do with connections that rested."""
-    async with fake([Reply(200), CLOSES, Reply(200)]) as server, poster() as calls:
+    async with fake([FakeReply(200), CLOSES, FakeReply(200)]) as server, poster() as calls:
         url = f"http://127.0.0.1:{server.port}/"
         posted = [await calls.post(url, HEADERS, b"{}") for _ in range(2)]
 
@@ -89,7 +89,7 @@ async def test_a_kept_connection_that_breaks_is_no_failure() -> None:
     "status", [200, 201, 299, 301, 302, 307, 308, 400, 404, 410, 429, 500, 503]
 )
 async def test_every_status_is_told_and_no_redirect_is_followed(status: int) -> None:
-    elsewhere = Reply(status, b"said", {"location": "http://127.0.0.1:1/inside"})
+    elsewhere = FakeReply(status, b"said", {"location": "http://127.0.0.1:1/inside"})
     async with fake([elsewhere]) as server, poster() as calls:
         posted = await calls.post(f"http://127.0.0.1:{server.port}/", HEADERS, b"{}")
 
@@ -145,7 +145,7 @@ async def test_of_a_body_without_end_little_is_read() -> None:
     ],
 )
 async def test_what_is_not_http_is_no_answer(raw: bytes) -> None:
-    async with fake([Reply(raw=raw, closes=True)]) as server, poster(total_s=5) as calls:
+    async with fake([FakeReply(raw=raw, closes=True)]) as server, poster(total_s=5) as calls:
         posted = await calls.post(f"http://127.0.0.1:{server.port}/", HEADERS, b"{}")
 
     assert posted.status is None
@@ -169,7 +169,7 @@ async def test_what_is_not_http_is_no_answer(raw: bytes) -> None:
     ],
 )
 async def test_nothing_inside_is_called_whether_or_not_it_listens(host: str) -> None:
-    async with fake([Reply(200)]) as server, poster(NetworkPolicy()) as calls:
+    async with fake([FakeReply(200)]) as server, poster(NetworkPolicy()) as calls:
         for port in (server.port, 9):
             for scheme in ("http", "https"):
                 posted = await calls.post(f"{scheme}://{host}:{port}/", HEADERS, b"{}")
@@ -184,14 +184,14 @@ async def test_nothing_inside_is_called_whether_or_not_it_listens(host: str) -> 
 
 async def test_only_the_networks_the_operator_allowed_are_called() -> None:
     only = NetworkPolicy(allowed_networks=(ip_network("127.0.0.2/32"),))
-    async with fake([Reply(200)]) as server, poster(only) as calls:
+    async with fake([FakeReply(200)]) as server, poster(only) as calls:
         posted = await calls.post(f"http://127.0.0.1:{server.port}/", HEADERS, b"{}")
 
     assert (posted.status, server.connections) == (None, 0)
 
 
 async def test_a_server_that_speaks_no_tls_is_told_as_such() -> None:
-    async with fake([Reply(200)]) as server, poster(total_s=0.5) as calls:
+    async with fake([FakeReply(200)]) as server, poster(total_s=0.5) as calls:
         posted = await calls.post(f"https://127.0.0.1:{server.port}/", HEADERS, b"{}")
 
     assert posted.status is None
@@ -200,7 +200,7 @@ async def test_a_server_that_speaks_no_tls_is_told_as_such() -> None:
 
 async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
     context = server_context(tmp_path, name="localhost")
-    async with fake([Reply(200)], context=context) as server, poster(total_s=5) as calls:
+    async with fake([FakeReply(200)], context=context) as server, poster(total_s=5) as calls:
         posted = await calls.post(f"https://localhost:{server.port}/", HEADERS, b"{}")
 
     assert posted.status is None
@@ -213,7 +213,7 @@ async def test_a_trusted_endpoint_is_called_by_tls_and_one_of_another_name_is_no
 ) -> None:
     context = server_context(tmp_path, name="localhost")
     calls = HttpPoster(LOOPBACK, tls_context=trusting_context(tmp_path))
-    async with fake([Reply(200)], context=context) as server:
+    async with fake([FakeReply(200)], context=context) as server:
         posted = await calls.post(f"https://localhost:{server.port}/", HEADERS, b"{}")
         other = await calls.post(f"https://127.0.0.1:{server.port}/", HEADERS, b"{}")
         calls.close()

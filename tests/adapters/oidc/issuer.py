@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from tests.adapters.sending.fake import SILENT, Reply, says
+from tests.adapters.sending.fake import SILENT, FakeReply, says
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 AUDIENCE = "mailqueue-api"
@@ -88,7 +88,7 @@ class Issuer:
 
     port: int = 0
     keys: list[dict[str, Any]] = field(default_factory=list)
-    replies: dict[str, Reply] = field(default_factory=dict)
+    replies: dict[str, FakeReply] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
     @property
@@ -113,7 +113,7 @@ class Issuer:
     def token(self, key: Key, **claims: Any) -> str:
         return written({"alg": key.alg, "kid": key.kid}, self.claims(**claims), key.sign)
 
-    def answer(self, path: str) -> Reply:
+    def answer(self, path: str) -> FakeReply:
         if path in self.replies:
             return self.replies[path]
         if path == f"/realms/staff{WELL_KNOWN}":

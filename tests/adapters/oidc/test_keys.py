@@ -23,7 +23,7 @@ from tests.adapters.oidc.issuer import (
     issuing,
     rsa_key,
 )
-from tests.adapters.sending.fake import SILENT, Reply, says
+from tests.adapters.sending.fake import SILENT, FakeReply, says
 
 pytestmark = pytest.mark.anyio
 IMPATIENT = HttpTimeouts(connect_s=30.0, read_s=0.2, call_s=0.4)
@@ -131,14 +131,14 @@ async def test_an_issuer_that_dawdles_is_given_up(path: str) -> None:
         (says(200, {"issuer": "https://evil.example.com", "jwks_uri": "x"}), "another issuer"),
         (says(200, {"jwks_uri": "x"}), "another issuer"),
         (says(200, []), "not respond with a JSON object"),
-        (Reply(200, b"<html>"), "not respond with a JSON object"),
-        (Reply(200, b'{"a":"' + b"x" * MAX_BYTES + b'"}'), "not respond with a JSON object"),
-        (Reply(200, b"{}", cut=1), "cut off"),
-        (Reply(raw=b"SMTP ready\r\n\r\n"), "not HTTP"),
-        (Reply(302, b"", {"location": "http://127.0.0.1:1/"}), "responds with HTTP 302"),
+        (FakeReply(200, b"<html>"), "not respond with a JSON object"),
+        (FakeReply(200, b'{"a":"' + b"x" * MAX_BYTES + b'"}'), "not respond with a JSON object"),
+        (FakeReply(200, b"{}", cut=1), "cut off"),
+        (FakeReply(raw=b"SMTP ready\r\n\r\n"), "not HTTP"),
+        (FakeReply(302, b"", {"location": "http://127.0.0.1:1/"}), "responds with HTTP 302"),
     ],
 )
-async def test_an_issuer_that_lies_is_not_believed(reply: Reply, why: str) -> None:
+async def test_an_issuer_that_lies_is_not_believed(reply: FakeReply, why: str) -> None:
     async with issuing(ec_key("e")) as issuer:
         issuer.replies[CONFIGURATION] = reply
         assert why in await fault(issuer, timeouts=IMPATIENT)

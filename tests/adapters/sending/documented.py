@@ -11,7 +11,7 @@ from mailqueue.adapters.sending.api import ProviderApi
 from mailqueue.adapters.sending.oauth import GOOGLE_TOKENS, RefreshToken, Tokens
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind
-from tests.adapters.sending.fake import Reply, Request
+from tests.adapters.sending.fake import FakeReply, Request
 from tests.adapters.sending.strict import CHECK_BY_PROVIDER
 
 KEY = "key-hunter2"
@@ -45,19 +45,19 @@ class Refusal:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def reply(self) -> Reply:
+    def reply(self) -> FakeReply:
         if isinstance(self.body, bytes):
-            return Reply(self.status, self.body, self.headers)
-        return Reply(self.status, orjson.dumps(self.body), self.headers)
+            return FakeReply(self.status, self.body, self.headers)
+        return FakeReply(self.status, orjson.dumps(self.body), self.headers)
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class DocumentedProvider:
     """One provider: its service, its usual answer, and its refusals."""
 
     name: str
     make: Callable[[HttpOrigin, Mapping[str, Any]], ProviderApi]
-    accepts: Reply
+    accepts: FakeReply
     message_id: str | None
     refusals: tuple[Refusal, ...]
 

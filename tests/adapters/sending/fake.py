@@ -29,7 +29,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class FakeReply:
     """What to answer. `raw` replaces it all; `cut` closes after so many octets of it."""
 
     status: int = 200
@@ -49,22 +49,22 @@ class Reply:
         return ("\r\n".join(lines) + "\r\n\r\n").encode() + self.body[: self.cut]
 
 
-def says(status: int, document: Any, **headers: str) -> Reply:
+def says(status: int, document: Any, **headers: str) -> FakeReply:
     """Answer with JSON."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     body = orjson.dumps(document)
-    return Reply(status, body, {"content-type": "application/json", **named})
+    return FakeReply(status, body, {"content-type": "application/json", **named})
 
 
-SILENT = Reply(raw=b"")  # takes the request and says nothing
-CLOSES = Reply(raw=b"", closes=True)  # takes the request and hangs up
+SILENT = FakeReply(raw=b"")  # takes the request and says nothing
+CLOSES = FakeReply(raw=b"", closes=True)  # takes the request and hangs up
 
 
 @dataclass
 class Fake:
     """Gives the replies in order; the last one again and again."""
 
-    replies: list[Reply]
+    replies: list[FakeReply]
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
     port: int = 0
@@ -111,7 +111,7 @@ async def _read(reader: asyncio.StreamReader) -> Request:
 
 @asynccontextmanager
 async def fake(
-    replies: Sequence[Reply] = (Reply(),), *, context: ssl.SSLContext | None = None
+    replies: Sequence[FakeReply] = (FakeReply(),), *, context: ssl.SSLContext | None = None
 ) -> AsyncIterator[Fake]:
     """Serve on loopback while the block runs."""
     server = Fake(list(replies), scheme="http" if context is None else "https")

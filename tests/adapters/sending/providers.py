@@ -14,8 +14,8 @@ from mailqueue.adapters.sending.ses import Ses
 from mailqueue.adapters.sending.smtp2go import Smtp2go
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind
-from tests.adapters.sending.documented import ANN, KEY, KnownToken, Provider, Refusal
-from tests.adapters.sending.fake import Reply, says
+from tests.adapters.sending.documented import ANN, KEY, KnownToken, DocumentedProvider, Refusal
+from tests.adapters.sending.fake import FakeReply, says
 
 
 def _access(site: HttpOrigin, settings: Mapping[str, Any], *, key_id: str = "") -> ProviderAccount:
@@ -30,7 +30,7 @@ T, R, A = Kind.TRANSIENT, Kind.RATE_LIMITED, Kind.AMBIGUOUS
 M, P, X = Kind.PERMANENT_MESSAGE, Kind.PERMANENT_RECIPIENT, Kind.ACCOUNT
 U = Kind.UNRECOGNIZED
 
-SES = Provider(
+SES = DocumentedProvider(
     "ses",
     lambda site, settings: Ses(_access(site, settings, key_id="AKIDEXAMPLE")),
     says(200, {"MessageId": "0100018f"}),
@@ -70,10 +70,10 @@ def _sg(message: str, field: str | None = None) -> dict[str, Any]:
     return {"errors": [{"message": message, "field": field, "help": None}]}
 
 
-SENDGRID = Provider(
+SENDGRID = DocumentedProvider(
     "sendgrid",
     lambda site, settings: SendGrid(_access(site, settings)),
-    Reply(202, b"", {"X-Message-Id": "14c5d75ce93.dfd.64b469"}),
+    FakeReply(202, b"", {"X-Message-Id": "14c5d75ce93.dfd.64b469"}),
     "14c5d75ce93.dfd.64b469",
     (
         Refusal(400, _sg("bad subject", "subject"), M),
@@ -91,7 +91,7 @@ SENDGRID = Provider(
         Refusal(503, _sg("unavailable"), T),
     ),
 )
-MAILGUN = Provider(
+MAILGUN = DocumentedProvider(
     "mailgun",
     lambda site, settings: Mailgun(_access(site, {"domain": "mg.example.com", **settings})),
     says(200, {"id": "<2026@mg.example.com>", "message": "Queued. Thank you."}),
@@ -124,7 +124,7 @@ def _pm(code: int, text: str = "no") -> dict[str, Any]:
     return {"ErrorCode": code, "Message": text}
 
 
-POSTMARK = Provider(
+POSTMARK = DocumentedProvider(
     "postmark",
     lambda site, settings: Postmark(_access(site, settings)),
     says(
@@ -165,7 +165,7 @@ def _rs(status: int, name: str) -> dict[str, Any]:
     return {"statusCode": status, "name": name, "message": "no"}
 
 
-RESEND = Provider(
+RESEND = DocumentedProvider(
     "resend",
     lambda site, settings: Resend(_access(site, settings)),
     says(200, {"id": "49a3999c-0ce1"}),
@@ -204,7 +204,7 @@ def _s2(name: str, text: str = "no", **more: Any) -> dict[str, Any]:
     }
 
 
-SMTP2GO = Provider(
+SMTP2GO = DocumentedProvider(
     "smtp2go",
     lambda site, settings: Smtp2go(_access(site, settings)),
     says(
@@ -244,7 +244,7 @@ def _gm(code: int, reason: str, message: str = "no") -> dict[str, Any]:
     return {"error": {"code": code, "message": message, "errors": listed}}
 
 
-GMAIL = Provider(
+GMAIL = DocumentedProvider(
     "gmail",
     lambda site, settings: Gmail(ProviderAccount(Secret("{}"), "", site, settings), KnownToken()),
     says(200, {"id": "18c", "threadId": "18c", "labelIds": ["SENT"]}),

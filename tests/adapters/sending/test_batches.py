@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Verdict
-from tests.adapters.sending.documented import Provider
-from tests.adapters.sending.fake import CLOSES, Reply, fake, says
+from tests.adapters.sending.documented import DocumentedProvider
+from tests.adapters.sending.fake import CLOSES, FakeReply, fake, says
 from tests.adapters.sending.mails import channel_of, mail, mails, sent, with_files
 from tests.adapters.sending.providers import POSTMARK, RESEND
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.anyio]
 both = pytest.mark.parametrize("provider", [POSTMARK, RESEND], ids=["postmark", "resend"])
 
 
-def all_taken(provider: Provider, count: int) -> Reply:
+def all_taken(provider: DocumentedProvider, count: int) -> FakeReply:
     if provider is RESEND:
         return says(200, {"data": [{"id": f"id{number}"} for number in range(count)]})
     return says(
@@ -28,7 +28,7 @@ def ids(verdicts: list[Verdict]) -> list[str | None]:
 
 
 @both
-async def test_a_group_goes_in_one_call_in_its_order(provider: Provider) -> None:
+async def test_a_group_goes_in_one_call_in_its_order(provider: DocumentedProvider) -> None:
     async with (
         fake([all_taken(provider, 16)]) as server,
         channel_of(provider.service(server.site)) as channel,
@@ -78,7 +78,7 @@ async def test_one_bad_mail_of_a_batch_is_refused_alone_by_resend(data: list[Any
 @both
 @pytest.mark.parametrize("count", [0, 2, 4])
 async def test_an_answer_for_another_number_of_mails_leaves_all_in_doubt(
-    provider: Provider, count: int
+    provider: DocumentedProvider, count: int
 ) -> None:
     async with (
         fake([all_taken(provider, count)]) as server,
@@ -90,7 +90,7 @@ async def test_an_answer_for_another_number_of_mails_leaves_all_in_doubt(
 
 
 @both
-async def test_a_refusal_of_the_whole_call_is_everybodys(provider: Provider) -> None:
+async def test_a_refusal_of_the_whole_call_is_everybodys(provider: DocumentedProvider) -> None:
     slow = next(one for one in provider.refusals if one.kind is Kind.RATE_LIMITED)
     async with fake([slow.reply]) as server, channel_of(provider.service(server.site)) as channel:
         verdicts = await sent(channel, mails(3))
@@ -107,7 +107,7 @@ async def test_a_refusal_of_the_whole_call_is_everybodys(provider: Provider) -> 
     ],
 )
 async def test_mail_does_not_fail_for_the_fault_of_another_in_its_call(
-    provider: Provider, refusal: Any
+    provider: DocumentedProvider, refusal: Any
 ) -> None:
     refused = says(422, refusal)
     replies = [refused, all_taken(provider, 2), refused, refused, provider.accepts]

@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
-from tests.adapters.sending.documented import Provider
+from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import CLOSES, Fake, fake, says
 from tests.adapters.sending.mails import channel_of, mail, sent, with_files
 from tests.adapters.sending.providers import POSTMARK, RESEND, SENDGRID, SMTP2GO
@@ -20,14 +20,14 @@ def blind(*people: str) -> SendAttempt:
     return mail(*(people or PEOPLE), to=["ann@example.org"])
 
 
-async def verdict_of(provider: Provider, server: Fake, one: SendAttempt) -> Verdict:
+async def verdict_of(provider: DocumentedProvider, server: Fake, one: SendAttempt) -> Verdict:
     async with channel_of(provider.service(server.site)) as channel:
         [verdict] = await sent(channel, [one])
     return verdict
 
 
 @pytest.mark.parametrize("provider", [SENDGRID, SMTP2GO])
-async def test_each_gets_a_call_of_their_own(provider: Provider) -> None:
+async def test_each_gets_a_call_of_their_own(provider: DocumentedProvider) -> None:
     async with fake([provider.accepts]) as server:
         verdict = await verdict_of(provider, server, blind())
 
@@ -41,7 +41,7 @@ async def test_each_gets_a_call_of_their_own(provider: Provider) -> None:
 
 
 @pytest.mark.parametrize("provider", [POSTMARK, RESEND])
-async def test_they_share_a_call_where_several_mails_do(provider: Provider) -> None:
+async def test_they_share_a_call_where_several_mails_do(provider: DocumentedProvider) -> None:
     taken = {
         "postmark": [{"MessageID": f"id{n}", "ErrorCode": 0, "Message": "OK"} for n in range(3)],
         "resend": {"data": [{"id": f"id{n}"} for n in range(3)]},

@@ -8,8 +8,8 @@ from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.sending.http import HttpAccount, HttpChannel, HttpTransport
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from mailqueue.ports.transport import Channel, Transport
-from tests.adapters.sending.documented import Provider
-from tests.adapters.sending.fake import CLOSES, SILENT, Reply, fake
+from tests.adapters.sending.documented import DocumentedProvider
+from tests.adapters.sending.fake import CLOSES, SILENT, FakeReply, fake
 from tests.adapters.sending.mails import (
     IMPATIENT,
     PATIENT,
@@ -31,10 +31,10 @@ each_single = pytest.mark.parametrize("provider", ONE_BY_ONE, ids=[one.name for 
 
 @each
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_is_not_followed(provider: Provider, status: int) -> None:
+async def test_a_redirect_is_not_followed(provider: DocumentedProvider, status: int) -> None:
     async with fake([provider.accepts]) as other:
         there = {"location": f"http://127.0.0.1:{other.port}/"}
-        async with fake([Reply(status, b"", there)]) as server:
+        async with fake([FakeReply(status, b"", there)]) as server:
             verdict = await rejected(provider.service(server.site), mail())
 
         assert (verdict.kind, verdict.stage) == (Kind.UNRECOGNIZED, Stage.DOT)
@@ -42,8 +42,8 @@ async def test_a_redirect_is_not_followed(provider: Provider, status: int) -> No
 
 
 @each
-@pytest.mark.parametrize("reply", [SILENT, CLOSES, Reply(raw=b"SSH-2.0-x\r\n\r\n", closes=True)])
-async def test_a_mail_without_an_answer_is_in_doubt(provider: Provider, reply: Reply) -> None:
+@pytest.mark.parametrize("reply", [SILENT, CLOSES, FakeReply(raw=b"SSH-2.0-x\r\n\r\n", closes=True)])
+async def test_a_mail_without_an_answer_is_in_doubt(provider: DocumentedProvider, reply: FakeReply) -> None:
     async with (
         fake([reply]) as server,
         channel_of(provider.service(server.site), timeouts=IMPATIENT) as channel,
@@ -57,7 +57,7 @@ async def test_a_mail_without_an_answer_is_in_doubt(provider: Provider, reply: R
 
 
 @each
-async def test_where_nobody_listens_nothing_is_in_doubt(provider: Provider) -> None:
+async def test_where_nobody_listens_nothing_is_in_doubt(provider: DocumentedProvider) -> None:
     async with fake() as server:
         site = server.site
     opened = await HttpTransport(
@@ -69,7 +69,7 @@ async def test_where_nobody_listens_nothing_is_in_doubt(provider: Provider) -> N
 
 
 @each
-async def test_an_account_of_a_tenant_does_not_reach_inside(provider: Provider) -> None:
+async def test_an_account_of_a_tenant_does_not_reach_inside(provider: DocumentedProvider) -> None:
     async with fake([provider.accepts]) as server:
         opened = await HttpTransport(provider.service(server.site), HttpAccount()).open()
 
@@ -79,7 +79,7 @@ async def test_an_account_of_a_tenant_does_not_reach_inside(provider: Provider) 
 
 
 @each
-async def test_a_worker_that_may_not_finish_sends_nothing(provider: Provider) -> None:
+async def test_a_worker_that_may_not_finish_sends_nothing(provider: DocumentedProvider) -> None:
     async with (
         fake([provider.accepts]) as server,
         channel_of(provider.service(server.site)) as channel,
@@ -92,10 +92,10 @@ async def test_a_worker_that_may_not_finish_sends_nothing(provider: Provider) ->
 
 @each
 async def test_after_being_too_fast_nothing_is_asked_until_the_time_named(
-    provider: Provider,
+    provider: DocumentedProvider,
 ) -> None:
     slow = next(one for one in provider.refusals if one.kind is Kind.RATE_LIMITED)
-    reply = Reply(slow.status, slow.reply.body, {**slow.headers, "retry-after": "120"})
+    reply = FakeReply(slow.status, slow.reply.body, {**slow.headers, "retry-after": "120"})
     async with fake([reply]) as server, channel_of(provider.service(server.site)) as channel:
         verdicts = await sent(channel, mails(20))
         verdicts += await sent(channel, mails(20))
@@ -111,7 +111,7 @@ async def test_after_being_too_fast_nothing_is_asked_until_the_time_named(
 
 @each
 async def test_an_account_that_is_refused_says_so_when_it_is_opened_again(
-    provider: Provider,
+    provider: DocumentedProvider,
 ) -> None:
     refusal = next(one for one in provider.refusals if one.stops)
     async with fake([refusal.reply]) as server:
@@ -133,7 +133,7 @@ async def test_an_account_that_is_refused_says_so_when_it_is_opened_again(
 
 
 @each_single
-async def test_a_connection_is_kept_for_many_mails(provider: Provider) -> None:
+async def test_a_connection_is_kept_for_many_mails(provider: DocumentedProvider) -> None:
     async with (
         fake([provider.accepts]) as server,
         channel_of(provider.service(server.site)) as channel,
@@ -148,9 +148,9 @@ async def test_a_connection_is_kept_for_many_mails(provider: Provider) -> None:
 
 @each
 async def test_a_provider_that_closes_after_each_answer_is_connected_to_again(
-    provider: Provider,
+    provider: DocumentedProvider,
 ) -> None:
-    closing = Reply(
+    closing = FakeReply(
         provider.accepts.status, provider.accepts.body, provider.accepts.headers, closes=True
     )
     async with fake([closing]) as server, channel_of(provider.service(server.site)) as channel:
@@ -161,7 +161,7 @@ async def test_a_provider_that_closes_after_each_answer_is_connected_to_again(
 
 
 @each_single
-async def test_mails_behind_one_in_doubt_are_not_sent(provider: Provider) -> None:
+async def test_mails_behind_one_in_doubt_are_not_sent(provider: DocumentedProvider) -> None:
     async with (
         fake([provider.accepts, CLOSES, provider.accepts]) as server,
         channel_of(provider.service(server.site)) as channel,
@@ -178,8 +178,8 @@ async def test_mails_behind_one_in_doubt_are_not_sent(provider: Provider) -> Non
 
 
 @each_single
-async def test_two_answers_to_one_question_end_the_connection(provider: Provider) -> None:
-    twice = Reply(raw=provider.accepts.octets() * 2)
+async def test_two_answers_to_one_question_end_the_connection(provider: DocumentedProvider) -> None:
+    twice = FakeReply(raw=provider.accepts.octets() * 2)
     bad = next(one for one in provider.refusals if one.kind is Kind.PERMANENT_MESSAGE)
     async with (
         fake([twice, bad.reply]) as server,
@@ -194,7 +194,7 @@ async def test_two_answers_to_one_question_end_the_connection(provider: Provider
 
 @each
 async def test_the_certificate_must_be_for_the_providers_host(
-    provider: Provider, tmp_path: Path
+    provider: DocumentedProvider, tmp_path: Path
 ) -> None:
     context = server_context(tmp_path, name="api.example.com")
     async with fake([provider.accepts], context=context) as server:
@@ -212,7 +212,7 @@ async def test_the_certificate_must_be_for_the_providers_host(
 
 
 @each
-async def test_mail_goes_out_by_tls(provider: Provider, tmp_path: Path) -> None:
+async def test_mail_goes_out_by_tls(provider: DocumentedProvider, tmp_path: Path) -> None:
     context = server_context(tmp_path, name="127.0.0.1")
     async with fake([provider.accepts], context=context) as server:
         transport: Transport = HttpTransport(
@@ -231,7 +231,7 @@ async def test_mail_goes_out_by_tls(provider: Provider, tmp_path: Path) -> None:
 
 
 @each
-def test_the_usual_place_is_the_providers_own_over_tls(provider: Provider) -> None:
+def test_the_usual_place_is_the_providers_own_over_tls(provider: DocumentedProvider) -> None:
     site = provider.make(None, {}).site  # type: ignore[arg-type]
 
     assert (site.scheme, site.port) == ("https", 443)

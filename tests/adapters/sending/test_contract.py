@@ -7,8 +7,8 @@ import pytest
 from mailqueue.adapters.http.model import HttpResponse
 from mailqueue.adapters.sending.outcomes import retry_after_of
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Stage
-from tests.adapters.sending.documented import KEY, Provider, Refusal
-from tests.adapters.sending.fake import Reply, fake
+from tests.adapters.sending.documented import KEY, DocumentedProvider, Refusal
+from tests.adapters.sending.fake import FakeReply, fake
 from tests.adapters.sending.mails import (
     mail,
     rejected,
@@ -30,7 +30,7 @@ each_refusal = pytest.mark.parametrize(
 
 
 @each
-async def test_a_mail_is_taken_and_the_providers_id_is_kept(provider: Provider) -> None:
+async def test_a_mail_is_taken_and_the_providers_id_is_kept(provider: DocumentedProvider) -> None:
     async with fake([provider.accepts]) as server:
         verdict = await verdict_of(provider.service(server.site), mail())
 
@@ -43,7 +43,7 @@ async def test_a_mail_is_taken_and_the_providers_id_is_kept(provider: Provider) 
 
 @each
 async def test_everything_a_mail_may_have_goes_in_fields_the_provider_knows(
-    provider: Provider,
+    provider: DocumentedProvider,
 ) -> None:
     full = mail(
         "ann@example.org",
@@ -64,7 +64,7 @@ async def test_everything_a_mail_may_have_goes_in_fields_the_provider_knows(
 
 @each_refusal
 async def test_each_documented_refusal_has_its_meaning(
-    provider: Provider, refusal: Refusal
+    provider: DocumentedProvider, refusal: Refusal
 ) -> None:
     async with fake([refusal.reply]) as server:
         verdict = await rejected(provider.service(server.site), mail())
@@ -77,10 +77,10 @@ async def test_each_documented_refusal_has_its_meaning(
 
 
 @each
-async def test_no_refusal_shows_the_key_though_the_provider_echoes_it(provider: Provider) -> None:
+async def test_no_refusal_shows_the_key_though_the_provider_echoes_it(provider: DocumentedProvider) -> None:
     for refusal in provider.refusals:
         shown = refusal.reply.body.replace(b"no", f"no {KEY}".encode())
-        async with fake([Reply(refusal.status, shown, refusal.headers)]) as server:
+        async with fake([FakeReply(refusal.status, shown, refusal.headers)]) as server:
             service = provider.service(server.site)
             verdict = await verdict_of(service, mail())
 
@@ -89,7 +89,7 @@ async def test_no_refusal_shows_the_key_though_the_provider_echoes_it(provider: 
 
 
 @each
-async def test_no_refusal_shows_the_key_as_it_goes_over_the_wire(provider: Provider) -> None:
+async def test_no_refusal_shows_the_key_as_it_goes_over_the_wire(provider: DocumentedProvider) -> None:
     """Mailgun's is encoded, as Basic has it."""
     async with fake([provider.accepts]) as first:
         service = provider.service(first.site)
@@ -100,7 +100,7 @@ async def test_no_refusal_shows_the_key_as_it_goes_over_the_wire(provider: Provi
         if "hunter2" in value or value.startswith("Basic ")
     ]
     for words in spoken:
-        async with fake([Reply(400, f"bad {words}".encode())]) as server:
+        async with fake([FakeReply(400, f"bad {words}".encode())]) as server:
             verdict = await rejected(provider.service(server.site), mail())
 
         assert words not in verdict.detail
@@ -114,9 +114,9 @@ def written_by(service: object) -> object:
 
 
 @each
-async def test_a_success_that_is_cut_off_is_in_doubt(provider: Provider) -> None:
+async def test_a_success_that_is_cut_off_is_in_doubt(provider: DocumentedProvider) -> None:
     longer = {"content-length": str(len(provider.accepts.body) + 50)}
-    cut = Reply(
+    cut = FakeReply(
         provider.accepts.status,
         provider.accepts.body,
         {**provider.accepts.headers, **longer},
@@ -129,9 +129,9 @@ async def test_a_success_that_is_cut_off_is_in_doubt(provider: Provider) -> None
 
 
 @each
-async def test_a_huge_answer_is_not_read_to_its_end(provider: Provider) -> None:
+async def test_a_huge_answer_is_not_read_to_its_end(provider: DocumentedProvider) -> None:
     body = provider.accepts.body + b" " * 3_000_000
-    async with fake([Reply(200, body)]) as server:
+    async with fake([FakeReply(200, body)]) as server:
         verdict = await rejected(provider.service(server.site), mail())
 
     assert (verdict.kind, verdict.stage) == (Kind.AMBIGUOUS, Stage.DOT)
@@ -139,7 +139,7 @@ async def test_a_huge_answer_is_not_read_to_its_end(provider: Provider) -> None:
 
 @pytest.mark.parametrize("provider", [one for one in PROVIDERS if one is not RESEND])
 async def test_a_bad_address_among_several_does_not_take_the_others_with_it(
-    provider: Provider,
+    provider: DocumentedProvider,
 ) -> None:
     bad = next(
         one for one in provider.refusals if one.kind is Kind.PERMANENT_RECIPIENT and not one.hard
@@ -148,7 +148,7 @@ async def test_a_bad_address_among_several_does_not_take_the_others_with_it(
         b"Invalid 'To' address: 'x'", b"Invalid 'To' address: 'ann@example.org'"
     )
     two = mail(to=("ann@example.org", "bob@example.org"))
-    async with fake([Reply(bad.status, text, bad.headers)]) as server:
+    async with fake([FakeReply(bad.status, text, bad.headers)]) as server:
         verdict = await verdict_of(provider.service(server.site), two)
 
     if isinstance(verdict, AllRefused):
@@ -190,7 +190,7 @@ async def test_a_clock_that_is_wrong_is_set_by_theirs_and_suspends_nothing(
 
 
 async def test_a_fault_that_passes_is_waited_for_as_long_as_asked() -> None:
-    busy = Reply(503, b"", {"retry-after": "77"})
+    busy = FakeReply(503, b"", {"retry-after": "77"})
     async with fake([busy]) as server:
         verdict = await rejected(SENDGRID.service(server.site), mail())
 

@@ -11,7 +11,7 @@ from mailqueue.mime.compose import PerMail, compose
 from mailqueue.mime.files import MessageFile as Attached
 from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from mailqueue.ports.transport import Envelope, SendAttempt
-from tests.adapters.sending.documented import Provider
+from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import Request, fake
 from tests.adapters.sending.mails import (
     DOCUMENT,
@@ -32,7 +32,7 @@ from tests.adapters.sending.providers import (
 pytestmark = [pytest.mark.anyio]
 
 
-async def request_of(provider: Provider, one: SendAttempt, **settings: Any) -> Request:
+async def request_of(provider: DocumentedProvider, one: SendAttempt, **settings: Any) -> Request:
     async with fake([provider.accepts]) as server:
         await verdict_of(provider.service(server.site, **settings), one)
     [request] = server.requests
@@ -41,7 +41,7 @@ async def request_of(provider: Provider, one: SendAttempt, **settings: Any) -> R
 
 PNG, PDF = base64.b64encode(IMAGE).decode(), base64.b64encode(DOCUMENT).decode()
 NAME = "Rechnung für Ann.pdf"
-FILES: tuple[tuple[Provider, str, list[dict[str, str]]], ...] = (
+FILES: tuple[tuple[DocumentedProvider, str, list[dict[str, str]]], ...] = (
     (
         SENDGRID,
         "attachments",
@@ -98,7 +98,7 @@ FILES: tuple[tuple[Provider, str, list[dict[str, str]]], ...] = (
 
 @pytest.mark.parametrize(("provider", "field", "wanted"), FILES)
 async def test_files_and_inline_images_arrive_whole(
-    provider: Provider, field: str, wanted: list[dict[str, str]]
+    provider: DocumentedProvider, field: str, wanted: list[dict[str, str]]
 ) -> None:
     request = await request_of(provider, with_files())
 

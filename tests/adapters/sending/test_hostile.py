@@ -10,7 +10,7 @@ import pytest
 from mailqueue.adapters.sending.mailgun import form
 from mailqueue.adapters.sending.parts import parts_of
 from mailqueue.core.verdict import Accepted
-from tests.adapters.sending.documented import Provider
+from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import Request, fake
 from tests.adapters.sending.mails import mail, verdict_of
 from tests.adapters.sending.providers import MAILGUN, PROVIDERS
@@ -41,7 +41,7 @@ def texts(document: Any) -> Iterator[str]:
             yield document
 
 
-def said(provider: Provider, request: Request) -> list[str]:
+def said(provider: DocumentedProvider, request: Request) -> list[str]:
     """Return the texts of a request but for the bodies of the mail."""
     if provider is MAILGUN:
         return [value.decode() for name, value in form_of(request) if name != "message"]
@@ -50,7 +50,7 @@ def said(provider: Provider, request: Request) -> list[str]:
 
 
 @each
-async def test_no_tag_or_category_ends_a_line(provider: Provider) -> None:
+async def test_no_tag_or_category_ends_a_line(provider: DocumentedProvider) -> None:
     async with fake([provider.accepts]) as server:
         service = provider.service(server.site, max_tags=2)
         for separator in SEPARATORS:
@@ -65,7 +65,7 @@ async def test_no_tag_or_category_ends_a_line(provider: Provider) -> None:
 
 @each
 @pytest.mark.parametrize("words", SPOKEN)
-async def test_odd_words_stay_in_their_fields(provider: Provider, words: str) -> None:
+async def test_odd_words_stay_in_their_fields(provider: DocumentedProvider, words: str) -> None:
     name = words.replace('"', "").replace("\\", "").replace("<b>", "b")
     one = mail(
         to=[f'"A {name} Z" <ann@example.org>'],
@@ -88,7 +88,7 @@ async def test_odd_words_stay_in_their_fields(provider: Provider, words: str) ->
         assert "victim@example.net" not in str(message_from_bytes(message).get("Bcc"))
 
 
-def carried(provider: Provider, request: Request) -> bytes | None:
+def carried(provider: DocumentedProvider, request: Request) -> bytes | None:
     """Return the message as the provider reads it; None where it reads fields."""
     match provider.name:
         case "ses":

@@ -5,7 +5,7 @@ import pytest
 from mailqueue.adapters.sending.mailgun import Mailgun
 from mailqueue.core.verdict import Accepted, Kind, Stage
 from mailqueue.ports.transport import Envelope, SendAttempt
-from tests.adapters.sending.documented import Provider
+from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import fake
 from tests.adapters.sending.mails import ID, mail, rejected, verdict_of, with_files
 from tests.adapters.sending.providers import (
@@ -26,7 +26,7 @@ def to_many(count: int) -> SendAttempt:
     return mail(*(f"n{number}@example.org" for number in range(count)), to=["n0@example.org"])
 
 
-async def refusal(provider: Provider, one: SendAttempt) -> str:
+async def refusal(provider: DocumentedProvider, one: SendAttempt) -> str:
     """Return why a mail is refused; nothing may have been sent."""
     async with fake([provider.accepts]) as server:
         verdict = await rejected(provider.service(server.site), one)
@@ -40,7 +40,7 @@ async def refusal(provider: Provider, one: SendAttempt) -> str:
     ("provider", "most"), [(SES, 40), (SENDGRID, 30), (MAILGUN, 25), (POSTMARK, 10), (RESEND, 40)]
 )
 async def test_a_mail_that_is_too_large_is_refused_with_the_limit(
-    provider: Provider, most: int
+    provider: DocumentedProvider, most: int
 ) -> None:
     why = await refusal(provider, with_files(extra_octets=most * MEGABYTE))
 
@@ -56,7 +56,7 @@ async def test_gmail_names_its_limit_in_bytes() -> None:
     [(SES, 50), (SENDGRID, 1000), (MAILGUN, 1000), (POSTMARK, 50), (RESEND, 50), (GMAIL, 100)],
 )
 async def test_too_many_recipients_are_refused_with_the_limit(
-    provider: Provider, most: int
+    provider: DocumentedProvider, most: int
 ) -> None:
     assert f"at most {most} recipients" in await refusal(provider, to_many(most + 1))
 
@@ -67,7 +67,7 @@ async def test_too_many_in_one_field_are_refused_with_the_limit() -> None:
 
 @pytest.mark.parametrize("provider", [SES, MAILGUN, POSTMARK, RESEND])
 async def test_an_address_beyond_ascii_is_refused_where_it_would_be_garbled(
-    provider: Provider,
+    provider: DocumentedProvider,
 ) -> None:
     assert "käthe@example.org" in await refusal(provider, mail(to=["käthe@example.org"]))
 
@@ -82,14 +82,14 @@ async def test_a_header_the_provider_forbids_is_refused_by_name(header: str) -> 
 
 
 @pytest.mark.parametrize(("provider", "most"), [(SENDGRID, 10), (MAILGUN, 3), (POSTMARK, 1)])
-async def test_too_many_tags_are_refused_with_the_limit(provider: Provider, most: int) -> None:
+async def test_too_many_tags_are_refused_with_the_limit(provider: DocumentedProvider, most: int) -> None:
     tags = tuple(f"t{number}" for number in range(most + 1))
 
     assert f"at most {most} tags" in await refusal(provider, mail(tags=tags))
 
 
 @pytest.mark.parametrize("provider", [SENDGRID, SMTP2GO])
-async def test_a_mail_without_a_text_is_refused(provider: Provider) -> None:
+async def test_a_mail_without_a_text_is_refused(provider: DocumentedProvider) -> None:
     empty = SendAttempt(
         ID,
         Envelope("shop@example.com", ("ann@example.org",)),

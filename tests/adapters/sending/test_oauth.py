@@ -25,7 +25,7 @@ from mailqueue.adapters.sending.oauth import (
 )
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
-from tests.adapters.sending.fake import CLOSES, SILENT, Fake, Reply, fake, says
+from tests.adapters.sending.fake import CLOSES, SILENT, Fake, FakeReply, fake, says
 from tests.adapters.sending.mails import IMPATIENT, PATIENT, mail, rejected, verdict_of
 from tests.adapters.sending.providers import GMAIL
 
@@ -144,7 +144,7 @@ async def test_a_token_that_ends_soon_is_not_kept(seconds: object) -> None:
         (says(200, {"access_token": "a\r\nX-Evil: 1"}), Kind.TRANSIENT),
         (says(400, {"error": "qapla"}), Kind.TRANSIENT),
         (says(418, {}), Kind.TRANSIENT),
-        (Reply(302, b"", {"location": "http://example.com/"}), Kind.TRANSIENT),
+        (FakeReply(302, b"", {"location": "http://example.com/"}), Kind.TRANSIENT),
         (says(403, {"error": "rate_limit_exceeded"}), Kind.RATE_LIMITED),
         (says(403, {"error": "quota_exceeded", "error_description": "daily"}), Kind.RATE_LIMITED),
         (says(408, {}), Kind.TRANSIENT),
@@ -156,7 +156,7 @@ async def test_a_token_that_ends_soon_is_not_kept(seconds: object) -> None:
         (SILENT, Kind.TRANSIENT),
     ],
 )
-async def test_a_refused_token_concerns_the_account_or_passes(reply: Reply, kind: Kind) -> None:
+async def test_a_refused_token_concerns_the_account_or_passes(reply: FakeReply, kind: Kind) -> None:
     async with fake([reply]) as server:
         refused = await tokens_of(server, timeouts=IMPATIENT).get()
 

@@ -9,7 +9,7 @@ import pytest
 
 from mailqueue.core.verdict import Kind, Rejected
 from mailqueue.ports.transport import Envelope, SendAttempt
-from tests.adapters.sending.documented import Provider
+from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import Request, fake
 from tests.adapters.sending.mails import (
     ID,
@@ -42,7 +42,7 @@ FULL = mail(
 )
 
 
-async def request_of(provider: Provider, one: SendAttempt, **settings: Any) -> Request:
+async def request_of(provider: DocumentedProvider, one: SendAttempt, **settings: Any) -> Request:
     async with fake([provider.accepts]) as server:
         await verdict_of(provider.service(server.site, **settings), one)
     [request] = server.requests
@@ -90,7 +90,7 @@ async def test_ses_forwards_bounces_to_the_envelopes_sender_and_names_the_from_a
     ],
 )
 async def test_an_account_adds_no_recipients_and_no_content_to_its_mail(
-    provider: Provider, names: Sequence[str]
+    provider: DocumentedProvider, names: Sequence[str]
 ) -> None:
     extra = dict.fromkeys(names, "eve@example.net")
     request = await request_of(provider, mail(html=None), extra=extra)
@@ -237,7 +237,7 @@ async def test_smtp2go_gets_fields_in_the_documented_shape() -> None:
     ],
 )
 async def test_tags_go_where_the_provider_counts_by_them(
-    provider: Provider, field: str, wanted: object
+    provider: DocumentedProvider, field: str, wanted: object
 ) -> None:
     request = await request_of(provider, mail(tags=("spring sale",)))
 
@@ -278,7 +278,7 @@ async def test_gmail_takes_a_large_message_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("provider", [SENDGRID, POSTMARK, RESEND, SMTP2GO])
-async def test_only_those_still_to_get_it_are_named(provider: Provider) -> None:
+async def test_only_those_still_to_get_it_are_named(provider: DocumentedProvider) -> None:
     stopped = mail("bob@example.org", to=["gone@example.org"], cc=["bob@example.org"])
 
     request = await request_of(provider, stopped)
@@ -289,7 +289,7 @@ async def test_only_those_still_to_get_it_are_named(provider: Provider) -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=[one.name for one in PROVIDERS])
-async def test_the_path_of_a_proxy_in_front_is_kept(provider: Provider) -> None:
+async def test_the_path_of_a_proxy_in_front_is_kept(provider: DocumentedProvider) -> None:
     async with fake([provider.accepts]) as server:
         site = type(server.site)("http", "127.0.0.1", server.port, "/through")
         verdict = await verdict_of(provider.service(site), mail())

@@ -7,8 +7,8 @@ import pytest
 
 from mailqueue.core.limits import refusal_of
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
-from tests.adapters.sending.documented import Provider
-from tests.adapters.sending.fake import Reply, fake, says
+from tests.adapters.sending.documented import DocumentedProvider
+from tests.adapters.sending.fake import FakeReply, fake, says
 from tests.adapters.sending.mails import channel_of, mails, rejected, sent, verdict_of
 from tests.adapters.sending.mails import mail as one_mail
 from tests.adapters.sending.providers import POSTMARK, PROVIDERS, RESEND
@@ -39,17 +39,17 @@ QUIET = frozenset({Kind.UNRECOGNIZED, Kind.RATE_LIMITED, Kind.TRANSIENT})
 
 ODD_SUCCESSES = {
     "other JSON": says(200, {"hello": "world"}),
-    "empty": Reply(200, b""),
-    "no content": Reply(204, b""),
+    "empty": FakeReply(200, b""),
+    "no content": FakeReply(204, b""),
     "created": says(201, {"ok": True}),
-    "gzip": Reply(200, gzip.compress(b'{"id": "x"}'), {"content-encoding": "gzip"}),
-    "page": Reply(200, b"<html>welcome</html>"),
-    "text": Reply(200, b"Mailgun Magnificent API"),
-    "list": Reply(200, b"[]"),
-    "null": Reply(200, b"null"),
+    "gzip": FakeReply(200, gzip.compress(b'{"id": "x"}'), {"content-encoding": "gzip"}),
+    "page": FakeReply(200, b"<html>welcome</html>"),
+    "text": FakeReply(200, b"Mailgun Magnificent API"),
+    "list": FakeReply(200, b"[]"),
+    "null": FakeReply(200, b"null"),
     "a number for an id": says(200, {"id": 5, "MessageId": 5, "MessageID": 5}),
-    "no text": Reply(200, b"\xff"),
-    "sandbox": Reply(200, b"", {"x-message-id": "x"}),
+    "no text": FakeReply(200, b"\xff"),
+    "sandbox": FakeReply(200, b"", {"x-message-id": "x"}),
 }
 
 LIMITS = (
@@ -71,9 +71,9 @@ def kind_of(verdict: Verdict) -> Kind:
 @each
 @pytest.mark.parametrize("status", ODD_STATUSES)
 async def test_a_refusal_nobody_has_heard_of_ends_no_mail_and_suspends_no_account(
-    provider: Provider, status: int
+    provider: DocumentedProvider, status: int
 ) -> None:
-    replies = [Reply(status, body) for body in ODD_BODIES.values()]
+    replies = [FakeReply(status, body) for body in ODD_BODIES.values()]
     async with fake(replies) as server, channel_of(provider.service(server.site)) as channel:
         for shape in ODD_BODIES:
             [verdict] = await sent(channel, [one_mail()])
@@ -86,7 +86,7 @@ async def test_a_refusal_nobody_has_heard_of_ends_no_mail_and_suspends_no_accoun
 @each
 @pytest.mark.parametrize("name", ODD_SUCCESSES)
 async def test_a_success_that_is_not_understood_is_in_doubt_and_stops_the_account(
-    provider: Provider, name: str
+    provider: DocumentedProvider, name: str
 ) -> None:
     async with (
         fake([ODD_SUCCESSES[name]]) as server,
@@ -109,7 +109,7 @@ async def test_a_success_that_is_not_understood_is_in_doubt_and_stops_the_accoun
 @each
 @pytest.mark.parametrize(("status", "words", "is_quota"), LIMITS)
 async def test_a_limit_is_known_by_its_words_from_every_provider(
-    provider: Provider, status: int, words: str, is_quota: bool
+    provider: DocumentedProvider, status: int, words: str, is_quota: bool
 ) -> None:
     """Spends no attempt, whichever shape the words come in."""
     bodies = [
@@ -125,7 +125,7 @@ async def test_a_limit_is_known_by_its_words_from_every_provider(
         )
     ]
     for body in (*bodies, words.encode()):
-        async with fake([Reply(status, body)]) as server:
+        async with fake([FakeReply(status, body)]) as server:
             verdict = await rejected(provider.service(server.site), one_mail())
 
         is_known_otherwise = verdict.kind is not Kind.RATE_LIMITED
@@ -135,9 +135,9 @@ async def test_a_limit_is_known_by_its_words_from_every_provider(
 
 
 @each
-async def test_the_time_that_words_name_is_waited_for_by_their_clock(provider: Provider) -> None:
+async def test_the_time_that_words_name_is_waited_for_by_their_clock(provider: DocumentedProvider) -> None:
     words = "limit exceeded, try again after Mon, 25 Aug 2025 07:00:31 UTC"
-    said = Reply(429, words.encode(), {"date": "Mon, 25 Aug 2025 06:50:31 GMT"})
+    said = FakeReply(429, words.encode(), {"date": "Mon, 25 Aug 2025 06:50:31 GMT"})
     async with fake([said]) as server:
         verdict = await rejected(provider.service(server.site), one_mail())
 
@@ -148,10 +148,10 @@ async def test_the_time_that_words_name_is_waited_for_by_their_clock(provider: P
 
 @batching
 async def test_of_a_batch_that_is_refused_for_no_known_reason_one_mail_pays(
-    provider: Provider,
+    provider: DocumentedProvider,
 ) -> None:
     async with (
-        fake([Reply(418, b"teapot")]) as server,
+        fake([FakeReply(418, b"teapot")]) as server,
         channel_of(provider.service(server.site)) as channel,
     ):
         verdicts = await sent(channel, mails(20))
@@ -172,8 +172,8 @@ async def test_the_same_refusal_is_told_from_another_by_every_shape() -> None:
 
 
 @each
-async def test_after_an_odd_answer_a_usual_one_is_taken(provider: Provider) -> None:
-    async with fake([Reply(418, b"teapot"), provider.accepts]) as server:
+async def test_after_an_odd_answer_a_usual_one_is_taken(provider: DocumentedProvider) -> None:
+    async with fake([FakeReply(418, b"teapot"), provider.accepts]) as server:
         service = provider.service(server.site)
         await rejected(service, one_mail())
 

@@ -21,7 +21,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.wiring import sending
 from tests import make
 from tests.adapters.sending.documented import KEY
-from tests.adapters.sending.fake import CLOSES, Fake, Reply, fake, says
+from tests.adapters.sending.fake import CLOSES, Fake, FakeReply, fake, says
 from tests.adapters.sending.providers import POSTMARK, PROVIDERS, SENDGRID
 from tests.concurrency.running import session, until
 
@@ -168,7 +168,7 @@ async def test_what_a_provider_refuses_has_its_outcome_and_bad_keys_stop_the_acc
 async def test_mail_in_doubt_waits_for_a_person_and_a_storm_of_refusals_spends_nothing(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    slow = Reply(429, b"", {"retry-after": "3600"})
+    slow = FakeReply(429, b"", {"retry-after": "3600"})
     async with fake([CLOSES]) as postmark, fake([slow]) as sendgrid, session(database) as conn:
         await account(conn, POSTMARK.name, postmark)
         await account(conn, SENDGRID.name, sendgrid)

@@ -10,7 +10,7 @@ from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpChannel, SmtpTransp
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from mailqueue.smtp.client.session import TlsMode
-from tests.adapters.sending.fake import Fake, Reply, fake, says
+from tests.adapters.sending.fake import Fake, FakeReply, fake, says
 from tests.adapters.sending.mails import PATIENT as PATIENT_HTTP
 from tests.smtp.client.scripted import ScriptedServer, scripted
 from tests.smtp.client.sending import PATIENT, mails, send
@@ -23,7 +23,7 @@ CHALLENGE = b"334 " + FAULT + b"\r\n"
 REFUSED = b"535 5.7.8 Username and Password not accepted\r\n"
 
 
-def granted(token: str) -> Reply:
+def granted(token: str) -> FakeReply:
     return says(200, {"access_token": token, "expires_in": 3599})
 
 

@@ -8,7 +8,7 @@ from mailqueue.adapters.sending.sparkpost import Sparkpost  # type: ignore[impor
 from mailqueue.adapters.sending.api import ProviderAccount
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind
-from tests.adapters.sending.documented import ANN, KEY, Provider, Refusal
+from tests.adapters.sending.documented import ANN, KEY, DocumentedProvider, Refusal
 from tests.adapters.sending.fake import Request, says
 from tests.adapters.sending.strict import fields, headers, is_message
 
@@ -18,7 +18,7 @@ def _error(message: str, description: str = "", code: str = "") -> dict[str, Any
     return {"errors": [{name: value for name, value in given.items() if value}]}
 
 
-SPARKPOST = Provider(
+SPARKPOST = DocumentedProvider(
     "sparkpost",
     lambda site, settings: Sparkpost(ProviderAccount(Secret(KEY), "", site, settings)),
     says(

@@ -12,7 +12,7 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests.api.support.calling import error_of
 from tests.api.support.wired import CONFIGS, HIDDEN, RELAY, Wired, wired
-from tests.smtp.judge import PASSWORD, Mailbox, judge
+from tests.smtp.judge import PASSWORD, ReceivedMail, judge
 
 pytestmark = pytest.mark.anyio
 
@@ -100,7 +100,7 @@ async def test_what_is_wrong_is_named_and_no_secret_repeated(shop: Wired) -> Non
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
 async def test_a_try_tells_the_conversation_without_secrets(shop: Wired) -> None:
-    async with judge(Mailbox(), auth=True) as port:
+    async with judge(ReceivedMail(), auth=True) as port:
         credentials = {
             "host": "127.0.0.1",
             "port": port,

@@ -12,7 +12,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.adapters.sending.fake import CLOSES, Reply, fake
+from tests.adapters.sending.fake import CLOSES, FakeReply, fake
 from tests.api.support.wired import Wired, wired
 from tests.webhooks.delivering import delivering, due_now, told, until
 
@@ -36,7 +36,7 @@ async def made(api: Wired, **fields: Any) -> dict[str, Any]:
 
 
 async def test_a_test_says_what_came_back_and_is_signed_and_logged(api: Wired) -> None:
-    async with fake([Reply(202, b"thanks")]) as server:
+    async with fake([FakeReply(202, b"thanks")]) as server:
         new = await made(api, url=f"http://127.0.0.1:{server.port}/x", event_types=["email.sent"])
         path = f"{HOOKS}/{new['webhook']['id']}"
         first = (await api.call("POST", f"{path}/test", {})).json()
@@ -67,13 +67,13 @@ async def test_a_test_says_what_came_back_and_is_signed_and_logged(api: Wired) -
 @pytest.mark.parametrize(
     ("reply", "error"),
     [
-        (Reply(500, b"oh"), "answered 500"),
-        (Reply(302, b""), "answered 302, and redirects are not followed"),
+        (FakeReply(500, b"oh"), "answered 500"),
+        (FakeReply(302, b""), "answered 302, and redirects are not followed"),
         (CLOSES, "the server's response is not HTTP"),
     ],
 )
 async def test_a_test_that_fails_says_why_and_is_not_tried_again(
-    api: Wired, reply: Reply, error: str
+    api: Wired, reply: FakeReply, error: str
 ) -> None:
     async with fake([reply]) as server:
         hook = (await made(api, url=f"http://127.0.0.1:{server.port}/x"))["webhook"]
@@ -95,7 +95,7 @@ async def test_a_test_reaches_nothing_inside(api: Wired) -> None:
 
 
 async def test_a_secret_is_replaced_and_both_sign_meanwhile(api: Wired) -> None:
-    async with fake([Reply(200)]) as server:
+    async with fake([FakeReply(200)]) as server:
         new = await made(api, url=f"http://127.0.0.1:{server.port}/x")
         path = f"{HOOKS}/{new['webhook']['id']}"
         rotated = (await api.call("POST", f"{path}/rotate-secret", {})).json()
@@ -122,7 +122,7 @@ async def test_a_secret_of_ones_own_is_taken(api: Wired) -> None:
 
 async def test_what_failed_is_told_again_one_by_one_or_by_range(api: Wired) -> None:
     database = api.database
-    async with fake([Reply(400)]) as server, connect(database) as conn:
+    async with fake([FakeReply(400)]) as server, connect(database) as conn:
         new = await made(api, url=f"http://127.0.0.1:{server.port}/x")
         path = f"{HOOKS}/{new['webhook']['id']}"
         await told(conn, 4, project_id=await make.project_named(conn, "shop"))
@@ -143,7 +143,7 @@ async def test_what_failed_is_told_again_one_by_one_or_by_range(api: Wired) -> N
 
             await have("failed")
             busy = await api.call("POST", f"{path}/deliveries/{uuid4()}/retry")
-            server.replies[:] = [Reply(200)]
+            server.replies[:] = [FakeReply(200)]
             listed = (await api.call("GET", f"{path}/deliveries?status=failed&limit=3")).json()
             one = listed["data"][0]
             retried = await api.call("POST", f"{path}/deliveries/{one['id']}/retry")

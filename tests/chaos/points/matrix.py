@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mailqueue.core.crashpoints import Action
 from mailqueue.db.fetch import Conn
-from tests.chaos.arena import Arena, Size, arena
+from tests.chaos.arena import Arena, ScenarioSize, arena
 from tests.chaos.offspring import nursery
 from tests.chaos.points.commanding import RUN_BY_WAY
 from tests.chaos.points.crashing import crash_worker
@@ -23,7 +23,7 @@ ONCE_EACH: Sequence[Case] = tuple(zip(POINTS, cycle(Action), strict=False))
 QUICK_MAILS = 20
 
 
-async def all_points(first: Arena, size: Size) -> Reckoning:
+async def all_points(first: Arena, size: ScenarioSize) -> Reckoning:
     """Every point × {kill, raise, stall}: nothing lost, little doubled, the books add up.
 
     The short form strikes each point once, with each action at every third.
@@ -41,7 +41,7 @@ async def all_points(first: Arena, size: Size) -> Reckoning:
     return whole
 
 
-def cases_of(size: Size) -> Sequence[Case]:
+def cases_of(size: ScenarioSize) -> Sequence[Case]:
     """Return what a run of that size strikes."""
     return CASES if size.mails > QUICK_MAILS else ONCE_EACH
 
@@ -61,7 +61,7 @@ async def _case(track: Track, conn: Conn, point: Point, action: Action) -> None:
 
 
 async def _track(
-    number: int, first: Arena, size: Size, cases: Iterator[Case], folder: Path
+    number: int, first: Arena, size: ScenarioSize, cases: Iterator[Case], folder: Path
 ) -> Reckoning:
     """Take cases until there are no more."""
     own = folder / str(number)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from glob import glob
 from pathlib import Path
 
-from tests.chaos.arena import Arena, Size, hasten
+from tests.chaos.arena import Arena, ScenarioSize, hasten
 from tests.chaos.reckoning import Reckoning
 from tests.concurrency.running import Command, pids
 
@@ -32,7 +32,7 @@ def faketime_library() -> str | None:
     return next(filter(os.path.exists, places), None)
 
 
-async def a_day_off(arena: Arena, size: Size) -> Reckoning:
+async def a_day_off(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Only the database's clock decides: nothing goes early, nothing expires."""
     library = faketime_library()
     fault = "clocks off by a day"
@@ -61,7 +61,7 @@ async def a_day_off(arena: Arena, size: Size) -> Reckoning:
     return found
 
 
-async def stepping(arena: Arena, size: Size) -> Reckoning:
+async def stepping(arena: Arena, size: ScenarioSize) -> Reckoning:
     """The clock of a worker's host is set, forth and back by days, while it sends."""
     library = faketime_library()
     fault = "clock set while sending"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.chaos.arena import Arena, Size, arena
+from tests.chaos.arena import Arena, ScenarioSize, arena
 from tests.chaos.orders import Fault
 from tests.chaos.reckoning import Reckoning
 from tests.chaos.server import shipped_in
@@ -26,7 +26,7 @@ NO_SPACE = b"No space left on device"
 _UNGUARDED = "UPDATE mailqueue.system_settings SET value = '0' WHERE name = 'free_space_refuse'"
 
 
-async def disk_full(theirs: Arena, size: Size) -> Reckoning:
+async def disk_full(theirs: Arena, size: ScenarioSize) -> Reckoning:
     """Mail that was accepted stays accepted, and goes out once there is room."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-disk-", dir="/tmp") as name:
         disk = Path(name) / "disk"
@@ -86,7 +86,7 @@ async def _small_server(disk: Path) -> AsyncIterator[Shipped]:
         await asyncio.to_thread(running.__exit__, None, None, None)
 
 
-async def _filled(small: Arena, size: Size, disk: Path) -> Reckoning:
+async def _filled(small: Arena, size: ScenarioSize, disk: Path) -> Reckoning:
     await small.sink.obey(Fault.SLOW, wait_ms=5)
     async with small.session() as conn:
         await conn.execute(_UNGUARDED)

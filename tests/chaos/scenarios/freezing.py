@@ -6,7 +6,7 @@ import signal
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store as kernel
 from tests import make
-from tests.chaos.arena import IN_FLIGHT, Arena, Size
+from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
 from tests.chaos.orders import Fault
 from tests.chaos.reckoning import Reckoning
 from tests.chaos.scenarios.cutting import Way, proxy_to
@@ -17,7 +17,7 @@ EACH_MAIL_MS = 5
 _STATES = "SELECT status FROM mailqueue.worker_status WHERE id = %s"
 
 
-async def frozen_and_held(arena: Arena, size: Size) -> Reckoning:
+async def frozen_and_held(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Fence: woken, it records what it had sent, and sends nothing that is no longer its own."""
     found, before = await _frozen(arena, size, "hold")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
@@ -28,14 +28,14 @@ async def frozen_and_held(arena: Arena, size: Size) -> Reckoning:
     return found
 
 
-async def frozen_and_resent(arena: Arena, size: Size) -> Reckoning:
+async def frozen_and_resent(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Fence: what others sent again is at most what it had in flight."""
     found, _ = await _frozen(arena, size, "resend")
     found.promise(found.duplicated <= IN_FLIGHT, f"{found.duplicated} duplicates")
     return found
 
 
-async def _frozen(arena: Arena, size: Size, delivery: str) -> tuple[Reckoning, int]:
+async def _frozen(arena: Arena, size: ScenarioSize, delivery: str) -> tuple[Reckoning, int]:
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.session() as conn, arena.workers() as frozen:
         worker = await _first_worker(conn)
@@ -55,22 +55,22 @@ async def _frozen(arena: Arena, size: Size, delivery: str) -> tuple[Reckoning, i
     return found, before
 
 
-async def silent_both_ways(arena: Arena, size: Size) -> Reckoning:
+async def silent_both_ways(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Nothing arrives in either direction, and nobody says so."""
     return await _unheard(arena, size, Way.BOTH)
 
 
-async def silent_answers(arena: Arena, size: Size) -> Reckoning:
+async def silent_answers(arena: Arena, size: ScenarioSize) -> Reckoning:
     """The server hears the worker and the worker hears nothing: marks without a sender."""
     return await _unheard(arena, size, Way.ANSWERING)
 
 
-async def silent_questions(arena: Arena, size: Size) -> Reckoning:
+async def silent_questions(arena: Arena, size: ScenarioSize) -> Reckoning:
     """The worker hears the server, and the server nothing of it."""
     return await _unheard(arena, size, Way.ASKING)
 
 
-async def _unheard(arena: Arena, size: Size, ways: Way) -> Reckoning:
+async def _unheard(arena: Arena, size: ScenarioSize, ways: Way) -> Reckoning:
     """No mail is begun without a claim that stands; the worker comes back once it is heard."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     port = (await asyncio.to_thread(arena.server.start)).port

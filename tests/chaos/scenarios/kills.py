@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.arena import IN_FLIGHT, Arena, Size
+from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
 from tests.chaos.flock import flock
 from tests.chaos.orders import Fault
 from tests.chaos.reckoning import Reckoning
@@ -38,11 +38,11 @@ class Crew:
 SMALL, LARGE = Crew(3, IN_FLIGHT, 50), Crew(4, 32, 200)
 
 
-def crew_for(size: Size) -> Crew:
+def crew_for(size: ScenarioSize) -> Crew:
     return LARGE if size.mails >= MANY_MAILS else SMALL
 
 
-async def killed_and_resent(arena: Arena, size: Size) -> Reckoning:
+async def killed_and_resent(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Lose nothing, double no more than was in flight at each kill."""
     found = await _killed(arena, size, "resend")
     most = found.struck * crew_for(size).in_flight
@@ -50,7 +50,7 @@ async def killed_and_resent(arena: Arena, size: Size) -> Reckoning:
     return found
 
 
-async def killed_and_held(arena: Arena, size: Size) -> Reckoning:
+async def killed_and_held(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Double nothing; whose fate is unknown is listed."""
     found = await _killed(arena, size, "hold")
     most = found.struck * crew_for(size).in_flight
@@ -59,7 +59,7 @@ async def killed_and_held(arena: Arena, size: Size) -> Reckoning:
     return found
 
 
-async def _killed(arena: Arena, size: Size, delivery: str) -> Reckoning:
+async def _killed(arena: Arena, size: ScenarioSize, delivery: str) -> Reckoning:
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     run = _killed_for_long if size.mails >= MANY_MAILS else _killed_shortly
     async with arena.session() as conn:
@@ -68,7 +68,7 @@ async def _killed(arena: Arena, size: Size, delivery: str) -> Reckoning:
         return await arena.reckon(conn, fault, struck=kills, accepted=size.mails)
 
 
-async def _killed_shortly(arena: Arena, conn: Conn, size: Size, delivery: str) -> int:
+async def _killed_shortly(arena: Arena, conn: Conn, size: ScenarioSize, delivery: str) -> int:
     kills = 0
     async with arena.workers(SMALL.processes, in_flight=SMALL.in_flight, batch=SMALL.batch):
         await pids(conn, SMALL.processes)
@@ -80,7 +80,7 @@ async def _killed_shortly(arena: Arena, conn: Conn, size: Size, delivery: str) -
     return kills
 
 
-async def _killed_for_long(arena: Arena, conn: Conn, size: Size, delivery: str) -> int:
+async def _killed_for_long(arena: Arena, conn: Conn, size: ScenarioSize, delivery: str) -> int:
     kills = turns = 0
     workers = flock(arena, processes=LARGE.processes, in_flight=LARGE.in_flight, batch=LARGE.batch)
     async with (
@@ -115,7 +115,7 @@ def kill_one(running: Sequence[int]) -> int:
     return 0
 
 
-async def told_to_stop(arena: Arena, size: Size) -> Reckoning:
+async def told_to_stop(arena: Arena, size: ScenarioSize) -> Reckoning:
     """SIGTERM under load, again and again: nothing doubled, nothing unknown, exit 0."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     codes: list[int] = []

@@ -8,7 +8,7 @@ from psycopg import errors
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.arena import Arena, Size
+from tests.chaos.arena import Arena, ScenarioSize
 from tests.chaos.reckoning import Reckoning
 from tests.chaos.scenarios.sessions import beside, superuser
 from tests.concurrency.running import Command, until
@@ -38,7 +38,7 @@ WORK = (
 )
 
 
-async def locked(arena: Arena, size: Size) -> Reckoning:
+async def locked(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Rows of queue, lanes and limits are locked for a while, in turn and together."""
 
     async def strike(dba: Conn, _: Command) -> int:
@@ -61,7 +61,7 @@ async def locked(arena: Arena, size: Size) -> Reckoning:
     return await beside(arena, size, "rows locked by somebody else", strike)
 
 
-async def repaired(arena: Arena, size: Size) -> Reckoning:
+async def repaired(arena: Arena, size: ScenarioSize) -> Reckoning:
     """VACUUM FULL, REINDEX, UPDATE and DELETE by hand, one after another."""
 
     async def strike(dba: Conn, _: Command) -> int:

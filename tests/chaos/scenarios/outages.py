@@ -3,7 +3,7 @@
 import asyncio
 
 from mailqueue.db.fetch import Conn
-from tests.chaos.arena import IN_FLIGHT, Arena, Size
+from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
 from tests.chaos.orders import Fault
 from tests.chaos.reckoning import Reckoning
 from tests.chaos.scenarios.kills import kill_one
@@ -12,7 +12,7 @@ from tests.concurrency.running import pids, until
 FEWEST_KILLS, SELDOM_SECONDS = 2, 10.0
 
 
-async def database_killed(arena: Arena, size: Size) -> Reckoning:
+async def database_killed(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Workers live on and write what they know: nothing lost, doubled or unknown."""
     await arena.sink.obey(Fault.SLOW, wait_ms=5)
     async with arena.workers(2):
@@ -33,7 +33,7 @@ async def database_killed(arena: Arena, size: Size) -> Reckoning:
     return found
 
 
-async def both_killed(arena: Arena, size: Size) -> Reckoning:
+async def both_killed(arena: Arena, size: ScenarioSize) -> Reckoning:
     """A worker and PostgreSQL are killed in the same breath, again and again."""
     await arena.sink.obey(Fault.SLOW, wait_ms=5)
     async with arena.workers(2):

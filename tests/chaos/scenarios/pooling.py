@@ -12,7 +12,7 @@ from pathlib import Path
 from mailqueue.embedded.ports import free_port
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import Pooler
-from tests.chaos.arena import Arena, Size
+from tests.chaos.arena import Arena, ScenarioSize
 from tests.chaos.orders import Fault
 from tests.chaos.reckoning import Reckoning
 from tests.chaos.scenarios.sessions import EACH_MAIL_MS
@@ -56,7 +56,7 @@ class Bouncer:
             self.process.wait()
 
 
-async def pooler_killed(arena: Arena, size: Size) -> Reckoning:
+async def pooler_killed(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Transactions are cut off in the middle, their answers lost: all is sent, once."""
     complaint = lacks_pgbouncer()
     if complaint is not None:

@@ -5,7 +5,7 @@ import resource
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.arena import IN_FLIGHT, Arena, Size
+from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
 from tests.chaos.orders import Fault
 from tests.chaos.reckoning import Reckoning
 from tests.chaos.scenarios.sessions import EACH_MAIL_MS, OURS, superuser
@@ -20,7 +20,7 @@ LARGE_BYTES = 20_000_000
 ROOM_BYTES = 30_000_000
 
 
-async def without_descriptors(arena: Arena, size: Size) -> Reckoning:
+async def without_descriptors(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Nothing can be opened for a while; what is known is written once it can."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.workers() as command, superuser(arena) as dba:
@@ -44,7 +44,7 @@ async def without_descriptors(arena: Arena, size: Size) -> Reckoning:
     return found
 
 
-async def without_memory(arena: Arena, size: Size) -> Reckoning:
+async def without_memory(arena: Arena, size: ScenarioSize) -> Reckoning:
     """Memory is refused while large mail is composed; another worker finishes what is left."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.session() as conn:

@@ -6,7 +6,7 @@ from math import sqrt
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.arena import Arena, Size, hasten
+from tests.chaos.arena import Arena, ScenarioSize, hasten
 from tests.chaos.orders import RCPT, Fault
 from tests.chaos.reckoning import Reckoning
 from tests.concurrency.running import until
@@ -26,7 +26,7 @@ SELECT q.run_at - max(g.sent_at) FROM mailqueue.email_queue AS q
 """
 
 
-async def refused_for_now(arena: Arena, size: Size) -> Reckoning:
+async def refused_for_now(arena: Arena, size: ScenarioSize) -> Reckoning:
     """451 to everything, three attempts long: each waits by the ladder, no crowd comes back."""
     await arena.sink.obey(Fault.TEMPORARY, at=RCPT)
     late: list[str] = []
@@ -54,7 +54,7 @@ async def refused_for_now(arena: Arena, size: Size) -> Reckoning:
     return found
 
 
-async def _all_refused(conn: Conn, size: Size, attempt: int) -> None:
+async def _all_refused(conn: Conn, size: ScenarioSize, attempt: int) -> None:
     async def all_wait() -> bool:
         return bool(await make.scalar(conn, _REFUSED, size.mails, attempt))
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mailqueue.cli.main import main
-from tests.adapters.sending.fake import Fake, Reply, fake, says
+from tests.adapters.sending.fake import Fake, FakeReply, fake, says
 from tests.adapters.sending.providers import PROVIDERS
 from tests.smtp.client.scripted import scripted
 
@@ -48,7 +48,7 @@ def cli(fresh_db: str, tmp_path: Path) -> Cli:
 
 
 @contextmanager
-def serving(replies: Sequence[Reply]) -> Iterator[Fake]:
+def serving(replies: Sequence[FakeReply]) -> Iterator[Fake]:
     with beside(fake(replies)) as server:
         yield server
 

@@ -18,7 +18,7 @@ from mailqueue.embedded.ports import free_port
 Cli = Callable[..., Result]
 
 
-class Kept(Message):
+class KeepingHandler(Message):
     """Keeps what it accepts; refuses one recipient."""
 
     def __init__(self) -> None:
@@ -38,8 +38,8 @@ class Kept(Message):
 
 
 @pytest.fixture
-def smtp_server() -> Iterator[tuple[Kept, int]]:
-    handler = Kept()
+def smtp_server() -> Iterator[tuple[KeepingHandler, int]]:
+    handler = KeepingHandler()
     controller = Controller(handler, hostname="127.0.0.1", port=free_port())
     controller.start()
     yield handler, controller.port
@@ -82,7 +82,7 @@ def add(cli: Cli, port: int, *more: str, env: dict[str, str | None] | None = Non
 
 
 def test_without_a_recipient_the_server_is_asked_and_nothing_is_sent(
-    cli: Cli, smtp_server: tuple[Kept, int]
+    cli: Cli, smtp_server: tuple[KeepingHandler, int]
 ) -> None:
     kept, port = smtp_server
     add(cli, port)
@@ -96,7 +96,7 @@ def test_without_a_recipient_the_server_is_asked_and_nothing_is_sent(
     assert kept.messages == []
 
 
-def test_with_a_recipient_a_mail_arrives(cli: Cli, smtp_server: tuple[Kept, int]) -> None:
+def test_with_a_recipient_a_mail_arrives(cli: Cli, smtp_server: tuple[KeepingHandler, int]) -> None:
     kept, port = smtp_server
     add(cli, port, "--from", "Ann <ann@example.com>")
 
@@ -113,7 +113,7 @@ def test_with_a_recipient_a_mail_arrives(cli: Cli, smtp_server: tuple[Kept, int]
 
 
 def test_a_refused_recipient_ends_with_1_and_the_servers_words(
-    cli: Cli, smtp_server: tuple[Kept, int]
+    cli: Cli, smtp_server: tuple[KeepingHandler, int]
 ) -> None:
     add(cli, smtp_server[1], "--from", "ann@example.com")
 
@@ -149,7 +149,7 @@ def test_no_database_connection_is_held_while_the_server_is_waited_for(
             seen.append(connections_left(fresh_db))
             return super().factory()
 
-    controller = Counting(Kept(), hostname="127.0.0.1", port=free_port())
+    controller = Counting(KeepingHandler(), hostname="127.0.0.1", port=free_port())
     controller.start()
     try:
         seen.clear()  # the controller asked itself whether it is up
@@ -162,7 +162,7 @@ def test_no_database_connection_is_held_while_the_server_is_waited_for(
 
 
 def test_a_login_the_server_does_not_know_is_told_without_the_password(
-    cli: Cli, smtp_server: tuple[Kept, int]
+    cli: Cli, smtp_server: tuple[KeepingHandler, int]
 ) -> None:
     env: dict[str, str | None] = {
         "P": "hunter2",
@@ -178,7 +178,7 @@ def test_a_login_the_server_does_not_know_is_told_without_the_password(
 
 
 def test_a_sealed_password_and_no_master_key_end_with_the_fix(
-    cli: Cli, smtp_server: tuple[Kept, int]
+    cli: Cli, smtp_server: tuple[KeepingHandler, int]
 ) -> None:
     key: dict[str, str | None] = {
         "P": "hunter2",

@@ -16,7 +16,7 @@ from mailqueue.inbound.listener import LIMITS, Domains, bounce_listener, bounces
 from mailqueue.settings.bounces import BounceSettings
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.smtp.server.serving import Client, connected
+from tests.smtp.server.serving import RawClient, connected
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,7 @@ class Place:
     database: DatabaseSettings
 
     @asynccontextmanager
-    async def client(self, hello: bytes = b"EHLO mx.example.com") -> AsyncIterator[Client]:
+    async def client(self, hello: bytes = b"EHLO mx.example.com") -> AsyncIterator[RawClient]:
         settings = BounceSettings(port=0, domains=("fbl.example.net",), name="mx.example.org")
         async with (
             bounce_listener(settings, self.pool, self.database) as running,
@@ -60,7 +60,7 @@ async def nothing_kept(place: Place) -> None:
 
 
 async def handed(
-    client: Client,
+    client: RawClient,
     *recipients: str,
     sender: str = "",
     body: bytes = b"Subject: x\r\n\r\nhi\r\n",

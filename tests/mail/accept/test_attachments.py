@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.mail.accept.ways import WAYS, Refused, Way, plain
+from tests.mail.accept.ways import WAYS, NotAccepted, Way, plain
 
 pytestmark = pytest.mark.anyio
 PDF = b"%PDF-1.7\n" + bytes(range(256))
@@ -169,10 +169,10 @@ async def test_every_way_in_takes_files(conn: Conn, way: Way) -> None:
 
 @EVERY_WAY
 async def test_every_way_in_refuses_a_file_by_name(conn: Conn, way: Way) -> None:
-    with pytest.raises(Refused, match="the content is something else"):
+    with pytest.raises(NotAccepted, match="the content is something else"):
         await way(conn, **plain(attachments=[file(content=octets(b"hello"))]))
     shown = file(content=octets(PNG), content_type="image/png", content_id="logo")
-    with pytest.raises(Refused, match="there is no html that shows it"):
+    with pytest.raises(NotAccepted, match="there is no html that shows it"):
         await way(conn, **plain(attachments=[shown]))
 
 
@@ -182,7 +182,7 @@ async def test_files_belong_to_what_an_idempotency_key_stands_for(conn: Conn, wa
     if way not in (WAYS["insert"], WAYS["copy"]):  # these give no id for a duplicate
         assert await way(conn, **plain(attachments=[file()], idempotency_key="k")) == first
 
-    with pytest.raises(Refused, match="was used for another email"):
+    with pytest.raises(NotAccepted, match="was used for another email"):
         await way(conn, **plain(attachments=[file(filename="b.pdf")], idempotency_key="k"))
 
 

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.mail.accept.ways import Refused, by_batch, by_enqueue, plain
+from tests.mail.accept.ways import NotAccepted, by_batch, by_enqueue, plain
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +50,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 async def test_an_option_of_another_name_or_type_is_refused(
     conn: Conn, way: Any, options: dict[str, Any], field: str, words: str
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(NotAccepted) as refused:
         await way(conn, **plain(), **options)
 
     assert (refused.value.field or "") == field

@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.mail.accept.ways import WAYS, Refused, Way, plain
+from tests.mail.accept.ways import WAYS, NotAccepted, Way, plain
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))]
 
@@ -82,7 +82,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 async def test_bad_input_is_refused_in_the_same_words_and_leaves_nothing(
     conn: Conn, way: Way, columns: dict[str, Any], field: str, words: str
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(NotAccepted) as refused:
         await way(conn, **plain(**columns))
 
     assert refused.value.field == field

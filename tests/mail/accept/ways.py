@@ -17,7 +17,7 @@ _OPTION_BY_COLUMN = {"also_to": "to"}
 _BODIES = {"subject": "subject", "html_body": "html", "text_body": "text"}
 
 
-class Refused(Exception):
+class NotAccepted(Exception):
     """The mail was not accepted; in which words, whichever way it came."""
 
     def __init__(self, field: str | None, message: str) -> None:
@@ -79,7 +79,7 @@ async def by_batch(conn: Conn, **columns: Any) -> UUID:
             Jsonb([message]),
         )
     if status == "rejected":
-        raise Refused(reason.partition(":")[0], reason)
+        raise NotAccepted(reason.partition(":")[0], reason)
     found: UUID = email_id
     return found
 
@@ -118,4 +118,4 @@ class _telling:  # noqa: N801
         if isinstance(error, Error):
             assert error.sqlstate == "22023", f"{error.sqlstate} {error}"
             message = error.diag.message_primary or ""
-            raise Refused(error.diag.column_name, message) from error
+            raise NotAccepted(error.diag.column_name, message) from error

@@ -20,7 +20,7 @@ from mailqueue.senders.inline import inline_server
 from mailqueue.tenants.model import Caller
 from mailqueue.vault.masterkey import parse_master_key
 from tests import make
-from tests.adapters.sending.fake import Reply, fake
+from tests.adapters.sending.fake import FakeReply, fake
 from tests.api.support.wired import MASTER
 from tests.events.office import left
 from tests.inbound.desk import kept
@@ -94,7 +94,7 @@ async def inbound(conn: Conn, count: int) -> AsyncIterator[Rows]:
 @asynccontextmanager
 async def webhooks(conn: Conn, count: int) -> AsyncIterator[Rows]:
     """Make deliveries, each of which arrives; twice only if it was under way at a death."""
-    async with fake([Reply(200)]) as server:
+    async with fake([FakeReply(200)]) as server:
         await webhook(conn, f"http://127.0.0.1:{server.port}/")
         await told(conn, count)
 

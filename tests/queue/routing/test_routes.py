@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.mail.accept.ways import WAYS, Refused, plain
+from tests.mail.accept.ways import WAYS, NotAccepted, plain
 from tests.queue.acting import claim, counted, difference, lose, opened, sent, settle
 
 pytestmark = pytest.mark.anyio
@@ -105,7 +105,7 @@ async def test_a_mail_that_names_its_account_follows_no_rule(conn: Conn) -> None
 
     assert await taken(conn, names) == ["spare"]
     for way in ("insert", "batch"):
-        with pytest.raises(Refused, match="no sender account"):
+        with pytest.raises(NotAccepted, match="no sender account"):
             await WAYS[way](conn, **plain(sender=f"rule {rule}"))
 
 

@@ -15,7 +15,7 @@ from mailqueue.smtp.client.dial import dial
 pytestmark = pytest.mark.anyio
 
 
-class Listener:
+class CountingListener:
     """Counts who connects to loopback."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Listener:
 
 @pytest.fixture
 def listener() -> Any:
-    made = Listener()
+    made = CountingListener()
     yield made
     made.socket.close()
 
@@ -59,7 +59,7 @@ def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "0.0.0.0"])
 async def test_an_inside_host_is_refused_without_a_connection(
-    listener: Listener, host: str
+    listener: CountingListener, host: str
 ) -> None:
     found = await dial(host, listener.port)
 
@@ -70,7 +70,7 @@ async def test_an_inside_host_is_refused_without_a_connection(
 
 @pytest.mark.parametrize("host", ["0x7f.1", "2130706433", "127.1", "127\u3002\uff10.0.1", ""])
 async def test_an_odd_spelling_of_an_inside_host_is_refused_even_where_inside_is_allowed(
-    listener: Listener, host: str
+    listener: CountingListener, host: str
 ) -> None:
     found = await dial(host, listener.port, allow_private=True)
 
@@ -80,7 +80,7 @@ async def test_an_odd_spelling_of_an_inside_host_is_refused_even_where_inside_is
 
 
 async def test_the_refusal_is_the_same_whether_or_not_something_listens(
-    listener: Listener,
+    listener: CountingListener,
 ) -> None:
     there = await dial("127.0.0.1", listener.port)
     listener.socket.close()
@@ -91,7 +91,7 @@ async def test_the_refusal_is_the_same_whether_or_not_something_listens(
 
 @pytest.mark.parametrize("address", ["::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"])
 async def test_an_address_that_wraps_an_inside_one_is_refused(
-    listener: Listener, monkeypatch: pytest.MonkeyPatch, address: str
+    listener: CountingListener, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     names(monkeypatch, [address])
 
@@ -103,7 +103,7 @@ async def test_an_address_that_wraps_an_inside_one_is_refused(
 
 
 async def test_one_inside_address_among_several_refuses_the_name(
-    listener: Listener, monkeypatch: pytest.MonkeyPatch
+    listener: CountingListener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names(monkeypatch, ["8.8.8.8", "127.0.0.1"])
 
@@ -115,7 +115,7 @@ async def test_one_inside_address_among_several_refuses_the_name(
 
 
 async def test_a_name_is_asked_once_and_what_was_checked_is_connected_to(
-    listener: Listener, monkeypatch: pytest.MonkeyPatch
+    listener: CountingListener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second answer of a rebinding name server is never asked for."""
     asked = names(monkeypatch, ["127.0.0.1"], ["127.0.0.2"])
@@ -129,7 +129,7 @@ async def test_a_name_is_asked_once_and_what_was_checked_is_connected_to(
 
 
 async def test_the_next_address_is_tried_when_the_first_refuses(
-    listener: Listener, monkeypatch: pytest.MonkeyPatch
+    listener: CountingListener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names(monkeypatch, ["127.0.0.2", "127.0.0.1"])
 
@@ -140,7 +140,7 @@ async def test_the_next_address_is_tried_when_the_first_refuses(
     found.close()
 
 
-async def test_a_port_nobody_listens_on_is_a_passing_fault(listener: Listener) -> None:
+async def test_a_port_nobody_listens_on_is_a_passing_fault(listener: CountingListener) -> None:
     listener.socket.close()
 
     found = await dial("localhost", listener.port, allow_private=True)
@@ -171,7 +171,7 @@ async def test_a_name_server_that_does_not_answer_is_given_up(
 
 
 async def test_a_server_that_does_not_answer_is_given_up_and_the_next_gets_its_share(
-    listener: Listener, monkeypatch: pytest.MonkeyPatch
+    listener: CountingListener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names(monkeypatch, ["127.0.0.3", "127.0.0.1"])
     loop = asyncio.get_running_loop()

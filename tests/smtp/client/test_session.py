@@ -16,7 +16,7 @@ from mailqueue.smtp.client.session import SessionOptions, TlsMode, open_session
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.client.scripted import CLOSE, SILENT, Answer, scripted
 from tests.smtp.client.sending import BODY, PATIENT, mail, mails, send
-from tests.smtp.judge import PASSWORD, Mailbox, account, judge, refused
+from tests.smtp.judge import PASSWORD, ReceivedMail, account, judge, refused
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,7 @@ async def test_mail_goes_through_tls_and_a_login(
     tmp_path: Path, mode: TlsMode, without: tuple[str, ...]
 ) -> None:
     context = server_context(tmp_path, name="127.0.0.1")
-    mailbox = Mailbox()
+    mailbox = ReceivedMail()
     tls = {"starttls" if mode is TlsMode.STARTTLS else "implicit": context}
     async with judge(mailbox, auth=mode is TlsMode.STARTTLS, without=without, **tls) as port:
         user = "ann" if mode is TlsMode.STARTTLS else ""
@@ -68,7 +68,7 @@ async def test_a_password_is_not_sent_over_the_internet_without_tls() -> None:
 
 async def test_a_wrong_password_stops_the_account_and_is_tried_once(tmp_path: Path) -> None:
     context = server_context(tmp_path, name="127.0.0.1")
-    async with judge(Mailbox(), starttls=context, auth=True) as port:
+    async with judge(ReceivedMail(), starttls=context, auth=True) as port:
         one = account(port, TlsMode.STARTTLS, user="ann", password="wrong")
         found = await refused(SmtpTransport(one, tls_context=trusting_context(tmp_path)))
 
@@ -77,7 +77,7 @@ async def test_a_wrong_password_stops_the_account_and_is_tried_once(tmp_path: Pa
 
 async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
     context = server_context(tmp_path, name="127.0.0.1")
-    async with judge(Mailbox(), starttls=context) as port:
+    async with judge(ReceivedMail(), starttls=context) as port:
         found = await refused(
             SmtpTransport(account(port, TlsMode.STARTTLS), tls_context=ssl.create_default_context())
         )
@@ -91,7 +91,7 @@ async def test_a_certificate_for_another_name_is_refused(tmp_path: Path, mode: T
     """The name in the account is checked, not the address it led to."""
     context = server_context(tmp_path, name="mx.example.com")
     tls = {"starttls" if mode is TlsMode.STARTTLS else "implicit": context}
-    async with judge(Mailbox(), **tls) as port:
+    async with judge(ReceivedMail(), **tls) as port:
         found = await refused(
             SmtpTransport(
                 account(port, mode, host="localhost"), tls_context=trusting_context(tmp_path)
@@ -106,7 +106,7 @@ async def test_tls_is_asked_for_by_the_name_in_the_account(tmp_path: Path) -> No
     context = server_context(tmp_path, name="localhost")
     asked: list[str | None] = []
     context.sni_callback = lambda _, name, __: asked.append(name)
-    async with judge(Mailbox(), implicit=context) as port:
+    async with judge(ReceivedMail(), implicit=context) as port:
         channel = await SmtpTransport(
             account(port, TlsMode.IMPLICIT, host="localhost"),
             tls_context=trusting_context(tmp_path),

@@ -12,7 +12,7 @@ from mailqueue.smtp.client.transcript import CLIENT, MAX_LINES, SERVER, Transcri
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.client.scripted import scripted
 from tests.smtp.client.sending import mails, send
-from tests.smtp.judge import PASSWORD, Mailbox, account, judge
+from tests.smtp.judge import PASSWORD, ReceivedMail, account, judge
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +23,7 @@ async def test_a_session_is_written_down_to_its_end(
 ) -> None:
     transcript = Transcript()
     context = server_context(tmp_path, name="127.0.0.1")
-    async with judge(Mailbox(), auth=True, without=without, starttls=context) as port:
+    async with judge(ReceivedMail(), auth=True, without=without, starttls=context) as port:
         transport = SmtpTransport(
             account(port, TlsMode.STARTTLS, user="ann"),
             tls_context=trusting_context(tmp_path),

@@ -45,7 +45,7 @@ class Memory:
         return TAKEN
 
 
-class Client:
+class RawClient:
     """Sends bytes as they are and reads whole answers."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -82,8 +82,8 @@ async def serving(memory: Memory | None = None, **options: Any) -> AsyncIterator
 
 
 @asynccontextmanager
-async def connected(port: int, *, greeted: bool = True) -> AsyncIterator[Client]:
-    client = Client(*await asyncio.open_connection("127.0.0.1", port))
+async def connected(port: int, *, greeted: bool = True) -> AsyncIterator[RawClient]:
+    client = RawClient(*await asyncio.open_connection("127.0.0.1", port))
     try:
         assert (await client.answer()).startswith("220 ")
         if greeted:

@@ -19,7 +19,7 @@ from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import ReceivedEnvelope
 from mailqueue.smtp.server.listener import smtp_server
 from tests.smtp.certificates import server_context, trusting_context
-from tests.smtp.server.serving import Client, connected
+from tests.smtp.server.serving import RawClient, connected
 from tests.smtp.server.test_violations import ENDS, ENVELOPE, STRICT
 
 pytestmark = pytest.mark.anyio
@@ -89,7 +89,7 @@ async def running(
         server.close()
 
 
-async def begun(client: Client, envelope: bytes = ENVELOPE) -> None:
+async def begun(client: RawClient, envelope: bytes = ENVELOPE) -> None:
     for line in envelope.splitlines():
         assert (await client.ask(line))[:1] in "23"
 
@@ -130,7 +130,7 @@ async def test_starttls_injection(name: str, tmp_path: Path) -> None:
     tls = server_context(tmp_path, name="localhost")
     trusting = trusting_context(tmp_path)
     async with running(name, shared, tls=tls) as port:
-        client = Client(*await asyncio.open_connection("127.0.0.1", port))
+        client = RawClient(*await asyncio.open_connection("127.0.0.1", port))
         await client.answer()
         await client.ask(b"EHLO x")
         client.send(b"STARTTLS\r\nEHLO evil\r\n" + ENVELOPE[: -len(b"DATA\r\n")])

@@ -12,7 +12,7 @@ import pytest
 from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ServerLimits
 from tests.smtp.certificates import server_context, trusting_context
-from tests.smtp.server.serving import Client, Memory, connected, mail, serving
+from tests.smtp.server.serving import RawClient, Memory, connected, mail, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -75,7 +75,7 @@ async def test_smtplib_sends_under_tls_from_the_first_byte(
     assert memory.raws == [b"x\r\n"]
 
 
-async def secured(client: Client, folder: Path) -> None:
+async def secured(client: RawClient, folder: Path) -> None:
     assert (await client.ask(b"STARTTLS"))[:3] == "220"
     await client.writer.start_tls(trusting_context(folder), server_hostname="localhost")
 
@@ -126,7 +126,7 @@ async def test_nothing_slips_in_while_starttls_waits_for_a_message(
     """What came in clear before the answer to STARTTLS must not count under TLS."""
     memory = Memory()
     async with serving(memory, **options) as port:
-        client = Client(*await asyncio.open_connection("127.0.0.1", port))
+        client = RawClient(*await asyncio.open_connection("127.0.0.1", port))
         client.send(b"EHLO x\r\nAUTH PLAIN AGEAc2VjcmV0\r\n")
         assert await client.codes(3) == ["220", "250", "235"]
         client.send(mail(b"x\r\n", to=b"gated@example.com") + b"STARTTLS\r\n")
