@@ -14,7 +14,7 @@ from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.cost.counting import DRIVER, Counting
-from tests.events.office import left
+from tests.events.sent_mail import left
 
 BATCH = 100
 """Mails of a batch, a claim and a settlement."""

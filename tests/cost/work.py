@@ -41,7 +41,7 @@ from tests.cost.place import (
     nothing,
     queued,
 )
-from tests.inbound import desk as inbound
+from tests.inbound import json_provider as inbound
 from tests.mail.direct import inline
 from tests.privacy.forgetting import erased
 from tests.submission import handing

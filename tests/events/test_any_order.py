@@ -16,7 +16,7 @@ from mailqueue.db.pool import connect
 from mailqueue.events.model import ReportedEvent, Suppress, Type
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.events.office import BOOKS, NOON, also_to, books, event, left, told
+from tests.events.sent_mail import BOOKS, NOON, also_to, books, event, left, told
 from tests.queue.acting import opened
 
 CODES = ("5.1.1", "5.2.2", "5.7.1", "4.2.2", None)

@@ -7,7 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import Result, Suppress, Type
 from tests import make
-from tests.events.office import NOON, also_to, event, left, suppressed, told
+from tests.events.sent_mail import NOON, also_to, event, left, suppressed, told
 
 pytestmark = pytest.mark.anyio
 ANN = "ann@example.com"

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import ReportedEvent, Result, Type, storable_json
 from tests import make
-from tests.events.office import NOON, also_to, event, left, told
+from tests.events.sent_mail import NOON, also_to, event, left, told
 
 pytestmark = pytest.mark.anyio
 RECORDED, REPEATED, UNMATCHED = Result.RECORDED, Result.REPEATED, Result.UNMATCHED

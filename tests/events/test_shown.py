@@ -17,7 +17,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.support.calling import calling
 from tests.cli.support.invoked import Cli
-from tests.events.office import NOON, event, left, told
+from tests.events.sent_mail import NOON, event, left, told
 
 ANN = "Ann@example.com"
 

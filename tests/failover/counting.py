@@ -52,7 +52,9 @@ class CountingClient:
 
 
 @asynccontextmanager
-async def client(database: DatabaseSettings, *, hands: int, pause: float) -> AsyncIterator[CountingClient]:
+async def client(
+    database: DatabaseSettings, *, hands: int, pause: float
+) -> AsyncIterator[CountingClient]:
     """Hand in beside the block; what was begun in it is acknowledged when it ends."""
     async with open_pool(database, max_size=hands) as pool:
         made = CountingClient(pool, database, pause, name=f"c{secrets.token_hex(4)}")

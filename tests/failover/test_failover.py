@@ -86,7 +86,9 @@ async def fail_over(servers: Pair, server: ScriptedServer) -> float:
     return resumed
 
 
-async def no_loss(servers: Pair, server: ScriptedServer, counting: CountingClient, failovers: int) -> None:
+async def no_loss(
+    servers: Pair, server: ScriptedServer, counting: CountingClient, failovers: int
+) -> None:
     """Compare what was acknowledged with the books and with what the server took."""
     async with session(servers.database) as conn:
         rows = await mails(conn, counting)

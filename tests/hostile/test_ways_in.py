@@ -27,7 +27,7 @@ from tests.cli.support.invoked import Cli
 from tests.concurrency.running import account_at, session, until_nothing_is_queued
 from tests.hostile.payloads import ANN, SENDER, WORDS, Case, cases, named
 from tests.hostile.wire import check, check_conversation, email_id_of
-from tests.mail.accept.ways import WAYS, NotAccepted
+from tests.mail.accept.intakes import WAYS, NotAccepted
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
 EVERYTHING = list(cases())

@@ -19,8 +19,8 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.receiving import inbound_tools
 from tests import make
 from tests.api.support.calling import settings_for
-from tests.events.office import left
-from tests.inbound.desk import kept, states
+from tests.events.sent_mail import left
+from tests.inbound.json_provider import kept, states
 from tests.queue.working import work_once
 
 pytestmark = pytest.mark.anyio

@@ -18,8 +18,8 @@ from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import Kind, run_queues
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.events.office import left
-from tests.inbound.desk import Confirming, due_now, handler, kept, states, work
+from tests.events.sent_mail import left
+from tests.inbound.json_provider import Confirming, due_now, handler, kept, states, work
 
 pytestmark = pytest.mark.anyio
 

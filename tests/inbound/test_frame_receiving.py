@@ -14,7 +14,7 @@ from mailqueue.senders import accounts
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.support.calling import ORIGIN
-from tests.inbound.desk import MASTER, Desk, Honest, desk, states
+from tests.inbound.json_provider import MASTER, Desk, Honest, desk, states
 
 pytestmark = pytest.mark.anyio
 TOLD = {"type": "delivered", "event_id": "1", "email_id": "01a1fa63-0000-7000-8000-000000000001"}

@@ -14,8 +14,8 @@ from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientOutco
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
 from tests import make
+from tests.mail.accept.intakes import WAYS, plain
 from tests.mail.accept.messages import simple
-from tests.mail.accept.ways import WAYS, plain
 from tests.operations.pausing import pause
 from tests.queue.acting import LEASE, SILENCE, claim, due_now, lose, mark, sent, settle
 from tests.webhooks.delivering import webhook

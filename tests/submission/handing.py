@@ -80,7 +80,9 @@ async def running(
         submission_server(settings, pool, limits=limits, patience_s=patience_s) as server,
     ):
         assert server.tls_port is not None
-        yield RunningSubmission(server.port, server.tls_port, key.key.reveal(), folder / "submission.pem")
+        yield RunningSubmission(
+            server.port, server.tls_port, key.key.reveal(), folder / "submission.pem"
+        )
 
 
 async def beside(work: Callable[..., T], *given: Any) -> T:

@@ -26,7 +26,9 @@ pytestmark = pytest.mark.anyio
 PLAIN = b"From: shop@example.com\r\nTo: ann@example.com\r\nSubject: Hi\r\n\r\nHello\r\n"
 
 
-async def test_smtplib_hands_in_under_starttls_and_tls(smtp: RunningSubmission, database: Conn) -> None:
+async def test_smtplib_hands_in_under_starttls_and_tls(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     def send() -> None:
         with smtp.client() as client:
             client.send_message(message(Subject="By STARTTLS"))
@@ -49,7 +51,9 @@ async def test_smtplib_hands_in_under_starttls_and_tls(smtp: RunningSubmission, 
     assert found == [("By STARTTLS",), ("By TLS",), ("In clear",)]
 
 
-async def test_one_message_with_many_recipients_is_one_mail(smtp: RunningSubmission, database: Conn) -> None:
+async def test_one_message_with_many_recipients_is_one_mail(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     addresses = [f"person{n}@example.com" for n in range(50)]
 
     def send() -> UUID:
@@ -74,7 +78,9 @@ async def test_the_answer_carries_the_id_and_comes_after_the_commit(
         assert await mails(database, [email_id]) == [("ann@example.com", "pending", "Hi")]
 
 
-async def test_many_at_once_share_commits_and_each_is_there(smtp: RunningSubmission, database: Conn) -> None:
+async def test_many_at_once_share_commits_and_each_is_there(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     def send(number: int) -> list[UUID]:
         with smtp.client() as client:
             return [handed_in(client, PLAIN, f"p{number}@example.com") for _ in range(10)]
@@ -108,7 +114,9 @@ async def test_the_same_message_again_is_the_same_mail(smtp: RunningSubmission) 
     assert keyed_first == keyed_again != first
 
 
-async def test_suppressed_recipients_are_taken_and_finished(smtp: RunningSubmission, database: Conn) -> None:
+async def test_suppressed_recipients_are_taken_and_finished(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     await make.inserted(
         database,
         "suppressions",
@@ -180,7 +188,9 @@ async def test_messages_are_as_large_as_the_project_says(smtp: RunningSubmission
 @pytest.mark.parametrize(
     "recipient", ["postmaster", "ann@localhost", '"a b"@example.com', "a@[127.0.0.1]", "a@ex..com"]
 )
-async def test_who_cannot_be_written_to_is_refused_at_once(smtp: RunningSubmission, recipient: str) -> None:
+async def test_who_cannot_be_written_to_is_refused_at_once(
+    smtp: RunningSubmission, recipient: str
+) -> None:
     def send() -> tuple[int, bytes]:
         with smtp.client() as client:
             client.mail("a@example.com")
@@ -191,7 +201,9 @@ async def test_who_cannot_be_written_to_is_refused_at_once(smtp: RunningSubmissi
     assert (code, said[:6]) == (553, b"5.1.3 ")
 
 
-async def test_an_address_beyond_ascii_comes_with_smtputf8(smtp: RunningSubmission, database: Conn) -> None:
+async def test_an_address_beyond_ascii_comes_with_smtputf8(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     def send() -> UUID:
         with smtp.client() as client:
             client.ehlo()
@@ -235,7 +247,9 @@ async def test_mail_of_a_test_key_goes_to_the_trap(smtp: RunningSubmission, data
     assert route == "(test)"
 
 
-async def test_a_key_that_is_revoked_ends_the_conversation(smtp: RunningSubmission, database: Conn) -> None:
+async def test_a_key_that_is_revoked_ends_the_conversation(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     key = await issue_key(database, "default", "revoked", is_test=False)
     client = await beside(lambda: smtp.client(key=key.key.reveal()))
     await revoke_key(database, "default", "revoked")
@@ -246,7 +260,9 @@ async def test_a_key_that_is_revoked_ends_the_conversation(smtp: RunningSubmissi
     client.close()
 
 
-async def test_messages_beyond_the_rate_wait_for_their_turn(smtp: RunningSubmission, database: Conn) -> None:
+async def test_messages_beyond_the_rate_wait_for_their_turn(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     """A program that hears no refusal loses no mail for want of a queue of its own."""
     key = await issue_key(database, "default", "steady", is_test=False, requests_per_second=2)
 

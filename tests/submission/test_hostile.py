@@ -114,7 +114,9 @@ async def test_garbage_ends_its_own_conversation(smtp: RunningSubmission, sent: 
         assert await client.ask(b"NOOP") == "250 2.0.0 ok"
 
 
-async def test_who_vanishes_in_the_middle_leaves_nothing(smtp: RunningSubmission, database: Conn) -> None:
+async def test_who_vanishes_in_the_middle_leaves_nothing(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     before = await count(database)
     async with talking(smtp) as client:
         client.send(ENVELOPE)

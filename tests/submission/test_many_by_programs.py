@@ -84,7 +84,9 @@ transport.close();
 
 
 @pytest.mark.node_clients
-async def test_nodemailer_reaches_everybody_or_raises(smtp: RunningSubmission, database: Conn) -> None:
+async def test_nodemailer_reaches_everybody_or_raises(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     given = (str(smtp.port), smtp.key, str(smtp.certificate))
 
     said = await beside(printed_by, NODEMAILER, *given)
@@ -97,7 +99,9 @@ async def test_nodemailer_reaches_everybody_or_raises(smtp: RunningSubmission, d
 
 @pytest.mark.swaks
 @pytest.mark.parametrize("more", [[], ["--pipeline"]])
-async def test_swaks_reaches_everybody(smtp: RunningSubmission, database: Conn, more: list[str]) -> None:
+async def test_swaks_reaches_everybody(
+    smtp: RunningSubmission, database: Conn, more: list[str]
+) -> None:
     subject = f"By swaks to many {len(more)}"
     command = [
         *("swaks", "--server", "localhost", "--port", str(smtp.port), *more),

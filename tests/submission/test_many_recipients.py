@@ -43,7 +43,9 @@ def everyone(mails: list[list[str]]) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [50, 51, 99, 100, 1000])
-async def test_smtplib_hands_in_for_as_many(smtp: RunningSubmission, database: Conn, count: int) -> None:
+async def test_smtplib_hands_in_for_as_many(
+    smtp: RunningSubmission, database: Conn, count: int
+) -> None:
     subject = f"To {count}"
 
     def send() -> dict[str, tuple[int, bytes]]:
@@ -112,7 +114,9 @@ async def test_nobody_gets_a_message_with_more_recipients_than_are_taken(
     assert await make.scalar(database, found, following) == 0
 
 
-async def test_smtplib_raises_where_not_everybody_is_taken(smtp: RunningSubmission, database: Conn) -> None:
+async def test_smtplib_raises_where_not_everybody_is_taken(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     def send() -> None:
         with smtp.client() as client:
             with pytest.raises(smtplib.SMTPDataError, match="too many recipients"):

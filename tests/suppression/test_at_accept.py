@@ -5,7 +5,7 @@ from psycopg import errors
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.mail.accept.ways import WAYS, Way, plain
+from tests.mail.accept.intakes import WAYS, Way, plain
 
 pytestmark = pytest.mark.anyio
 

@@ -23,8 +23,8 @@ from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import address_of
 from mailqueue.suppression.model import NewSuppression
 from tests import make
-from tests.events.office import event, left, told
-from tests.mail.accept.ways import WAYS, NotAccepted, Way, plain
+from tests.events.sent_mail import event, left, told
+from tests.mail.accept.intakes import WAYS, NotAccepted, Way, plain
 from tests.mail.enqueueing import enqueue
 from tests.privacy.forgetting import sent
 from tests.queue.acting import claim, mark

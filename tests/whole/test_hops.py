@@ -21,9 +21,9 @@ from mailqueue.vault.masterkey import MasterKey
 from tests import make
 from tests.api.support.calling import ORIGIN
 from tests.api.support.leaving import ONE_CLICK, Leaving, leaving
-from tests.events.office import left
+from tests.events.sent_mail import left
 from tests.hops import hops
-from tests.inbound.desk import Confirming
+from tests.inbound.json_provider import Confirming
 
 pytestmark = pytest.mark.anyio
 

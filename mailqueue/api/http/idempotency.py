@@ -63,7 +63,9 @@ async def answered_once(
     return await _apart(endpoint, call, kept, answering)
 
 
-async def _together(endpoint: Endpoint, call: Call, kept: _StoredResponse, answering: Answering) -> Response:
+async def _together(
+    endpoint: Endpoint, call: Call, kept: _StoredResponse, answering: Answering
+) -> Response:
     async with call.in_one_transaction() as conn:
         earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
         if earlier is not None:
@@ -73,7 +75,9 @@ async def _together(endpoint: Endpoint, call: Call, kept: _StoredResponse, answe
     return response
 
 
-async def _apart(endpoint: Endpoint, call: Call, kept: _StoredResponse, answering: Answering) -> Response:
+async def _apart(
+    endpoint: Endpoint, call: Call, kept: _StoredResponse, answering: Answering
+) -> Response:
     async with call.connection() as conn:
         earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
     if earlier is not None:

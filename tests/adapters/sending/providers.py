@@ -14,7 +14,7 @@ from mailqueue.adapters.sending.ses import Ses
 from mailqueue.adapters.sending.smtp2go import Smtp2go
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind
-from tests.adapters.sending.documented import ANN, KEY, KnownToken, DocumentedProvider, Refusal
+from tests.adapters.sending.documented import ANN, KEY, DocumentedProvider, KnownToken, Refusal
 from tests.adapters.sending.fake import FakeReply, says
 
 

@@ -42,8 +42,12 @@ async def test_a_redirect_is_not_followed(provider: DocumentedProvider, status: 
 
 
 @each
-@pytest.mark.parametrize("reply", [SILENT, CLOSES, FakeReply(raw=b"SSH-2.0-x\r\n\r\n", closes=True)])
-async def test_a_mail_without_an_answer_is_in_doubt(provider: DocumentedProvider, reply: FakeReply) -> None:
+@pytest.mark.parametrize(
+    "reply", [SILENT, CLOSES, FakeReply(raw=b"SSH-2.0-x\r\n\r\n", closes=True)]
+)
+async def test_a_mail_without_an_answer_is_in_doubt(
+    provider: DocumentedProvider, reply: FakeReply
+) -> None:
     async with (
         fake([reply]) as server,
         channel_of(provider.service(server.site), timeouts=IMPATIENT) as channel,

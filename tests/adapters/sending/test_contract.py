@@ -77,7 +77,9 @@ async def test_each_documented_refusal_has_its_meaning(
 
 
 @each
-async def test_no_refusal_shows_the_key_though_the_provider_echoes_it(provider: DocumentedProvider) -> None:
+async def test_no_refusal_shows_the_key_though_the_provider_echoes_it(
+    provider: DocumentedProvider,
+) -> None:
     for refusal in provider.refusals:
         shown = refusal.reply.body.replace(b"no", f"no {KEY}".encode())
         async with fake([FakeReply(refusal.status, shown, refusal.headers)]) as server:
@@ -89,7 +91,9 @@ async def test_no_refusal_shows_the_key_though_the_provider_echoes_it(provider: 
 
 
 @each
-async def test_no_refusal_shows_the_key_as_it_goes_over_the_wire(provider: DocumentedProvider) -> None:
+async def test_no_refusal_shows_the_key_as_it_goes_over_the_wire(
+    provider: DocumentedProvider,
+) -> None:
     """Mailgun's is encoded, as Basic has it."""
     async with fake([provider.accepts]) as first:
         service = provider.service(first.site)

@@ -82,7 +82,9 @@ async def test_a_header_the_provider_forbids_is_refused_by_name(header: str) -> 
 
 
 @pytest.mark.parametrize(("provider", "most"), [(SENDGRID, 10), (MAILGUN, 3), (POSTMARK, 1)])
-async def test_too_many_tags_are_refused_with_the_limit(provider: DocumentedProvider, most: int) -> None:
+async def test_too_many_tags_are_refused_with_the_limit(
+    provider: DocumentedProvider, most: int
+) -> None:
     tags = tuple(f"t{number}" for number in range(most + 1))
 
     assert f"at most {most} tags" in await refusal(provider, mail(tags=tags))

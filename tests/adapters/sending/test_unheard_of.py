@@ -135,7 +135,9 @@ async def test_a_limit_is_known_by_its_words_from_every_provider(
 
 
 @each
-async def test_the_time_that_words_name_is_waited_for_by_their_clock(provider: DocumentedProvider) -> None:
+async def test_the_time_that_words_name_is_waited_for_by_their_clock(
+    provider: DocumentedProvider,
+) -> None:
     words = "limit exceeded, try again after Mon, 25 Aug 2025 07:00:31 UTC"
     said = FakeReply(429, words.encode(), {"date": "Mon, 25 Aug 2025 06:50:31 GMT"})
     async with fake([said]) as server:

@@ -12,7 +12,7 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests.api.support.calling import error_of
 from tests.api.support.wired import CONFIGS, HIDDEN, RELAY, Wired, wired
-from tests.smtp.judge import PASSWORD, ReceivedMail, judge
+from tests.smtp.reference_server import PASSWORD, ReceivedMail, judge
 
 pytestmark = pytest.mark.anyio
 

@@ -95,7 +95,9 @@ async def made_read_only(arena: Arena, size: ScenarioSize) -> Reckoning:
     return await _with_setting(arena, size, "default_transaction_read_only", "on", words)
 
 
-async def _with_setting(arena: Arena, size: ScenarioSize, name: str, value: str, words: bytes) -> Reckoning:
+async def _with_setting(
+    arena: Arena, size: ScenarioSize, name: str, value: str, words: bytes
+) -> Reckoning:
     async def strike(dba: Conn, command: Command) -> int:
         role = sql.Identifier(arena.user)
         database = sql.Identifier(dba.info.dbname)

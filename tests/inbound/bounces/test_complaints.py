@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.events.office import left
+from tests.events.sent_mail import left
 from tests.inbound.bounces.post import PostOffice, report
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_yet")]

@@ -13,7 +13,7 @@ from mailqueue.settings.bounces import BounceSettings
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from tests import make
-from tests.events.office import left
+from tests.events.sent_mail import left
 from tests.inbound.bounces.post import DOMAIN, MASTER, PostOffice
 from tests.inbound.bounces.postfixed import GONE, bouncing
 from tests.smtp.server.serving import serving

@@ -20,7 +20,7 @@ from mailqueue.wiring.sending import SenderDirectory
 from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
-from tests.events.office import left
+from tests.events.sent_mail import left
 from tests.inbound.bounces.post import MASTER, PostOffice, failed, report
 
 pytestmark = pytest.mark.anyio

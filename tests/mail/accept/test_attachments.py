@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.mail.accept.ways import WAYS, NotAccepted, Way, plain
+from tests.mail.accept.intakes import WAYS, NotAccepted, Way, plain
 
 pytestmark = pytest.mark.anyio
 PDF = b"%PDF-1.7\n" + bytes(range(256))

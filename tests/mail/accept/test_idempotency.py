@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.mail.accept.ways import WAYS, NotAccepted, Way, by_batch, by_copy, by_enqueue, plain
+from tests.mail.accept.intakes import WAYS, NotAccepted, Way, by_batch, by_copy, by_enqueue, plain
 
 pytestmark = pytest.mark.anyio
 
@@ -148,7 +148,7 @@ async def test_the_key_of_a_finished_mail_still_gives_that_mail(conn: Conn, way:
 
 
 async def test_a_key_is_free_again_when_its_mail_was_refused(conn: Conn) -> None:
-    """NotAccepted inside a batch too, whose other messages stay."""
+    """Refused inside a batch too, whose other messages stay."""
     bad = plain(idempotency_key="k", cc=["nobody"])
     for way in (by_enqueue, by_batch):
         with pytest.raises(NotAccepted):

@@ -9,7 +9,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.mail.accept.ways import WAYS, Way, plain
+from tests.mail.accept.intakes import WAYS, Way, plain
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.mail.accept.ways import NotAccepted, by_batch, by_enqueue, plain
+from tests.mail.accept.intakes import NotAccepted, by_batch, by_enqueue, plain
 
 pytestmark = pytest.mark.anyio
 

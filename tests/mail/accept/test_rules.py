@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.mail.accept.ways import WAYS, NotAccepted, Way, plain
+from tests.mail.accept.intakes import WAYS, NotAccepted, Way, plain
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))]
 

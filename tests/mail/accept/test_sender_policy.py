@@ -14,7 +14,7 @@ from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.identity import get, mail_defaults_of
 from mailqueue.senders.model import MailDefaults
 from tests import make
-from tests.mail.accept.ways import WAYS, NotAccepted, Way, plain
+from tests.mail.accept.intakes import WAYS, NotAccepted, Way, plain
 from tests.mail.claims import NOW, SENDER, loaded
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,9 @@ async def test_a_from_address_nobody_allowed_is_refused_on_every_way_in(
         await way(conn, **plain(from_email=good))
     await way(conn, **plain())
     for bad in ("other@example.com", "x@sub.example.org", "x@example.net", "x@badexample.net"):
-        with pytest.raises(NotAccepted, match="is not allowed in this project, which sends from") as no:
+        with pytest.raises(
+            NotAccepted, match="is not allowed in this project, which sends from"
+        ) as no:
             await way(conn, **plain(from_email=bad))
         assert no.value.field == "from_email"
         assert "shop@example.com, example.org, *.example.net" in no.value.message

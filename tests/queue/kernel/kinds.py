@@ -22,8 +22,8 @@ from mailqueue.vault.masterkey import parse_master_key
 from tests import make
 from tests.adapters.sending.fake import FakeReply, fake
 from tests.api.support.wired import MASTER
-from tests.events.office import left
-from tests.inbound.desk import kept
+from tests.events.sent_mail import left
+from tests.inbound.json_provider import kept
 from tests.mail.direct.inline import mail
 from tests.smtp.client.scripted import scripted
 from tests.webhooks.delivering import told, webhook

@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.mail.accept.ways import WAYS, NotAccepted, plain
+from tests.mail.accept.intakes import WAYS, NotAccepted, plain
 from tests.queue.acting import claim, counted, difference, lose, opened, sent, settle
 
 pytestmark = pytest.mark.anyio

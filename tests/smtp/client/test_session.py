@@ -16,7 +16,7 @@ from mailqueue.smtp.client.session import SessionOptions, TlsMode, open_session
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.client.scripted import CLOSE, SILENT, Answer, scripted
 from tests.smtp.client.sending import BODY, PATIENT, mail, mails, send
-from tests.smtp.judge import PASSWORD, ReceivedMail, account, judge, refused
+from tests.smtp.reference_server import PASSWORD, ReceivedMail, account, judge, refused
 
 pytestmark = pytest.mark.anyio
 

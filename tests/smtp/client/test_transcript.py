@@ -12,7 +12,7 @@ from mailqueue.smtp.client.transcript import CLIENT, MAX_LINES, SERVER, Transcri
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.client.scripted import scripted
 from tests.smtp.client.sending import mails, send
-from tests.smtp.judge import PASSWORD, ReceivedMail, account, judge
+from tests.smtp.reference_server import PASSWORD, ReceivedMail, account, judge
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ import pytest
 from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ServerLimits
 from tests.smtp.certificates import server_context, trusting_context
-from tests.smtp.server.serving import RawClient, Memory, connected, mail, serving
+from tests.smtp.server.serving import Memory, RawClient, connected, mail, serving
 
 pytestmark = pytest.mark.anyio
 
