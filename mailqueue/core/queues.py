@@ -58,6 +58,8 @@ class QueueSpec:
     """Bounds of the poll interval in seconds, which grows while nothing is due."""
 
 
+ALONE_MEMORY_BYTES = 1 << 30
+"""Memory of a process that handles rows whose worker stopped before."""
 MAX_CRASHES = 3
 """Deaths of its worker while a row was handled alone, after which the row fails."""
 

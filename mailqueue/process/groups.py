@@ -14,7 +14,9 @@ def send_children(settings: Settings) -> Children:
     """Return the processes that send queued mail."""
     limits = settings.workers
     return Children(
-        ("send", f"--in-flight={limits.in_flight}", f"--batch={limits.batch}"), limits.processes
+        ("send", f"--in-flight={limits.in_flight}", f"--batch={limits.batch}"),
+        limits.processes,
+        queues=["email_queue"],
     )
 
 

@@ -171,14 +171,13 @@ class WorkerPool:
             by_queue = attrgetter("queue")
             for queue, group in groupby(sorted(rows, key=by_queue), by_queue):
                 claims = [(row.id, row.claim_no) for row in group]
+                suspect = (
+                    partial(store.suspect, spec=specs[queue])
+                    if queue in specs
+                    else store.suspect_emails  # mail has limits, and marks that rescue respects
+                )
                 await self._link.call(
-                    partial(
-                        store.suspect,
-                        spec=specs[queue],
-                        rows=claims,
-                        is_alone=is_alone,
-                        reason=ending.words,
-                    )
+                    partial(suspect, rows=claims, is_alone=is_alone, reason=ending.words)
                 )
             if rows:
                 self._has_deaths.set()

@@ -224,6 +224,19 @@ async def suspect(
     return await fetch.value(conn, statement(spec, "suspect"), values, int)
 
 
+async def suspect_emails(
+    conn: Conn, rows: Sequence[tuple[UUID, int]], *, is_alone: bool, reason: str
+) -> int:
+    """Count a death of their worker on emails whose handling had begun; return how many held."""
+    values = {
+        "ids": arrays.uuids([row_id for row_id, _ in rows]),
+        "claims": arrays.integers([claim_no for _, claim_no in rows]),
+        "alone": is_alone,
+        "reason": storable(reason),
+    }
+    return await fetch.value(conn, "suspect_emails", values, int)
+
+
 async def requeue(
     conn: Conn, spec: QueueSpec, ids: Sequence[UUID], *, project_id: UUID | None = None, by: str
 ) -> int:

@@ -19,8 +19,8 @@ from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.direct.handler import CustomSmtpHandler, CustomSmtpTools
 from mailqueue.mail.message.tracking import EmailTracking
-from mailqueue.mail.send.context import SendAccount
-from mailqueue.mail.send.worker import SendWorker, SendWorkerSettings
+from mailqueue.mail.send.context import SendAccount, SendWorkerSettings
+from mailqueue.mail.send.worker import SendWorker
 from mailqueue.ports.transport import Transport
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.senders import accounts, identity
@@ -121,12 +121,19 @@ def _tokens(
 
 
 def build_send_worker(
-    settings: Settings, *, launch_id: UUID, in_progress: InProgress | None = None
+    settings: Settings,
+    *,
+    launch_id: UUID,
+    in_progress: InProgress | None = None,
+    is_alone: bool = False,
 ) -> SendWorker:
-    """Return a send worker."""
+    """Return a send worker; with `is_alone` for emails whose worker stopped before, one by one."""
+    limits = settings.workers
     return SendWorker(
         settings.database,
-        SendWorkerSettings(in_flight=settings.workers.in_flight, batch=settings.workers.batch),
+        SendWorkerSettings(in_flight=1, batch=1, is_alone=True)
+        if is_alone
+        else SendWorkerSettings(in_flight=limits.in_flight, batch=limits.batch),
         launch_id=launch_id,
         in_progress=in_progress,
         read_account=SenderDirectory(settings).read,

@@ -55,6 +55,10 @@ SELECT {renew}(%(ids)s::uuid[], %(claims)s::bigint[], %(lease)s);
 -- Count a death of their worker on rows whose handling had begun; returns how many claims still held.
 SELECT {suspect}(%(ids)s::uuid[], %(claims)s::bigint[], %(alone)s, %(reason)s);
 
+-- name: suspect_emails :value
+-- Count a death of their worker on mails whose handling had begun; returns how many claims still held.
+SELECT mailqueue.suspect_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(alone)s, %(reason)s);
+
 -- name: requeue_rows :value
 -- Queue rows again that failed, were cancelled or are held; returns how many.
 SELECT {requeue}(%(project)s, %(ids)s::uuid[], %(by)s);

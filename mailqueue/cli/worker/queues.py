@@ -8,7 +8,7 @@ import click
 import uvloop
 
 from mailqueue.cli.support.output import examples
-from mailqueue.core.queues import QUEUES, QueueSpec, queue_named
+from mailqueue.core.queues import ALONE_MEMORY_BYTES, QUEUES, QueueSpec, queue_named
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.process import signals
@@ -21,8 +21,6 @@ from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.wiring.queues import kinds_of
 
-ALONE_MEMORY_BYTES = 1 << 30
-"""Memory of a process that handles rows whose worker stopped before."""
 _NAMES = tuple(spec.name for spec in QUEUES)
 
 

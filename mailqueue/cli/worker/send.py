@@ -1,5 +1,6 @@
 """`mailqueue worker send`: send queued emails, in one or several processes."""
 
+import resource
 from pathlib import Path
 from uuid import UUID
 
@@ -7,6 +8,7 @@ import click
 import uvloop
 
 from mailqueue.cli.support.output import examples
+from mailqueue.core.queues import ALONE_MEMORY_BYTES
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.process import signals
@@ -35,6 +37,7 @@ from mailqueue.wiring import sending
 @click.option("--public-url", help="Base URL of links in emails.  [MAILQUEUE_PUBLIC_URL]")
 @click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
 @click.option("--in-progress", type=int, hidden=True, help="Memory file of the parent.")
+@click.option("--alone", is_flag=True, hidden=True, help="Emails whose worker stopped before.")
 def send(
     *,
     processes: int | None,
@@ -44,6 +47,7 @@ def send(
     public_url: str | None,
     child: UUID | None,
     in_progress: int | None,
+    alone: bool,
 ) -> None:
     """Send queued emails until SIGTERM; then finish those in flight and release the rest."""
     settings = load_settings(
@@ -51,12 +55,16 @@ def send(
     )
     configure_logging(settings.log)
     if child is not None:
-        uvloop.run(_send_here(settings, launch_id=child, memory=in_progress))
+        if alone:
+            resource.setrlimit(resource.RLIMIT_DATA, (ALONE_MEMORY_BYTES, ALONE_MEMORY_BYTES))
+        uvloop.run(_send_here(settings, launch_id=child, memory=in_progress, is_alone=alone))
         return
     uvloop.run(_send_in_children(settings))
 
 
-async def _send_here(settings: Settings, *, launch_id: UUID, memory: int | None) -> None:
+async def _send_here(
+    settings: Settings, *, launch_id: UUID, memory: int | None, is_alone: bool
+) -> None:
     await _prepare(settings, is_parent=False)
     async with signals.stop_signal(ends_with_parent=True) as stop:
         signals.relax_garbage_collection()
@@ -64,7 +72,7 @@ async def _send_here(settings: Settings, *, launch_id: UUID, memory: int | None)
         rows = InProgress(memory)
         # Declared lost, it registers again under another number.
         while not await sending.build_send_worker(
-            settings, launch_id=launch_id, in_progress=rows
+            settings, launch_id=launch_id, in_progress=rows, is_alone=is_alone
         ).run(stop):
             if stop.is_set():
                 break

@@ -47,6 +47,13 @@ class EmailTracking:
     def __init__(self, injector: TrackingInjector | None = None) -> None:
         self._injector = injector
 
+    def is_needed(self, mails: list[LoadedEmail]) -> bool:
+        """Return whether `inject` may change any of the mails."""
+        try:
+            return self._injector is not None and any(map(_wish, mails))
+        except Exception:  # of one mail: found out when it is injected
+            return True
+
     async def inject(
         self, mails: list[LoadedEmail], call: Call, *, is_shown: bool = False
     ) -> list[LoadedEmail]:

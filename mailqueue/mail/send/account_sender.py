@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
@@ -19,11 +20,9 @@ from mailqueue.telemetry.log import get_logger
 
 log = get_logger(__name__)
 GROUP_SECONDS = 0.05
-"""Time that one group of emails should take, at the pace of the server's last group.
-
-A connection starts with a group of one email, and a group is at most twice the one before. However
-slow a server is, its connections share all slots that one account may have.
-"""
+"""Time that one group of emails should take, at the pace of the server's last group. A connection
+starts with one email, and a group is at most twice the one before. However slow a server is, its
+connections share all slots that one account may have."""
 EMAILS_PER_CONNECTION = 32
 """Emails waiting for which another connection is opened."""
 RETURN_WAIT = timedelta(seconds=1)
@@ -244,11 +243,13 @@ class AccountSender:
             reach("slots.taken")
             if any(map(carries_files, group)):
                 group = await context.attachments.fetched(group)
+            build = partial(build_attempts, group, account=self.account, context=context)
+            early = build() if context.is_alone else None  # before its mark: certainly not sent
             marking = context.settler.mark([mail.claim for mail in group], self._slots)
             held = 0  # each slot is freed with its email
             for _ in range(2):  # the settler sends its statement; build while the database works
                 await asyncio.sleep(0)
-            built = build_attempts(group, account=self.account, context=context)
+            built = early or build()
             marks = await marking
             reach("mark.read")
             return attempts_to_send(group, built, marks, account=self.account, context=context)

@@ -50,6 +50,17 @@ class Claims:
         self._last = max((email.claim_no for email in taken.emails), default=self._last)
         return taken
 
+    async def take_suspect(self) -> Taken:
+        """Claim one due email whose worker stopped while handling it, without reading it.
+
+        Raises:
+            LeaseLost: this worker was declared lost, or has left.
+        """
+        claimed = await self._link.call(
+            lambda conn: claims_store.claim_suspect(conn, self._worker, lease=self._lease)
+        )
+        return Taken(claimed)
+
     async def _claim_or_find(
         self, conn: Conn, *, avoid: Sequence[int], may_mark: bool = False, reads: bool = True
     ) -> Taken:

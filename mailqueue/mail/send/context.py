@@ -17,6 +17,17 @@ from mailqueue.tracking.tokens import Seals
 
 
 @dataclass(frozen=True, slots=True)
+class SendWorkerSettings:
+    """Limits of one process: emails in flight, emails a claim, and the longest drain on stop."""
+
+    in_flight: int = 64
+    batch: int = 200
+    drain: timedelta = timedelta(seconds=30)
+    is_alone: bool = False
+    """Send the emails whose worker stopped before, one by one, until none is due."""
+
+
+@dataclass(frozen=True, slots=True)
 class SendAccount:
     """The settings and the transport of one sender account."""
 
@@ -45,6 +56,7 @@ class SendContext:
     # An email to this address failed because of the account, or for an unknown reason.
     email_failed: Callable[[int, Rejected, str, UUID], None]
     now: Callable[[], float]  # seconds of an ActiveClock
+    is_alone: bool = False  # its emails have stopped a worker before
     idle_s: float = 20.0  # a connection without mail is closed after this time
     unresponsive_s: float = 0.25  # a server silent for this long delays no other account's mail
     stall_s: float = 5.0  # mail that waits for a server silent for this long returns to the queue

@@ -92,15 +92,16 @@ def _build(
     now: datetime,
 ) -> SendAttempt | SendOutcome:
     try:
-        return build_message(
-            mail,
-            context.skeleton_cache,
-            identity=account.identity,
-            now=now,
-            suppressed=suppressed,
-            signers=account.signers,
-            returns=account.returns,
-        )
+        with context.settler.begun.step(mail.claim):
+            return build_message(
+                mail,
+                context.skeleton_cache,
+                identity=account.identity,
+                now=now,
+                suppressed=suppressed,
+                signers=account.signers,
+                returns=account.returns,
+            )
     except NotYet as exc:
         return unsent(mail, Ending.DEFER, str(exc))._replace(wait=FILE_WAIT)
     except NotSigned as exc:

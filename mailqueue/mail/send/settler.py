@@ -12,6 +12,7 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
 from mailqueue.mail.model import ClaimedEmail, Marks, SendOutcome
+from mailqueue.mail.send.begun import BegunEmails
 from mailqueue.mail.send.concurrency import AccountSlots, Mail, Slots
 from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.telemetry.log import get_logger
@@ -43,6 +44,7 @@ class Settler:
         worker: int,
         batch: int,
         written: Callable[[Sequence[SendOutcome]], None],
+        begun: BegunEmails | None = None,
     ) -> None:
         """Prepare; `written` is called with the outcomes that each commit made durable."""
         self._link = link
@@ -50,6 +52,7 @@ class Settler:
         self._worker = worker
         self._batch = batch
         self._written = written
+        self.begun = begun or BegunEmails()
         self._open: dict[Mail, AccountSlots] = {}  # marked emails, and whose slots they hold
         self._on_wire = 0  # marked emails without an outcome
         self._outcomes: deque[SendOutcome] = deque()
@@ -70,6 +73,7 @@ class Settler:
     def settle(self, outcome: SendOutcome) -> None:
         """Queue an outcome to be written."""
         self._outcomes.append(outcome)
+        self.begun.end(outcome.id, outcome.claim_no)
         self._is_idle.clear()
         if (outcome.id, outcome.claim_no) in self._open:
             self._on_wire -= 1
@@ -110,6 +114,7 @@ class Settler:
 
     def forget(self, email_id: UUID, claim_no: int) -> None:
         """Free the slot of a marked email that is no longer this worker's."""
+        self.begun.end(email_id, claim_no)
         if (email_id, claim_no) in self._open:
             self._on_wire -= 1
             self._free([(email_id, claim_no)])

@@ -12,7 +12,6 @@ settle    `outcome_of`, then `Settler.settle`                      outcomes.py, 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -26,15 +25,17 @@ from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.mail.model import Ending, FileFault, SendOutcome
 from mailqueue.mail.send.account_health import AccountHealth
+from mailqueue.mail.send.begun import QUEUE, BegunEmails
 from mailqueue.mail.send.claims import Claims
 from mailqueue.mail.send.concurrency import Slots
-from mailqueue.mail.send.context import SendAccount, SendContext
+from mailqueue.mail.send.context import SendAccount, SendContext, SendWorkerSettings
 from mailqueue.mail.send.dispatcher import Dispatcher
 from mailqueue.mail.send.load import load_taken
 from mailqueue.mail.send.partitions import keep_partitions_forever
 from mailqueue.mail.send.settler import Settler
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.mail.send.store.claims import Taken
 from mailqueue.queue.heartbeat import Heartbeat
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.tasks import cancelled
@@ -43,7 +44,6 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates.cache import TemplateCache
 
-QUEUE = "email_queue"
 LEASE = timedelta(minutes=30)
 MAX_UNSETTLED = 2000
 """Outcomes waiting for the database above which nothing is claimed."""
@@ -64,15 +64,6 @@ LATE_REPLY_SECONDS = 1.0
 
 
 log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class SendWorkerSettings:
-    """Limits of one process: emails in flight, emails a claim, and the longest drain on stop."""
-
-    in_flight: int = 64
-    batch: int = 200
-    drain: timedelta = timedelta(seconds=30)
 
 
 class SendWorker:
@@ -96,6 +87,7 @@ class SendWorker:
         self._heartbeat = Heartbeat(
             self._links["beat"], kind="send", launch_id=launch_id, in_progress=in_progress
         )
+        self._begun = BegunEmails(in_progress)
         self._account_health = AccountHealth(self._links["account_health"])
         self._read_account = read_account
         self._storage = storage or AttachmentStorage()
@@ -118,6 +110,7 @@ class SendWorker:
             worker=worker,
             batch=self._settings.batch,
             written=self._written,
+            begun=self._begun,
         )
         clock = ActiveClock()
         self._dispatcher = Dispatcher(
@@ -150,6 +143,7 @@ class SendWorker:
                     task.result()  # an error of this program ends the process
         finally:
             await cancelled(stopping, claiming, *endless)
+            self._begun.end_all()
             for link in self._links.values():
                 await link.close()
         return not self._heartbeat.is_lost
@@ -181,12 +175,13 @@ class SendWorker:
             account_failed=self._account_health.account_failed,
             email_failed=self._account_health.email_failed,
             now=clock.seconds,
+            is_alone=self._settings.is_alone,
         )
 
     async def _claim_forever(self) -> None:
         """Claim until cancelled, or until this worker is declared lost."""
         try:
-            await self._claim_load_dispatch()
+            await (self._send_alone() if self._settings.is_alone else self._claim_load_dispatch())
         except LeaseLost:
             self._heartbeat.is_lost = True
 
@@ -205,9 +200,7 @@ class SendWorker:
                 reach("claim.committed")
                 if taken.marks is not None:
                     self._settler.premarked(taken.emails[0], taken.marks)
-                mails = await load_taken(link.call, taken, templates)
-                reach("contents.read")
-                await self._dispatcher.dispatch(await self._tracking.inject(mails, link.call))
+                await self._load_and_dispatch(taken, templates)
                 blocked = 0
             is_left = taken.is_left or gathered.is_partial
             if len(taken.emails) >= self._settings.batch // 2:
@@ -223,6 +216,24 @@ class SendWorker:
             elif not taken.emails:
                 await self._wakeup.park()  # and look once more before waiting
 
+    async def _load_and_dispatch(self, taken: Taken, templates: TemplateCache) -> None:
+        call = self._links["claim"].call
+        mails = await load_taken(call, taken, templates)
+        reach("contents.read")
+        if self._tracking.is_needed(mails):
+            with self._begun.all_of(taken.emails):
+                mails = await self._tracking.inject(mails, call)
+        await self._dispatcher.dispatch(mails)
+
+    async def _send_alone(self) -> None:
+        """Send the emails whose worker stopped before, one after another, until none is due."""
+        templates = TemplateCache()
+        claims = Claims(self._links["claim"], self._heartbeat.worker_id, limit=1, lease=LEASE)
+        while (taken := await claims.take_suspect()).emails:
+            await self._load_and_dispatch(taken, templates)
+            while not self._may_mark_in_claim():  # until its outcome is written
+                await self._wait_for_outcomes()
+
     def _may_mark_in_claim(self) -> bool:
         """Return whether only emails of the next claim could be marked before it has returned."""
         is_unused = self._dispatcher.is_empty and self._slots.are_all_free
@@ -234,10 +245,13 @@ class SendWorker:
             len(self._settler) > MAX_UNSETTLED
             or self._dispatcher.waiting_count() > self._settings.batch // 2
         ):
-            self._room.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(ROOM_POLL_SECONDS):  # wait_for may swallow a cancel
-                    await self._room.wait()
+            await self._wait_for_outcomes()
+
+    async def _wait_for_outcomes(self) -> None:
+        self._room.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ROOM_POLL_SECONDS):  # wait_for may swallow a cancel
+                await self._room.wait()
 
     async def _drain(self, writing: asyncio.Task[None]) -> None:
         """Finish and settle the emails in flight and return the others to the queue."""

@@ -132,7 +132,7 @@ BEGIN
     WITH got AS MATERIALIZED (
         SELECT q.id, q.run_at, q.recipients, q.content_on FROM mailqueue.email_queue AS q
          WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= p_now AND q.run_at >= p_floor
-           AND q.recipients <= p_room
+           AND q.recipients <= p_room AND q.crashes = 0      -- suspects: see suspects.sql
          ORDER BY q.run_at, q.id LIMIT p_quota FOR NO KEY UPDATE SKIP LOCKED
     )
     SELECT array_agg(g.id), array_agg(g.recipients::integer), coalesce(sum(g.recipients), 0), max(g.run_at), 0,
@@ -166,7 +166,7 @@ DECLARE
     v_size integer;
 BEGIN
     SELECT q.run_at, q.recipients INTO until, v_size FROM mailqueue.email_queue AS q
-     WHERE q.status = 'pending' AND q.lane_id = p_lane.id AND q.id <> ALL (coalesce(p_taken, '{}'))
+     WHERE q.status = 'pending' AND q.lane_id = p_lane.id AND q.id <> ALL (coalesce(p_taken, '{}')) AND q.crashes = 0
        AND q.run_at >= CASE WHEN p_is_full THEN '-infinity' ELSE greatest(p_lane.due_floor, p_last_due) END
      ORDER BY q.run_at, q.id LIMIT 1;
     IF until IS NULL THEN

@@ -166,6 +166,7 @@ BEGIN
         v_rescued := v_rescued + mailqueue.return_claims(w.id) + mailqueue.return_rows(w.id);
         DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = w.id;
     END LOOP;
+    PERFORM mailqueue.fail_suspects();
     RETURN v_rescued + mailqueue.return_rows(NULL);
 END $$;
 COMMENT ON FUNCTION mailqueue.rescue_emails(interval, uuid) IS

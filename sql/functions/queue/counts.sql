@@ -73,7 +73,10 @@ COMMENT ON FUNCTION mailqueue.queue_counts() IS
 CREATE OR REPLACE FUNCTION mailqueue.suspected_queues(p_queues text[]) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET jit = off
-AS $body$ %s $body$;
+AS $body$ %s
+    UNION ALL SELECT 'email_queue' WHERE 'email_queue' = ANY (p_queues)
+       AND EXISTS (SELECT FROM mailqueue.email_queue AS q
+                    WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= clock_timestamp()) $body$;
 COMMENT ON FUNCTION mailqueue.suspected_queues(text[]) IS
     'Those of the queues that have due rows whose worker stopped while handling them.';
     $f$, coalesce((SELECT string_agg(format($u$

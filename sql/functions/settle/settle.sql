@@ -73,6 +73,7 @@ BEGIN
                claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL,
                attempts = q.attempts - CASE i.outcome WHEN 'defer' THEN 1 ELSE 0 END,
                unknowns = least(q.unknowns, 32766) + CASE WHEN i.outcome IN ('resend', 'held') THEN 1 ELSE 0 END,
+               crashes = CASE i.outcome WHEN 'defer' THEN q.crashes ELSE 0 END,
                run_at = CASE WHEN i.wait IS NULL THEN q.run_at ELSE v_now + i.wait END,
                last_error = CASE i.outcome WHEN 'held' THEN 'outcome_unknown: ' || coalesce(i.reason, '')
                                            ELSE coalesce(i.reason, q.last_error) END,

@@ -24,6 +24,12 @@ SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipi
        recipient_email, recipient_name, custom_data, content_id, content_on
 FROM mailqueue.claim_emails(%(worker)s, %(limit)s, %(lease)s, %(avoid)s);
 
+-- name: claim_suspect :many
+-- Claim one due mail whose worker stopped while handling it.
+SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
+       recipient_email, recipient_name, custom_data, content_id, content_on
+FROM mailqueue.claim_suspect(%(worker)s, %(lease)s);
+
 -- name: find_claims :many
 -- Mail that this worker holds by claims after the last one it received.
 SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,

@@ -181,6 +181,19 @@ async def claim(
         raise LeaseLost(f"worker {worker} was declared lost") from exc
 
 
+async def claim_suspect(conn: Conn, worker: int, *, lease: timedelta) -> list[ClaimedEmail]:
+    """Claim one due email whose worker stopped while handling it; empty where none can be sent.
+
+    Raises:
+        LeaseLost: this worker was declared lost, or has left.
+    """
+    asked = {"worker": worker, "lease": lease}
+    try:
+        return await fetch.many(conn, "claim_suspect", asked, ClaimedEmail)
+    except ObjectNotInPrerequisiteState as exc:
+        raise LeaseLost(f"worker {worker} was declared lost") from exc
+
+
 async def find_claims(conn: Conn, worker: int, *, after: int) -> list[ClaimedEmail]:
     """Return what the worker holds by claims after that number, as the claims would have."""
     asked = {"worker": worker, "after": after}
