@@ -36,6 +36,10 @@ BEGIN
     PERFORM mailqueue.check_tenant(q.project_id);
     IF q.status = 'held' THEN
         RETURN format('held until a person decides: %s', coalesce(q.last_error, 'no reason recorded'));
+    ELSIF q.status = 'pending' AND q.crashes > 0 THEN
+        RETURN format('sent alone at %s or later, because its worker stopped while handling it: %s',
+                      mailqueue.shown(q.run_at),
+                      coalesce(regexp_replace(q.last_error, '^its worker stopped while handling it: ', ''), 'no reason'));
     ELSIF q.status = 'assigned' THEN
         SELECT w.*, clock_timestamp() - w.beat_at > interval '30 s' AS is_silent INTO s FROM mailqueue.workers AS w
          WHERE w.id = q.worker_id;

@@ -57,6 +57,9 @@ async def test_suspects_are_claimed_alone_and_others_as_ever(conn: Conn) -> None
 
     assert await row(conn, bad, "status, crashes, attempts") == ("pending", 1, 0)
     assert await kernel.suspected(conn, [QUEUE]) == [QUEUE]
+    why = await make.scalar(conn, "SELECT mailqueue.why(%s)", bad)
+    assert why.startswith("sent alone at ")
+    assert why.endswith("its worker stopped while handling it: signal SIGSEGV")
     others = await claim(conn, await make.worker(conn))
     assert {email.id for email in others} == set(emails) - {bad}
     _, [taken] = await alone(conn)
