@@ -133,7 +133,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.why(uuid)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.refusal_now()'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in queue_depth
-            ('api', 'EXECUTE ON FUNCTION mailqueue.rows_held_by(integer)'),  -- in worker_status
+            ('api', 'EXECUTE ON FUNCTION mailqueue.rows_held_by(integer), mailqueue.queue_counts()'),
             ('api', 'SELECT ON mailqueue.emails, mailqueue.recipient_history, mailqueue.held, mailqueue.queue_depth,
                          mailqueue.worker_status, mailqueue.projects, mailqueue.email_recipients,
                          mailqueue.send_logs, mailqueue.email_events, mailqueue.schema_migrations,
@@ -289,7 +289,7 @@ BEGIN
                          bigint, bigint, bigint, numeric, numeric)'),  -- in these
             ('dba', 'SELECT ON mailqueue.webhook_status'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(),
-                         mailqueue.health_of_maintenance(),
+                         mailqueue.health_of_maintenance(), mailqueue.health_of_queues(),
                          mailqueue.ready_webhooks(timestamptz)'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
         ) AS g(role, rights)

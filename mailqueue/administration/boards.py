@@ -6,11 +6,12 @@ from mailqueue.db.fetch import Conn
 
 
 async def queue(conn: Conn) -> QueueBoard:
-    """Return the lanes with waiting mail, all mail by status, and recent throughput."""
+    """Return lanes with waiting mail, mail by status, throughput, and the other queues."""
     return QueueBoard(
         lanes=await store.queue_board(conn),
         statuses=await store.outcome_board(conn),
         flow=await store.flow_board(conn),
+        queues=await store.queue_states(conn),
     )
 
 

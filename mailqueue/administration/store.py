@@ -16,6 +16,7 @@ from mailqueue.contract.administration import (
     HealthCheck,
     ProviderBoard,
     QueueLane,
+    QueueState,
     RevokedKey,
     Setting,
     StatusCount,
@@ -128,6 +129,11 @@ async def search_events(
 async def queue_board(conn: Conn) -> list[QueueLane]:
     """Return lanes with unfinished mail, most urgent first."""
     return await many(conn, "list_queue_board", None, QueueLane)
+
+
+async def queue_states(conn: Conn) -> list[QueueState]:
+    """Return the state of each queue besides mail."""
+    return await many(conn, "list_queue_states", None, QueueState)
 
 
 async def outcome_board(conn: Conn) -> list[StatusCount]:

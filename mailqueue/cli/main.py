@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "status": Lazy(
         "mailqueue.cli.status.commands:status", "Show queued and sent emails, accounts and workers."
     ),
-    "why": Lazy("mailqueue.cli.emails.why:why", "Explain why an email has not been sent."),
+    "why": Lazy("mailqueue.cli.emails.why:why", "Explain why an email or other work waits."),
     "email": Lazy(
         "mailqueue.cli.emails.commands:email", "Show, cancel, hold, resend and reprioritise emails."
     ),
@@ -75,6 +75,9 @@ COMMANDS: Mapping[str, Lazy] = {
     "event": Lazy(
         "mailqueue.cli.events.commands:event",
         "Show deliveries, bounces, complaints, opens and clicks.",
+    ),
+    "queue": Lazy(
+        "mailqueue.cli.queues.commands:queue", "Show and requeue rows of the queues besides mail."
     ),
     "webhook": Lazy(
         "mailqueue.cli.webhooks.commands:webhook",

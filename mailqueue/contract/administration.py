@@ -126,12 +126,31 @@ class StatusCount(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class QueueState(Value):
+    """Rows of one queue besides emails; counts above 10,000 are shown as 10,001."""
+
+    queue: str
+    due: int
+    oldest_due_at: datetime | None
+    scheduled: int
+    """Rows that are not due yet."""
+    assigned: int
+    """Rows that a worker handles."""
+    alone: int
+    """Rows handled in a process of their own because their worker stopped before."""
+    failed_last_day: int
+    workers: int
+    """Running worker processes of this queue."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueueBoard(Value):
-    """All lanes with unfinished emails, emails by status, and throughput."""
+    """All lanes with unfinished emails, emails by status, throughput, and the other queues."""
 
     lanes: Sequence[QueueLane]
     statuses: Sequence[StatusCount]
     flow: Sequence[Flow]
+    queues: Sequence[QueueState]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 from mailqueue.core.providers import PROVIDERS
-from mailqueue.core.queues import MAX_CRASHES, QUEUES
+from mailqueue.core.queues import MAX_CRASHES, QUEUES, UPKEEP
 from mailqueue.core.retained import RETAINED, Privacy, Removal
 
 ROWS_BY_MARKER: Mapping[str, list[Any]] = {
@@ -33,6 +33,7 @@ ROWS_BY_MARKER: Mapping[str, list[Any]] = {
             "on_unknown": one.on_unknown.value,
             "keeps_done": one.keeps_done,
             "max_crashes": MAX_CRASHES,
+            "is_upkeep": one.name in UPKEEP,
         }
         for one in QUEUES
     ],

@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
+from mailqueue.contract.administration import QueueState
 from mailqueue.contract.emails import Recipient
 
 PRIORITIES = ("critical", "high", "normal", "low")
@@ -75,6 +76,45 @@ class Overview:
     workers: list[WorkerSeen]
     totals: dict[str, int]  # by status word
     estimated: list[str]  # status words whose total is estimated from statistics
+    queues: list[QueueState]  # besides mail
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """A row of a queue besides mail."""
+
+    queue: str
+    id: UUID
+    project_id: UUID | None
+    status: str
+    priority: int
+    run_at: datetime
+    attempts: int
+    max_attempts: int
+    crashes: int
+    """Deaths of workers while they handled it; then it is handled in a process of its own."""
+    worker_id: int | None
+    assigned_at: datetime | None
+    lease_until: datetime | None
+    last_error: str | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedRow:
+    """A row of a queue besides mail with the reason for its state."""
+
+    row: QueueRow
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowsChanged:
+    """Number of rows of one queue that an operation changed."""
+
+    queue: str
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)

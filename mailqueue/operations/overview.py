@@ -3,6 +3,7 @@
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.model import Overview
 from mailqueue.operations.store import overview as overview_store
+from mailqueue.operations.store import queues as queues_store
 
 STATUSES = (
     "pending",
@@ -26,4 +27,5 @@ async def look(conn: Conn) -> Overview:
         workers=await overview_store.workers_seen(conn),
         totals={status: counted.get(status, 0) for status in STATUSES},
         estimated=[each.status for each in found if each.is_estimate],
+        queues=await queues_store.states(conn),
     )

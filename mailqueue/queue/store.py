@@ -1,9 +1,9 @@
 """The statements of the queue kernel: workers, heartbeats, rescue, waiters, rows of queues."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import orjson
@@ -30,22 +30,6 @@ ROW_STATEMENTS = {
     "requeue": "requeue_rows",
 }
 """Statements that call a function of a queue table, by the verb in the function's name."""
-
-
-class QueueCounts(NamedTuple):
-    """State of one queue; counts end at 10,001."""
-
-    queue: str
-    table_name: str
-    due: int
-    oldest_due: datetime | None
-    scheduled: int
-    assigned: int
-    suspects: int
-    """Rows that are handled alone because their worker stopped before."""
-    failed: int
-    """In the last day."""
-    workers: int
 
 
 async def start_worker(
@@ -243,11 +227,6 @@ async def requeue(
     """Queue rows again that failed, were cancelled or are held; return how many."""
     values = {"project": project_id, "ids": arrays.uuids(ids), "by": by}
     return await fetch.value(conn, statement(spec, "requeue"), values, int)
-
-
-async def count_queues(conn: Conn) -> list[QueueCounts]:
-    """Return the state of each queue."""
-    return await fetch.many(conn, "count_queues", None, QueueCounts)
 
 
 def _claims(rows: Sequence[Claim]) -> dict[str, object]:

@@ -46,6 +46,13 @@ SELECT q.project, q.priority, q.route, q.pending, q.due, q.assigned, q.held, q.o
        q.blocked_until, q.is_estimate
 FROM mailqueue.queue_board() AS q;
 
+-- name: list_queue_states :many
+-- State of each queue besides mail.
+SELECT c.queue, c.due, c.oldest_due AS oldest_due_at, c.scheduled, c.assigned, c.suspects AS alone,
+       c.failed AS failed_last_day, c.workers
+FROM mailqueue.queue_counts() AS c
+ORDER BY c.queue;
+
 -- name: count_outcome_board :many
 -- Number of mails in each status: counted up to count_exactly, otherwise estimated from statistics.
 SELECT s.status, s.emails, s.is_estimate

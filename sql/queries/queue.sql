@@ -63,11 +63,6 @@ SELECT mailqueue.suspect_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(alone)s
 -- Queue rows again that failed, were cancelled or are held; returns how many.
 SELECT {requeue}(%(project)s, %(ids)s::uuid[], %(by)s);
 
--- name: count_queues :many
--- The state of each queue.
-SELECT c.queue, c.table_name, c.due, c.oldest_due, c.scheduled, c.assigned, c.suspects, c.failed, c.workers
-FROM mailqueue.queue_counts() AS c;
-
 -- name: suspected_queues :many
 -- Those of the queues that have due rows whose worker stopped before.
 SELECT s.queue

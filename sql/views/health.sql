@@ -7,6 +7,7 @@ SELECT h.name, h.state, h.found, h.fix
         UNION ALL SELECT * FROM mailqueue.health_of_space()
         UNION ALL SELECT * FROM mailqueue.health_of_bounds()
         UNION ALL SELECT * FROM mailqueue.health_of_stock()
+        UNION ALL SELECT * FROM mailqueue.health_of_queues()
         UNION ALL SELECT * FROM mailqueue.health_of_webhooks()
         UNION ALL SELECT * FROM mailqueue.health_of_events()
         UNION ALL SELECT * FROM mailqueue.health_of_tracking()

@@ -27,6 +27,10 @@ BEGIN
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = why.email_id;
     IF NOT FOUND THEN
+        v_kept := mailqueue.why_row(why.email_id);
+        IF v_kept IS NOT NULL THEN
+            RETURN v_kept;
+        END IF;
         RETURN 'there is no such email' || CASE WHEN EXISTS (
             SELECT FROM mailqueue.archives AS a WHERE a.kind = 'email_history' AND a.state = 'archived')
             THEN format(' here; old ones are in the archive: mailqueue archive read --kind email_history --having %s',
@@ -123,7 +127,8 @@ BEGIN
            FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
                   AND (o.run_at, o.id) < (q.run_at, q.id) LIMIT 100000) AS ahead));
 END $$;
-COMMENT ON FUNCTION mailqueue.why(uuid) IS 'The first reason why a mail was not sent, as text; or its outcome.';
+COMMENT ON FUNCTION mailqueue.why(uuid) IS 
+    'The first reason why a mail was not sent, or a row of another queue is not done, as text; or its outcome.';
 
 CREATE OR REPLACE FUNCTION mailqueue.shown(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE

@@ -21,8 +21,8 @@ from tests.webhooks.delivering import PATIENCE, delivering, states, told, until,
 pytestmark = pytest.mark.anyio
 POINTS = (
     "webhooks.claimed",
-    "webhooks.calling",
-    "webhooks.answered",
+    "webhooks.handling",
+    "webhooks.handled",
     "webhooks.settling",
     "webhooks.settled",
 )
@@ -84,7 +84,7 @@ async def survive(database: DatabaseSettings, folder: Path, words: str) -> None:
 async def test_killed_between_the_answer_and_its_record(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    await survive(database, tmp_path, "webhooks.answered kill 2")
+    await survive(database, tmp_path, "webhooks.handled kill 2")
 
 
 @pytest.mark.soak

@@ -1,13 +1,20 @@
-"""`mailqueue why`: why an email has not been sent, and its attempts."""
+"""`mailqueue why`: why an email or a row of another queue waits."""
 
+from contextlib import suppress
+from functools import partial
 from uuid import UUID
 
 import click
 
 from mailqueue.cli.emails.view import print_explained
+from mailqueue.cli.queues.view import print_row
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.output import examples
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.operations import queues
 from mailqueue.operations.emails import explain
+from mailqueue.operations.model import Explained, ExplainedRow
 
 
 @click.command(
@@ -19,12 +26,27 @@ from mailqueue.operations.emails import explain
 @click.argument("email_id", metavar="ID", type=click.UUID)
 @json_option
 def why(*, email_id: UUID) -> None:
-    """Explain why an email has not been sent, or show its outcome."""
-    found = execute(lambda app: explain(app.conn, email_id))
+    """Explain why an email has not been sent, or show its outcome.
 
-    def as_text() -> None:
-        click.echo(found.why)
-        click.echo()
-        print_explained(found)
+    ID may also be that of a webhook delivery or a row of another queue.
+    """
+    found = execute(lambda app: _explained(app.conn, email_id))
+    if isinstance(found, ExplainedRow):
+        print_result(found, partial(print_row, found))
+    else:
+        print_result(found, partial(_print, found))
 
-    print_result(found, as_text)
+
+async def _explained(conn: Conn, some_id: UUID) -> Explained | ExplainedRow:
+    try:
+        return await explain(conn, some_id)
+    except NotFound:
+        with suppress(NotFound):
+            return await queues.explain(conn, some_id)
+        raise
+
+
+def _print(found: Explained) -> None:
+    click.echo(found.why)
+    click.echo()
+    print_explained(found)

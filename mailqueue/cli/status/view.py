@@ -58,6 +58,16 @@ _WORKERS = (
     Column("assigned_rows", "ROWS", numeric=True),
     Column("silence", "LAST BEAT", numeric=True),
 )
+_QUEUES = (
+    Column("queue", "QUEUE"),
+    Column("due", "DUE", numeric=True),
+    Column("oldest_due_at", "OLDEST DUE"),
+    Column("scheduled", "SCHEDULED", numeric=True),
+    Column("assigned", "ASSIGNED", numeric=True),
+    Column("alone", "ALONE", numeric=True),
+    Column("failed_last_day", "FAILED 1 D", numeric=True),
+    Column("workers", "WORKERS", numeric=True),
+)
 _TOTALS = (Column("status", "STATUS"), Column("emails", "EMAILS", numeric=True))
 
 
@@ -108,6 +118,7 @@ def _sections(overview: Overview) -> Iterable[tuple[str, Rows, Sequence[Column],
         _SENDERS,
         "none: add one with `mailqueue sender add`",
     )
+    yield "Queues", [asdict(queue) for queue in overview.queues], _QUEUES, ""
     yield (
         "Workers",
         [asdict(worker) for worker in overview.workers],

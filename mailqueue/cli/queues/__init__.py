@@ -1,0 +1,1 @@
+"""Commands for rows of the queues besides mail."""

@@ -1,0 +1,65 @@
+-- Checks of the queues besides mail, from their registry: whether they are worked on, and rows that stop workers.
+
+INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
+    ('queue_late_warning', '15 min', 'interval',
+     'health warns when a row of a queue besides mail has been due for longer'),
+    ('queue_late_alarm', '2 h', 'interval',
+     'health alarms when a row of a queue besides mail has been due for longer')
+ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
+   WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
+
+CREATE OR REPLACE FUNCTION mailqueue.health_of_queues() RETURNS TABLE (name text, state text, found text, fix text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_idle text[]; v_idle_names text[]; v_late text[]; v_wait interval; v_stopping text[]; v_id uuid; v_ids uuid[];
+    t record;
+    r record;
+BEGIN
+    FOR t IN SELECT x.queue, x.table_name, x.has_circuit, mailqueue.is_attended(x.queue) AS is_running
+               FROM mailqueue.queue_tables() AS x
+    LOOP
+        -- Rows of keys that are blocked stay due; the queue has a check of its own for late ones.
+        EXECUTE format('SELECT min(q.run_at) AS oldest FROM mailqueue.%I AS q WHERE q.status = ''pending'' AND '
+                       'q.run_at <= $1', t.table_name) INTO r USING v_now;
+        IF NOT t.is_running AND r.oldest < v_now - interval '1 min' THEN
+            v_idle := v_idle || format('%s for %s', t.queue, mailqueue.span_words(v_now - r.oldest));
+            v_idle_names := v_idle_names || t.queue;
+            v_wait := greatest(v_wait, v_now - r.oldest);
+        ELSIF t.is_running AND NOT t.has_circuit
+              AND r.oldest < v_now - mailqueue.system_interval('queue_late_warning') THEN
+            v_late := v_late || format('%s for %s', t.queue, mailqueue.span_words(v_now - r.oldest));
+            v_wait := greatest(v_wait, v_now - r.oldest);
+        END IF;
+        EXECUTE format('SELECT array_agg(f.id) FROM (SELECT q.id FROM mailqueue.%I AS q WHERE q.status = ''failed'' '
+                       'AND q.finished_at > $1 - interval ''1 day'' AND q.crashes > 0 LIMIT 1000) AS f', t.table_name)
+           INTO v_ids USING v_now;
+        IF v_ids IS NOT NULL THEN
+            v_stopping := v_stopping || format('%s of %s', cardinality(v_ids), t.queue);
+            v_id := coalesce(v_id, v_ids[1]);
+        END IF;
+    END LOOP;
+    RETURN QUERY SELECT 'work queues',
+        CASE WHEN v_idle IS NULL AND v_late IS NULL THEN 'ok'
+             WHEN v_wait > mailqueue.system_interval('queue_late_alarm') THEN 'alarm' ELSE 'warning' END,
+        coalesce(nullif(concat_ws('; ', 'work waits for a queue that no worker runs: ' || mailqueue.some_words(v_idle),
+                                  'work is late: ' || mailqueue.some_words(v_late)), ''),
+                 'no work waits for a worker'),
+        CASE WHEN v_idle IS NOT NULL
+                  THEN 'start a worker: mailqueue worker ' || array_to_string(v_idle_names, ' ')
+                       || ' (mailqueue up runs all queues)'
+             WHEN v_late IS NOT NULL
+                  THEN 'see mailqueue queue list NAME for what it waits for; if workers are busy, start more' END;
+    RETURN QUERY SELECT 'rows that stop workers', CASE WHEN v_stopping IS NULL THEN 'ok' ELSE 'warning' END,
+        coalesce('failed in the last day because they stopped their worker: ' || mailqueue.some_words(v_stopping),
+                 'none failed in the last day'),
+        CASE WHEN v_stopping IS NOT NULL
+                  THEN format('see mailqueue why %s and the log; when the cause is mended, mailqueue queue requeue ID',
+                              v_id) END;
+END $$;
+COMMENT ON FUNCTION mailqueue.health_of_queues() IS
+    'Rows of view health: queues that no worker runs or that are late, and rows that stop workers.';
