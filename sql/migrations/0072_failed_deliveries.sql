@@ -1,5 +1,5 @@
 -- no-transaction
--- 0070_failed_deliveries.sql
+-- 0072_failed_deliveries.sql
 -- Adds:    an index of webhook_deliveries that failed, for the counts and checks of queues
 -- Running workers: not affected
 -- Locks:   none that anybody waits for
