@@ -91,11 +91,11 @@ BEGIN
             -- The marker stands for QUEUES in mailqueue/core/queues.py.
             ('worker', 'EXECUTE ON FUNCTION [[QUEUE_FUNCTIONS]]'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.suspected_queues(text[]), mailqueue.queue_counts()'),
-            ('worker', 'SELECT (id, webhook_id, event_id) ON mailqueue.webhook_deliveries'),
-            ('worker', 'SELECT (id, payload) ON mailqueue.webhook_events'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.record_webhook_calls(uuid[], text[], integer[], text[],
-                            interval[], boolean[], timestamptz[], integer[], jsonb[], text[])'),
             ('worker', 'EXECUTE ON FUNCTION
+                            mailqueue.claim_webhook_calls(integer, integer, interval, boolean, integer, text[],
+                            integer[]), mailqueue.settle_webhook_calls(uuid[], bigint[], text[], text[], interval[],
+                            timestamptz[], text[], jsonb[], uuid[], text[], integer[], text[], interval[], boolean[],
+                            timestamptz[], integer[], jsonb[], text[]),
                             mailqueue.claim_webhook_deliveries(text, integer, interval, integer, uuid[], integer[]),
                             mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[],
                             interval[], boolean[], timestamptz[], integer[], jsonb[], text[]),

@@ -84,7 +84,6 @@ def _case(one: MailOption) -> str:
 
 _QUEUE_FUNCTIONS = (
     "claim_{}(integer, integer, interval, boolean, integer, text[], integer[])",
-    "hold_{}(uuid[], bigint[])",
     "renew_{}(uuid[], bigint[], interval)",
     "settle_{}(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[], jsonb[])",
     "suspect_{}(uuid[], bigint[], boolean, text)",

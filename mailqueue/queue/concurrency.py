@@ -2,8 +2,8 @@
 
 import asyncio
 import random
-from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
 from uuid import UUID
@@ -57,6 +57,7 @@ class _Key(Generic[Row]):
     waiting: deque[tuple[float, Row]] = field(default_factory=deque)
     running: int = 0
     doubts: set[UUID] = field(default_factory=set)  # rows without a success that are not settled
+    may_have_more: bool = False  # due rows that the last claim left
 
     @property
     def is_idle(self) -> bool:
@@ -91,6 +92,7 @@ class Dispatcher(Generic[Row]):
         self._freed = freed
         self._keys: dict[str, _Key[Row]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._was_cut = False  # whether the last claim took as many rows as it might
 
     @property
     def is_idle(self) -> bool:
@@ -109,6 +111,32 @@ class Dispatcher(Generic[Row]):
             name: 0 if key.doubts else max(0, key.limit * WAITING_PER_ROW - len(key.waiting))
             for name, key in self._keys.items()
         }
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether fewer rows wait than may be handled at once, and more may be due."""
+        if not self.room:
+            return False
+        if self._was_cut and sum(len(key.waiting) for key in self._keys.values()) < (
+            self._slots.limit
+        ):
+            return True
+        return any(
+            key.may_have_more and not key.doubts and len(key.waiting) < key.limit
+            for key in self._keys.values()
+        )
+
+    def claimed(self, rows: Sequence[Row], rooms: Mapping[str, int], limit: int) -> None:
+        """Note what a claim of at most `limit` rows left: those of keys whose `rooms` it filled."""
+        self._was_cut = len(rows) >= limit
+        if self._key_of is None:
+            return
+        counts = Counter(self._key_of(row) for row in rows)
+        share = max(1, limit // max(1, len(counts)))
+        for name in {*counts, *(name for name, room in rooms.items() if room)}:
+            key = self._key(name)
+            room = rooms.get(name, FIRST_ROWS * WAITING_PER_ROW)
+            key.may_have_more = counts[name] >= min(room, share)
 
     def add(self, rows: Sequence[Row]) -> None:
         """Queue claimed rows and start those that find a slot."""

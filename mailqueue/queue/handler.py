@@ -41,6 +41,9 @@ class Handler(ABC, Generic[Row, Work]):
     row: type[Row]
     release_key: Callable[[str, str], None] = staticmethod(lambda _key, _reason: None)
     """Return the waiting rows of a key to the queue, with a reason; set by the worker."""
+    claims_by: str | None = None
+    """Name of a statement that claims rows and reads what `load` would; None: a claim reads the
+    columns of the table."""
 
     async def load(self, conn: Conn, rows: Sequence[Row]) -> Sequence[Row]:  # noqa: ARG002
         """Return the rows of one claim with what they need, read together.
@@ -58,9 +61,10 @@ class Handler(ABC, Generic[Row, Work]):
         conn: Conn,  # noqa: ARG002
         done: Sequence[tuple[Row, Work]],  # noqa: ARG002
     ) -> Sequence[Outcome]:
-        """Write the work of rows whose claims hold, in the settling transaction; return outcomes.
+        """Write the work of rows in the settling transaction; return outcomes.
 
-        Where it raises, each row is written alone, and the one that raises fails its attempt.
+        It is undone where a claim turns out to be lost, and called again without that row. Where
+        it raises, each row is written alone, and the one that raises fails its attempt.
         """
         raise TypeError(f"{type(self).__name__} returned work, and commits none")
 
@@ -70,6 +74,19 @@ class Handler(ABC, Generic[Row, Work]):
         Another worker may have claimed them since, or they were settled by a commit that was not
         acknowledged. Nothing may be written twice.
         """
+
+    async def settle(
+        self,
+        conn: Conn,  # noqa: ARG002
+        outcomes: Sequence[tuple[Row, Outcome]],  # noqa: ARG002
+        works: Sequence[tuple[Row, Work]],  # noqa: ARG002
+    ) -> tuple[Sequence[tuple[Row, Outcome]], set[UUID]] | None:
+        """Write outcomes and works in one statement that checks the claims; return all outcomes,
+        and the ids whose claim no longer holds.
+
+        None, as here: works are written by `commit`, in a transaction with the outcomes.
+        """
+        return None
 
     def committed(self, done: Sequence[tuple[Row, Outcome]]) -> None:
         """Receive the outcomes that a commit made durable."""

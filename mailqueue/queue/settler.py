@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Generic, NamedTuple
+from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.outcome import OUTCOMES, Failed, Outcome, Retry
@@ -85,12 +86,13 @@ class Settler(Generic[Row, Work]):
                 self._is_idle.set()
 
     def _next_group(self) -> list[Handled[Row, Work]]:
-        group, size = list[Handled[Row, Work]](), 0
+        group, size, ids = list[Handled[Row, Work]](), 0, set[UUID]()
         while self._waiting:
             size += self._size(self._waiting[0])
-            if group and size > MAX_GROUP:
+            if group and (size > MAX_GROUP or self._waiting[0].row.id in ids):
                 break
             group.append(self._waiting.popleft())
+            ids.add(group[-1].row.id)
         if len(self._waiting) < MAX_GROUP:
             self._is_full.clear()
         return group
@@ -134,25 +136,40 @@ class Settler(Generic[Row, Work]):
         self, conn: Conn, group: Sequence[Handled[Row, Work]]
     ) -> list[tuple[Row, Outcome]]:
         """Write the work and the outcomes of a group in one transaction; return the outcomes."""
-        ended = [(row, result) for row, result in group if isinstance(result, OUTCOMES)]
+        outcomes = [(row, result) for row, result in group if isinstance(result, OUTCOMES)]
         works = [(row, result) for row, result in group if not isinstance(result, OUTCOMES)]
-        if not works:
-            await self._store(conn, ended)
-            return ended
-        async with conn.transaction():
-            held = await store.hold(conn, self._spec, [row for row, _ in works])
-            ours = [(row, work) for row, work in works if row.id in held]
-            if len(ours) < len(works):
-                # Another worker has claimed it since, or our commit was not acknowledged.
-                lost = [(row, work) for row, work in works if row.id not in held]
-                log.warning("queue.lost", queue=self._spec.name, count=len(lost))
-                await self._handler.commit_lost(conn, lost)
-            outcomes = await self._handler.commit(conn, ours) if ours else []
-            ended += [(row, one) for (row, _), one in zip(ours, outcomes, strict=True)]
-            await self._store(conn, ended)
-        return ended
-
-    async def _store(self, conn: Conn, ended: Sequence[tuple[Row, Outcome]]) -> None:
-        lost = await store.settle(conn, self._spec, ended) if ended else []
+        ended, lost = await self._handler.settle(conn, outcomes, works) or (
+            await self._committed(conn, outcomes, works)
+            if works
+            else (outcomes, await store.settle(conn, self._spec, outcomes))
+        )
         if lost:
+            # Another worker has claimed them since, or our commit was not acknowledged.
             log.warning("queue.lost", queue=self._spec.name, count=len(lost))
+        return [(row, outcome) for row, outcome in ended if row.id not in lost]
+
+    async def _committed(
+        self,
+        conn: Conn,
+        outcomes: Sequence[tuple[Row, Outcome]],
+        works: Sequence[tuple[Row, Work]],
+    ) -> tuple[list[tuple[Row, Outcome]], set[UUID]]:
+        """Write works and outcomes; return the outcomes, and the ids whose claim is lost.
+
+        Lost claims are seldom and show when rows are settled; then the work is undone and written
+        again without theirs, so that no statement has to ask before.
+        """
+        lost = set[UUID]()
+        while True:
+            ours = [(row, work) for row, work in works if row.id not in lost]
+            async with conn.transaction():
+                if lost:
+                    theirs = [(row, work) for row, work in works if row.id in lost]
+                    await self._handler.commit_lost(conn, theirs)
+                written = await self._handler.commit(conn, ours) if ours else []
+                ended = [*outcomes, *zip((row for row, _ in ours), written, strict=True)]
+                found = await store.settle(conn, self._spec, ended)
+                if found.isdisjoint(row.id for row, _ in ours):
+                    return ended, lost | found
+                lost |= found
+                raise store.Undo

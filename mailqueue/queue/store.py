@@ -7,6 +7,7 @@ from typing import TypeVar
 from uuid import UUID
 
 import orjson
+from psycopg import Rollback
 from psycopg.errors import ObjectNotInPrerequisiteState
 from psycopg.sql import SQL as TEXT
 from psycopg.sql import Composable, Identifier
@@ -23,13 +24,14 @@ from mailqueue.queue.handler import Claim
 Row = TypeVar("Row", bound=Claim)
 ROW_STATEMENTS = {
     "claim": "claim_rows",
-    "hold": "hold_rows",
     "settle": "settle_rows",
     "renew": "renew_rows",
     "suspect": "suspect_rows",
     "requeue": "requeue_rows",
 }
 """Statements that call a function of a queue table, by the verb in the function's name."""
+Undo = Rollback
+"""Raised inside a transaction: it ends without its writes, and the program goes on after it."""
 
 
 async def start_worker(
@@ -107,8 +109,11 @@ async def claim(
     is_alone: bool = False,
     first: int = 0,
     rooms: Mapping[str, int] | None = None,
+    loading: str | None = None,
 ) -> list[Row]:
     """Claim due rows; `rooms` are how many of each key this process takes, `first` of others.
+
+    `loading` is a statement of the queue's own that claims rows and reads what they need.
 
     Raises:
         LeaseLost: the worker was declared lost, or has left.
@@ -125,20 +130,22 @@ async def claim(
     defaults: Mapping[str, object] = getattr(row, "_field_defaults", {})
     fields = tuple(name for name in getattr(row, "_fields", ()) if name not in defaults)
     try:
-        return await fetch.many(conn, statement(spec, "claim", fields), values, row)
+        return await fetch.many(conn, loading or statement(spec, "claim", fields), values, row)
     except ObjectNotInPrerequisiteState as exc:
         raise LeaseLost(f"worker {worker} was declared lost") from exc
 
 
-async def hold(conn: Conn, spec: QueueSpec, rows: Sequence[Claim]) -> set[UUID]:
-    """Lock claimed rows until the transaction ends; return the ids whose claim still holds."""
-    return set(await fetch.many(conn, statement(spec, "hold"), _claims(rows), UUID))
-
-
-async def settle(conn: Conn, spec: QueueSpec, ended: Sequence[tuple[Claim, Outcome]]) -> list[UUID]:
+async def settle(conn: Conn, spec: QueueSpec, ended: Sequence[tuple[Claim, Outcome]]) -> set[UUID]:
     """Write the outcomes of claimed rows; return the ids whose claim no longer holds."""
+    if not ended:
+        return set()
+    return set(await fetch.many(conn, statement(spec, "settle"), outcome_values(ended), UUID))
+
+
+def outcome_values(ended: Sequence[tuple[Claim, Outcome]]) -> dict[str, object]:
+    """Return the parameters of a statement that writes outcomes of claimed rows."""
     outcomes = [outcome for _, outcome in ended]
-    values = _claims([row for row, _ in ended]) | {
+    return _claims([row for row, _ in ended]) | {
         "outcomes": arrays.texts([type(one).__name__.lower() for one in outcomes]),
         "statuses": arrays.texts(
             [one.status if isinstance(one, Done) else None for one in outcomes]
@@ -160,7 +167,6 @@ async def settle(conn: Conn, spec: QueueSpec, ended: Sequence[tuple[Claim, Outco
             ]
         ),
     }
-    return await fetch.many(conn, statement(spec, "settle"), values, UUID)
 
 
 def _reason_of(outcome: Outcome) -> str | None:

@@ -75,7 +75,7 @@ class QueueWorker(Generic[Row, Work]):
             key_of=self._key_of if spec.key is not None and not is_alone else None,
             expired=lambda row: self._settle(row, Defer()),
             max_wait=lease / 2,
-            freed=self._room.set,
+            freed=self._freed,
         )
 
     async def run(self, stop: asyncio.Event, worker: int) -> None:
@@ -122,6 +122,7 @@ class QueueWorker(Generic[Row, Work]):
         limit = 1 if self._is_alone else min(self.spec.batch, self._dispatcher.room)
         if limit == 0:
             return 0
+        rooms = self._dispatcher.rooms()
         rows = await self._claims.call(
             lambda conn: store.claim(
                 conn,
@@ -131,9 +132,11 @@ class QueueWorker(Generic[Row, Work]):
                 limit=limit,
                 is_alone=self._is_alone,
                 first=FIRST_ROWS * WAITING_PER_ROW,
-                rooms=self._dispatcher.rooms() if self.spec.key is not None else None,
+                rooms=rooms if self.spec.key is not None else None,
+                loading=self._handler.claims_by,
             )
         )
+        self._dispatcher.claimed(rows, rooms, limit)
         if rows:
             reach(f"{self.spec.name}.claimed")
             now = asyncio.get_running_loop().time()
@@ -176,16 +179,21 @@ class QueueWorker(Generic[Row, Work]):
         pause = least
         while True:
             self._room.clear()
-            count = await self.turn(worker) if len(self._settler) < MAX_UNSETTLED else 0
-            is_busy = bool(count) or not self._dispatcher.is_idle
-            if self._until_idle and not is_busy:
+            is_behind = len(self._settler) >= MAX_UNSETTLED
+            count = 0 if is_behind else await self.turn(worker)
+            if self._until_idle and not count and self._dispatcher.is_idle:
                 return
-            pause = least if is_busy else min(most, pause * 1.5)
-            if count >= self.spec.batch // 2 and self._dispatcher.room:
+            pause = least if count or self._until_idle else min(most, pause * 1.5)
+            if self._dispatcher.is_short and not is_behind:
                 continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):  # a freed slot makes room for more
                     await self._room.wait()
+
+    def _freed(self) -> None:
+        """Claim more where the last claim left rows, and few wait in memory."""
+        if self._dispatcher.is_short:
+            self._room.set()
 
     async def _handle(self, row: Row) -> bool:
         """Handle one row; return whether its key was answered."""
@@ -231,7 +239,7 @@ class QueueWorker(Generic[Row, Work]):
             held = self._held.get(row.id)
             if held is not None and held[0].claim_no == row.claim_no:
                 del self._held[row.id]
-        self._room.set()
+        self._freed()
 
     async def _renew_forever(self) -> None:
         """Extend the leases of rows that take longer than a third of their lease."""

@@ -33,25 +33,19 @@ class WebhookTools:
 
 
 class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
-    """Calls endpoints; calls are logged in the transaction that settles them."""
+    """Calls endpoints; calls are logged by the statement that settles them."""
 
     row = ClaimedDelivery
+    claims_by = "claim_webhook_calls"
 
     def __init__(self, tools: WebhookTools) -> None:
         self._poster = tools.poster
         self._targets = EndpointTargets(tools.read_master)
         self._blocked: Collection[UUID] = ()
 
-    async def load(self, conn: Conn, rows: Sequence[ClaimedDelivery]) -> list[ClaimedDelivery]:
-        found = {one.id: one for one in await store.read_contents(conn, rows)}
-        loaded = [
-            row._replace(revision=content.revision, payload=content.payload)
-            if (content := found.get(row.id)) is not None
-            else row
-            for row in rows
-        ]
-        await self._targets.refresh(conn, {row.webhook_id: row.revision for row in loaded})
-        return loaded
+    async def load(self, conn: Conn, rows: Sequence[ClaimedDelivery]) -> Sequence[ClaimedDelivery]:
+        await self._targets.refresh(conn, {row.webhook_id: row.revision for row in rows})
+        return rows
 
     async def handle(self, row: ClaimedDelivery) -> Outcome | CallResult:
         target = self._targets.get(row.webhook_id)
@@ -73,11 +67,15 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
         reach("webhooks.answered")
         return result
 
-    async def commit(
-        self, conn: Conn, done: Sequence[tuple[ClaimedDelivery, CallResult]]
-    ) -> list[Outcome]:
-        self._blocked = await store.record_calls(conn, done)
-        return [outcome_of(row, result) for row, result in done]
+    async def settle(
+        self,
+        conn: Conn,
+        outcomes: Sequence[tuple[ClaimedDelivery, Outcome]],
+        works: Sequence[tuple[ClaimedDelivery, CallResult]],
+    ) -> tuple[list[tuple[ClaimedDelivery, Outcome]], set[UUID]]:
+        ended = [*outcomes, *((row, outcome_of(row, result)) for row, result in works)]
+        lost, self._blocked = await store.settle(conn, ended, works)
+        return ended, lost
 
     def committed(self, done: Sequence[tuple[ClaimedDelivery, Outcome]]) -> None:  # noqa: ARG002
         blocked, self._blocked = self._blocked, ()

@@ -181,12 +181,11 @@ class ClaimedDelivery(NamedTuple):
     """None: it is no longer stored."""
 
 
-class DeliveryContent(NamedTuple):
-    """What a claimed delivery sends, as in ClaimedDelivery."""
+class SettledCall(NamedTuple):
+    """A delivery whose claim no longer holds, or else an endpoint that is left alone now."""
 
     id: UUID
-    revision: int | None
-    payload: str | None
+    is_lost: bool
 
 
 class CallOutcome(StrEnum):

@@ -36,11 +36,6 @@ DELETE FROM mailqueue.waiters WHERE queue = %(queue)s AND worker_id = %(worker)s
 SELECT {columns}
 FROM {claim}(%(worker)s, %(limit)s, %(lease)s, %(alone)s, %(first)s, %(keys)s::text[], %(rooms)s::integer[]) AS q;
 
--- name: hold_rows :many
--- Lock claimed rows until the transaction ends; returns those whose claim still holds.
-SELECT h.id
-FROM {hold}(%(ids)s::uuid[], %(claims)s::bigint[]) AS h(id);
-
 -- name: settle_rows :many
 -- Write the outcomes of claimed rows; returns those whose claim no longer holds.
 SELECT s.id

@@ -113,20 +113,22 @@ SELECT mailqueue.log_webhook_test(%(project_id)s, %(webhook_id)s, %(event_id)s, 
     %(code)s, %(error)s,
     %(took_ms)s, %(headers)s, %(response)s);
 
--- name: read_delivery_contents :many
--- What claimed deliveries send, and the revision of their endpoints.
-SELECT d.id, w.revision, e.payload::text AS payload
-FROM mailqueue.webhook_deliveries AS d
-LEFT JOIN mailqueue.webhooks AS w ON w.id = d.webhook_id AND w.removed_at IS NULL
-LEFT JOIN mailqueue.webhook_events AS e ON e.id = d.event_id
-WHERE d.id = ANY (%(ids)s::uuid[]);
+-- name: claim_webhook_calls :many
+-- Take due deliveries for a worker, with what they send.
+SELECT c.id, c.claim_no, c.webhook_id, c.project_id, c.event_id, c.type, c.attempts, c.revision, c.payload
+FROM mailqueue.claim_webhook_calls(%(worker)s, %(limit)s, %(lease)s, %(alone)s, %(first)s, %(keys)s::text[],
+                                   %(rooms)s::integer[]) AS c;
 
--- name: record_webhook_calls :many
--- Log calls of endpoints; returns endpoints that are left alone now.
-SELECT r.id
-FROM mailqueue.record_webhook_calls(%(ids)s::uuid[], %(outcomes)s::text[], %(codes)s::integer[], %(errors)s::text[],
-                                    %(waits)s::interval[], %(rests)s::boolean[], %(times)s::timestamptz[],
-                                    %(took)s::integer[], %(headers)s::jsonb[], %(responses)s::text[]) AS r(id);
+-- name: settle_webhook_calls :many
+-- Write outcomes of deliveries and log their calls; returns deliveries whose claim no longer holds, and endpoints that
+-- are left alone now.
+SELECT s.id, s.is_lost
+FROM mailqueue.settle_webhook_calls(%(ids)s::uuid[], %(claims)s::bigint[], %(outcomes)s::text[], %(statuses)s::text[],
+                                    %(waits)s::interval[], %(runs)s::timestamptz[], %(reasons)s::text[],
+                                    %(values)s::jsonb[], %(called)s::uuid[], %(results)s::text[],
+                                    %(codes)s::integer[], %(errors)s::text[], %(minimum_waits)s::interval[],
+                                    %(rests)s::boolean[], %(times)s::timestamptz[], %(took)s::integer[],
+                                    %(headers)s::jsonb[], %(responses)s::text[]) AS s;
 
 -- name: tidy_webhooks :value
 -- Cancel deliveries of endpoints that are gone and delete those of removed ones; returns the number of rows.

@@ -10,12 +10,15 @@ import pytest
 from mailqueue.core.queues import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
 from mailqueue.db.pool import connect
 from mailqueue.inbound import store
 from mailqueue.inbound.model import ClaimedRequest
 from mailqueue.queue import store as queue_store
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import Kind, run_queues
+from mailqueue.queue.settler import Settler
+from mailqueue.queue.tasks import cancelled
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.events.sent_mail import left
@@ -180,7 +183,16 @@ async def test_a_worker_that_lost_a_request_records_nothing_of_it(
     await work(database)
 
     assert await events(sql) == ["delivered"]
-    assert await queue_store.hold(sql, spec, [claim]) == set()
+    late = handler(database)
+    writes, written = Link(database, "tests"), list[ClaimedRequest]()
+    settler = Settler(writes, spec, late, written=written.extend)
+    settler.settle(claim, await late.handle(claim))
+    running = asyncio.create_task(settler.run())
+    await settler.drained()
+    await cancelled(running)
+    await writes.close()
+    assert written == [claim]
+    assert await events(sql) == ["delivered"]
     assert await states(sql) == ["processed"]
 
 

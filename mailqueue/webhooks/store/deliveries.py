@@ -9,16 +9,18 @@ from uuid import UUID
 import orjson
 from psycopg.types.json import Jsonb
 
+from mailqueue.core.outcome import Outcome
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.queue.store import outcome_values
 from mailqueue.webhooks.model import (
     CallResult,
     ClaimedDelivery,
     DeliveryAttemptRow,
-    DeliveryContent,
     DeliveryFilter,
     DeliveryRow,
+    SettledCall,
 )
 
 
@@ -113,30 +115,30 @@ async def log_test(
     return await fetch.maybe(conn, "log_webhook_test", row, UUID)
 
 
-async def read_contents(conn: Conn, rows: Sequence[ClaimedDelivery]) -> list[DeliveryContent]:
-    """Return what claimed deliveries send."""
-    ids = {"ids": arrays.uuids([row.id for row in rows])}
-    return await fetch.many(conn, "read_delivery_contents", ids, DeliveryContent)
-
-
-async def record_calls(
-    conn: Conn, done: Sequence[tuple[ClaimedDelivery, CallResult]]
-) -> list[UUID]:
-    """Log calls and count them in the circuits; return the endpoints to leave alone now."""
-    results = [result for _, result in done]
-    values = {
-        "ids": arrays.uuids([row.id for row, _ in done]),
-        "outcomes": arrays.texts([one.outcome.value for one in results]),
+async def settle(
+    conn: Conn,
+    ended: Sequence[tuple[ClaimedDelivery, Outcome]],
+    calls: Sequence[tuple[ClaimedDelivery, CallResult]],
+) -> tuple[set[UUID], list[UUID]]:
+    """Write outcomes, log calls and count them in the circuits; return the deliveries whose claim
+    no longer holds, for which nothing is written, and the endpoints to leave alone now.
+    """
+    results = [result for _, result in calls]
+    values = outcome_values(ended) | {
+        "called": arrays.uuids([row.id for row, _ in calls]),
+        "results": arrays.texts([one.outcome.value for one in results]),
         "codes": arrays.integers([one.code for one in results]),
         "errors": arrays.texts([storable(one.error) for one in results]),
-        "waits": arrays.intervals([one.wait for one in results]),
+        "minimum_waits": arrays.intervals([one.wait for one in results]),
         "rests": arrays.booleans([one.rests for one in results]),
         "times": arrays.texts([one.tried_at.isoformat() for one in results]),
         "took": arrays.integers([one.took_ms for one in results]),
         "headers": arrays.texts([orjson.dumps(one.headers).decode() for one in results]),
         "responses": arrays.texts([storable(one.response) for one in results]),
     }
-    return await fetch.many(conn, "record_webhook_calls", values, UUID)
+    found = await fetch.many(conn, "settle_webhook_calls", values, SettledCall)
+    lost = {one.id for one in found if one.is_lost}
+    return lost, [one.id for one in found if not one.is_lost]
 
 
 async def tidy(conn: Conn, *, limit: int) -> int:

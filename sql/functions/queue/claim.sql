@@ -2,7 +2,6 @@
 -- where the marker stands. NAME is the table.
 --
 --   claim_NAME    take due rows for a worker, under a new claim number
---   hold_NAME     lock claimed rows until the transaction ends
 --   settle_NAME   write the outcomes of claimed rows
 --   renew_NAME    extend the leases of rows that take long
 --   return_NAME   give back what a worker held, and what no lease covers any more
@@ -137,18 +136,5 @@ END $body$;
 COMMENT ON FUNCTION mailqueue.claim_%2$s(integer, integer, interval, boolean, integer, text[], integer[]) IS
     'Take due rows for a worker until its lease is over; p_alone: one row whose worker died before.';
         $f$, s.q, s.table_name, s.pinned, v_claim);
-
-        EXECUTE format($f$
-CREATE OR REPLACE FUNCTION mailqueue.hold_%2$s(p_ids uuid[], p_claims bigint[]) RETURNS SETOF uuid
-LANGUAGE sql SECURITY DEFINER %3$s
-AS $body$
-    SELECT h.id
-      FROM (SELECT q.id, q.claim_no FROM %1$s AS q WHERE q.id = ANY (p_ids) ORDER BY q.id FOR NO KEY UPDATE) AS h
-      JOIN unnest(p_ids, p_claims) AS i(id, claim_no) ON i.id = h.id AND i.claim_no = h.claim_no
-$body$;
-COMMENT ON FUNCTION mailqueue.hold_%2$s(uuid[], bigint[]) IS
-    'Lock claimed rows until the transaction ends; returns those whose claim still holds.';
-        $f$, s.q, s.table_name, s.pinned);
-
     END LOOP;
 END $make$;

@@ -66,6 +66,33 @@ END $$;
 COMMENT ON FUNCTION mailqueue.begin_probe_webhook_deliveries(uuid, interval) IS
     'Reserve the probe of a webhook whose circuit is open; false where another worker has it.';
 
+-- The rows are read by a statement of their own, so that its snapshot has the events of all that was claimed.
+CREATE OR REPLACE FUNCTION mailqueue.claim_webhook_calls(p_worker integer, p_limit integer, p_lease interval,
+    p_alone boolean, p_first integer, p_keys text[], p_rooms integer[])
+RETURNS TABLE (id uuid, claim_no bigint, webhook_id uuid, project_id uuid, event_id uuid, type text, attempts smallint,
+               revision integer, payload text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    v_rows mailqueue.webhook_deliveries[] := ARRAY(
+        SELECT q FROM mailqueue.claim_webhook_deliveries(p_worker, p_limit, p_lease, p_alone, p_first, p_keys,
+                                                         p_rooms) AS q);
+BEGIN
+    IF v_rows = '{}' THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT r.id, r.claim_no, r.webhook_id, r.project_id, r.event_id, r.type, r.attempts,
+           (SELECT w.revision FROM mailqueue.webhooks AS w WHERE w.id = r.webhook_id AND w.removed_at IS NULL),
+           (SELECT e.payload::text FROM mailqueue.webhook_events AS e WHERE e.id = r.event_id)
+      FROM unnest(v_rows) AS r;
+END $$;
+COMMENT ON FUNCTION mailqueue.claim_webhook_calls(integer, integer, interval, boolean, integer, text[], integer[]) IS
+    'Claim due deliveries as claim_webhook_deliveries() does, with what they send and the revision of their endpoints.';
+
 -- For workers of the release before, which run on until they are restarted.
 -- p_room: how many more deliveries of each of p_webhooks the worker takes; of others it takes p_first.
 CREATE OR REPLACE FUNCTION mailqueue.claim_webhook_deliveries(p_by text, p_limit integer, p_lease interval,

@@ -1,7 +1,6 @@
 -- Settling claimed deliveries, many at a time, with the effect on their endpoints, in one transaction.
 
--- The log of calls, and what they say about their endpoints. The deliveries are held by the caller's claim, and settled
--- in the same transaction.
+-- The log of calls, and what they say about their endpoints. The deliveries are settled before, in one transaction.
 CREATE OR REPLACE FUNCTION mailqueue.record_webhook_calls(p_ids uuid[], p_outcomes text[], p_codes integer[],
     p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[], p_headers jsonb[],
     p_responses text[])
@@ -72,6 +71,44 @@ END $$;
 COMMENT ON FUNCTION mailqueue.record_webhook_calls(uuid[], text[], integer[], text[], interval[], boolean[],
                                                    timestamptz[], integer[], jsonb[], text[]) IS
     'Log calls of endpoints and count them in the circuits; returns endpoints that are left alone now.';
+
+-- Outcomes of deliveries, and the calls among them, in one statement. p_ids to p_values are those of
+-- settle_webhook_deliveries(); the other arrays are those of record_webhook_calls(), for deliveries that were called.
+CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_calls(p_ids uuid[], p_claims bigint[], p_outcomes text[],
+    p_statuses text[], p_waits interval[], p_runs timestamptz[], p_reasons text[], p_values jsonb[],
+    p_called uuid[], p_results text[], p_codes integer[], p_errors text[], p_minimum_waits interval[],
+    p_rests boolean[], p_times timestamptz[], p_ms integer[], p_headers jsonb[], p_responses text[])
+RETURNS TABLE (id uuid, is_lost boolean)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_lost uuid[];
+BEGIN
+    v_lost := ARRAY(SELECT mailqueue.settle_webhook_deliveries(p_ids, p_claims, p_outcomes, p_statuses, p_waits, p_runs,
+                                                               p_reasons, p_values));
+    IF v_lost <> '{}' THEN
+        RETURN QUERY SELECT l.id, true FROM unnest(v_lost) AS l(id);
+        SELECT coalesce(array_agg(i.id), '{}'), array_agg(i.result), array_agg(i.code), array_agg(i.error),
+               array_agg(i.wait), array_agg(i.rests), array_agg(i.tried_at), array_agg(i.ms), array_agg(i.headers),
+               array_agg(i.response)
+          INTO p_called, p_results, p_codes, p_errors, p_minimum_waits, p_rests, p_times, p_ms, p_headers, p_responses
+          FROM unnest(p_called, p_results, p_codes, p_errors, p_minimum_waits, p_rests, p_times, p_ms, p_headers,
+                      p_responses)
+            AS i(id, result, code, error, wait, rests, tried_at, ms, headers, response)
+         WHERE i.id <> ALL (v_lost);
+    END IF;
+    IF p_called <> '{}' THEN
+        RETURN QUERY SELECT r.id, false
+          FROM mailqueue.record_webhook_calls(p_called, p_results, p_codes, p_errors, p_minimum_waits, p_rests, p_times,
+                                              p_ms, p_headers, p_responses) AS r(id);
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.settle_webhook_calls(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[],
+    jsonb[], uuid[], text[], integer[], text[], interval[], boolean[], timestamptz[], integer[], jsonb[], text[]) IS
+    'Write outcomes of deliveries and log their calls; returns deliveries whose claim no longer holds, for which '
+    'nothing is written, and endpoints that are left alone now.';
 
 -- For workers of the release before, which run on until they are restarted.
 -- Outcomes: delivered; failed (an attempt: the next follows after webhook_wait(), not before p_waits); gone (410);
