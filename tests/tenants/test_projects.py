@@ -237,11 +237,11 @@ async def test_projects_are_listed_by_page_status_and_words(conn: Conn) -> None:
     await projects_manage.delete(conn, "cat", by="ann")
 
     async def names(**given: Any) -> list[str]:
-        found = await projects_manage.list_page(conn, **{"most": 100} | given)
+        found = await projects_manage.list_page(conn, **{"limit": 100} | given)
         return [each.name for each in found]
 
     assert await names() == ["ape", "bee", "default"]
-    assert await names(most=1, after="ape") == ["bee"]
+    assert await names(limit=1, after="ape") == ["bee"]
     assert await names(status="suspended") == ["bee"]
     assert await names(status="deleted") == ["cat"]
     assert await names(text="the APE") == ["ape"]
