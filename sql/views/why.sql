@@ -43,7 +43,8 @@ BEGIN
     ELSIF q.status = 'pending' AND q.crashes > 0 THEN
         RETURN format('sent alone at %s or later, because its worker stopped while handling it: %s',
                       mailqueue.shown(q.run_at),
-                      coalesce(regexp_replace(q.last_error, '^its worker stopped while handling it: ', ''), 'no reason'));
+                      coalesce(regexp_replace(q.last_error, '^its worker stopped while handling it: ', ''),
+                               'no reason'));
     ELSIF q.status = 'assigned' THEN
         SELECT w.*, clock_timestamp() - w.beat_at > interval '30 s' AS is_silent INTO s FROM mailqueue.workers AS w
          WHERE w.id = q.worker_id;
