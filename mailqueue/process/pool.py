@@ -4,7 +4,7 @@ import asyncio
 import random
 import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from mailqueue.core.queues import QUEUES, UPKEEP
+from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space
 from mailqueue.queue import store
@@ -34,6 +35,9 @@ ALONE_SECONDS = 2.0
 """Interval at which rows are looked for whose worker stopped before."""
 MAX_NAMED = 20
 """Rows that a log line names."""
+REPORT_SECONDS = 5.0
+"""Limit of the report of a death while the parent stops."""
+_SIGNALS = {one.value: one.name for one in signal.Signals}
 
 log = get_logger(__name__)
 
@@ -68,7 +72,7 @@ class WorkerPool:
                         for group in self._groups
                         for _ in range(group.count)
                     ),
-                    *(self._keep_alone(group, stop) for group in self._groups if group.queues),
+                    self._keep_alone(stop),
                     self._keep_upkeep(stop),
                 )
         finally:
@@ -91,15 +95,31 @@ class WorkerPool:
         finally:
             in_progress.close()
 
-    async def _keep_alone(self, group: Children, stop: asyncio.Event) -> None:
-        """Handle rows whose worker stopped before, in a process of its own, while there are any."""
-        in_progress = InProgress()
+    async def _keep_alone(self, stop: asyncio.Event) -> None:
+        """Handle rows whose worker stopped before, while there are any.
+
+        Each queue has a process of its own for them, which handles one row at a time: a death is
+        that row's, and a row that takes hours holds up no other queue.
+        """
+        running = dict[str, asyncio.Task[None]]()
+        groups = {name: group for group in self._groups for name in group.queues}
         try:
             while not stop.is_set():
                 await _unless_stopped(stop, self._pause_alone())
-                if stop.is_set() or not await self._has_suspects(group, stop):
-                    continue
-                await self._run_child(group, stop, in_progress, flag="--alone")
+                idle = [name for name in groups if name not in running or running[name].done()]
+                for name in await self._found(partial(store.suspected, queues=idle), stop):
+                    running[name] = asyncio.create_task(self._run_alone(name, groups[name], stop))
+        finally:
+            await asyncio.gather(*running.values())
+
+    async def _run_alone(self, queue: str, stop: asyncio.Event) -> None:
+        in_progress = InProgress()
+        try:
+            await self._run_child(
+                Children((queue,), queues=(queue,)), stop, in_progress, flag="--alone"
+            )
+        except OSError:  # no process can be started now
+            log.exception("worker.not_started", queue=queue)
         finally:
             in_progress.close()
 
@@ -109,14 +129,12 @@ class WorkerPool:
         try:
             while not stop.is_set():
                 await _unless_stopped(stop, asyncio.sleep(UPKEEP_SECONDS * (0.5 + random.random())))  # noqa: S311
-                names = list[str]()
-
-                async def look(found: list[str] = names) -> None:
-                    found.extend(await self._link.call(partial(store.unattended, queues=UPKEEP)))
-
-                await _unless_stopped(stop, look())
-                if names and not stop.is_set():
-                    await self._run_child(Children(names), stop, in_progress, flag="--until-idle")
+                names = await self._found(partial(store.unattended, queues=UPKEEP), stop)
+                if not names:
+                    continue
+                await self._run_child(Children(names), stop, in_progress, flag="--until-idle")
+                for name in await self._found(partial(store.suspected, queues=names), stop):
+                    await self._run_alone(name, Children((name,)), stop)
         finally:
             in_progress.close()
 
@@ -127,14 +145,20 @@ class WorkerPool:
                 await self._has_deaths.wait()
         self._has_deaths.clear()
 
-    async def _has_suspects(self, group: Children, stop: asyncio.Event) -> bool:
+    async def _found(
+        self, look: Callable[[Conn], Awaitable[list[str]]], stop: asyncio.Event
+    ) -> list[str]:
+        """Return the queues that a statement finds; none once `stop` is set, or if it fails."""
         found = list[str]()
 
-        async def look() -> None:
-            found.extend(await self._link.call(partial(store.suspected, queues=group.queues)))
+        async def run() -> None:
+            found.extend(await self._link.call(look))
 
-        await _unless_stopped(stop, look())
-        return bool(found)
+        try:
+            await _unless_stopped(stop, run())
+        except Exception:  # workers go on, and it is asked again
+            log.exception("worker.queues_not_read")
+        return [] if stop.is_set() else found
 
     async def _run_child(
         self,
@@ -159,7 +183,11 @@ class WorkerPool:
                 rows=[f"{row.queue} {row.id}" for row in rows[:MAX_NAMED]],
             )
             is_alone = flag == "--alone"
-            await _unless_stopped(stop, self._report(ending, rows, launch_id, is_alone=is_alone))
+            await _unless_stopped(
+                stop,
+                self._report(ending, rows, launch_id, is_alone=is_alone),
+                grace=REPORT_SECONDS,
+            )
         return ending.code
 
     async def _report(
@@ -171,11 +199,12 @@ class WorkerPool:
             by_queue = attrgetter("queue")
             for queue, group in groupby(sorted(rows, key=by_queue), by_queue):
                 claims = [(row.id, row.claim_no) for row in group]
-                suspect = (
-                    partial(store.suspect, spec=specs[queue])
-                    if queue in specs
-                    else store.suspect_emails  # mail has limits, and marks that rescue respects
-                )
+                if queue in specs:
+                    suspect = partial(store.suspect, spec=specs[queue])
+                elif queue == "email_queue":
+                    suspect = store.suspect_emails  # mail has limits, and marks that rescue respects
+                else:  # of another release, or cut short when the process died
+                    continue
                 await self._link.call(
                     partial(suspect, rows=claims, is_alone=is_alone, reason=ending.words)
                 )
@@ -248,15 +277,22 @@ class _Ending:
         if self.code == EXIT_OUT_OF_MEMORY:
             return "it needed more memory than a process may take that handles one row"
         if self.code < 0:
-            return f"signal {signal.Signals(-self.code).name}"
+            return f"signal {_SIGNALS.get(-self.code, -self.code)}"
         return f"exit code {self.code}"
 
 
-async def _unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-    """Run `work` until `stop` is set: the database may be unavailable for long."""
+async def _unless_stopped(
+    stop: asyncio.Event, work: Coroutine[Any, Any, None], *, grace: float = 0.0
+) -> None:
+    """Run `work` until it ends or `grace` seconds after `stop` is set.
+
+    The database may be unavailable for long.
+    """
     working = asyncio.create_task(work)
     stopping = asyncio.create_task(stop.wait())
     ended, _ = await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+    if working not in ended and grace:
+        ended, _ = await asyncio.wait((working,), timeout=grace)
     for task in (working, stopping):
         task.cancel()
     await asyncio.gather(working, stopping, return_exceptions=True)

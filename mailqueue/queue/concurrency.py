@@ -9,6 +9,7 @@ from typing import Generic
 from uuid import UUID
 
 from mailqueue.queue.handler import Row
+from mailqueue.telemetry.log import get_logger
 
 FIRST_ROWS = 1
 """Rows of a key that are handled at the same time at first; each that is answered adds one."""
@@ -16,8 +17,12 @@ MAX_ROWS = 32
 """Rows of one key that are handled at the same time, at most."""
 WAITING_PER_ROW = 4
 """Rows of a key that wait in memory, for each that may be handled at the same time."""
+CANCEL_SECONDS = 5.0
+"""Limit of the wait for cancelled rows to end."""
 FORGET_SECONDS = 120.0
 """Time after which an idle key is forgotten; then it is unproven again."""
+
+log = get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -93,6 +98,7 @@ class Dispatcher(Generic[Row]):
         self._keys: dict[str, _Key[Row]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._was_cut = False  # whether the last claim took as many rows as it might
+        self._is_closed = False
 
     @property
     def is_idle(self) -> bool:
@@ -149,6 +155,8 @@ class Dispatcher(Generic[Row]):
 
     def start(self) -> None:
         """Start as many rows as slots and limits allow."""
+        if self._is_closed:
+            return
         waiting = [key for key in self._keys.values() if key.waiting]
         random.shuffle(waiting)
         for key in waiting:
@@ -190,10 +198,15 @@ class Dispatcher(Generic[Row]):
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    def cancel(self) -> None:
-        """Cancel what is being handled; its outcomes are unknown."""
+    async def close(self) -> None:
+        """Start nothing more, and cancel what is being handled; its outcomes are unknown."""
+        self._is_closed = True
         for task in self._tasks:
             task.cancel()
+        if self._tasks:
+            _, left = await asyncio.wait(self._tasks, timeout=CANCEL_SECONDS)
+            if left:
+                log.error("queue.not_cancelled", count=len(left))
 
     def forget_idle(self) -> None:
         """Forget keys without rows for a while."""

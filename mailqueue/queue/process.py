@@ -129,7 +129,7 @@ async def _work(
                 until_idle=until_idle,
             )
             try:
-                await worker.run(stop, heartbeat.worker_id)
+                await worker.run(stop, heartbeat.worker_id, is_registered=heartbeat.is_alive)
             except LeaseLost:
                 heartbeat.is_lost = True
                 raise

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple
 from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
+from mailqueue.core.errors import MailqueueError
 from mailqueue.core.outcome import OUTCOMES, Failed, Outcome, Retry
 from mailqueue.core.queues import QueueSpec
 from mailqueue.db.faults import concerns_rows
@@ -108,7 +109,7 @@ class Settler(Generic[Row, Work]):
                 lambda conn: self._settled(conn, group), seconds=RETRY_SECONDS
             )
         except Exception as exc:
-            if not concerns_rows(exc) and not isinstance(exc, ValueError | ArithmeticError):
+            if not concerns_rows(exc) and not isinstance(exc, MailqueueError):
                 raise
             if len(group) > 1:
                 for one in group:
@@ -117,7 +118,10 @@ class Settler(Generic[Row, Work]):
             await self._write_failure(group[0], exc)
             return
         reach(f"{self._spec.name}.settled")
-        self._handler.committed(ended)  # it may release a key before more of its rows are started
+        try:  # it may release a key before more of its rows are started
+            self._handler.committed(ended)
+        except Exception:  # what is durable stays so
+            log.exception("queue.committed_failed", queue=self._spec.name)
         self._written([one.row for one in group])
 
     async def _write_failure(self, one: Handled[Row, Work], fault: Exception) -> None:

@@ -10,13 +10,13 @@ runs the workers of several queues in one process.
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Generic, cast
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.errors import MailqueueError
+from mailqueue.core.errors import LeaseLost, MailqueueError
 from mailqueue.core.outcome import Defer, Outcome, Retry
 from mailqueue.core.queues import QueueSpec
 from mailqueue.db.faults import concerns_rows
@@ -67,6 +67,7 @@ class QueueWorker(Generic[Row, Work]):
         self._settler = Settler(self._writes, spec, handler, written=self._written)
         self._held: dict[object, tuple[Row, float]] = {}  # rows of which a claim of ours holds
         self._room = asyncio.Event()
+        self._is_registered: Callable[[], bool] = lambda: True
         handler.release_key = self._release_key
         lease = spec.lease.total_seconds()
         self._dispatcher = Dispatcher(
@@ -78,12 +79,21 @@ class QueueWorker(Generic[Row, Work]):
             freed=self._freed,
         )
 
-    async def run(self, stop: asyncio.Event, worker: int) -> None:
+    async def run(
+        self,
+        stop: asyncio.Event,
+        worker: int,
+        *,
+        is_registered: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Work until `stop` is set, then finish what is being handled.
+
+        While `is_registered` is false no row is started: another worker may have claimed it.
 
         Raises:
             LeaseLost: the worker was declared lost.
         """
+        self._is_registered = is_registered
         loops = [
             asyncio.create_task(loop, name=f"{self.spec.name}-{name}")
             for name, loop in (
@@ -97,13 +107,15 @@ class QueueWorker(Generic[Row, Work]):
         try:
             ended, _ = await asyncio.wait((stopping, *loops), return_when=asyncio.FIRST_COMPLETED)
             await cancelled(loops[0])
-            with suppress(TimeoutError):
-                async with asyncio.timeout(DRAIN_SECONDS):
-                    await self._drain()
+            is_lost = any(isinstance(task.exception(), LeaseLost) for task in ended)
+            if not is_lost and not loops[1].done():  # else nothing can be settled
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(DRAIN_SECONDS):
+                        await self._drain()
             for task in ended:
                 task.result()  # an error of this program ends the worker
         finally:
-            self._dispatcher.cancel()
+            await self._dispatcher.close()
             await cancelled(stopping, *loops)
             await self.close()
 
@@ -119,8 +131,10 @@ class QueueWorker(Generic[Row, Work]):
         Raises:
             LeaseLost: the worker was declared lost.
         """
-        limit = 1 if self._is_alone else min(self.spec.batch, self._dispatcher.room)
-        if limit == 0:
+        limit = min(self.spec.batch, self._dispatcher.room)
+        if self._is_alone:
+            limit = int(self._dispatcher.is_idle)
+        if limit == 0 or not self._is_registered():
             return 0
         rooms = self._dispatcher.rooms()
         rows = await self._claims.call(
@@ -149,7 +163,7 @@ class QueueWorker(Generic[Row, Work]):
         try:
             loaded = await self._claims.call(partial(self._handler.load, rows=rows))
         except Exception as exc:
-            if not concerns_rows(exc):
+            if not concerns_rows(exc) and not isinstance(exc, MailqueueError):
                 raise
             if len(rows) == 1:
                 self._settle(rows[0], self._failure(rows[0], exc))
@@ -157,6 +171,10 @@ class QueueWorker(Generic[Row, Work]):
             for row in rows:
                 await self._load([row])
             return
+        found = {row.id for row in loaded}
+        for row in rows:
+            if row.id not in found:
+                self._settle(row, Retry("what it needs was not found"))
         self._dispatcher.add(loaded)
 
     async def turn_to_end(self, worker: int) -> int:
@@ -184,7 +202,7 @@ class QueueWorker(Generic[Row, Work]):
             if self._until_idle and not count and self._dispatcher.is_idle:
                 return
             pause = least if count or self._until_idle else min(most, pause * 1.5)
-            if self._dispatcher.is_short and not is_behind:
+            if count and self._dispatcher.is_short:
                 continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):  # a freed slot makes room for more
@@ -197,6 +215,9 @@ class QueueWorker(Generic[Row, Work]):
 
     async def _handle(self, row: Row) -> bool:
         """Handle one row; return whether its key was answered."""
+        if not self._is_registered():
+            self._settle(row, Defer())
+            return False
         slot = self._in_progress.begin(self.spec.name, row.id, row.claim_no)
         try:
             reach(f"{self.spec.name}.handling")
@@ -258,7 +279,10 @@ class QueueWorker(Generic[Row, Work]):
         while True:
             await asyncio.sleep(REST_SECONDS)
             self._dispatcher.forget_idle()
-            await self._handler.rest(self._writes.call)
+            try:
+                await self._handler.rest(self._writes.call)
+            except Exception:  # rows go on
+                log.exception("queue.rest_failed", queue=self.spec.name)
 
     async def _drain(self) -> None:
         for row in self._dispatcher.give_back():

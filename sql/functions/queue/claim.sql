@@ -117,8 +117,9 @@ DECLARE
     k record;
 BEGIN
     IF p_alone THEN
-        v_ids := ARRAY(SELECT q.id FROM %1$s AS q WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now
-                        ORDER BY q.run_at, q.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
+        v_ids := ARRAY(SELECT q.id FROM %1$s AS q
+                        WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now%5$s
+                        ORDER BY q.run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
 %4$s
     END IF;
     IF v_ids = '{}' THEN
@@ -135,6 +136,9 @@ BEGIN
 END $body$;
 COMMENT ON FUNCTION mailqueue.claim_%2$s(integer, integer, interval, boolean, integer, text[], integer[]) IS
     'Take due rows for a worker until its lease is over; p_alone: one row whose worker died before.';
-        $f$, s.q, s.table_name, s.pinned, v_claim);
+        $f$, s.q, s.table_name, s.pinned, v_claim,
+             CASE WHEN s.has_circuit THEN format(E'\n'
+                 '                          AND q.%I = ANY (ARRAY(SELECT r.key FROM mailqueue.ready_%s(v_now) AS r))',
+                 s.key_column, s.table_name) ELSE '' END);
     END LOOP;
 END $make$;

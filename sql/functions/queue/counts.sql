@@ -78,12 +78,16 @@ AS $body$ %s
        AND EXISTS (SELECT FROM mailqueue.email_queue AS q
                     WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= clock_timestamp()) $body$;
 COMMENT ON FUNCTION mailqueue.suspected_queues(text[]) IS
-    'Those of the queues that have due rows whose worker stopped while handling them.';
+    'Those of the queues that have due rows whose worker stopped while handling them, and whose key is not blocked.';
     $f$, coalesce((SELECT string_agg(format($u$
     SELECT %1$L::text WHERE %1$L = ANY (p_queues)
        AND EXISTS (SELECT FROM mailqueue.%2$I AS q
-                    WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= clock_timestamp())$u$,
-                           r.name, r.table_name), ' UNION ALL ')
-                     FROM jsonb_to_recordset(v_queues) AS r (name text, table_name text)),
+                    WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= clock_timestamp()%3$s)$u$,
+                           r.name, r.table_name,
+                           CASE WHEN r.has_circuit THEN format(
+                               ' AND q.%I = ANY (ARRAY(SELECT k.key FROM mailqueue.ready_%s(clock_timestamp()) AS k))',
+                               r.key_column, r.table_name) ELSE '' END), ' UNION ALL ')
+                     FROM jsonb_to_recordset(v_queues)
+                       AS r (name text, table_name text, key_column text, has_circuit boolean)),
                   'SELECT NULL::text WHERE false'));
 END $make$;

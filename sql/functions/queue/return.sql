@@ -23,7 +23,9 @@ DECLARE
     v_count integer;
 BEGIN
     UPDATE %1$s AS q SET lease_until = clock_timestamp() + p_lease
-      FROM unnest(p_ids, p_claims) AS i(id, claim_no) WHERE q.id = i.id AND q.claim_no = i.claim_no;
+      FROM (SELECT o.id FROM %1$s AS o JOIN unnest(p_ids, p_claims) AS i(id, claim_no)
+                ON i.id = o.id AND i.claim_no = o.claim_no ORDER BY o.id FOR NO KEY UPDATE OF o) AS h
+     WHERE q.id = h.id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END $body$;
@@ -84,8 +86,11 @@ DECLARE
 BEGIN
     UPDATE %1$s AS q
        SET status = 'pending', run_at = clock_timestamp(), attempts = 0, crashes = 0, finished_at = NULL
-     WHERE q.id = ANY (p_ids) AND (p_project IS NULL OR q.project_id = p_project)
-       AND q.status NOT IN ('pending', 'assigned', %5$L);
+     WHERE q.id = ANY (ARRAY(
+           SELECT o.id FROM %1$s AS o
+            WHERE o.id = ANY (p_ids) AND (p_project IS NULL OR o.project_id = p_project)
+              AND o.status NOT IN ('pending', 'assigned', %5$L)
+            ORDER BY o.id FOR NO KEY UPDATE));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count > 0 THEN
         PERFORM mailqueue.record_operation(p_project, 'queue.requeued', %2$L,

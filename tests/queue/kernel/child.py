@@ -61,7 +61,7 @@ def disturbed(kind: Kind, how: Mapping[str, Any]) -> Kind:
 
         async def slowly(row: Any) -> Any:
             way = how.get("hostile", {}).get(str(row.id))
-            await asyncio.sleep(how.get("seconds", 0))
+            await asyncio.sleep(how.get("pause", {}).get(kind.spec.name, how.get("seconds", 0)))
             if way is not None:
                 WAYS[way]()
             return await handle(row)

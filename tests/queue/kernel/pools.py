@@ -15,7 +15,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from mailqueue.process.groups import queue_children
-from mailqueue.process.pool import WorkerPool
+from mailqueue.process.pool import Children, WorkerPool
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from tests import make
 from tests.api.support.wired import MASTER
@@ -49,10 +49,14 @@ def prepare(
 
 
 @asynccontextmanager
-async def pool_of(names: Sequence[str], folder: Path) -> AsyncIterator[None]:
-    """Keep one process that works on these queues while the block runs."""
+async def pool_of(
+    names: Sequence[str], folder: Path, *, groups: Sequence[Children] | None = None
+) -> AsyncIterator[None]:
+    """Keep one process that works on these queues, or other processes, while the block runs."""
     stop = asyncio.Event()
-    pool = WorkerPool(load_settings(data=folder), [queue_children(names)])
+    pool = WorkerPool(
+        load_settings(data=folder), [queue_children(names)] if groups is None else groups
+    )
     running = asyncio.create_task(pool.run(stop))
     try:
         yield

@@ -138,3 +138,46 @@ async def test_killing_healthy_workers_fails_no_row(
             "SELECT count(*) FROM mailqueue.inbound_events WHERE attempts <> 1 OR crashes <> 0"
         )
         assert await make.scalar(conn, counted) == 0
+
+
+async def test_a_row_of_another_queue_is_not_blamed(
+    database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that stopped together are handled in processes of their own, each queue in one."""
+    hostile_queue, slow_queue = queue_named("inbound"), queue_named("erasures")
+    async with (
+        connect(database) as conn,
+        KINDS["inbound"](conn, 1) as hostile,
+        KINDS["erasures"](conn, 1) as slow,
+    ):
+        for spec in (hostile_queue, slow_queue):
+            await conn.execute(f"UPDATE mailqueue.{spec.table} SET crashes = 1")
+        way, pause = {str(hostile.ids[0]): "leave"}, {slow_queue.name: 8}
+        prepare(monkeypatch, database, tmp_path, hostile=way, pause=pause)
+        async with pool_of([hostile_queue.name, slow_queue.name], tmp_path):
+
+            async def has_ended() -> bool:
+                rows = [await row_of(conn, hostile_queue, hostile.ids[0])]
+                rows.append(await row_of(conn, slow_queue, slow.ids[0]))
+                assert rows[1][1] < 2, "blamed for the death of another's process"
+                return {row[0] for row in rows} == {"failed", "done"}
+
+            await until(has_ended, lambda: slow.unfinished(conn))
+        assert await slow.unfinished(conn) == []
+
+
+async def test_upkeep_that_stopped_a_worker_is_handled_alone_by_any_worker(
+    database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No process works on the queue, so that nobody would look for such rows."""
+    monkeypatch.setattr(pool, "UPKEEP_SECONDS", 0.5)
+    async with connect(database) as conn, KINDS["erasures"](conn, 1) as rows:
+        await conn.execute("UPDATE mailqueue.erasures SET crashes = 1")
+        await conn.execute("UPDATE mailqueue.maintenance_tasks SET run_at = now() + interval '1 d'")
+        prepare(monkeypatch, database, tmp_path)
+        async with pool_of([], tmp_path, groups=[]):
+
+            async def is_done() -> bool:
+                return not await rows.unfinished(conn)
+
+            await until(is_done, lambda: rows.unfinished(conn))

@@ -1,0 +1,278 @@
+"""The worker of a queue goes on, or stops at once, whatever its handler and its registration do."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+import pytest
+
+from mailqueue.core.errors import InvalidField, LeaseLost
+from mailqueue.core.outcome import Done, Outcome
+from mailqueue.core.queues import queue_named
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.process.pool import WorkerPool, _Ending
+from mailqueue.queue import store, worker
+from mailqueue.queue.handler import Call, Handler
+from mailqueue.queue.in_progress import Begun, InProgress
+from mailqueue.queue.worker import QueueWorker
+from mailqueue.settings.environment import DatabaseSettings, load_settings
+from tests import make
+from tests.queue.working import work_once
+from tests.webhooks.delivering import told, webhook
+
+pytestmark = pytest.mark.anyio
+SPEC = queue_named("inbound")
+PATIENCE_SECONDS = 60
+
+
+class ClaimedRow(NamedTuple):
+    """A claimed row of inbound_events."""
+
+    id: UUID
+    claim_no: int
+
+
+class FakeHandler(Handler[ClaimedRow, str]):
+    """Handles rows as each test says; rows wait until `go_on` is set."""
+
+    row = ClaimedRow
+
+    def __init__(self) -> None:
+        self.begun = list[UUID]()
+        self.ended = list[UUID]()
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+        self.rests = 0
+        self.refused = set[UUID]()
+
+    async def handle(self, row: ClaimedRow) -> Outcome | str:
+        self.begun.append(row.id)
+        try:
+            await self.go_on.wait()
+        finally:
+            self.ended.append(row.id)
+        return "work"
+
+    async def commit(self, conn: Conn, done: Sequence[tuple[ClaimedRow, str]]) -> list[Outcome]:  # noqa: ARG002
+        for row, _ in done:
+            if row.id in self.refused:
+                raise InvalidField("field", "of this row alone")
+        return [Done() for _ in done]
+
+
+async def add_rows(conn: Conn, count: int, *, crashes: int = 0) -> list[UUID]:
+    """Make due rows; return their ids."""
+    found = await make.rows(
+        conn,
+        "INSERT INTO mailqueue.inbound_events (provider, body, run_at, crashes)"
+        " SELECT 'ses', '{}', now() - interval '1 min', %s FROM generate_series(1, %s)"
+        " RETURNING id",
+        crashes,
+        count,
+    )
+    return [row[0] for row in found]
+
+
+async def states(conn: Conn, condition: str = "true") -> dict[str, int]:
+    query = f"SELECT status, count(*) FROM mailqueue.inbound_events WHERE {condition} GROUP BY 1"
+    return dict(await make.rows(conn, query))
+
+
+async def until(condition: Any) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("batch", [1, SPEC.batch])
+async def test_an_idle_worker_claims_seldom(database: DatabaseSettings, batch: int) -> None:
+    stop = asyncio.Event()
+    async with connect(database) as conn:
+        number = await make.worker(conn)
+    spec = replace(SPEC, batch=batch, poll=(0.2, 1.0))
+    working, claims = QueueWorker(database, spec, FakeHandler(), InProgress()), 0
+    turn = working.turn
+
+    async def counted(worker: int) -> int:
+        nonlocal claims
+        claims += 1
+        return await turn(worker)
+
+    working.turn = counted  # type: ignore[method-assign]
+    running = asyncio.create_task(working.run(stop, number))
+    await asyncio.sleep(1.0)
+    stop.set()
+    await running
+    assert 1 <= claims <= 5
+
+
+@pytest.mark.parametrize("notices", ["heartbeat", "claim"])
+async def test_a_worker_declared_lost_starts_no_row_and_ends_those_it_has(
+    database: DatabaseSettings, notices: str
+) -> None:
+    """The rows belong to others by then."""
+    handler, stop = FakeHandler(), asyncio.Event()
+    handler.go_on.clear()
+    async with connect(database) as conn:
+        await add_rows(conn, 20)
+        number = await make.worker(conn)
+        working = QueueWorker(database, SPEC, handler, InProgress())
+        running = asyncio.create_task(working.run(stop, number))
+        await until(lambda: len(handler.begun) == SPEC.concurrency)
+        if notices == "heartbeat":
+            running.cancel()
+        else:
+            await conn.execute("UPDATE mailqueue.workers SET lost_at = now()")
+            await add_rows(conn, 1)
+        async with asyncio.timeout(worker.DRAIN_SECONDS / 2):
+            with pytest.raises((LeaseLost, asyncio.CancelledError)):
+                await running
+        await asyncio.sleep(0.1)
+
+        assert len(handler.begun) == len(handler.ended) == SPEC.concurrency
+        assert "processed" not in await states(conn)
+
+
+async def test_a_worker_that_is_not_heard_of_handles_nothing(database: DatabaseSettings) -> None:
+    """Others may have been given its rows, and it would claim and return the same ones forever."""
+    handler, stop, is_registered = FakeHandler(), asyncio.Event(), True
+    handler.go_on.clear()
+    async with connect(database) as conn:
+        await add_rows(conn, 20)
+        number = await make.worker(conn)
+        working = QueueWorker(database, SPEC, handler, InProgress())
+        running = asyncio.create_task(
+            working.run(stop, number, is_registered=lambda: is_registered)
+        )
+        await until(lambda: len(handler.begun) == SPEC.concurrency)
+        is_registered = False
+        handler.go_on.set()
+        await asyncio.sleep(1)
+        assert len(handler.begun) == SPEC.concurrency
+        assert await states(conn) == {"processed": SPEC.concurrency, "pending": 12}
+        assert await states(conn, "attempts > 0") == {"processed": SPEC.concurrency}
+        is_registered = True
+        await until(lambda: len(handler.ended) == 20)
+        stop.set()
+        await running
+        assert await states(conn) == {"processed": 20}
+
+
+async def test_a_row_that_is_not_loaded_fails_its_attempt(database: DatabaseSettings) -> None:
+    class Forgetful(FakeHandler):
+        async def load(self, conn: Conn, rows: Sequence[ClaimedRow]) -> Sequence[ClaimedRow]:  # noqa: ARG002
+            return [row for row in rows if row.id != forgotten]
+
+    async with connect(database) as conn:
+        forgotten, *_ = await add_rows(conn, 3)
+        await work_once(database, "inbound", Forgetful())
+        assert await states(conn) == {"processed": 2, "pending": 1}
+        assert await states(conn, "last_error IS NOT NULL AND attempts = 1") == {"pending": 1}
+
+
+async def test_work_that_is_refused_fails_one_row(database: DatabaseSettings) -> None:
+    handler = FakeHandler()
+    async with connect(database) as conn:
+        refused, *_ = await add_rows(conn, 3)
+        handler.refused = {refused}
+        await work_once(database, "inbound", handler)
+        assert await states(conn) == {"processed": 2, "pending": 1}
+        assert await states(conn, "last_error LIKE '%%of this row alone'") == {"pending": 1}
+
+
+async def test_a_worker_outlives_what_its_handler_raises_beside_rows(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "REST_SECONDS", 0.05)
+
+    class Restless(FakeHandler):
+        async def rest(self, call: Call) -> None:  # noqa: ARG002
+            self.rests += 1
+            raise RuntimeError("rest")
+
+        def committed(self, done: Sequence[tuple[ClaimedRow, Outcome]]) -> None:  # noqa: ARG002
+            raise RuntimeError("committed")
+
+    handler, stop = Restless(), asyncio.Event()
+    async with connect(database) as conn:
+        number = await make.worker(conn)
+        working = QueueWorker(database, SPEC, handler, InProgress())
+        running = asyncio.create_task(working.run(stop, number))
+        for count in (2, 4):
+            await add_rows(conn, 2)
+            await until(lambda least=count: len(handler.ended) >= least)
+            rests = handler.rests
+            await until(lambda least=rests: handler.rests > least)
+        stop.set()
+        await running
+        assert await states(conn) == {"processed": 4}
+
+
+async def test_alone_holds_one_row_at_a_time(database: DatabaseSettings) -> None:
+    """Others stay free for other hosts, and are not returned with each death."""
+    handler, stop = FakeHandler(), asyncio.Event()
+    handler.go_on.clear()
+    async with connect(database) as conn:
+        await add_rows(conn, 4, crashes=1)
+        number = await make.worker(conn)
+        working = QueueWorker(database, SPEC, handler, InProgress(), is_alone=True)
+        running = asyncio.create_task(working.run(stop, number))
+        await until(lambda: handler.begun)
+        await asyncio.sleep(0.5)
+        assert await states(conn) == {"assigned": 1, "pending": 3}
+        handler.go_on.set()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await running
+        assert await states(conn) == {"processed": 4}
+
+
+async def test_a_death_counts_for_known_queues_whatever_else_was_handled(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may be of another release, or die while it writes a name."""
+    monkeypatch.setenv("MAILQUEUE_DATABASE_URL", database.url.reveal())
+    async with connect(database) as conn:
+        await add_rows(conn, 1)
+        number = await make.worker(conn)
+        [claimed] = await store.claim(conn, SPEC, ClaimedRow, worker=number, limit=1)
+        rows = [
+            Begun("a_queue_of_tomorrow", uuid4(), 1, 0.0),
+            Begun("inbound", claimed.id, claimed.claim_no, 0.0),
+        ]
+        pool = WorkerPool(load_settings(), [])
+        await pool._report(_Ending(-35, None), rows, uuid4(), is_alone=False)
+        await pool._link.close()
+        assert await states(conn, "crashes = 1") == {"pending": 1}
+
+
+async def test_rows_of_a_blocked_webhook_are_not_handled_alone(
+    database: DatabaseSettings,
+) -> None:
+    async with connect(database) as conn:
+        await webhook(conn, "http://127.0.0.1:9999/")
+        await told(conn, 1)
+        await conn.execute("UPDATE mailqueue.webhook_deliveries SET crashes = 1")
+        number = await make.worker(conn)
+        spec = queue_named("webhooks")
+        assert await store.suspected(conn, [spec.name]) == [spec.name]
+        await conn.execute("UPDATE mailqueue.webhooks SET blocked_until = now() + interval '1 h'")
+        assert await store.suspected(conn, [spec.name]) == []
+        claim = store.claim(conn, spec, ClaimedRow, worker=number, limit=1, is_alone=True)
+        assert await claim == []
+
+
+async def test_a_claim_alone_reads_no_other_rows(database: DatabaseSettings) -> None:
+    async with connect(database) as conn:
+        await conn.execute("ALTER TABLE mailqueue.inbound_events SET (autovacuum_enabled = off)")
+        await add_rows(conn, 20_000)
+        number = await make.worker(conn)
+        claim = (
+            "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT"
+            f" mailqueue.claim_inbound_events({number}, 1, '5 min', true, 0, '{{}}', '{{}}')"
+        )
+        await conn.execute(claim)
+        [plan] = await make.scalar(conn, claim)
+        assert plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < 20
