@@ -115,9 +115,10 @@ class WorkerPool:
     async def _run_alone(self, queue: str, stop: asyncio.Event) -> None:
         in_progress = InProgress()
         try:
-            await self._run_child(
-                Children((queue,), queues=(queue,)), stop, in_progress, flag="--alone"
-            )
+            group = Children((queue,), queues=(queue,))
+            await self._run_child(group, stop, in_progress, flag="--alone")
+            if in_progress.rows():  # it died with one: others may be due
+                self._has_deaths.set()
         except OSError:  # no process can be started now
             log.exception("worker.not_started", queue=queue)
         finally:
@@ -183,11 +184,8 @@ class WorkerPool:
                 rows=[f"{row.queue} {row.id}" for row in rows[:MAX_NAMED]],
             )
             is_alone = flag == "--alone"
-            await _unless_stopped(
-                stop,
-                self._report(ending, rows, launch_id, is_alone=is_alone),
-                grace=REPORT_SECONDS,
-            )
+            report = self._report(ending, rows, launch_id, is_alone=is_alone)
+            await _unless_stopped(stop, report, grace=REPORT_SECONDS)
         return ending.code
 
     async def _report(
@@ -284,10 +282,7 @@ class _Ending:
 async def _unless_stopped(
     stop: asyncio.Event, work: Coroutine[Any, Any, None], *, grace: float = 0.0
 ) -> None:
-    """Run `work` until it ends or `grace` seconds after `stop` is set.
-
-    The database may be unavailable for long.
-    """
+    """Run `work` until `grace` seconds after `stop` is set: the database may be away for long."""
     working = asyncio.create_task(work)
     stopping = asyncio.create_task(stop.wait())
     ended, _ = await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
