@@ -112,10 +112,11 @@ class WorkerPool:
         finally:
             await asyncio.gather(*running.values())
 
-    async def _run_alone(self, queue: str, stop: asyncio.Event) -> None:
+    async def _run_alone(self, queue: str, group: Children, stop: asyncio.Event) -> None:
         in_progress = InProgress()
         try:
-            group = Children((queue,), queues=(queue,))
+            if len(group.queues) > 1:
+                group = Children((queue,))
             await self._run_child(group, stop, in_progress, flag="--alone")
             if in_progress.rows():  # it died with one: others may be due
                 self._has_deaths.set()
@@ -200,7 +201,7 @@ class WorkerPool:
                 if queue in specs:
                     suspect = partial(store.suspect, spec=specs[queue])
                 elif queue == "email_queue":
-                    suspect = store.suspect_emails  # mail has limits, and marks that rescue respects
+                    suspect = partial(store.suspect_emails)  # mail has marks and limits of its own
                 else:  # of another release, or cut short when the process died
                     continue
                 await self._link.call(
