@@ -24,7 +24,7 @@ COMMENT ON FUNCTION mailqueue.pick_lanes(smallint, bigint, integer[], integer[],
 -- accounts only the first are locked: further ones are needed only when those are blocked; see choose_account().
 CREATE OR REPLACE FUNCTION mailqueue.first_limits(p_lanes mailqueue.lanes[], p_locked integer[]) RETURNS integer[]
 LANGUAGE plpgsql
-SET enable_sort = on                                     -- a few ids; the claim turns sorting off for its rows
+SET enable_sort = on SET jit = off                      -- a few ids; the claim turns sorting off for its rows
 AS $$
 BEGIN
     RETURN ARRAY(
