@@ -98,6 +98,7 @@ class Dispatcher(Generic[Row]):
         self._keys: dict[str, _Key[Row]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._was_cut = False  # whether the last claim took as many rows as it might
+        self._lacks_slots = False  # whether a row waits for a slot, not for its key
         self._is_closed = False
 
     @property
@@ -159,12 +160,17 @@ class Dispatcher(Generic[Row]):
             return
         waiting = [key for key in self._keys.values() if key.waiting]
         random.shuffle(waiting)
+        self._lacks_slots = False
         for key in waiting:
-            # A failure is settled first: it may block the key.
-            while key.waiting and key.running < key.limit and not key.doubts:
-                if not self._slots.take(is_unproven=key.is_unproven):
-                    break
-                self._start(key)
+            self._start_of(key)
+
+    def _start_of(self, key: _Key[Row]) -> None:
+        # A failure is settled first: it may block the key.
+        while key.waiting and key.running < key.limit and not key.doubts:
+            if not self._slots.take(is_unproven=key.is_unproven):
+                self._lacks_slots = True
+                break
+            self._start(key)
 
     def give_back(self) -> list[Row]:
         """Return the rows that wait, which are no longer dispatched."""
@@ -235,7 +241,10 @@ class Dispatcher(Generic[Row]):
             key.running -= 1
             self._slots.give_back(was_unproven=was_unproven)
             self._freed()
-            self.start()
+            if self._lacks_slots:
+                self.start()
+            else:
+                self._start_of(key)
 
         task.add_done_callback(ended)
 

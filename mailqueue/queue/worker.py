@@ -32,6 +32,8 @@ from mailqueue.telemetry.log import get_logger
 
 MAX_UNSETTLED = 2000
 """Outcomes that wait for the database, above which nothing is claimed."""
+CLAIM_SECONDS = 0.01
+"""Wait for others of keys that have room for more rows, so that they share a claim."""
 REST_SECONDS = 5.0
 """Interval at which idle keys and connections are released."""
 DRAIN_SECONDS = 30.0
@@ -202,15 +204,16 @@ class QueueWorker(Generic[Row, Work]):
             if self._until_idle and not count and self._dispatcher.is_idle:
                 return
             pause = least if count or self._until_idle else min(most, pause * 1.5)
-            if count and self._dispatcher.is_short:
+            if count and count >= self.spec.batch // 2 and self._dispatcher.is_short:
                 continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):  # a freed slot makes room for more
                     await self._room.wait()
+                await asyncio.sleep(CLAIM_SECONDS)  # several keys share a claim
 
     def _freed(self) -> None:
         """Claim more where the last claim left rows, and few wait in memory."""
-        if self._dispatcher.is_short:
+        if not self._room.is_set() and self._dispatcher.is_short:
             self._room.set()
 
     async def _handle(self, row: Row) -> bool:
