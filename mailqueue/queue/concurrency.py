@@ -156,8 +156,6 @@ class Dispatcher(Generic[Row]):
 
     def start(self) -> None:
         """Start as many rows as slots and limits allow."""
-        if self._is_closed:
-            return
         waiting = [key for key in self._keys.values() if key.waiting]
         random.shuffle(waiting)
         self._lacks_slots = False
@@ -165,6 +163,8 @@ class Dispatcher(Generic[Row]):
             self._start_of(key)
 
     def _start_of(self, key: _Key[Row]) -> None:
+        if self._is_closed:
+            return
         # A failure is settled first: it may block the key.
         while key.waiting and key.running < key.limit and not key.doubts:
             if not self._slots.take(is_unproven=key.is_unproven):
