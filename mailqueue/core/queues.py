@@ -119,6 +119,7 @@ QUEUES = (
         done="sent",
         lease=timedelta(minutes=5),
         backoff=Backoff(timedelta(minutes=1), timedelta(hours=1)),
+        key="project_id",
         concurrency=16,
         time_limit=timedelta(minutes=1),
         keeps_done=False,

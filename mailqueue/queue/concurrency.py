@@ -13,8 +13,10 @@ from mailqueue.telemetry.log import get_logger
 
 FIRST_ROWS = 1
 """Rows of a key that are handled at the same time at first; each that is answered adds one."""
-MAX_ROWS = 32
-"""Rows of one key that are handled at the same time, at most."""
+MAX_SHARE = 4
+"""Part of the slots, 1 of this number, that one key may hold at most."""
+MAX_WAITING_PER_SLOT = 64
+"""Rows of all keys that wait in memory, for each slot."""
 WAITING_PER_ROW = 4
 """Rows of a key that wait in memory, for each that may be handled at the same time."""
 CANCEL_SECONDS = 5.0
@@ -110,7 +112,9 @@ class Dispatcher(Generic[Row]):
     def room(self) -> int:
         """Return how many more rows may be claimed."""
         held = self._slots.taken + sum(len(key.waiting) for key in self._keys.values())
-        return max(0, self._slots.limit * WAITING_PER_ROW - held)
+        # Rows of keys that are not answered leave room for those of others.
+        per_slot = WAITING_PER_ROW if self._key_of is None else MAX_WAITING_PER_SLOT
+        return max(0, self._slots.limit * per_slot - held)
 
     def rooms(self) -> dict[str, int]:
         """Return how many more rows of each known key may be claimed."""
@@ -257,7 +261,8 @@ class Dispatcher(Generic[Row]):
             return
         key.used_at = self._now()
         if is_answered:
-            key.limit, key.is_unproven = min(MAX_ROWS, key.limit + 1), False
+            most = max(FIRST_ROWS, self._slots.limit // MAX_SHARE)
+            key.limit, key.is_unproven = min(most, key.limit + 1), False
         else:
             key.limit, key.is_unproven = FIRST_ROWS, True
             key.doubts.add(row.id)

@@ -23,7 +23,7 @@ ALTER TABLE mailqueue.inline_servers
     ADD CONSTRAINT inline_servers_finished_check CHECK ((status = 'failed') = (finished_at IS NOT NULL)) NOT VALID;
 UPDATE mailqueue.inline_servers SET run_at = look_at;
 -- squawk-ignore require-concurrent-index-creation
-CREATE INDEX inline_servers_claim_idx ON mailqueue.inline_servers (run_at, id) WHERE status = 'pending';
+CREATE INDEX inline_servers_claim_idx ON mailqueue.inline_servers (project_id, run_at, id) WHERE status = 'pending';
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX inline_servers_lease_idx ON mailqueue.inline_servers (lease_until) WHERE status = 'assigned';
 -- squawk-ignore require-concurrent-index-creation

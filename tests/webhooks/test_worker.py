@@ -14,7 +14,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.queue import store as queue_store
-from mailqueue.queue.concurrency import MAX_ROWS
+from mailqueue.queue.concurrency import MAX_SHARE
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.model import ClaimedDelivery
@@ -71,7 +71,7 @@ async def test_every_event_arrives_once_and_is_signed(db: Conn, database: Databa
 
     ids = [one.headers["webhook-id"] for one in server.requests]
     assert len(ids) == len(set(ids)) == 60
-    assert server.connections <= MAX_ROWS
+    assert server.connections <= queue_named("webhooks").concurrency // MAX_SHARE
     for one in server.requests:
         headers = dict(one.headers)
         event = standardwebhooks.Webhook(SECRET).verify(one.body.decode(), headers)

@@ -50,6 +50,8 @@ without files."""
 MEMORY_WAIT = RETRY_WAIT / 30
 """Wait of an email whose files do not fit in memory now."""
 
+_ANSWERED = frozenset({Ending.SENT, Ending.FAILED})
+
 log = get_logger(__name__)
 
 
@@ -124,6 +126,9 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
         # By project, as each locks the limits of its own.
         for _, work in sorted(done, key=lambda each: each[0].project_id):
             await direct_store.settle(conn, work.worker_id, work.outcome)
+
+    def is_answered(self, result: Outcome | Attempted) -> bool:
+        return isinstance(result, Attempted) and result.outcome.ending in _ANSWERED
 
     async def rest(self, call: Call) -> None:
         try:

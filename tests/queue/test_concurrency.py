@@ -1,0 +1,78 @@
+"""One key that is not answered takes neither the slots nor the memory of the others."""
+
+import asyncio
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+import pytest
+
+from mailqueue.queue.concurrency import MAX_SHARE, WAITING_PER_ROW, Dispatcher
+
+pytestmark = pytest.mark.anyio
+SLOTS = 16
+
+
+@dataclass(frozen=True)
+class Row:
+    key: str
+    id: UUID = field(default_factory=uuid4)
+    claim_no: int = 1
+
+
+class Endpoints:
+    """Handles rows: those of `silent` keys never end, those of others at once."""
+
+    def __init__(self) -> None:
+        self.silent: set[str] = set()
+        self.done: list[str] = []
+        self.running: list[str] = []
+        self.dispatcher = Dispatcher(
+            SLOTS,
+            self.handle,
+            key_of=lambda row: row.key,
+            expired=lambda _: None,
+            max_wait=60.0,
+            freed=lambda: None,
+        )
+
+    async def handle(self, row: Row) -> bool:
+        self.running.append(row.key)
+        if row.key in self.silent:
+            await asyncio.Event().wait()
+        await asyncio.sleep(0)
+        self.running.remove(row.key)
+        self.done.append(row.key)
+        return True
+
+
+async def test_a_key_that_falls_silent_holds_a_quarter_of_the_slots_at_most() -> None:
+    endpoints = Endpoints()
+    endpoints.dispatcher.add([Row("a") for _ in range(100)])
+    await endpoints.dispatcher.drained()
+    endpoints.silent.add("a")
+
+    endpoints.dispatcher.add([Row("a") for _ in range(100)])
+    endpoints.dispatcher.add([Row("b") for _ in range(20)])
+    async with asyncio.timeout(10):
+        while endpoints.done.count("b") < 20:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    assert endpoints.running.count("a") == SLOTS // MAX_SHARE
+    await endpoints.dispatcher.close()
+
+
+async def test_rows_of_silent_keys_leave_room_for_claims_of_others() -> None:
+    endpoints = Endpoints()
+    endpoints.dispatcher.add([Row("good")])
+    await endpoints.dispatcher.drained()
+    names = [f"silent {n}" for n in range(SLOTS * WAITING_PER_ROW)]
+    endpoints.silent.update(names)
+
+    endpoints.dispatcher.add([Row(name) for name in names for _ in range(WAITING_PER_ROW)])
+
+    assert endpoints.dispatcher.room > 0
+    endpoints.dispatcher.add([Row("good")])
+    async with asyncio.timeout(10):
+        while endpoints.done != ["good", "good"]:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    await endpoints.dispatcher.close()
