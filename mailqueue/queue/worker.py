@@ -36,6 +36,8 @@ CLAIM_SECONDS = 0.01
 """Wait for others of keys that have room for more rows, so that they share a claim."""
 REST_SECONDS = 5.0
 """Interval at which idle keys and connections are released."""
+TURN_SECONDS = 0.005
+"""Interval at which `turn_to_end` looks whether rows still wait."""
 DRAIN_SECONDS = 30.0
 """Time for rows that are being handled when the worker stops."""
 
@@ -186,6 +188,7 @@ class QueueWorker(Generic[Row, Work]):
             count = await self.turn(worker)
             while not self._dispatcher.is_idle:
                 await self._dispatcher.drained()
+                await asyncio.sleep(TURN_SECONDS)  # a failure is settled before its key goes on
             idle = asyncio.create_task(self._settler.drained())
             await asyncio.wait((idle, settling), return_when=asyncio.FIRST_COMPLETED)
             if settling.done():

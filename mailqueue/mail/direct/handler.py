@@ -128,7 +128,9 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
             await direct_store.settle(conn, work.worker_id, work.outcome)
 
     def is_answered(self, result: Outcome | Attempted) -> bool:
-        return isinstance(result, Attempted) and result.outcome.ending in _ANSWERED
+        if isinstance(result, Attempted):
+            return result.outcome.ending in _ANSWERED
+        return isinstance(result, Done)
 
     async def rest(self, call: Call) -> None:
         try:

@@ -89,7 +89,7 @@ async def test_mail_that_stops_its_worker_each_time_fails(database: DatabaseSett
                 worker = await make.worker(conn)
                 claimed = (
                     "SELECT id, claim_no FROM"
-                    " mailqueue.claim_inline_servers(%s, 1, '1 min', %s, 0, '{}', '{}')"
+                    " mailqueue.claim_inline_servers(%s, 1, '1 min', %s, 4, '{}', '{}')"
                 )
                 [row] = await make.rows(conn, claimed, worker, death > 0)
                 await store.suspect(
