@@ -31,6 +31,8 @@ CHECK_SECONDS = 1.0
 """Interval at which a child's event loop is looked at."""
 UPKEEP_SECONDS = 30.0
 """Interval at which due rows are looked for of queues that any worker host takes care of."""
+MAX_GAP_SECONDS = 10.0
+"""Time between two such looks after which the host counts as having stood still."""
 ALONE_SECONDS = 2.0
 """Interval at which rows are looked for whose worker stopped before."""
 MAX_NAMED = 20
@@ -242,10 +244,14 @@ class WorkerPool:
         ended = asyncio.create_task(child.wait())
         stopping = asyncio.create_task(stop.wait())
         why = None
+        checked_at = asyncio.get_running_loop().time()
         while not ended.done() and not stopping.done():
             await asyncio.wait(
                 (ended, stopping), timeout=CHECK_SECONDS, return_when=asyncio.FIRST_COMPLETED
             )
+            last_at, checked_at = checked_at, asyncio.get_running_loop().time()
+            if checked_at - last_at > MAX_GAP_SECONDS:
+                in_progress.turn()  # this process stood still as well, as its host may have
             silence = in_progress.seconds_since_turn()
             if not ended.done() and silence is not None and silence > HUNG_SECONDS:
                 why = f"its event loop did not turn for {silence:.0f} s"

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store as kernel
@@ -68,7 +69,7 @@ async def flock(
     with tempfile.TemporaryDirectory(prefix="mailqueue-flock-") as folder:
         async with nursery(Path(folder)) as young:
             arguments = (
-                *("worker", "send", "--processes=1", f"--data={folder}"),
+                *("worker", "send", f"--child={uuid4()}", f"--data={folder}"),
                 *(f"--in-flight={in_flight}", f"--batch={batch}"),
             )
             made = Flock(arena, young, arguments)

@@ -32,7 +32,7 @@ def _become(order: dict[str, Any]) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.pipe()[0], 0)  # open as long as it lives, as a parent keeps it
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.environ |= order["environment"]

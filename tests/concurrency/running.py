@@ -60,12 +60,29 @@ class Command:
 
     process: asyncio.subprocess.Process
     log: Path
+    is_one: bool = True
 
     @property
     def pid(self) -> int:
         return self.process.pid
 
+    @property
+    def worker_pid(self) -> int:
+        """Return the process that sends, of one that keeps a single one."""
+        for pid in self._children():
+            if b"\0send\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return pid
+        return self.pid
+
+    def _children(self) -> list[int]:
+        path = Path(f"/proc/{self.pid}/task/{self.pid}/children")
+        return [int(pid) for pid in path.read_text().split()]
+
     def signal(self, what: signal.Signals) -> None:
+        """Send a signal; what nothing can catch strikes the worker itself, where there is one."""
+        if self.is_one and what in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT):
+            for pid in self._children():
+                os.kill(pid, what)
         os.kill(self.pid, what)
 
     async def ended(self) -> int:
@@ -98,7 +115,7 @@ async def workers(
                 stdout=output,
                 stderr=output,
             )
-        command = Command(process, log)
+        command = Command(process, log, processes == 1)
         try:
             yield command
         except BaseException:

@@ -1,6 +1,7 @@
 """Brings one process to one crash point, strikes it there, and sees what is left behind."""
 
 import signal
+from uuid import uuid4
 
 from mailqueue.core.crashpoints import Action
 from mailqueue.db.fetch import Conn
@@ -13,6 +14,7 @@ from tests.chaos.points.track import EACH_MAIL_MS, Track, lose_all, struck
 from tests.concurrency.running import until
 
 KILLED = -signal.SIGKILL
+RESCUE = "rescue.committed"
 _NEWEST = "SELECT coalesce(max(id), 0) FROM mailqueue.workers"
 _UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pending', 'assigned')"
 
@@ -22,7 +24,9 @@ async def crash_worker(track: Track, conn: Conn, point: Point, action: Action) -
     await track.arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     await track.accept(conn, is_large=point.way is Way.LARGE)
     child = await track.start(
-        *("worker", "send", "--processes=1", "--batch=8"),
+        # A parent rescues; all other points are those of the process that it keeps.
+        *("worker", "send", "--processes=1" if point.name == RESCUE else f"--child={uuid4()}"),
+        "--batch=8",
         *(f"--in-flight={IN_FLIGHT}", f"--data={track.folder}"),
         strike=(point, action),
     )

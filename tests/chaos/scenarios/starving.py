@@ -26,14 +26,14 @@ async def without_descriptors(arena: Arena, size: ScenarioSize) -> Reckoning:
     async with arena.workers() as command, superuser(arena) as dba:
         async with arena.producing(size.mails, seconds=size.seconds) as mails:
             await arena.taken(size.first)
-            usual = resource.prlimit(command.pid, resource.RLIMIT_NOFILE)
-            resource.prlimit(command.pid, resource.RLIMIT_NOFILE, (3, usual[1]))
+            usual = resource.prlimit(command.worker_pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(command.worker_pid, resource.RLIMIT_NOFILE, (3, usual[1]))
             await make.scalar(dba, _END)
             struck = await until(
                 lambda: _says(command, (b"Too many open files", b"connection is bad"))
             )
             await asyncio.sleep(max(1.0, size.seconds))
-            resource.prlimit(command.pid, resource.RLIMIT_NOFILE, usual)
+            resource.prlimit(command.worker_pid, resource.RLIMIT_NOFILE, usual)
             await mails.done.wait()
         await arena.finished(dba)
         lives = command.process.returncode is None
@@ -50,8 +50,10 @@ async def without_memory(arena: Arena, size: ScenarioSize) -> Reckoning:
     async with arena.session() as conn:
         async with arena.workers() as command, arena.producing(size.mails) as mails:
             await arena.taken(size.first)
-            limit = _used(command.pid) + ROOM_BYTES
-            resource.prlimit(command.pid, resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+            limit = _used(command.worker_pid) + ROOM_BYTES
+            resource.prlimit(
+                command.worker_pid, resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY)
+            )
             await _large(conn, size.mails)
             struck = await until(lambda: _says(command, NO_MEMORY))
         async with arena.workers(2):
