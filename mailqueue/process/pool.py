@@ -237,10 +237,7 @@ class WorkerPool:
     async def _ended(
         self, child: asyncio.subprocess.Process, stop: asyncio.Event, in_progress: InProgress
     ) -> "_Ending":
-        """Wait for the child to end; once `stop` is set, terminate it, then kill it.
-
-        A child whose event loop has not turned for HUNG_SECONDS is killed.
-        """
+        """Wait for the child to end; terminate it once `stop` is set, kill it when late or hung."""
         ended = asyncio.create_task(child.wait())
         stopping = asyncio.create_task(stop.wait())
         why = None

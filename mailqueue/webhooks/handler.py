@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from mailqueue.core.crashpoints import reach
 from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Poster
@@ -56,16 +55,13 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
         if target.fault is not None:
             return Defer(target.fault, target.wait)
         now = asyncio.get_running_loop().time()
-        reach("webhooks.calling")
-        result = await call_endpoint(
+        return await call_endpoint(
             self._poster,
             target.url,
             event_id=row.event_id,
             body=row.payload.encode(),
             keys=[key for key, until in target.keys if until > now],
         )
-        reach("webhooks.answered")
-        return result
 
     async def settle(
         self,

@@ -32,7 +32,7 @@ async def test_one_that_cannot_be_read_fails_and_the_next_is_sent(
             f" '{deep}' WHERE id = '{forever}'"
         )
 
-        assert await office.worker.turn() == 4
+        assert await office.turn() == 4
 
         shown = {name: await office.shown(email) for name, email in odd.items()}
         assert {one["status"] for one in shown.values()} == {"failed"}
