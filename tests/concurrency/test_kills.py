@@ -143,7 +143,9 @@ async def test_a_frozen_worker_comes_back_to_find_its_mail_gone_and_goes_on(
 
             await until(handed_over)
             command.signal(signal.SIGSTOP)
-            (frozen,) = await make.rows(conn, "SELECT id FROM mailqueue.workers")
+            (frozen,) = await make.rows(
+                conn, "SELECT id FROM mailqueue.workers WHERE kind = 'send'"
+            )
             await make.silent(conn, frozen[0])
             assert await kernel.rescue(conn, silence=SILENCE) == 1
             assert await make.status_of(conn, email) == "held"
@@ -180,7 +182,9 @@ async def test_what_a_frozen_worker_had_sent_is_recorded_when_it_wakes(
 
             await until(handed_over)
             command.signal(signal.SIGSTOP)
-            (frozen,) = await make.rows(conn, "SELECT id FROM mailqueue.workers")
+            (frozen,) = await make.rows(
+                conn, "SELECT id FROM mailqueue.workers WHERE kind = 'send'"
+            )
             await make.silent(conn, frozen[0])
             assert await kernel.rescue(conn, silence=SILENCE) == 1
             assert await make.status_of(conn, email) == "held"
