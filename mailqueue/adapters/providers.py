@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.inbound import mailgun, postmark, relayed, resend, sendgrid, ses, smtp2go
 from mailqueue.adapters.inbound.fetching import fetcher
-from mailqueue.adapters.inbound.ses import Fetch
+from mailqueue.adapters.inbound.ses import FetchCertificate
 from mailqueue.adapters.sending.api import ProviderAccount, ProviderApi
 from mailqueue.adapters.sending.mailgun import Mailgun
 from mailqueue.adapters.sending.postmark import Postmark
@@ -18,7 +18,7 @@ from mailqueue.adapters.sending.tokens import gmail
 from mailqueue.core.providers import Provider
 from mailqueue.ports import inbound
 
-Inbound = Callable[[Fetch], inbound.InboundProvider]
+Inbound = Callable[[FetchCertificate], inbound.InboundProvider]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def service_of(
     return sending(access, policy)
 
 
-def providers(fetch: Fetch | None = None) -> Mapping[str, inbound.InboundProvider]:
+def providers(fetch: FetchCertificate | None = None) -> Mapping[str, inbound.InboundProvider]:
     """Return the adapters that read events, by the provider's name in the webhook URL.
 
     With `fetch` None, certificates are fetched over the network, from public addresses only.

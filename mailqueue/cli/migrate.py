@@ -53,7 +53,7 @@ def _print_applied(applied: runner.Applied) -> None:
     )
 
 
-def _print_status(status: runner.Status) -> None:
+def _print_status(status: runner.MigrationStatus) -> None:
     print_facts(
         {
             "version": status.version,

@@ -39,7 +39,10 @@ from mailqueue.client.errors import (
 )
 from mailqueue.client.retrying import Retries
 from mailqueue.client.synchronous import SyncClient
-from mailqueue.producer.model import Attachment, Kept
+from mailqueue.producer.model import Attachment, UploadedFile
+
+Kept = UploadedFile
+"""The name of `UploadedFile` in earlier versions."""
 
 __all__ = [
     "Acted",
@@ -79,4 +82,5 @@ __all__ = [
     "TooManyRequests",
     "Unauthorized",
     "Uploaded",
+    "UploadedFile",
 ]

@@ -133,7 +133,7 @@ class Client:
         return await self._ask(asking.act(email_id, "resend", reason=reason))
 
     async def upload(self, file: Attachment) -> answers.Uploaded:
-        """Upload a file; attach it by its id: `Kept(uploaded.id)`."""
+        """Upload a file; attach it by its id: `UploadedFile(uploaded.id)`."""
         return await self._ask(asking.upload(file))
 
     async def suppress(

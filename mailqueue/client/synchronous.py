@@ -132,7 +132,7 @@ class SyncClient:
         return self._ask(asking.act(email_id, "resend", reason=reason))
 
     def upload(self, file: Attachment) -> answers.Uploaded:
-        """Upload a file; attach it by its id: `Kept(uploaded.id)`."""
+        """Upload a file; attach it by its id: `UploadedFile(uploaded.id)`."""
         return self._ask(asking.upload(file))
 
     def suppress(

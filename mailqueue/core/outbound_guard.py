@@ -15,8 +15,8 @@ from ipaddress import (
     ip_address,
 )
 
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
+IpAddress = IPv4Address | IPv6Address
+IpNetwork = IPv4Network | IPv6Network
 
 # https://www.iana.org/assignments/iana-ipv4-special-registry, and multicast
 NOT_PUBLIC_V4 = tuple(
@@ -63,7 +63,7 @@ LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
-def is_public(address: Address) -> bool:
+def is_public(address: IpAddress) -> bool:
     """Return whether the address is on the public internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in NOT_PUBLIC_V4)
@@ -72,7 +72,7 @@ def is_public(address: Address) -> bool:
     return not any(address in network for network in NOT_PUBLIC_V6)
 
 
-def may_reach(address: Address, allowed: Iterable[Network] = ()) -> bool:
+def may_reach(address: IpAddress, allowed: Iterable[IpNetwork] = ()) -> bool:
     """Return whether an address is public or in an allowed network."""
     return is_public(address) or any(address in network for network in allowed)
 
@@ -102,7 +102,7 @@ def normal_host(text: str) -> str:
     return host
 
 
-def _literal(host: str) -> Address | None:
+def _literal(host: str) -> IpAddress | None:
     if "%" in host:  # a zone names a local network interface
         return None
     try:

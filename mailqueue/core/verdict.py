@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Kind(StrEnum):
+class Fault(StrEnum):
     """What a refusal concerns; the queue decides by it what to do next."""
 
     TRANSIENT = "transient"  # not accepted, a temporary fault
@@ -41,7 +41,7 @@ class Rejected:
     account must not send until a person has checked it, whatever the outcome of this email.
     """
 
-    kind: Kind
+    kind: Fault
     code: str
     detail: str
     stage: Stage

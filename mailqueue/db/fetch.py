@@ -1,6 +1,7 @@
 """Runs named statements and returns their rows as values of one type."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
@@ -11,6 +12,8 @@ from mailqueue.db.reading import read_rows
 from mailqueue.db.sql import SQL, RowCount, Statement
 
 Conn = AsyncConnection[TupleRow]
+Lend = Callable[[], AbstractAsyncContextManager[Conn]]
+"""Lends a connection for the length of a block."""
 Params = Mapping[str, Any]
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from mailqueue.db.roles import become_owner
 from mailqueue.db.sql import sql_folder
 from mailqueue.settings.environment import DatabaseSettings
 
-Progress = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 
 _APPLICATION = "mailqueue/migrate"
 _PAUSE_SECONDS = 0.25
@@ -44,7 +44,7 @@ class AppliedObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class MigrationStatus:
     """The difference between a database's schema and this code."""
 
     applied: tuple[AppliedMigration, ...]
@@ -75,7 +75,7 @@ def _silent(_: str) -> None:
 
 
 async def migrate(
-    settings: DatabaseSettings, progress: Progress = _silent, *, folder: Path | None = None
+    settings: DatabaseSettings, progress: ReportProgress = _silent, *, folder: Path | None = None
 ) -> Applied:
     """Apply what is missing, after waiting for another runner to finish.
 
@@ -102,7 +102,7 @@ async def migrate(
             return await _apply(conn, schema, progress, lease)
 
 
-async def status(settings: DatabaseSettings, *, folder: Path | None = None) -> Status:
+async def status(settings: DatabaseSettings, *, folder: Path | None = None) -> MigrationStatus:
     """Compare the database with the code, without changes."""
     schema = read_schema(folder or sql_folder())
     async with connect(settings, application_name=_APPLICATION) as conn:
@@ -131,16 +131,16 @@ async def require_current(
         )
 
 
-async def status_of(conn: Conn, schema: SchemaFiles) -> Status:
+async def status_of(conn: Conn, schema: SchemaFiles) -> MigrationStatus:
     """Compare a connected database with a schema."""
     if not await value(conn, "schema_exists", None, bool):
         pending = tuple(migration.file for migration in schema.migrations)
-        return Status((), pending, schema.newest, not schema.objects)
+        return MigrationStatus((), pending, schema.newest, not schema.objects)
     applied = tuple(await many(conn, "list_applied_migrations", None, AppliedMigration))
     pending = tuple(m.file for m in schema.migrations if m.version not in _versions(applied))
     remembered = set(await many(conn, "list_applied_objects", None, AppliedObject))
     wanted = {AppliedObject(o.path, o.sha256) for o in schema.objects}
-    return Status(applied, pending, schema.newest, remembered == wanted)
+    return MigrationStatus(applied, pending, schema.newest, remembered == wanted)
 
 
 async def _nothing_to_do(settings: DatabaseSettings, schema: SchemaFiles) -> Applied:
@@ -175,7 +175,7 @@ async def _prepare(conn: Conn, schema: SchemaFiles) -> None:
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
-async def _turn(keeper: Conn, conn: Conn, progress: Progress) -> Lease:
+async def _turn(keeper: Conn, conn: Conn, progress: ReportProgress) -> Lease:
     """Wait for the lease of migrations.
 
     It is polled: a waiting statement would hold a snapshot, for which CREATE INDEX CONCURRENTLY
@@ -193,7 +193,9 @@ async def _turn(keeper: Conn, conn: Conn, progress: Progress) -> Lease:
     )
 
 
-async def _apply(conn: Conn, schema: SchemaFiles, progress: Progress, lease: Lease) -> Applied:
+async def _apply(
+    conn: Conn, schema: SchemaFiles, progress: ReportProgress, lease: Lease
+) -> Applied:
     found = await status_of(conn, schema)
     _refuse_newer(found)
     _refuse_changed(found, schema)
@@ -241,7 +243,7 @@ async def _nothing() -> None:
     return
 
 
-def _refuse_newer(found: Status) -> None:
+def _refuse_newer(found: MigrationStatus) -> None:
     if found.version > found.newest_known:
         raise ConfigError(
             f"the database schema is at {found.version}, this version of mailqueue knows up to "
@@ -249,7 +251,7 @@ def _refuse_newer(found: Status) -> None:
         )
 
 
-def _refuse_changed(found: Status, schema: SchemaFiles) -> None:
+def _refuse_changed(found: MigrationStatus, schema: SchemaFiles) -> None:
     known = {migration.version: migration for migration in schema.migrations}
     for applied in found.applied:
         file = f"{applied.version:04}_{applied.name}.sql"

@@ -1,6 +1,5 @@
 """Values: events of mail, as reported and as stored."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -8,8 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.core.storable_text import storable, storable_json
-
-Json = Mapping[str, Any]
+from mailqueue.ports.inbound import JsonObject
 
 
 class Type(StrEnum):
@@ -60,7 +58,7 @@ class ReportedEvent:
     code: str | None = None
     detail: str | None = None
     suppress: Suppress | None = None
-    data: Json = field(default_factory=dict)
+    data: JsonObject = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return the event as `mailqueue.record_events` takes it, without characters PostgreSQL
@@ -87,7 +85,7 @@ class ReportedEvent:
         return told
 
 
-class Result(StrEnum):
+class RecordResult(StrEnum):
     """Result of recording an event."""
 
     RECORDED = "recorded"

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mailqueue.contract.emails import RecipientEvent
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.events.model import EventQuery, Notice, RecordedEvent, ReportedEvent, Result
+from mailqueue.events.model import EventQuery, Notice, RecordedEvent, RecordResult, ReportedEvent
 
 
 class _Recorded(NamedTuple):
@@ -16,7 +16,7 @@ class _Recorded(NamedTuple):
     result: str
 
 
-async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[Result]:
+async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[RecordResult]:
     """Record events and their consequences; return the result of each, in order.
 
     Suppressions, bounces and webhook deliveries commit with the caller's transaction.
@@ -25,7 +25,7 @@ async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[Res
         return []
     told = json.dumps([event.as_json() for event in events])
     found = await many(conn, "record_events", {"events": told}, _Recorded)
-    return [Result(one.result) for one in found]
+    return [RecordResult(one.result) for one in found]
 
 
 async def list_events(conn: Conn, query: EventQuery) -> list[RecordedEvent]:

@@ -10,7 +10,7 @@ from mailqueue.core.outcome import Failed, Outcome, Retry
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.events import recording
-from mailqueue.events.model import Result
+from mailqueue.events.model import RecordResult
 from mailqueue.inbound.bounces.events import bounce_events
 from mailqueue.inbound.model import ClaimedRequest
 from mailqueue.inbound.processing import PendingEvents, outcome_of, pending_events
@@ -70,7 +70,7 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
         self, conn: Conn, done: Sequence[tuple[ClaimedRequest, PendingEvents]]
     ) -> list[Outcome]:
         events = [event for _, work in done for _, event in work.events]
-        results = list[Result]()
+        results = list[RecordResult]()
         for start in range(0, len(events), MAX_EVENTS):
             results += await recording.record(conn, events[start : start + MAX_EVENTS])
         outcomes, at = list[Outcome](), 0

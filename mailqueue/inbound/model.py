@@ -8,8 +8,6 @@ from uuid import UUID
 
 from mailqueue.ports.inbound import VerificationSecrets
 
-Json = Mapping[str, Any]
-
 
 class InboundEndpoint(NamedTuple):
     """The endpoint at which a provider reports the events of a sender account."""

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from mailqueue.core.outcome import Defer, Done, Outcome
-from mailqueue.events.model import ReportedEvent, Result, Suppress, Type
+from mailqueue.events.model import RecordResult, ReportedEvent, Suppress, Type
 from mailqueue.inbound.model import ClaimedRequest
 from mailqueue.ports.inbound import BadEvent, ProviderEvent
 
@@ -68,15 +68,15 @@ def pending_events(
     return PendingEvents(claim, events, unknown, bad)
 
 
-def outcome_of(reading: PendingEvents, results: Sequence[Result]) -> Outcome:
+def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outcome:
     """Return the outcome of a request whose events were recorded with these results."""
     claim = reading.claim
     counts = Counter(claim.outcome.get("events", {}))
-    counts.update(one.value for one in results if one is not Result.UNMATCHED)
+    counts.update(one.value for one in results if one is not RecordResult.UNMATCHED)
     waiting = [
         place
         for (place, _), result in zip(reading.events, results, strict=True)
-        if result is Result.UNMATCHED
+        if result is RecordResult.UNMATCHED
     ]
     outcome: dict[str, Any] = {"events": dict(counts)}
     for name, texts in (("unknown", reading.unknown), ("bad", reading.bad)):

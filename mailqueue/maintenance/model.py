@@ -80,7 +80,7 @@ class ArchiveState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueMonth:
     """A project whose records of a month are old enough to be archived; `is_deleted`: deleted
     instead.
     """

@@ -49,7 +49,7 @@ class MimeLimits:
     """Whether an attached message is parsed as a part with its own parts."""
 
 
-Field = tuple[str, str]
+HeaderField = tuple[str, str]
 """Name of a header field, and its unfolded value."""
 # Parts are spans of the message: nested slices would copy it once per level.
 _Span = tuple[int, int]
@@ -58,7 +58,7 @@ _Span = tuple[int, int]
 class Part(NamedTuple):
     """The message, or one part of it."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[HeaderField, ...]
     content: Message
     """The content fields only, for the standard library's parameter parsers."""
     is_multipart: bool
@@ -111,7 +111,7 @@ def read_message(raw: bytes, limits: MimeLimits) -> ReadMessage:
     return ReadMessage(root, reader.is_complete)
 
 
-def fields_of(text: str) -> Iterator[Field]:
+def fields_of(text: str) -> Iterator[HeaderField]:
     """Yield the fields of a header; other lines are left out."""
     for found in _FIELD.finditer(text):
         yield found[1], found[2]
@@ -187,14 +187,14 @@ class _Reader:
             start += 1
         return (self.part(raw, (start, end), depth=depth + 1),)
 
-    def _header(self, raw: bytes, span: _Span) -> tuple[tuple[Field, ...], _Span]:
+    def _header(self, raw: bytes, span: _Span) -> tuple[tuple[HeaderField, ...], _Span]:
         """Return the fields, and the span of the body."""
         start, end = span
         limit = min(end, start + self.limits.header_bytes)
         empty = _EMPTY_LINE.search(raw, start, limit)
         if empty is None and limit < end:
             self.is_complete = False
-        fields: list[Field] = []
+        fields: list[HeaderField] = []
         text = raw[start : empty.start() if empty else limit].decode("utf-8", "replace")
         for found in _FIELD.finditer(text):
             if len(fields) == self.limits.headers:
@@ -203,7 +203,7 @@ class _Reader:
             fields.append((found[1], found[2]))
         return tuple(fields), (empty.end() if empty else end, end)
 
-    def _content_fields(self, fields: tuple[Field, ...]) -> Message:
+    def _content_fields(self, fields: tuple[HeaderField, ...]) -> Message:
         content = Message()
         for name, folded in fields:
             if name[:8].lower() != "content-" or name in content:

@@ -13,7 +13,8 @@ BATCH = 1000
 MAX_WALKS = 5
 """Most passes over the mail: rows locked by workers are skipped, and found by a later pass."""
 
-Advance = Callable[[int], None]
+OnBatch = Callable[[int], None]
+"""Called with the number of mails after each batch."""
 
 
 async def count(conn: Conn, order: BulkOperation) -> int:
@@ -27,7 +28,7 @@ async def count(conn: Conn, order: BulkOperation) -> int:
     )
 
 
-async def carry_out(conn: Conn, order: BulkOperation, *, by: str, advance: Advance) -> BulkResult:
+async def carry_out(conn: Conn, order: BulkOperation, *, by: str, advance: OnBatch) -> BulkResult:
     """Carry out an order, each batch in its own transaction; `advance` is called with each batch's
     size.
     """
@@ -40,7 +41,7 @@ async def carry_out(conn: Conn, order: BulkOperation, *, by: str, advance: Advan
     return BulkResult(operation, await go_on(conn, operation, walks=walks, advance=advance))
 
 
-async def go_on(conn: Conn, operation: int, *, walks: int, advance: Advance) -> int:
+async def go_on(conn: Conn, operation: int, *, walks: int, advance: OnBatch) -> int:
     """Repeat passes over the matching mail until one finds nothing; return the number of mails."""
     total = 0
     for _ in range(walks):
@@ -51,7 +52,7 @@ async def go_on(conn: Conn, operation: int, *, walks: int, advance: Advance) -> 
     return total
 
 
-async def _walk(conn: Conn, operation: int, advance: Advance) -> int:
+async def _walk(conn: Conn, operation: int, advance: OnBatch) -> int:
     total, after = 0, UUID(int=0)
     while True:
         async with conn.transaction():

@@ -10,12 +10,12 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import PRIORITIES, Explained, Handled
+from mailqueue.operations.model import PRIORITIES, ActionResult, Explained
 from mailqueue.operations.store import actions as actions_store
 from mailqueue.operations.store import overview as overview_store
 from mailqueue.operations.store.actions import EmailPlace
 
-Act = Callable[[UUID, list[UUID]], Awaitable[list[Handled]]]
+Act = Callable[[UUID, list[UUID]], Awaitable[list[ActionResult]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,55 +54,57 @@ async def explain(conn: Conn, email_id: UUID) -> Explained:
     )
 
 
-async def cancel(conn: Conn, operation: EmailOperation, *, reason: str) -> list[Handled]:
+async def cancel(conn: Conn, operation: EmailOperation, *, reason: str) -> list[ActionResult]:
     """Cancel unfinished mails; return a line for each id, in order."""
 
-    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+    async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
         return await actions_store.cancel(conn, project, ids=ids, reason=reason)
 
     return await _handle(conn, operation, _Deed("emails.cancelled", act, {"reason": reason}))
 
 
-async def hold(conn: Conn, operation: EmailOperation, *, reason: str) -> list[Handled]:
+async def hold(conn: Conn, operation: EmailOperation, *, reason: str) -> list[ActionResult]:
     """Hold pending mails until they are released."""
 
-    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+    async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
         return await actions_store.hold(conn, project, ids=ids, reason=reason)
 
     return await _handle(conn, operation, _Deed("emails.held", act, {"reason": reason}))
 
 
-async def release(conn: Conn, operation: EmailOperation) -> list[Handled]:
+async def release(conn: Conn, operation: EmailOperation) -> list[ActionResult]:
     """Return held mails to their lanes."""
 
-    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+    async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
         return await actions_store.release(conn, project, ids=ids)
 
     return await _handle(conn, operation, _Deed("emails.released", act))
 
 
-async def requeue(conn: Conn, operation: EmailOperation) -> list[Handled]:
+async def requeue(conn: Conn, operation: EmailOperation) -> list[ActionResult]:
     """Queue finished mails that were not sent again, with the same ids."""
 
-    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+    async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
         return await actions_store.requeue(conn, project, ids=ids)
 
     return await _handle(conn, operation, _Deed("emails.requeued", act))
 
 
-async def resend(conn: Conn, operation: EmailOperation, *, reason: str) -> list[Handled]:
+async def resend(conn: Conn, operation: EmailOperation, *, reason: str) -> list[ActionResult]:
     """Queue sent mails again, each as a new mail whose id the line has."""
 
-    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+    async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
         return await actions_store.resend(conn, project, ids=ids, reason=reason)
 
     return await _handle(conn, operation, _Deed("emails.resent", act, {"reason": reason}))
 
 
-async def reprioritise(conn: Conn, operation: EmailOperation, *, priority: str) -> list[Handled]:
+async def reprioritise(
+    conn: Conn, operation: EmailOperation, *, priority: str
+) -> list[ActionResult]:
     """Move unfinished mails to the lanes of another priority."""
 
-    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+    async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
         place = PRIORITIES.index(priority)
         return await actions_store.reprioritise(conn, project, ids=ids, priority=place)
 
@@ -113,10 +115,10 @@ async def reprioritise(conn: Conn, operation: EmailOperation, *, priority: str) 
 
 async def resolve(
     conn: Conn, operation: EmailOperation, *, was_sent: bool, note: str | None
-) -> list[Handled]:
+) -> list[ActionResult]:
     """Resolve mails that are held because it is not known whether they were sent."""
 
-    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+    async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
         return await actions_store.resolve(
             conn, project, ids=ids, was_sent=was_sent, note=note, by=operation.by
         )
@@ -125,7 +127,7 @@ async def resolve(
     return await _handle(conn, operation, _Deed("emails.resolved", act, detail))
 
 
-async def _handle(conn: Conn, operation: EmailOperation, deed: _Deed) -> list[Handled]:
+async def _handle(conn: Conn, operation: EmailOperation, deed: _Deed) -> list[ActionResult]:
     """Run an operation in one transaction; an unchanged mail is reported as `unchanged:
     <status>`.
     """
@@ -152,7 +154,7 @@ async def _handle(conn: Conn, operation: EmailOperation, deed: _Deed) -> list[Ha
     reach("hand.committed")
     unchanged = {place.id: f"unchanged: {place.status}" for place in found}
     results = dict.fromkeys(wanted, "unknown") | unchanged | done
-    return [Handled(email_id, results[email_id]) for email_id in wanted]
+    return [ActionResult(email_id, results[email_id]) for email_id in wanted]
 
 
 def _project(place: EmailPlace) -> tuple[UUID, str]:

@@ -204,7 +204,7 @@ class BookLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Handled:
+class ActionResult:
     """Result of a command on one mail."""
 
     id: UUID

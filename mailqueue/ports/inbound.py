@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-Json = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class VerificationSecrets:
     user: str | None = None
     password: str | None = None
     topics: Sequence[str] = ()
-    settings: Json = field(default_factory=dict)  # other settings of the adapter
+    settings: JsonObject = field(default_factory=dict)  # other settings of the adapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class ProviderEvent:
     code: str | None = None
     detail: str | None = None
     suppress: str | None = None
-    data: Json = field(default_factory=dict)
+    data: JsonObject = field(default_factory=dict)
     source: str | None = None  # the source of the event, if it is not the provider
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-Headers = tuple[tuple[str, str], ...]
+WebhookHeaders = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Posted:
 class Poster(Protocol):
     """Sends requests to endpoints at allowed addresses; follows no redirects."""
 
-    async def post(self, url: str, headers: Headers, body: bytes) -> Posted:
+    async def post(self, url: str, headers: WebhookHeaders, body: bytes) -> Posted:
         """POST one body and return the response or the reason of a failure, within seconds.
 
         Never raises.

@@ -14,7 +14,7 @@ from mailqueue.db.reading import read_exactly
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.file_format import Record
 from mailqueue.maintenance.archive.manifest import FileFilter, chosen
-from mailqueue.maintenance.archive.rewrite import Change, delete_leftovers, rewrite
+from mailqueue.maintenance.archive.rewrite import RewriteLine, delete_leftovers, rewrite
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Archive, ArchiveState, RecordKind
 from mailqueue.privacy.model import Erasure
@@ -35,7 +35,6 @@ _BLANK = {
     "headers": None,
     "files": None,
 }
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ async def _archives(
 
 def _change_of(
     kind: RecordKind, person: ErasedPerson, contents: Mapping[str, Any], *, doomed: set[str]
-) -> Change:
+) -> RewriteLine:
     def change(_: int, record: Record) -> bytes | None:
         if kind is RecordKind.CONTENTS and str(record.fields["id"]) in contents:
             return _written({**_exact(record), **_BLANK})
@@ -202,10 +201,10 @@ def _redacted(person: ErasedPerson, line: bytes) -> bytes:
     return person.matcher.sub(STAND, line.decode()).encode()
 
 
-def _exact(record: Record) -> Json:
+def _exact(record: Record) -> dict[str, Any]:
     """Parse a record so that it is written with the same numbers."""
     try:
-        found: Json = json.loads(record.line, parse_float=_number)
+        found: dict[str, Any] = json.loads(record.line, parse_float=_number)
     except (ValueError, RecursionError):  # nested deeper or larger than anything accepted today
         found = read_exactly(record.line)
     return found
@@ -216,5 +215,5 @@ def _number(text: str) -> float | str:
     return text if math.isinf(number) else number
 
 
-def _written(fields: Json) -> bytes:
+def _written(fields: dict[str, Any]) -> bytes:
     return json.dumps(fields, ensure_ascii=False).encode()

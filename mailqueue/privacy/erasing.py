@@ -10,11 +10,11 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.core.errors import LeaseLost, MailqueueError, NotFound
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Conn, Lend
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import store
 from mailqueue.privacy.files import erase_files
-from mailqueue.privacy.model import Erasure, ErasureStage, Lend, Progress, Table
+from mailqueue.privacy.model import Erasure, ErasureProgress, ErasureStage, Table
 from mailqueue.privacy.pattern import pattern_of
 from mailqueue.privacy.tenure import ErasureLease
 
@@ -58,7 +58,7 @@ async def go_on(
     patience_seconds: float = 0.0,
     may_go_on: Callable[[], bool] = lambda: True,
     joins: bool = True,
-) -> Progress:
+) -> ErasureProgress:
     """Do what is left to do, as long as `may_go_on`; return how far it is.
 
     Without a context of maintenance, files are left for a process that has one. Mail that a worker
@@ -78,7 +78,7 @@ async def go_on(
             )
         except LeaseLost:
             async with lend() as conn:
-                found = Progress(await get(conn, erasure_id), is_elsewhere=True)
+                found = ErasureProgress(await get(conn, erasure_id), is_elsewhere=True)
         except MailqueueError:
             await tenure.end()
             raise
@@ -96,7 +96,7 @@ async def _go_on_alone(
     by: str,
     waited_until: float,
     may_go_on: Callable[[], bool],
-) -> Progress:
+) -> ErasureProgress:
     """Erase step by step.
 
     Raises:
@@ -107,7 +107,7 @@ async def _go_on_alone(
         async with lend() as conn:
             erasure = await get(conn, tenure.erasure_id)
         if erasure.stage == ErasureStage.DONE:
-            return Progress(erasure)
+            return ErasureProgress(erasure)
         waiting = 0
         match ErasureStage(erasure.stage):
             case ErasureStage.MAIL:
@@ -118,13 +118,13 @@ async def _go_on_alone(
                 async with tenure.kept_by(context):
                     needs = await erase_files(lend, erasure, context=context, by=by)
                 if needs is not None:
-                    return Progress(erasure, needs=needs)
+                    return ErasureProgress(erasure, needs=needs)
         if waiting:
             if asyncio.get_running_loop().time() >= waited_until:
-                return Progress(erasure, waiting)
+                return ErasureProgress(erasure, waiting)
             await asyncio.sleep(LOOK_SECONDS)
         if not may_go_on():
-            return Progress(erasure)
+            return ErasureProgress(erasure)
 
 
 async def _mail(lend: Lend, erasure: Erasure, *, by: str) -> int:

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from mailqueue.db.fetch import Lend
 from mailqueue.db.reading import read_json
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.manifest import FileFilter, chosen
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import store
-from mailqueue.privacy.model import Lend, ProjectName
+from mailqueue.privacy.model import ProjectName
 from mailqueue.privacy.pattern import matcher_of, pattern_of
 from mailqueue.privacy.persons import steps
 
 MAILS_TOGETHER = 100
 # Exported with the mail they belong to.
 _OF_MAIL = {"email_queue", "email_history", "email_recipients", "email_events", "send_logs"}
-Json = dict[str, Any]
 
 
 async def export_person(
@@ -25,13 +25,16 @@ async def export_person(
     spellings: Sequence[str],
     *,
     context: MaintenanceContext | None = None,
-) -> Json:
+) -> dict[str, Any]:
     """Return all that a project stores about a person; without archive stores, only what is in
     tables.
 
     Bytes are in PostgreSQL's escape format: ASCII as it is, others as \\ooo.
     """
-    found: Json = {"project": project.name, "mails": await _mails(lend, project, spellings)}
+    found: dict[str, Any] = {
+        "project": project.name,
+        "mails": await _mails(lend, project, spellings),
+    }
     found["records"] = await _records(lend, project, spellings, known=_contents_in(found["mails"]))
     if context is None:
         async with lend() as conn:
@@ -41,8 +44,10 @@ async def export_person(
     return found
 
 
-async def _mails(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> list[Json]:
-    mails, after = list[Json](), store.NIL
+async def _mails(
+    lend: Lend, project: ProjectName, spellings: Sequence[str]
+) -> list[dict[str, Any]]:
+    mails, after = list[dict[str, Any]](), store.NIL
     while True:
         async with lend() as conn:
             some = await store.mail_of(
@@ -54,7 +59,7 @@ async def _mails(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> 
         after = UUID(mails[-1]["id"])
 
 
-def _contents_in(mails: Sequence[Json]) -> set[tuple[object, object]]:
+def _contents_in(mails: Sequence[dict[str, Any]]) -> set[tuple[object, object]]:
     return {(one.get("content_id"), one.get("content_on")) for one in mails}
 
 
@@ -64,8 +69,8 @@ async def _records(
     spellings: Sequence[str],
     *,
     known: set[tuple[object, object]],
-) -> dict[str, list[Json]]:
-    records: dict[str, list[Json]] = {}
+) -> dict[str, list[dict[str, Any]]]:
+    records: dict[str, list[dict[str, Any]]] = {}
     pattern = pattern_of(spellings)
     async with lend() as conn:
         tables = await store.tables(conn)
@@ -86,7 +91,7 @@ async def _records(
 
 
 def _is_told(
-    table: str, row: Json, spellings: Sequence[str], known: set[tuple[object, object]]
+    table: str, row: dict[str, Any], spellings: Sequence[str], known: set[tuple[object, object]]
 ) -> bool:
     """Return whether a row is already exported with its mail. Pure."""
     if table == "email_contents":
@@ -97,10 +102,10 @@ def _is_told(
 
 async def _archived(
     context: MaintenanceContext, project: ProjectName, spellings: Sequence[str]
-) -> dict[str, list[Json]]:
+) -> dict[str, list[dict[str, Any]]]:
     """Return the archived records that name the person, and the contents of their archived mail."""
     matcher = matcher_of(spellings)
-    found: dict[str, list[Json]] = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     theirs = set[str]()
     # Mails first: they tell which contents are theirs.
     mine = [one for one in await chosen(context.conn, FileFilter()) if one.project_id == project.id]

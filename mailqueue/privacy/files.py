@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mailqueue.db.fetch import Lend
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Task
 from mailqueue.privacy import archives, store
-from mailqueue.privacy.model import Erasure, ErasureStage, Lend
+from mailqueue.privacy.model import Erasure, ErasureStage
 
 NEEDS_DESK = "archive files or attachments outside the database remain"
 

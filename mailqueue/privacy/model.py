@@ -1,16 +1,12 @@
 """Values: erasures and exports of persons."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from mailqueue.db.fetch import Conn
-
-Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 """Lends a connection in a transaction of its own: each step commits by itself."""
 
 
@@ -39,7 +35,7 @@ class Erasure:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ErasureProgress:
     """Progress of an erasure; `waiting` is the number of mails that a worker holds now."""
 
     erasure: Erasure

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Conn, Lend
 from mailqueue.privacy import store
-from mailqueue.privacy.model import Erasure, Lend, MentionCount, ProjectName, Table
+from mailqueue.privacy.model import Erasure, MentionCount, ProjectName, Table
 from mailqueue.privacy.pattern import pattern_of
 
 _HASH = re.compile(r"[0-9a-f]{64}")

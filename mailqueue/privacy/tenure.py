@@ -7,11 +7,10 @@ from uuid import UUID, uuid4
 
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db import leases
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Conn, Lend
 from mailqueue.db.leases import LEASE_SECONDS, Lease
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import store
-from mailqueue.privacy.model import Lend
 
 
 class ErasureLease:

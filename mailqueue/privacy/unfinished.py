@@ -2,11 +2,13 @@
 
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import erasing, store
-from mailqueue.privacy.model import Progress
+from mailqueue.privacy.model import ErasureProgress
 from mailqueue.privacy.persons import lending
 
 
-async def finish_all(context: MaintenanceContext, *, by: str, joins: bool = True) -> list[Progress]:
+async def finish_all(
+    context: MaintenanceContext, *, by: str, joins: bool = True
+) -> list[ErasureProgress]:
     """Continue every erasure that is not done; return the progress of each.
 
     One that another process works on is awaited with `joins`, else skipped.

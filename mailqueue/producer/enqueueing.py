@@ -9,7 +9,7 @@ from uuid import UUID
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
 from mailqueue.producer import store
-from mailqueue.producer.model import Addresses, Enqueued, Mail, MailOptions
+from mailqueue.producer.model import Addresses, EmailFields, Enqueued, MailOptions
 from mailqueue.producer.wording import EnqueueMessage, known, message_of
 
 if TYPE_CHECKING:
@@ -64,20 +64,20 @@ def enqueue(
 
 @overload
 def enqueue_many(
-    conn: "Connection[Any]", /, mails: Sequence[Mail], *, project: str = ...
+    conn: "Connection[Any]", /, mails: Sequence[EmailFields], *, project: str = ...
 ) -> list[Enqueued]: ...
 
 
 @overload
 def enqueue_many(
-    conn: "AsyncConnection[Any]", /, mails: Sequence[Mail], *, project: str = ...
+    conn: "AsyncConnection[Any]", /, mails: Sequence[EmailFields], *, project: str = ...
 ) -> Coroutine[Any, Any, list[Enqueued]]: ...
 
 
 def enqueue_many(
     conn: "Connection[Any] | AsyncConnection[Any]",
     /,
-    mails: Sequence[Mail],
+    mails: Sequence[EmailFields],
     *,
     project: str = "default",
 ) -> list[Enqueued] | Coroutine[Any, Any, list[Enqueued]]:
@@ -118,7 +118,7 @@ def _check(project: str) -> None:
         raise fault
 
 
-def _looked(mail: Mail) -> EnqueueMessage | Enqueued:
+def _looked(mail: EmailFields) -> EnqueueMessage | Enqueued:
     given = dict(mail)
     to: Any = given.pop("to", ())
     try:

@@ -47,8 +47,8 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A file that was uploaded before, by its id."""
+class UploadedFile:
+    """A file that was uploaded before, attached by its id."""
 
     id: UUID | str
     content_id: str | None = None
@@ -66,7 +66,7 @@ class MailFields(TypedDict, total=False):
     from_name: str | None
     reply_to: str | None
     headers: Mapping[str, str] | None
-    attachments: Sequence[Attachment | Kept] | None
+    attachments: Sequence[Attachment | UploadedFile] | None
     tags: Sequence[str] | None
     category: str | None
     campaign_id: str | None
@@ -111,7 +111,7 @@ class TemplateOptions(MailFields, total=False):
     language: str | None
 
 
-class Mail(MailOptions, total=False):
+class EmailFields(MailOptions, total=False):
     """One mail of a batch."""
 
     to: Required[Addresses]

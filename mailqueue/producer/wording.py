@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
-from mailqueue.producer.model import Addresses, Attachment, Kept
+from mailqueue.producer.model import Addresses, Attachment, UploadedFile
 
 _BODY = ("subject", "html", "text")
 _LISTS = ("cc", "bcc")
@@ -105,9 +105,9 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _file(file: object) -> dict[str, str]:
-    if isinstance(file, Attachment | Kept):
+    if isinstance(file, Attachment | UploadedFile):
         return file.written()
-    raise InvalidField("attachments", "must be a list of Attachment and Kept")
+    raise InvalidField("attachments", "must be a list of Attachment and UploadedFile")
 
 
 def _written(value: object) -> object:

@@ -9,11 +9,11 @@ from mailqueue.db.fetch import Conn
 from mailqueue.senders import acceptable, accounts
 from mailqueue.senders.model import (
     KEEP,
-    Kept,
     LimitsChange,
     NewSender,
     SenderAccount,
     SenderStatus,
+    Unchanged,
 )
 from mailqueue.senders.store import accounts as accounts_store
 from mailqueue.senders.store import changes as changes_store
@@ -28,14 +28,14 @@ class SenderChange:
     never used for another server than the one it was given for.
     """
 
-    email: str | Kept | None = KEEP
-    display_name: str | Kept | None = KEEP
-    priority: int | Kept = KEEP
-    is_fallback: bool | Kept = KEEP
-    notes: str | Kept | None = KEEP
+    email: str | Unchanged | None = KEEP
+    display_name: str | Unchanged | None = KEEP
+    priority: int | Unchanged = KEEP
+    is_fallback: bool | Unchanged = KEEP
+    notes: str | Unchanged | None = KEEP
     way: NewSender | None = None
     limits: LimitsChange = field(default_factory=LimitsChange)
-    is_active: bool | Kept = KEEP
+    is_active: bool | Unchanged = KEEP
 
 
 async def get(conn: Conn, project: str, *, account_id: int) -> SenderAccount:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, StrEnum
-from typing import Any, Final, Literal
+from typing import Any, Final
 from uuid import UUID
 
 from mailqueue.core.address import Address, Mailbox
@@ -53,21 +53,20 @@ class Unchanged(Enum):
 
 
 KEEP: Final = Unchanged.KEEP
-Kept = Literal[Unchanged.KEEP]
 
 
 @dataclass(frozen=True, slots=True)
 class LimitsChange:
     """Limits to set; those that are not named are kept."""
 
-    daily_limit: int | Kept | None = KEEP
-    rate_per_second: float | Kept | None = KEEP
-    burst: int | Kept = KEEP
-    batch_size: int | Kept = KEEP
-    send_delay_ms: int | Kept = KEEP
-    max_connections: int | Kept = KEEP
-    time_zone: str | Kept = KEEP
-    warm_up: tuple[int, ...] | Kept | None = KEEP
+    daily_limit: int | Unchanged | None = KEEP
+    rate_per_second: float | Unchanged | None = KEEP
+    burst: int | Unchanged = KEEP
+    batch_size: int | Unchanged = KEEP
+    send_delay_ms: int | Unchanged = KEEP
+    max_connections: int | Unchanged = KEEP
+    time_zone: str | Unchanged = KEEP
+    warm_up: tuple[int, ...] | Unchanged | None = KEEP
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pydantic_settings import SettingsConfigDict
 
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
 from mailqueue.settings.attachments import OVER_BYTES, AttachmentSettings
 from mailqueue.settings.bounces import BounceSettings
@@ -26,13 +27,12 @@ from mailqueue.settings.variables import (
     ArchivePlace,
     BouncesVariables,
     NameServers,
-    Network,
     Networks,
     OidcVariables,
     Places,
     Port,
     PublicUrl,
-    SecretText,
+    SecretVariable,
     SubmissionVariables,
     bounces_of,
     check_database_url,
@@ -42,7 +42,6 @@ from mailqueue.settings.variables import (
     submission_of,
 )
 
-__all__ = ["Network"]
 # Variables by which libpq finds a server; PGUSER or PGPASSWORD alone name none.
 _LIBPQ_SERVER = ("PGHOST", "PGHOSTADDR", "PGSERVICE")
 
@@ -167,7 +166,7 @@ class Settings:
     log: LogSettings
     master_key: Secret | None
     service_user: str | None  # user of the embedded server when started as root
-    allowed_hosts: tuple[Network, ...]  # private networks that the outbound guard allows
+    allowed_hosts: tuple[IpNetwork, ...]  # private networks that the outbound guard allows
     name_servers: tuple[NameServer, ...] = ()  # for domain checks; empty: those of the system
     master_key_previous: Secret | None = None  # opens what the previous master key sealed
     attachments: AttachmentSettings = field(default_factory=AttachmentSettings)
@@ -196,13 +195,13 @@ class Environment(OidcVariables, SubmissionVariables, BouncesVariables):
     pooler: Pooler = Pooler.NONE
     direct_url: Annotated[Secret | None, BeforeValidator(check_database_url)] = None
     data: Path = Field(default_factory=default_data)
-    master_key: SecretText | None = None
-    master_key_previous: SecretText | None = None
+    master_key: SecretVariable | None = None
+    master_key_previous: SecretVariable | None = None
     service_user: str | None = None
     host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
     port: Port = 8025
     trap_port: Port = 1025
-    trap_password: SecretText | None = None
+    trap_password: SecretVariable | None = None
     no_trap: bool = False
     workers: Annotated[int, Field(ge=0, le=256)] = Field(
         default_factory=lambda: os.cpu_count() or 1

@@ -1,7 +1,7 @@
 """Types and validators of single environment variables. Pure."""
 
 import re
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, NoDecode
 
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
 from mailqueue.settings.attachments import parse_place, parse_places
 from mailqueue.settings.bounces import BounceSettings
@@ -18,7 +19,6 @@ from mailqueue.settings.oidc import DEFAULT_ROLE, DEFAULT_ROLE_CLAIM, OidcSettin
 from mailqueue.settings.submission import SubmissionSettings
 from mailqueue.settings.tracking import parse_public_url
 
-Network = IPv4Network | IPv6Network
 _DOMAIN = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -77,14 +77,14 @@ def _domains(value: object) -> object:
 
 
 Port = Annotated[int, Field(ge=0, le=65535)]
-SecretText = Annotated[Secret, BeforeValidator(_secret)]
-Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)]
+SecretVariable = Annotated[Secret, BeforeValidator(_secret)]
+Networks = Annotated[tuple[IpNetwork, ...], NoDecode, BeforeValidator(_networks)]
 NameServers = Annotated[tuple[NameServer, ...], NoDecode, BeforeValidator(_name_servers)]
 ArchivePlace = Annotated[str | None, BeforeValidator(_place)]
 Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]
 PublicUrl = Annotated[str | None, BeforeValidator(_public_url)]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\[\]:-]{1,255}$")]
-Domains = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_domains)]
+DomainList = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_domains)]
 Issuer = Annotated[str | None, BeforeValidator(_issuer)]
 ClaimText = Annotated[str, BeforeValidator(refuse_control), Field(min_length=1, max_length=300)]
 
@@ -115,7 +115,7 @@ class BouncesVariables(BaseSettings):
 
     bounces_host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
     bounces_port: Port | None = None
-    bounces_domains: Domains = ()
+    bounces_domains: DomainList = ()
     bounces_name: HostName | None = None
 
 

@@ -24,7 +24,7 @@ unrendered.
 RESTED = 500
 """Mails that then fail unrendered before one is rendered again."""
 
-Key = tuple[UUID, str]
+TemplateKey = tuple[UUID, str]
 
 
 class CachedVersion:
@@ -102,10 +102,12 @@ class TemplateCache:
         self._compiler = Compiler()
         self._max_count = max_count
         self._max_characters = max_characters
-        self._kept: OrderedDict[Key, CachedVersion] = OrderedDict()
+        self._kept: OrderedDict[TemplateKey, CachedVersion] = OrderedDict()
         self._characters = 0
 
-    async def fetch(self, conn: Conn, wanted_keys: Iterable[Key]) -> dict[Key, CachedVersion]:
+    async def fetch(
+        self, conn: Conn, wanted_keys: Iterable[TemplateKey]
+    ) -> dict[TemplateKey, CachedVersion]:
         """Return these versions in these languages; deleted ones are left out."""
         keys = set(wanted_keys)
         missing = [key for key in keys if key not in self._kept]

@@ -62,7 +62,7 @@ class VersionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class StoredText:
     """The texts of a version in one language, as stored."""
 
     language: str
@@ -99,7 +99,7 @@ class NewTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class NewText:
     """Requested texts of a version in one language; a text body of None is made from the HTML."""
 
     subject: str
@@ -111,7 +111,7 @@ class Words:
 class NewVersion:
     """A requested version: texts by language, '' for the language of the template."""
 
-    words: Mapping[str, Words]
+    words: Mapping[str, NewText]
     variables_schema: Mapping[str, Any] | None = None
     is_css_inlined: bool = False
     note: str | None = None

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.templates.model import PartRow, TemplateRow, Text, VersionRow, VersionSource
+from mailqueue.templates.model import PartRow, StoredText, TemplateRow, VersionRow, VersionSource
 
 
 @contextmanager
@@ -134,9 +134,9 @@ async def find_version(
     return await maybe(conn, "find_template_version", asked, VersionRow)
 
 
-async def list_texts(conn: Conn, version_id: UUID) -> list[Text]:
+async def list_texts(conn: Conn, version_id: UUID) -> list[StoredText]:
     """Return the texts of a version, by language."""
-    return await many(conn, "list_template_texts", {"version_id": version_id}, Text)
+    return await many(conn, "list_template_texts", {"version_id": version_id}, StoredText)
 
 
 async def read_sources(conn: Conn, versions: Sequence[tuple[UUID, str]]) -> list[VersionSource]:

@@ -11,13 +11,13 @@ from mailqueue.rendering.faults import TemplateFault
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import store
 from mailqueue.templates.accepting import language_of
-from mailqueue.templates.model import TemplateRow, Text, VersionRow
+from mailqueue.templates.model import StoredText, TemplateRow, VersionRow
 from mailqueue.templates.versions import invalid, texts_of
 
 
 async def words_of(
     conn: Conn, template: TemplateRow, version: VersionRow, language: str | None
-) -> Text:
+) -> StoredText:
     """Return the texts of a version in a language, or in the one it falls back to."""
     texts = {text.language: text for text in await texts_of(conn, version)}
     return texts[language_of(language, list(texts), template.language)]
@@ -27,7 +27,7 @@ async def preview(
     compile_process: CompileProcess,
     template: TemplateRow,
     version: VersionRow,
-    words: Text,
+    words: StoredText,
     *,
     variables: Mapping[str, Any],
 ) -> Preview:

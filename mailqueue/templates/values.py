@@ -7,7 +7,7 @@ from mailqueue.contract.templates import (
     TemplateText,
     TemplateVersion,
 )
-from mailqueue.templates.model import PartRow, TemplateRow, Text, VersionRow
+from mailqueue.templates.model import PartRow, StoredText, TemplateRow, VersionRow
 
 
 def template_of(row: TemplateRow) -> Template:
@@ -45,7 +45,9 @@ def version_of(row: VersionRow) -> TemplateVersion:
     )
 
 
-def content_of(template: TemplateRow, version: VersionRow, texts: list[Text]) -> TemplateContent:
+def content_of(
+    template: TemplateRow, version: VersionRow, texts: list[StoredText]
+) -> TemplateContent:
     """Return a version with its texts."""
     said = {
         text.language: TemplateText(text.subject, text.html_body, text.text_body) for text in texts

@@ -1,18 +1,16 @@
 """Create, publish and archive the versions of a template."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Conn, Lend
 from mailqueue.rendering.faults import TemplateFault
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import store
-from mailqueue.templates.model import NewVersion, TemplateRow, Text, VersionRow, Words
+from mailqueue.templates.model import NewText, NewVersion, StoredText, TemplateRow, VersionRow
 
-Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 """Lends a connection outside any transaction; none is held while a template is rendered."""
 
 MAX_LANGUAGES = 50
@@ -58,7 +56,7 @@ async def add(
 async def _drafted(
     compile_process: CompileProcess,
     language: str,
-    words: Words,
+    words: NewText,
     parts: Mapping[str, str],
     schema: Mapping[str, Any] | None,
 ) -> Mapping[str, Any]:
@@ -119,7 +117,7 @@ async def list_all(
     return await store.list_versions(conn, template.id, before=before, limit=limit)
 
 
-async def texts_of(conn: Conn, version: VersionRow) -> list[Text]:
+async def texts_of(conn: Conn, version: VersionRow) -> list[StoredText]:
     """Return the texts of a version, one for each language."""
     return await store.list_texts(conn, version.id)
 

@@ -27,7 +27,7 @@ from mailqueue.tracking.pattern import (
     unsubscribe_headers,
 )
 from mailqueue.tracking.tokens import TokenKind
-from mailqueue.tracking.urls import Addresses
+from mailqueue.tracking.urls import TrackingUrls
 
 log = get_logger(__name__)
 
@@ -166,7 +166,7 @@ class TrackingInjector:
         if context.base is None or context.seals is None:
             said = put_into(mail.content, mail.wants, context, None, language=mail.language)
             return _of_words(mail, said, ())
-        addresses = Addresses(context.base, context.seals)
+        addresses = TrackingUrls(context.base, context.seals)
         headers = self._headers(mail, addresses)
         if mail.shared is None:
             said = put_into(
@@ -188,7 +188,7 @@ class TrackingInjector:
             return Injection(None, pattern.content_of(mail.email_id), headers)
         return Injection(pattern.filled(mail.email_id), None, headers)
 
-    def _headers(self, mail: UntrackedMail, addresses: Addresses) -> tuple[tuple[str, str], ...]:
+    def _headers(self, mail: UntrackedMail, addresses: TrackingUrls) -> tuple[tuple[str, str], ...]:
         # One header cannot serve several recipients: a click would unsubscribe another one.
         if not mail.wants.unsubscribe or not mail.is_alone:
             return ()
@@ -254,7 +254,7 @@ def _gaps(
 
 
 def _led(
-    mail: UntrackedMail, addresses: Addresses, links: dict[tuple[UUID, bytes], str], url: str
+    mail: UntrackedMail, addresses: TrackingUrls, links: dict[tuple[UUID, bytes], str], url: str
 ) -> str:
     link = addresses.seals.link_of(url)
     links[mail.project_id, link] = url

@@ -23,7 +23,7 @@ _PLACES = re.compile(r"\{\{\s*(unsubscribe_url|preferences_url)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Addresses:
+class TrackingUrls:
     """Builds the links of a project's mail from a base URL and its seals."""
 
     base: str  # without a trailing slash

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
-from mailqueue.ports.webhook import Headers
+from mailqueue.ports.webhook import WebhookHeaders
 
 PREFIX = "whsec_"
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
@@ -48,7 +48,7 @@ def key_of(secret: Secret) -> bytes:
     return _decoded(secret.reveal())
 
 
-def headers_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) -> Headers:
+def headers_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) -> WebhookHeaders:
     """Return the headers of one call, signed with every key, the current one first.
 
     `at` is the time of this attempt, in seconds since 1970.
@@ -64,7 +64,7 @@ def headers_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) 
     )
 
 
-def logged(headers: Headers) -> dict[str, str]:
+def logged(headers: WebhookHeaders) -> dict[str, str]:
     """Return the headers as the log keeps them."""
     return {name.lower(): text for name, text in headers if name.lower() not in HIDDEN}
 

@@ -1,7 +1,5 @@
 """Test a webhook: send a sample event at once, and return the response."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -9,7 +7,7 @@ import orjson
 
 from mailqueue.contract.webhooks import WebhookTest
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Lend
 from mailqueue.ports.webhook import Poster
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks import endpoints
@@ -20,7 +18,6 @@ from mailqueue.webhooks.signing import key_of
 from mailqueue.webhooks.store import deliveries as deliveries_store
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
-Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 VERSION = 1
 
 

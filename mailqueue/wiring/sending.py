@@ -12,6 +12,7 @@ from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
 from mailqueue.adapters.sending.tokens import smtp_tokens
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
@@ -26,7 +27,7 @@ from mailqueue.queue.in_progress import InProgress
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import SenderAccount
-from mailqueue.settings.environment import Network, Settings
+from mailqueue.settings.environment import Settings
 from mailqueue.smtp.client.session import TlsMode
 from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.tracking.injector import TrackingInjector
@@ -42,7 +43,7 @@ def transport_for(
     account: SenderAccount,
     password: Secret | None,
     *,
-    allowed_hosts: tuple[Network, ...] = (),
+    allowed_hosts: tuple[IpNetwork, ...] = (),
     transcript: Transcript | None = None,
 ) -> Transport:
     """Return the transport of a sender account; its SMTP dialogue is written to the transcript.
@@ -71,7 +72,9 @@ def transport_for(
     )
 
 
-def inline_transport(server: InlineServer, *, allowed_hosts: tuple[Network, ...] = ()) -> Transport:
+def inline_transport(
+    server: InlineServer, *, allowed_hosts: tuple[IpNetwork, ...] = ()
+) -> Transport:
     """Return the transport for a server named for one mail, checked as strictly as untrusted
     accounts.
     """

@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpChannel, SmtpTransport
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage
 from mailqueue.ports.transport import Channel, Transport
 from mailqueue.smtp.client.session import TlsMode
 from tests.smtp.client.scripted import CLOSE, scripted
@@ -35,7 +35,7 @@ async def test_an_account_of_a_tenant_does_not_reach_inside() -> None:
         opened = await SmtpTransport(SmtpAccount("127.0.0.1", server.port)).open()
 
         assert isinstance(opened, Rejected)
-        assert (opened.kind, opened.stage) == (Kind.ACCOUNT, Stage.CONNECT)
+        assert (opened.kind, opened.stage) == (Fault.ACCOUNT, Stage.CONNECT)
         assert server.connections == 0
 
 
@@ -80,7 +80,11 @@ async def test_when_the_next_connection_is_refused_the_rest_goes_back() -> None:
         assert [type(verdict) for verdict in reports.verdicts] == [Accepted] * 2 + [Rejected] * 2
         refused = reports.verdicts[3]
         assert isinstance(refused, Rejected)
-        assert (refused.kind, refused.stage, refused.code) == (Kind.TRANSIENT, Stage.CONNECT, "421")
+        assert (refused.kind, refused.stage, refused.code) == (
+            Fault.TRANSIENT,
+            Stage.CONNECT,
+            "421",
+        )
         assert not channel.is_usable
 
 

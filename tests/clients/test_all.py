@@ -14,9 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailqueue.api.compat.model import CompatApi, Fault
+from mailqueue.api.compat.model import CompatApi, CompatError
 from mailqueue.api.compat.routing import CompatRouting, answer_any_fault
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.endpoint import Endpoint, Once
 from mailqueue.api.http.responses import json_answer
@@ -164,15 +164,15 @@ def test_twins_that_come_at_once_are_one_mail(site: Served) -> None:
     assert site.count() == before + 1
 
 
-async def fail(call: Call) -> Response:
+async def fail(call: RequestContext) -> Response:
     raise RuntimeError("a secret")
 
 
-async def say_project(call: Call) -> Response:
+async def say_project(call: RequestContext) -> Response:
     return json_answer({"project": call.caller.project, "of": call.path["name"]})
 
 
-def worded(request: Request, exc: Fault) -> Response:
+def worded(request: Request, exc: CompatError) -> Response:
     assert isinstance(exc, MailqueueError | HTTPException)
     return Response(f"no: {type(exc).__name__}", 418)
 

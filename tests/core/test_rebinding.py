@@ -8,7 +8,7 @@ import pytest
 from mailqueue.adapters.http.connection import connect
 from mailqueue.adapters.http.model import HttpTimeouts, NetworkPolicy, read_origin
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
-from mailqueue.core.verdict import Kind, Rejected
+from mailqueue.core.verdict import Fault, Rejected
 from tests.smtp.client.test_dial import CountingListener, listener, names  # noqa: F401
 
 pytestmark = pytest.mark.anyio
@@ -52,7 +52,7 @@ async def test_what_was_checked_is_connected_to_although_the_next_answer_is_insi
     found = await road(listener.port)
 
     assert isinstance(found, Rejected)
-    assert found.kind is Kind.TRANSIENT
+    assert found.kind is Fault.TRANSIENT
     assert asked == ["rebinds.example.com"]
     assert went == ["8.8.8.8"]
     assert not listener.heard()
@@ -77,6 +77,6 @@ async def test_a_name_that_leads_inside_is_refused_in_every_disguise(
     found = await road(listener.port)
 
     assert isinstance(found, Rejected)
-    assert found.kind is Kind.ACCOUNT
+    assert found.kind is Fault.ACCOUNT
     assert went == []
     assert address not in found.detail

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from mailqueue.db.fetch import Conn
-from mailqueue.events.model import ReportedEvent, Result, Type
+from mailqueue.events.model import RecordResult, ReportedEvent, Type
 from mailqueue.events.store import record_events
 from tests import make
 
@@ -99,7 +99,7 @@ def event(type: Type, **known: Any) -> ReportedEvent:
     return ReportedEvent(type=type, **values)
 
 
-async def told(conn: Conn, *events: ReportedEvent) -> list[Result]:
+async def told(conn: Conn, *events: ReportedEvent) -> list[RecordResult]:
     """Record events."""
     return await record_events(conn, events)
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.events.model import Result, Suppress, Type
+from mailqueue.events.model import RecordResult, Suppress, Type
 from tests import make
 from tests.events.sent_mail import NOON, also_to, event, left, suppressed, told
 
@@ -190,7 +190,9 @@ async def test_of_several_recipients_only_the_one_that_is_named_is_suppressed(co
 async def test_deferrals_and_delivery_suppress_nobody(conn: Conn) -> None:
     mail = await left(conn)
     quiet = (Type.SENT, Type.DEFERRED, Type.DELIVERED, Type.OPENED, Type.CLICKED, Type.FAILED)
-    assert set(await told(conn, *(event(one, email_id=mail) for one in quiet))) == {Result.RECORDED}
+    assert set(await told(conn, *(event(one, email_id=mail) for one in quiet))) == {
+        RecordResult.RECORDED
+    }
     assert await suppressed(conn) == []
 
 

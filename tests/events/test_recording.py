@@ -6,12 +6,12 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.events.model import ReportedEvent, Result, Type, storable_json
+from mailqueue.events.model import RecordResult, ReportedEvent, Type, storable_json
 from tests import make
 from tests.events.sent_mail import NOON, also_to, event, left, told
 
 pytestmark = pytest.mark.anyio
-RECORDED, REPEATED, UNMATCHED = Result.RECORDED, Result.REPEATED, Result.UNMATCHED
+RECORDED, REPEATED, UNMATCHED = RecordResult.RECORDED, RecordResult.REPEATED, RecordResult.UNMATCHED
 
 
 async def types(conn: Conn) -> list[str]:

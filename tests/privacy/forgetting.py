@@ -6,7 +6,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import erasing, persons
-from mailqueue.privacy.model import Progress
+from mailqueue.privacy.model import ErasureProgress
 from tests import make
 from tests.privacy.planting import ANN
 from tests.queue.acting import claim, settle
@@ -14,7 +14,7 @@ from tests.queue.acting import claim, settle
 
 async def erased(
     desk: MaintenanceContext, email: str = ANN, *, project: str = "default", suppress: bool = False
-) -> Progress:
+) -> ErasureProgress:
     lend = persons.lending(desk.conn)
     (one,) = await persons.projects(desk.conn, project)
     spellings = persons.spellings_of(email)

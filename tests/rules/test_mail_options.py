@@ -12,7 +12,7 @@ from mailqueue.core.mail_options import MAIL_OPTIONS, Api, OptionType
 from mailqueue.db.fetch import Conn
 from mailqueue.db.registered import COLUMNS_BY_MARKER, VALUE_BY_TYPE, filled
 from mailqueue.db.sql import sql_folder
-from mailqueue.producer.model import Mail
+from mailqueue.producer.model import EmailFields
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ async def columns_of(conn: Conn, table: str) -> set[str]:
 
 
 def test_programs_may_say_every_option_but_the_mode() -> None:
-    assert set(Mail.__annotations__) - BODY == NAMES - {"is_test"}
+    assert set(EmailFields.__annotations__) - BODY == NAMES - {"is_test"}
 
 
 def test_requests_may_say_every_option() -> None:

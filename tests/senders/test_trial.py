@@ -12,7 +12,7 @@ import pytest
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import Provider
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.senders.model import SenderAccount, SenderStatus, Tls
 from mailqueue.senders.trial import trial_mail, try_out
@@ -20,7 +20,7 @@ from mailqueue.senders.trial import trial_mail, try_out
 pytestmark = pytest.mark.anyio
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-REFUSED = Rejected(Kind.ACCOUNT, "535", "authentication failed", Stage.CONNECT)
+REFUSED = Rejected(Fault.ACCOUNT, "535", "authentication failed", Stage.CONNECT)
 ACCOUNT = SenderAccount(
     id=1,
     project_id=UUID(int=1),
@@ -118,7 +118,7 @@ async def test_a_mail_is_sent_and_its_verdict_told() -> None:
 
 
 async def test_a_refused_mail_is_told() -> None:
-    refused = Rejected(Kind.PERMANENT_RECIPIENT, "550", "no such user", Stage.RCPT)
+    refused = Rejected(Fault.PERMANENT_RECIPIENT, "550", "no such user", Stage.RCPT)
 
     trial = await try_out(FakeTransport(FakeChannel(refused)), a_mail())
 

@@ -8,10 +8,10 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import versions, writing
-from mailqueue.templates.model import NewTemplate, NewVersion, TemplateRow, VersionRow, Words
+from mailqueue.templates.model import NewTemplate, NewText, NewVersion, TemplateRow, VersionRow
 
 CHAMBER = CompileProcess()  # one for all tests of a run: starting takes longer than most of them
-WELCOME = Words("Welcome, {{ name }}", "<p>Hello {{ name }}</p>", "Hello {{ name }}")
+WELCOME = NewText("Welcome, {{ name }}", "<p>Hello {{ name }}</p>", "Hello {{ name }}")
 
 
 def lending(conn: Conn) -> Callable[[], AbstractAsyncContextManager[Conn]]:
@@ -27,11 +27,11 @@ def lending(conn: Conn) -> Callable[[], AbstractAsyncContextManager[Conn]]:
 async def version_of(
     conn: Conn,
     template: TemplateRow,
-    words: Words | Mapping[str, Words] = WELCOME,
+    words: NewText | Mapping[str, NewText] = WELCOME,
     **said: Any,
 ) -> VersionRow:
     """Make a draft of a template."""
-    by_language = {"": words} if isinstance(words, Words) else words
+    by_language = {"": words} if isinstance(words, NewText) else words
     new = NewVersion(by_language, **said)
     return await versions.add(lending(conn), CHAMBER, template, new=new, by="test")
 
@@ -46,7 +46,7 @@ async def published(
     project_id: UUID | None,
     *,
     slug: str = "welcome",
-    words: Words | Mapping[str, Words] = WELCOME,
+    words: NewText | Mapping[str, NewText] = WELCOME,
     category: str | None = None,
     **said: Any,
 ) -> TemplateRow:

@@ -11,7 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.templates.accepting import choose
 from mailqueue.templates.cache import TemplateCache
-from mailqueue.templates.model import Words
+from mailqueue.templates.model import NewText
 from tests import make
 from tests.mail.enqueueing import enqueue
 from tests.templates.making import published, version_of
@@ -82,9 +82,9 @@ async def test_a_plain_insert_may_name_a_template(conn: Conn) -> None:
 
 async def test_the_projects_own_template_comes_before_the_platforms(conn: Conn) -> None:
     project = await make.project_named(conn)
-    await published(conn, None, words=Words("The platform's", None, "x"))
+    await published(conn, None, words=NewText("The platform's", None, "x"))
     first = await enqueue(conn, email(), project="default")
-    await published(conn, project, words=Words("Our own", None, "x"))
+    await published(conn, project, words=NewText("Our own", None, "x"))
     second = await enqueue(conn, email(), project="default")
 
     assert (await make.rows(conn, KEPT, first))[0][3] == "The platform's"
@@ -99,7 +99,7 @@ async def test_a_language_there_is_not_falls_back(
     conn: Conn, asked: str | None, given: str
 ) -> None:
     project = await make.project_named(conn)
-    words = {tag: Words(tag or "en", None, "x") for tag in ("", "de", "pt-br")}
+    words = {tag: NewText(tag or "en", None, "x") for tag in ("", "de", "pt-br")}
     await published(conn, project, words=words)
 
     made = await enqueue(conn, email(language=asked), project="default")
@@ -164,7 +164,7 @@ async def test_a_version_sent_by_its_number_stays_sendable_when_another_is_publi
 ) -> None:
     project = await make.project_named(conn)
     template = await published(conn, project)
-    second = await version_of(conn, template, Words("Second", None, "x"))
+    second = await version_of(conn, template, NewText("Second", None, "x"))
     await conn.execute("SELECT mailqueue.publish_template(%s)", (second.id,))
 
     made = await enqueue(conn, email(template="welcome@1"), project="default")
@@ -178,7 +178,7 @@ async def test_the_same_key_gives_the_same_mail_though_a_version_was_published_b
     project = await make.project_named(conn)
     template = await published(conn, project)
     first = await enqueue(conn, email(idempotency_key="k"), project="default")
-    second = await version_of(conn, template, Words("Second", None, "x"))
+    second = await version_of(conn, template, NewText("Second", None, "x"))
     await conn.execute("SELECT mailqueue.publish_template(%s)", (second.id,))
 
     assert await enqueue(conn, email(idempotency_key="k"), project="default") == first

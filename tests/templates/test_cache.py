@@ -8,7 +8,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.rendering.compiled import Compiler
 from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.templates.cache import MAX_STRIKES, RESTED, CachedVersion, TemplateCache
-from mailqueue.templates.model import VersionSource, Words
+from mailqueue.templates.model import NewText, VersionSource
 from tests import make
 from tests.templates.making import published
 
@@ -54,7 +54,7 @@ async def test_large_versions_are_fewer(conn: Conn) -> None:
     project = await make.project_named(conn)
     keys = []
     for slug in ("a", "b"):
-        template = await published(conn, project, slug=slug, words=Words("s", None, "x" * 600))
+        template = await published(conn, project, slug=slug, words=NewText("s", None, "x" * 600))
         query = "SELECT id FROM mailqueue.template_versions WHERE template_id = %s"
         keys.append((await make.scalar(conn, query, template.id), "en"))
     template_cache = TemplateCache(max_characters=1000)

@@ -8,7 +8,7 @@ import pytest
 
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.templates.model import Words
+from mailqueue.templates.model import NewText
 from tests import make
 from tests.concurrency.running import account_at, session, until_nothing_is_queued
 from tests.mail.enqueueing import enqueue
@@ -39,8 +39,8 @@ async def test_each_mail_says_what_its_variables_make_of_the_template(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
     words = {
-        "": Words("Hi {{ name }}", "<p>Hello {{ name }}</p>{{ n }}"),
-        "de": Words("Hallo {{.name}}", "<p>Guten Tag, {% if n > 1 %}{{ name }}{% endif %}</p>"),
+        "": NewText("Hi {{ name }}", "<p>Hello {{ name }}</p>{{ n }}"),
+        "de": NewText("Hallo {{.name}}", "<p>Guten Tag, {% if n > 1 %}{{ name }}{% endif %}</p>"),
     }
     async with scripted() as server, session(database) as conn:
         await account_at(conn, server)
@@ -73,7 +73,7 @@ async def test_each_mail_says_what_its_variables_make_of_the_template(
 async def test_mail_that_cannot_be_rendered_fails_alone_and_says_why(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    words = Words("{{ name }}", None, "{% if n %}" + BOMB + "{{ order.total }}{% endif %}ok")
+    words = NewText("{{ name }}", None, "{% if n %}" + BOMB + "{{ order.total }}{% endif %}ok")
     cases = {"fine": {"n": 0}, "bomb": {"n": 9000}, "gap": {"n": 1, "order": {}}}
     async with scripted() as server, session(database) as conn:
         await account_at(conn, server)

@@ -6,7 +6,7 @@ from psycopg import errors
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import cloning, trying, versions, writing
-from mailqueue.templates.model import NewTemplate, PartKind, Words
+from mailqueue.templates.model import NewTemplate, NewText, PartKind
 from tests import make
 from tests.templates.making import WELCOME, published, put_in_force, version_of
 
@@ -27,7 +27,7 @@ async def test_one_version_is_published_and_the_one_before_is_archived(conn: Con
     project = await make.project_named(conn)
     template = await published(conn, project)
     await version_of(conn, template)
-    third = await version_of(conn, template, Words("Third", None, "x"))
+    third = await version_of(conn, template, NewText("Third", None, "x"))
 
     await put_in_force(conn, template, third)
 
@@ -104,19 +104,19 @@ async def test_what_a_template_cannot_be_called_is_refused(
 @pytest.mark.parametrize(
     ("words", "field"),
     [
-        (Words("", None, "x"), "subject"),
-        (Words("two\nlines", None, "x"), "subject"),
-        (Words("x"), "template"),
-        (Words("x", "{{ a"), "html_body"),
-        (Words("x", None, "{% endfor %}"), "text_body"),
-        (Words("{% if %}", None, "x"), "subject"),
-        (Words("x", None, "nul \0"), "text_body"),
-        (Words("x", "\ud800"), "html_body"),
-        ({"de": Words("x", None, "x")}, "language"),
+        (NewText("", None, "x"), "subject"),
+        (NewText("two\nlines", None, "x"), "subject"),
+        (NewText("x"), "template"),
+        (NewText("x", "{{ a"), "html_body"),
+        (NewText("x", None, "{% endfor %}"), "text_body"),
+        (NewText("{% if %}", None, "x"), "subject"),
+        (NewText("x", None, "nul \0"), "text_body"),
+        (NewText("x", "\ud800"), "html_body"),
+        ({"de": NewText("x", None, "x")}, "language"),
     ],
 )
 async def test_words_that_cannot_be_a_version_are_refused(
-    conn: Conn, words: Words | dict[str, Words], field: str
+    conn: Conn, words: NewText | dict[str, NewText], field: str
 ) -> None:
     project = await make.project_named(conn)
     template = await writing.create(conn, project, new=NewTemplate("x"), by="test")
@@ -131,7 +131,7 @@ async def test_css_is_inlined_when_published_and_what_was_written_stays(conn: Co
     template = await published(
         conn,
         await make.project_named(conn),
-        words=Words("s", STYLED, "t"),
+        words=NewText("s", STYLED, "t"),
         is_css_inlined=True,
     )
 
@@ -150,7 +150,7 @@ async def test_css_of_a_body_that_extends_a_layout_is_refused(conn: Conn) -> Non
     project = await make.project_named(conn)
     layout = {"name": "base", "kind": PartKind.LAYOUT, "source": "{% block b %}{% endblock %}"}
     await writing.put_part(conn, project, **layout, by="test")  # type: ignore[arg-type]
-    words = Words("s", "{% extends 'base' %}{% block b %}x{% endblock %}")
+    words = NewText("s", "{% extends 'base' %}{% block b %}x{% endblock %}")
 
     with pytest.raises(
         InvalidField, match="CSS cannot be inlined in a template that extends a layout"
@@ -188,7 +188,7 @@ async def test_a_copy_of_nothing_published_leaves_nothing_behind(conn: Conn) -> 
 async def test_a_diff_shows_what_two_versions_say_differently(conn: Conn) -> None:
     template = await published(conn, await make.project_named(conn))
     old = await versions.find(conn, template)
-    new = await version_of(conn, template, Words("Welcome, {{ name }}", "<p>Hi</p>", None))
+    new = await version_of(conn, template, NewText("Welcome, {{ name }}", "<p>Hi</p>", None))
 
     found = await trying.diff(conn, template, old, new)
 

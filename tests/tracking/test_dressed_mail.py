@@ -21,7 +21,7 @@ from mailqueue.db.pool import borrow, open_pool
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from mailqueue.settings.tracking import TrackingSettings
-from mailqueue.templates.model import Words
+from mailqueue.templates.model import NewText
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Token, TokenKind
@@ -161,7 +161,7 @@ async def test_what_the_project_says_holds_for_mail_that_says_nothing(
 async def test_links_of_ours_stand_where_templates_and_bodies_name_them(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    words = Words(
+    words = NewText(
         "Hi {{ name }}",
         '<p>{{ name }}</p><a href="{{ unsubscribe_url }}">x</a>'
         '<a href="https://example.com/{{ name }}">y</a>',

@@ -22,7 +22,7 @@ from mailqueue.tracking.pattern import (
     unsubscribe_headers,
 )
 from mailqueue.tracking.tokens import Seals, TokenKind, TrackingKey
-from mailqueue.tracking.urls import Addresses
+from mailqueue.tracking.urls import TrackingUrls
 
 BASE = "https://mail.example.com"
 SEALS = Seals([TrackingKey(7, UUID(int=1), bytes(range(32)))])
@@ -39,7 +39,7 @@ def directly(
     said: MessageContent, wants: TrackingOptions, email_id: UUID = EMAIL
 ) -> MessageContent:
     """Return a mail's words as they are written for this one mail."""
-    addresses = Addresses(BASE, SEALS)
+    addresses = TrackingUrls(BASE, SEALS)
     links = Links(
         addresses.named(email_id),
         addresses.of(TokenKind.OPEN, email_id),
@@ -159,7 +159,7 @@ def test_marketing_says_who_sent_it_and_how_to_get_no_more() -> None:
     for body_ in (made.html or "", made.text or ""):
         assert "1 High Street" in body_
         assert "Oxford" in body_
-        assert Addresses(BASE, SEALS).of(TokenKind.UNSUBSCRIBE, EMAIL) in body_
+        assert TrackingUrls(BASE, SEALS).of(TokenKind.UNSUBSCRIBE, EMAIL) in body_
         assert "Unsubscribe" in body_
 
 
@@ -191,7 +191,7 @@ def test_where_links_lead_nowhere_marketing_still_says_who_sent_it() -> None:
 
 
 def test_the_headers_of_a_mail_itself_are_left_to_it() -> None:
-    url = Addresses(BASE, SEALS).of(TokenKind.UNSUBSCRIBE, EMAIL)
+    url = TrackingUrls(BASE, SEALS).of(TokenKind.UNSUBSCRIBE, EMAIL)
     plain = MessageContent("Hello", HTML, None)
 
     assert unsubscribe_headers(plain, url) == (

@@ -16,7 +16,7 @@ from mailqueue.tracking.pattern import (
     unsubscribe_headers,
 )
 from mailqueue.tracking.tokens import Seals, TokenKind, TrackingKey
-from mailqueue.tracking.urls import Addresses
+from mailqueue.tracking.urls import TrackingUrls
 from tests.dkim.signing import DOMAIN, signer, verdicts
 from tests.mail.claims import NOW, SENDER, loaded
 
@@ -29,7 +29,7 @@ def message() -> bytes:
     said = MessageContent("Hello", "<a href='https://example.com/'>x</a>", None)
     wants = TrackingOptions(opens=True, clicks=True, unsubscribe=True)
     pattern = InjectionPattern(said, wants, InjectionContext(BASE, seals), language="en")
-    url = Addresses(BASE, seals).of(TokenKind.UNSUBSCRIBE, what.claim.id)
+    url = TrackingUrls(BASE, seals).of(TokenKind.UNSUBSCRIBE, what.claim.id)
     injection = Injection(pattern.filled(what.claim.id), None, unsubscribe_headers(said, url))
     letter = build_message(
         what._replace(tracked=injection),

@@ -22,7 +22,7 @@ from mailqueue.adapters.http.model import (
     ResponseLimits,
 )
 from mailqueue.core.outbound_guard import is_public
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.smtp.client.dial import dial
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -53,7 +53,7 @@ async def connect(
     if context is None and is_public(ip_address(sock.getpeername()[0])):
         sock.close()
         why = "an API key is not sent over the internet without TLS"
-        return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
+        return Rejected(Fault.ACCOUNT, "", why, Stage.CONNECT)
     try:
         async with asyncio.timeout_at(end):
             transport, inbox = await loop.create_connection(
@@ -111,16 +111,16 @@ class HttpConnection:
         """
         if not self.is_usable:
             self.close()
-            return Rejected(Kind.TRANSIENT, "", "the connection was closed", Stage.CONNECT)
+            return Rejected(Fault.TRANSIENT, "", "the connection was closed", Stage.CONNECT)
         try:
             octets = self._written(call)
         except h11.LocalProtocolError:
             self.close()
             why = "the request cannot be written: a key or setting contains invalid characters"
-            return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
+            return Rejected(Fault.ACCOUNT, "", why, Stage.CONNECT)
         if not may_finish():
             self.close()
-            return Rejected(Kind.TRANSIENT, "", "the worker is stopping", Stage.DATA)
+            return Rejected(Fault.TRANSIENT, "", "the worker is stopping", Stage.DATA)
         self._end = by or asyncio.get_running_loop().time() + self._timeouts.call_s
         self._transport.write(octets)
         try:
@@ -137,7 +137,7 @@ class HttpConnection:
             self.close()
             raise
         self.close()
-        return Rejected(Kind.AMBIGUOUS, "", why, Stage.DOT)
+        return Rejected(Fault.AMBIGUOUS, "", why, Stage.DOT)
 
     def close(self) -> None:
         """Close at once; what was not sent yet is dropped."""
@@ -260,10 +260,10 @@ class _Inbox(asyncio.Protocol):
 def _not_secured(error: Exception) -> Rejected:
     if isinstance(error, ssl.SSLCertVerificationError):
         why = f"the server's certificate is not valid: {error.verify_message}"
-        return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
+        return Rejected(Fault.ACCOUNT, "", why, Stage.CONNECT)
     if isinstance(error, ssl.SSLError):
         reason = (error.reason or "handshake failed").replace("_", " ").lower()
-        return Rejected(Kind.TRANSIENT, "", f"TLS failed: {reason}", Stage.CONNECT)
+        return Rejected(Fault.TRANSIENT, "", f"TLS failed: {reason}", Stage.CONNECT)
     if isinstance(error, TimeoutError):
-        return Rejected(Kind.TRANSIENT, "", "no answer in time (TLS)", Stage.CONNECT)
-    return Rejected(Kind.TRANSIENT, "", "the connection broke (TLS)", Stage.CONNECT)
+        return Rejected(Fault.TRANSIENT, "", "no answer in time (TLS)", Stage.CONNECT)
+    return Rejected(Fault.TRANSIENT, "", "the connection broke (TLS)", Stage.CONNECT)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from mailqueue.core.outbound_guard import Network, normal_host
+from mailqueue.core.outbound_guard import IpNetwork, normal_host
 
 DEFAULT_PORT_BY_SCHEME = {"https": 443, "http": 80}
 
@@ -55,7 +55,7 @@ class NetworkPolicy:
     """Addresses that may be connected to, and the executor for DNS lookups; see `dial`."""
 
     allow_private: bool = False
-    allowed_networks: tuple[Network, ...] = ()
+    allowed_networks: tuple[IpNetwork, ...] = ()
     lookups: Executor | None = None
 
 

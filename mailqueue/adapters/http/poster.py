@@ -20,7 +20,7 @@ from mailqueue.adapters.http.model import (
     read_origin,
 )
 from mailqueue.core.verdict import Rejected
-from mailqueue.ports.webhook import Headers, Posted
+from mailqueue.ports.webhook import Posted, WebhookHeaders
 from mailqueue.smtp.client.trust import system_trust
 
 TOTAL_SECONDS = 15.0
@@ -54,7 +54,7 @@ class HttpPoster:
         self._total_s = total_s
         self._kept: dict[HttpOrigin, deque[tuple[float, HttpConnection]]] = {}
 
-    async def post(self, url: str, headers: Headers, body: bytes) -> Posted:
+    async def post(self, url: str, headers: WebhookHeaders, body: bytes) -> Posted:
         """POST one body and return the response."""
         begun = _now()
         answer = await self._asked(url, headers, body, by=begun + self._total_s)
@@ -85,7 +85,7 @@ class HttpPoster:
         self._kept.clear()
 
     async def _asked(
-        self, url: str, headers: Headers, body: bytes, *, by: float
+        self, url: str, headers: WebhookHeaders, body: bytes, *, by: float
     ) -> HttpResponse | str:
         try:
             site, path = target_of(url)

@@ -15,9 +15,7 @@ from uuid import UUID
 
 import orjson
 
-from mailqueue.ports.inbound import BadEvent
-
-Json = Mapping[str, Any]
+from mailqueue.ports.inbound import BadEvent, JsonObject
 
 MAX_TEXT_CHARACTERS = 1_000
 MAX_ADDRESS_CHARACTERS = 320
@@ -44,7 +42,7 @@ def loaded(octets: bytes | str) -> Any:
         return None
 
 
-def elements_of(octets: bytes) -> Sequence[Json | BadEvent]:
+def elements_of(octets: bytes) -> Sequence[JsonObject | BadEvent]:
     """Return the elements of an array of objects, or a single object as one element.
 
     An invalid element does not affect the others.
@@ -60,13 +58,13 @@ def elements_of(octets: bytes) -> Sequence[Json | BadEvent]:
     return [_object(loaded(one)) for one in pieces[:MAX_ELEMENTS]] + _cut(len(pieces))
 
 
-def _object(value: Any) -> Json | BadEvent:
+def _object(value: Any) -> JsonObject | BadEvent:
     if isinstance(value, dict):
         return value
     return BadEvent("an element is not a JSON object")
 
 
-def _cut(count: int) -> list[Json | BadEvent]:
+def _cut(count: int) -> list[JsonObject | BadEvent]:
     if count <= MAX_ELEMENTS:
         return []
     return [BadEvent(f"{count - MAX_ELEMENTS} elements beyond {MAX_ELEMENTS}")]

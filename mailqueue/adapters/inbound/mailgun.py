@@ -13,7 +13,6 @@ from typing import Any
 from mailqueue.adapters.inbound.event_types import ID_NAME, ProviderEventType, ProviderSuppression
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
-    Json,
     address,
     instant,
     known,
@@ -27,6 +26,7 @@ from mailqueue.adapters.inbound.proof import digest_of, is_fresh, is_one_of, sec
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    JsonObject,
     NotVerified,
     ProviderEvent,
     VerificationSecrets,
@@ -133,14 +133,14 @@ class MailgunEvents:
         ]
 
 
-def _event_id(payload: Json, at: datetime | None, body: bytes) -> str:
+def _event_id(payload: JsonObject, at: datetime | None, body: bytes) -> str:
     given = text(payload.get("id"), 200)
     if given is None:
         return digest_of(body)
     return f"{at:%Y-%m-%d}:{given}" if at else given  # Mailgun documents ids as unique within a day
 
 
-def _recipient(payload: Json) -> str | None:
+def _recipient(payload: JsonObject) -> str | None:
     """Return the recipient; events of rejected mail name it in the headers only."""
     return address(payload.get("recipient")) or address(part(payload, "message", "headers", "to"))
 
@@ -151,7 +151,7 @@ def _bracketed(value: Any) -> str | None:
     return None if found is None else f"<{found.strip('<>')}>"
 
 
-def _meaning(kind: str, payload: Json) -> tuple[str | None, str | None]:
+def _meaning(kind: str, payload: JsonObject) -> tuple[str | None, str | None]:
     if kind != "failed":
         return TYPE_BY_EVENT.get(kind), None
     reason = (text(payload.get("reason"), 100) or "").lower()
@@ -168,7 +168,7 @@ def _meaning(kind: str, payload: Json) -> tuple[str | None, str | None]:
     ), None
 
 
-def _is_dead(payload: Json, number: int) -> bool:
+def _is_dead(payload: JsonObject, number: int) -> bool:
     """Return whether the mailbox was refused permanently."""
     if not 500 <= number <= 599:
         return False
@@ -181,7 +181,7 @@ def _is_dead(payload: Json, number: int) -> bool:
     return bool(_NO_MAILBOX.search(detail)) and not _POLICY.search(detail)
 
 
-def _code(payload: Json) -> str | None:
+def _code(payload: JsonObject) -> str | None:
     status = part(payload, "delivery-status")
     given = text(part(status, "enhanced-code"), 20)
     if given:
@@ -190,7 +190,7 @@ def _code(payload: Json) -> str | None:
     return found[1] if found else None
 
 
-def _detail(payload: Json) -> str | None:
+def _detail(payload: JsonObject) -> str | None:
     status = part(payload, "delivery-status")
     message, more = text(part(status, "message")), text(part(status, "description"))
     told = text(part(payload, "reject", "reason")) or text(payload.get("reason"))
@@ -202,7 +202,7 @@ def _number(value: Any) -> int:
     return int(found) if found and found.isascii() and found.isdigit() else 0
 
 
-def _data(payload: Json) -> Json:
+def _data(payload: JsonObject) -> JsonObject:
     return known(
         severity=text(payload.get("severity"), 50),
         reason=text(payload.get("reason"), 100),

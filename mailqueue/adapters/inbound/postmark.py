@@ -12,7 +12,6 @@ from typing import Any
 from mailqueue.adapters.inbound.event_types import ID_NAME, ProviderEventType, ProviderSuppression
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
-    Json,
     address,
     instant,
     known,
@@ -26,6 +25,7 @@ from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    JsonObject,
     NotVerified,
     ProviderEvent,
     VerificationSecrets,
@@ -67,7 +67,7 @@ HAPPENED_BY_REASON: Mapping[str, tuple[str, str]] = {
     "SpamComplaint": (ProviderEventType.COMPLAINT, ProviderSuppression.COMPLAINT),
     "ManualSuppression": (ProviderEventType.UNSUBSCRIBED, ProviderSuppression.UNSUBSCRIBED),
 }
-Meaning = tuple[str | None, str | None]
+EventMeaning = tuple[str | None, str | None]
 
 
 class PostmarkEvents:
@@ -121,7 +121,7 @@ class PostmarkEvents:
         ]
 
 
-def _key(payload: Json) -> str:
+def _key(payload: JsonObject) -> str:
     record = text(payload.get("RecordType"), 100) or ""
     number = text(payload.get("ID"), 40)
     if record in ("Bounce", "SpamComplaint") and number is not None:
@@ -134,7 +134,7 @@ def _key(payload: Json) -> str:
 _TIMES = ("DeliveredAt", "BouncedAt", "ChangedAt", "ReceivedAt")
 
 
-def _bounce(payload: Json) -> Meaning:
+def _bounce(payload: JsonObject) -> EventMeaning:
     group = text(payload.get("Type"), 100) or "Unknown"
     # An unknown type is a permanent bounce, but no evidence that the address does not exist.
     what = TYPE_BY_BOUNCE.get(group, ProviderEventType.SOFT_BOUNCE)
@@ -145,13 +145,13 @@ def _bounce(payload: Json) -> Meaning:
     return what, None
 
 
-def _complaint(payload: Json) -> Meaning:
+def _complaint(payload: JsonObject) -> EventMeaning:
     return ProviderEventType.COMPLAINT, ProviderSuppression.COMPLAINT if payload.get(
         "Inactive"
     ) is True else None
 
 
-def _subscription(payload: Json) -> Meaning:
+def _subscription(payload: JsonObject) -> EventMeaning:
     if payload.get("SuppressSending") is False:
         return ProviderEventType.RESUBSCRIBED, None
     if payload.get("SuppressSending") is not True:
@@ -162,11 +162,11 @@ def _subscription(payload: Json) -> Meaning:
     )
 
 
-def _unknown(_payload: Json) -> Meaning:
+def _unknown(_payload: JsonObject) -> EventMeaning:
     return None, None
 
 
-READ_BY_RECORD: Mapping[str, Callable[[Json], Meaning]] = {
+READ_BY_RECORD: Mapping[str, Callable[[JsonObject], EventMeaning]] = {
     "Delivery": lambda _: (ProviderEventType.DELIVERED, None),
     "Bounce": _bounce,
     "SpamComplaint": _complaint,
@@ -177,7 +177,7 @@ READ_BY_RECORD: Mapping[str, Callable[[Json], Meaning]] = {
 }
 
 
-def _data(record: str, payload: Json) -> dict[str, Any]:
+def _data(record: str, payload: JsonObject) -> dict[str, Any]:
     return known(
         bounce_type=text(payload.get("Type"), 100),
         stream=text(payload.get("MessageStream"), 100),

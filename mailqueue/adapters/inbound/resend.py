@@ -19,7 +19,6 @@ from mailqueue.adapters.inbound.event_types import (
 )
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
-    Json,
     address,
     instant,
     known,
@@ -34,6 +33,7 @@ from mailqueue.adapters.inbound.proof import digest_of, is_fresh, is_one_of, sec
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    JsonObject,
     NotVerified,
     ProviderEvent,
     VerificationSecrets,
@@ -101,7 +101,7 @@ class ResendEvents:
         if not isinstance(payload, dict) or kind is None:
             return [BadEvent("the body is not an event")]
         found = payload.get("data")
-        data: Json = found if isinstance(found, Mapping) else {}
+        data: JsonObject = found if isinstance(found, Mapping) else {}
         headers = request.headers
         event_id = headers.get("svix-id") or headers.get("webhook-id") or digest_of(request.body)
         what, suppress = _meaning(kind, data)
@@ -130,7 +130,7 @@ def _key(secret: str) -> bytes:
         return b""
 
 
-def _mail_id(data: Json) -> Any:
+def _mail_id(data: JsonObject) -> Any:
     tags = data.get("tags")
     if isinstance(tags, list):  # the list of tags as it was sent
         named = {str(part(one, "name")): part(one, "value") for one in tags[:100]}
@@ -138,7 +138,7 @@ def _mail_id(data: Json) -> Any:
     return mail_id(part(tags, ID_NAME)) or _of_header(data)
 
 
-def _of_header(data: Json) -> Any:
+def _of_header(data: JsonObject) -> Any:
     headers = data.get("headers")
     if not isinstance(headers, list):
         return None
@@ -148,7 +148,7 @@ def _of_header(data: Json) -> Any:
     return None
 
 
-def _recipient(kind: str, data: Json) -> str | None:
+def _recipient(kind: str, data: JsonObject) -> str | None:
     """Return the recipient if the email has one; events list all recipients of the email."""
     if kind.startswith("suppression."):
         return address(data.get("email"))
@@ -156,7 +156,7 @@ def _recipient(kind: str, data: Json) -> str | None:
     return address(recipients[0]) if len(recipients) == 1 else None
 
 
-def _meaning(kind: str, data: Json) -> tuple[str | None, str | None]:
+def _meaning(kind: str, data: JsonObject) -> tuple[str | None, str | None]:
     if kind == "email.bounced":
         group, sub = text(part(data, "bounce", "type")), text(part(data, "bounce", "subType"))
         payload = (text(part(data, "bounce", "message")) or "").lower()
@@ -174,7 +174,7 @@ def _meaning(kind: str, data: Json) -> tuple[str | None, str | None]:
     return TYPE_BY_EVENT.get(kind), None
 
 
-def _because(data: Json) -> str:
+def _because(data: JsonObject) -> str:
     payload = (
         f"{text(part(data, 'suppressed', 'type'))} {text(part(data, 'suppressed', 'message'))}"
     )
@@ -184,7 +184,7 @@ def _because(data: Json) -> str:
     return ProviderSuppression.HARD_BOUNCE if "bounce" in lowered else ProviderSuppression.MANUAL
 
 
-def _detail(data: Json) -> str | None:
+def _detail(data: JsonObject) -> str | None:
     return (
         text(part(data, "bounce", "message"))
         or text(part(data, "failed", "reason"))
@@ -192,7 +192,7 @@ def _detail(data: Json) -> str | None:
     )
 
 
-def _data(data: Json) -> dict[str, Any]:
+def _data(data: JsonObject) -> dict[str, Any]:
     visit = part(data, "click") or part(data, "open")
     return known(
         bounce_type=text(part(data, "bounce", "type"), 50),

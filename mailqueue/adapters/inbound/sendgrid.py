@@ -17,7 +17,6 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 from mailqueue.adapters.inbound.event_types import ID_NAME, ProviderEventType, ProviderSuppression
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
-    Json,
     address,
     elements_of,
     instant,
@@ -30,6 +29,7 @@ from mailqueue.adapters.inbound.proof import base64_of, digest_of, is_fresh, sec
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    JsonObject,
     NotVerified,
     ProviderEvent,
     VerificationSecrets,
@@ -108,7 +108,7 @@ def _is_signed(signed: bytes, signature: bytes, written_key: str) -> bool:
     return True
 
 
-def _event(payload: Json) -> ProviderEvent | BadEvent:
+def _event(payload: JsonObject) -> ProviderEvent | BadEvent:
     kind = text(payload.get("event"), 100)
     if kind is None:
         return BadEvent("an element without event")
@@ -130,7 +130,7 @@ def _event(payload: Json) -> ProviderEvent | BadEvent:
     )
 
 
-def _meaning(kind: str, payload: Json) -> tuple[str | None, str | None]:
+def _meaning(kind: str, payload: JsonObject) -> tuple[str | None, str | None]:
     what = TYPE_BY_EVENT.get(kind)
     if kind == "bounce":
         group = text(payload.get("type"))
@@ -141,7 +141,7 @@ def _meaning(kind: str, payload: Json) -> tuple[str | None, str | None]:
     return what, None
 
 
-def _data(kind: str, payload: Json) -> Json:
+def _data(kind: str, payload: JsonObject) -> JsonObject:
     is_visit = kind in ("open", "click")
     return known(
         bounce_type=text(payload.get("type"), 50) if kind == "bounce" else None,

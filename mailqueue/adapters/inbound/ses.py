@@ -30,7 +30,7 @@ from mailqueue.ports.inbound import (
     Verified,
 )
 
-Fetch = Callable[[str], Awaitable[bytes | None]]
+FetchCertificate = Callable[[str], Awaitable[bytes | None]]
 """Returns the body at an https URL, or None if there is none; raises Unavailable."""
 
 NOTIFICATION = "Notification"
@@ -56,7 +56,7 @@ class SesEvents:
     name = "ses"
     max_bytes = 1024 * 1024
 
-    def __init__(self, fetch: Fetch) -> None:
+    def __init__(self, fetch: FetchCertificate) -> None:
         self._fetch = fetch
         self._certificates: OrderedDict[str, bytes] = OrderedDict()
 

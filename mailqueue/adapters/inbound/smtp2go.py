@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl
 from mailqueue.adapters.inbound.event_types import ID_HEADER, ProviderEventType
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
-    Json,
     address,
     instant,
     known,
@@ -24,6 +23,7 @@ from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    JsonObject,
     NotVerified,
     ProviderEvent,
     VerificationSecrets,
@@ -91,7 +91,7 @@ class Smtp2goEvents:
         ]
 
 
-def _payload(request: InboundRequest) -> Json:
+def _payload(request: InboundRequest) -> JsonObject:
     content_type = request.headers.get("content-type", "").lower()
     body = request.body
     is_form = "form-urlencoded" in content_type or not body.lstrip().startswith((b"{", b"["))
@@ -107,7 +107,7 @@ def _payload(request: InboundRequest) -> Json:
     return dict(pairs)
 
 
-def _field(payload: Json, lower_name: str) -> object:
+def _field(payload: JsonObject, lower_name: str) -> object:
     """Return the field that is named after a header, in any case."""
     for name, value in payload.items():
         if name.lower() == lower_name:
@@ -115,7 +115,7 @@ def _field(payload: Json, lower_name: str) -> object:
     return None
 
 
-def _recipient(payload: Json) -> str | None:
+def _recipient(payload: JsonObject) -> str | None:
     found = address(payload.get("rcpt"))
     if found is not None:
         return found
@@ -123,7 +123,7 @@ def _recipient(payload: Json) -> str | None:
     return address(recipients[0]) if len(recipients) == 1 else None
 
 
-def _data(payload: Json, bounce: str | None) -> Json:
+def _data(payload: JsonObject, bounce: str | None) -> JsonObject:
     return known(
         bounce_type=bounce,
         host=text(payload.get("host"), 300),

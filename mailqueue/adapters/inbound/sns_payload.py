@@ -13,7 +13,6 @@ from mailqueue.adapters.inbound.event_types import (
 from mailqueue.adapters.inbound.json_values import (
     MAX_RECIPIENTS,
     MAX_URL_CHARACTERS,
-    Json,
     address,
     instant,
     known,
@@ -23,7 +22,7 @@ from mailqueue.adapters.inbound.json_values import (
     text,
     texts,
 )
-from mailqueue.ports.inbound import BadEvent, ProviderEvent
+from mailqueue.ports.inbound import BadEvent, JsonObject, ProviderEvent
 
 SUPPRESSED = frozenset({"Suppressed", "OnAccountSuppressionList", "UnsubscribedRecipient"})
 """The bounce subtype of mail that SES did not send; others with this meaning contain "suppress"."""
@@ -37,10 +36,10 @@ class _RecipientEvent(NamedTuple):
     code: str | None = None
     detail: str | None = None
     suppress: str | None = None
-    data: Json = MappingProxyType({})
+    data: JsonObject = MappingProxyType({})
 
 
-def events_of(payload: Json, event_id: str) -> Sequence[ProviderEvent | BadEvent]:
+def events_of(payload: JsonObject, event_id: str) -> Sequence[ProviderEvent | BadEvent]:
     """Return the events of one notification with id `event_id`."""
     kind = text(payload.get("eventType")) or text(payload.get("notificationType")) or ""
     name, read = READ_BY_KIND.get(kind, ("", _unknown))
@@ -93,11 +92,11 @@ def _several(value: Any) -> list[Any]:
     return value[:MAX_RECIPIENTS] if isinstance(value, list) else []
 
 
-def _sent(_body: Json, mail: Json) -> list[_RecipientEvent]:
+def _sent(_body: JsonObject, mail: JsonObject) -> list[_RecipientEvent]:
     return _each(ProviderEventType.SENT, mail)
 
 
-def _delivered(body: Json, mail: Json) -> list[_RecipientEvent]:
+def _delivered(body: JsonObject, mail: JsonObject) -> list[_RecipientEvent]:
     detail = text(body.get("smtpResponse"))
     recipients = texts(body.get("recipients")) or texts(mail.get("destination"))
     return [
@@ -106,7 +105,7 @@ def _delivered(body: Json, mail: Json) -> list[_RecipientEvent]:
     ]
 
 
-def _bounced(body: Json, _mail: Json) -> list[_RecipientEvent]:
+def _bounced(body: JsonObject, _mail: JsonObject) -> list[_RecipientEvent]:
     group, sub = text(body.get("bounceType")), text(body.get("bounceSubType"))
     events = []
     for one in _several(body.get("bouncedRecipients")) or [{}]:
@@ -132,7 +131,7 @@ def _of_bounce(group: str | None, sub: str | None) -> tuple[str, str | None]:
     ), None
 
 
-def _complained(body: Json, _mail: Json) -> list[_RecipientEvent]:
+def _complained(body: JsonObject, _mail: JsonObject) -> list[_RecipientEvent]:
     feedback = text(body.get("complaintFeedbackType"))
     sub = text(body.get("complaintSubType"))
     if feedback == "not-spam":
@@ -159,24 +158,24 @@ def _complained(body: Json, _mail: Json) -> list[_RecipientEvent]:
     ]
 
 
-def _rejected(body: Json, mail: Json) -> list[_RecipientEvent]:
+def _rejected(body: JsonObject, mail: JsonObject) -> list[_RecipientEvent]:
     return _each(ProviderEventType.FAILED, mail, detail=text(body.get("reason")))
 
 
-def _not_rendered(body: Json, mail: Json) -> list[_RecipientEvent]:
+def _not_rendered(body: JsonObject, mail: JsonObject) -> list[_RecipientEvent]:
     return _each(ProviderEventType.FAILED, mail, detail=text(body.get("errorMessage")))
 
 
-def _opened(body: Json, mail: Json) -> list[_RecipientEvent]:
+def _opened(body: JsonObject, mail: JsonObject) -> list[_RecipientEvent]:
     return [_RecipientEvent(ProviderEventType.OPENED, _only(mail), data=_visit(body))]
 
 
-def _clicked(body: Json, mail: Json) -> list[_RecipientEvent]:
+def _clicked(body: JsonObject, mail: JsonObject) -> list[_RecipientEvent]:
     data = _visit(body) | known(url=text(body.get("link"), MAX_URL_CHARACTERS))
     return [_RecipientEvent(ProviderEventType.CLICKED, _only(mail), data=data)]
 
 
-def _delayed(body: Json, _mail: Json) -> list[_RecipientEvent]:
+def _delayed(body: JsonObject, _mail: JsonObject) -> list[_RecipientEvent]:
     kind = text(body.get("delayType"))
     return [
         _RecipientEvent(
@@ -190,7 +189,7 @@ def _delayed(body: Json, _mail: Json) -> list[_RecipientEvent]:
     ]
 
 
-def _subscription(body: Json, mail: Json) -> list[_RecipientEvent]:
+def _subscription(body: JsonObject, mail: JsonObject) -> list[_RecipientEvent]:
     chosen = body.get("newTopicPreferences")
     topics = part(chosen, "topicSubscriptionStatus")
     statuses = [text(part(one, "subscriptionStatus")) for one in _several(topics)]
@@ -203,27 +202,29 @@ def _subscription(body: Json, mail: Json) -> list[_RecipientEvent]:
     ]
 
 
-def _unknown(_body: Json, _mail: Json) -> list[_RecipientEvent]:
+def _unknown(_body: JsonObject, _mail: JsonObject) -> list[_RecipientEvent]:
     return [_RecipientEvent(None)]
 
 
-def _each(what: str, mail: Json, *, detail: str | None = None) -> list[_RecipientEvent]:
+def _each(what: str, mail: JsonObject, *, detail: str | None = None) -> list[_RecipientEvent]:
     return [
         _RecipientEvent(what, one, detail=detail) for one in texts(mail.get("destination")) or [""]
     ]
 
 
-def _only(mail: Json) -> str:
+def _only(mail: JsonObject) -> str:
     """Return the recipient if the email has one; opens and clicks do not name it."""
     recipients = texts(mail.get("destination"))
     return recipients[0] if len(recipients) == 1 else ""
 
 
-def _visit(body: Json) -> dict[str, Any]:
+def _visit(body: JsonObject) -> dict[str, Any]:
     return known(ip=network(body.get("ipAddress")), user_agent=text(body.get("userAgent"), 300))
 
 
-READ_BY_KIND: Mapping[str, tuple[str, Callable[[Json, Json], list[_RecipientEvent]]]] = {
+READ_BY_KIND: Mapping[
+    str, tuple[str, Callable[[JsonObject, JsonObject], list[_RecipientEvent]]]
+] = {
     "Send": ("send", _sent),
     "Delivery": ("delivery", _delivered),
     "Bounce": ("bounce", _bounced),

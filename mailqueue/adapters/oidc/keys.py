@@ -12,7 +12,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from mailqueue.adapters.oidc.documents import Fetcher
 from mailqueue.core.errors import Unavailable
 
-Key = RSAKey | ECKey | OKPKey
+VerificationKey = RSAKey | ECKey | OKPKey
 
 FRESH_SECONDS = 600.0
 """Seconds after which keys are fetched again, so that withdrawn keys stop verifying tokens."""
@@ -48,7 +48,7 @@ class IssuerKeys:
         self._fault: Unavailable | None = None
         self._fetching = asyncio.Lock()
 
-    async def find(self, kid: str | None, alg: str) -> Key | None:
+    async def find(self, kid: str | None, alg: str) -> VerificationKey | None:
         """Return the key with this id and algorithm; without an id, the only one that fits.
 
         Raises:
@@ -93,7 +93,7 @@ class IssuerKeys:
         self._tried_at = self._clock()
 
 
-def chosen(keys: list[dict[str, Any]], kid: str | None, alg: str) -> Key | None:
+def chosen(keys: list[dict[str, Any]], kid: str | None, alg: str) -> VerificationKey | None:
     """Return the key that verifies a token of that kid and alg; None unless exactly one does. Pure.
 
     A token without a kid is verified if exactly one key fits.
@@ -120,7 +120,7 @@ def one_name(alg: object) -> object:
     return "Ed25519" if alg == "EdDSA" else alg
 
 
-def _imported(key: dict[str, Any]) -> Key | None:
+def _imported(key: dict[str, Any]) -> VerificationKey | None:
     """Return the parsed public key, or None; only public members are read."""
     members = {"RSA": ("n", "e"), "EC": ("crv", "x", "y"), "OKP": ("crv", "x")}[key["kty"]]
     public = {name: key.get(name) for name in ("kty", *members)}

@@ -17,7 +17,7 @@ from mailqueue.adapters.http.model import (
 from mailqueue.adapters.sending.api import ProviderApi, ProviderMail
 from mailqueue.adapters.sending.outcomes import cannot_carry, of_copies
 from mailqueue.adapters.sending.parts import TooManyParts, copies_of
-from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.trust import system_trust
 
@@ -57,7 +57,7 @@ class HttpTransport:
     async def open(self) -> "HttpChannel | Rejected":
         """Connect and start TLS; return a Rejected while the account is refused."""
         objection = self.objection
-        if objection is not None and objection.kind is Kind.ACCOUNT:
+        if objection is not None and objection.kind is Fault.ACCOUNT:
             return objection
         refused = await self.service.authorise()
         if refused is not None:
@@ -81,14 +81,14 @@ class HttpTransport:
         """Keep a verdict that concerns the account, not only its email."""
         if not isinstance(verdict, Rejected):
             return
-        if verdict.kind is Kind.RATE_LIMITED:
+        if verdict.kind is Fault.RATE_LIMITED:
             wait = verdict.retry_after or RATE_LIMIT_PAUSE
             self._rest = (_now() + wait.total_seconds(), verdict)
-        elif verdict.kind is Kind.ACCOUNT and verdict.stage is Stage.CONNECT:
+        elif verdict.kind is Fault.ACCOUNT and verdict.stage is Stage.CONNECT:
             wait = verdict.retry_after or REFUSAL_PAUSE
             self._rest = (_now() + wait.total_seconds(), verdict)
         elif verdict.stops:  # other emails are not sent either
-            stopped = replace(verdict, kind=Kind.ACCOUNT, stage=Stage.CONNECT, stops=False)
+            stopped = replace(verdict, kind=Fault.ACCOUNT, stage=Stage.CONNECT, stops=False)
             self._rest = (_now() + REFUSAL_PAUSE.total_seconds(), stopped)
 
     @property
@@ -101,7 +101,7 @@ class HttpTransport:
         if left <= 0:
             self._rest = None
             return None
-        if why.kind is Kind.RATE_LIMITED:
+        if why.kind is Fault.RATE_LIMITED:
             return replace(why, retry_after=timedelta(seconds=left))
         return why
 
@@ -121,7 +121,7 @@ class HttpChannel:
         """Return whether another email may be sent on this channel."""
         is_young = _now() - self._opened_at < self._transport.account.max_age.total_seconds()
         objection = self._transport.objection
-        is_refused = objection is not None and objection.kind is Kind.ACCOUNT
+        is_refused = objection is not None and objection.kind is Fault.ACCOUNT
         return is_young and not self._is_lost and not is_refused
 
     async def send(
@@ -239,7 +239,7 @@ class HttpChannel:
                 return first, None
             refused = await self._service.authorise()
             return refused or await self._asked(group, may_finish), None
-        if first.kind is not Kind.AMBIGUOUS or not self._service.is_repeatable:
+        if first.kind is not Fault.AMBIGUOUS or not self._service.is_repeatable:
             return first, None
         second = await self._asked(group, may_finish)
         return (second, first) if isinstance(second, HttpResponse) else (first, None)
@@ -270,25 +270,25 @@ class HttpChannel:
         return replace(why, detail=detail)
 
 
-_LOST = Rejected(Kind.TRANSIENT, "", "the connection broke at an earlier email", Stage.CONNECT)
+_LOST = Rejected(Fault.TRANSIENT, "", "the connection broke at an earlier email", Stage.CONNECT)
 
 
-_BESIDE = Rejected(Kind.TRANSIENT, "", "another email of the request was refused", Stage.CONNECT)
+_BESIDE = Rejected(Fault.TRANSIENT, "", "another email of the request was refused", Stage.CONNECT)
 
 
 def _is_of_mail(verdict: Verdict) -> bool:
     if not isinstance(verdict, Rejected):
         return True
-    kinds = (Kind.PERMANENT_RECIPIENT, Kind.PERMANENT_MESSAGE, Kind.UNRECOGNIZED)
+    kinds = (Fault.PERMANENT_RECIPIENT, Fault.PERMANENT_MESSAGE, Fault.UNRECOGNIZED)
     return verdict.kind in kinds
 
 
 def _is_unrecognized(verdict: Verdict) -> bool:
-    return isinstance(verdict, Rejected) and verdict.kind is Kind.UNRECOGNIZED
+    return isinstance(verdict, Rejected) and verdict.kind is Fault.UNRECOGNIZED
 
 
 def _is_in_doubt(verdict: Verdict) -> bool:
-    return isinstance(verdict, Rejected) and verdict.kind is Kind.AMBIGUOUS
+    return isinstance(verdict, Rejected) and verdict.kind is Fault.AMBIGUOUS
 
 
 def _is_for_now(verdict: Verdict) -> bool:

@@ -28,7 +28,7 @@ from mailqueue.adapters.http.model import (
 from mailqueue.adapters.sending.outcomes import cleaned, clock_of, plain, retry_after_of
 from mailqueue.core.limits import limit_in
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.smtp.client.trust import system_trust
 
 GOOGLE_TOKENS = "https://oauth2.googleapis.com/token"
@@ -239,7 +239,7 @@ class Tokens:
             )
         except ValueError:
             why = "the private key of the service account cannot be read"
-            return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
+            return Rejected(Fault.ACCOUNT, "", why, Stage.CONNECT)
         if site.scheme == "https" and self._tls_context is None:
             self._tls_context = await system_trust()
         context = self._tls_context if site.scheme == "https" else None
@@ -253,7 +253,7 @@ class Tokens:
         finally:
             wire.close()
         if isinstance(answer, Rejected):  # no email was sent, so its outcome is known
-            return Rejected(Kind.TRANSIENT, "", f"token: {answer.detail}", Stage.CONNECT)
+            return Rejected(Fault.TRANSIENT, "", f"token: {answer.detail}", Stage.CONNECT)
         return answer
 
 
@@ -266,7 +266,7 @@ def _refused(answer: HttpResponse, parsed: dict[str, Any]) -> Rejected:
     if limit is not None:
         wait, is_quota = wait or limit.wait, limit.is_quota
         return Rejected(
-            Kind.RATE_LIMITED,
+            Fault.RATE_LIMITED,
             str(answer.status),
             detail,
             Stage.CONNECT,
@@ -274,7 +274,7 @@ def _refused(answer: HttpResponse, parsed: dict[str, Any]) -> Rejected:
             is_quota=is_quota,
         )
     is_refused = error in _REFUSING or (answer.status == 401 and not error)
-    kind = Kind.ACCOUNT if is_refused else Kind.TRANSIENT
+    kind = Fault.ACCOUNT if is_refused else Fault.TRANSIENT
     return Rejected(kind, str(answer.status), detail, Stage.CONNECT, retry_after=wait)
 
 

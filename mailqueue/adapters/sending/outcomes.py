@@ -11,7 +11,7 @@ from mailqueue.core.limits import bounded, limit_in, named_wait, says_closed
 from mailqueue.core.verdict import (
     Accepted,
     AllRefused,
-    Kind,
+    Fault,
     Refused,
     Rejected,
     Stage,
@@ -30,23 +30,23 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 class Meaning:
     """The kind of a refusal. `stops` suspends the account; `is_quota` is as in `Rejected`."""
 
-    kind: Kind
+    kind: Fault
     stops: bool = False
     hard: bool = False
     is_quota: bool = False
 
 
-TRANSIENT = Meaning(Kind.TRANSIENT)
-RATE_LIMITED = Meaning(Kind.RATE_LIMITED)
+TRANSIENT = Meaning(Fault.TRANSIENT)
+RATE_LIMITED = Meaning(Fault.RATE_LIMITED)
 # A quota, or a state of the account that may be corrected.
-PAUSED = Meaning(Kind.RATE_LIMITED, is_quota=True)
-AMBIGUOUS = Meaning(Kind.AMBIGUOUS)
-MESSAGE = Meaning(Kind.PERMANENT_MESSAGE)
-RECIPIENT = Meaning(Kind.PERMANENT_RECIPIENT)
-GONE = Meaning(Kind.PERMANENT_RECIPIENT, hard=True)
-SENDER = Meaning(Kind.ACCOUNT)  # this From address, not every email
-ACCOUNT = Meaning(Kind.ACCOUNT, stops=True)
-UNRECOGNIZED = Meaning(Kind.UNRECOGNIZED)
+PAUSED = Meaning(Fault.RATE_LIMITED, is_quota=True)
+AMBIGUOUS = Meaning(Fault.AMBIGUOUS)
+MESSAGE = Meaning(Fault.PERMANENT_MESSAGE)
+RECIPIENT = Meaning(Fault.PERMANENT_RECIPIENT)
+GONE = Meaning(Fault.PERMANENT_RECIPIENT, hard=True)
+SENDER = Meaning(Fault.ACCOUNT)  # this From address, not every email
+ACCOUNT = Meaning(Fault.ACCOUNT, stops=True)
+UNRECOGNIZED = Meaning(Fault.UNRECOGNIZED)
 
 # Other statuses are judged by their text, and are unrecognized if the text is unknown.
 MEANING_BY_STATUS: Mapping[int, Meaning] = {
@@ -88,9 +88,9 @@ def refused(
 
     The wait is taken from `retry_after`, from a header, or from the text of a limit.
     """
-    comes_back = meaning.kind in (Kind.RATE_LIMITED, Kind.TRANSIENT)
+    comes_back = meaning.kind in (Fault.RATE_LIMITED, Fault.TRANSIENT)
     wait = retry_after or (retry_after_of(answer) if comes_back else None)
-    if wait is None and meaning.kind is Kind.RATE_LIMITED:
+    if wait is None and meaning.kind is Fault.RATE_LIMITED:
         wait = named_wait(detail, now=clock_of(answer))
     return Rejected(
         meaning.kind,
@@ -172,23 +172,23 @@ def of_copies(mail: SendAttempt, verdicts: Sequence[Verdict]) -> Verdict:
     if accepted:
         known = tuple(replace(one, why=_in_doubt(one.why)) for one in refused)
         return accepted[0]._replace(refused=known)
-    doubt = next((one.why for one in refused if one.why.kind is Kind.AMBIGUOUS), None)
+    doubt = next((one.why for one in refused if one.why.kind is Fault.AMBIGUOUS), None)
     if doubt is not None or len({(one.why.kind, one.why.detail) for one in refused}) == 1:
         why = doubt or refused[0].why
-        return nobody_takes(mail, why) if why.kind is Kind.PERMANENT_RECIPIENT else why
+        return nobody_takes(mail, why) if why.kind is Fault.PERMANENT_RECIPIENT else why
     return AllRefused(tuple(refused))
 
 
 def _in_doubt(why: Rejected) -> Rejected:
-    if why.kind is not Kind.AMBIGUOUS:
+    if why.kind is not Fault.AMBIGUOUS:
         return why
     detail = cleaned(f"it is unknown whether it was accepted: {why.detail}")
-    return replace(why, kind=Kind.PERMANENT_MESSAGE, detail=detail)
+    return replace(why, kind=Fault.PERMANENT_MESSAGE, detail=detail)
 
 
 def cannot_carry(why: str) -> Rejected:
     """Return the refusal of an email that cannot be sent in the provider's format."""
-    return Rejected(Kind.PERMANENT_MESSAGE, "", why, Stage.CONNECT)
+    return Rejected(Fault.PERMANENT_MESSAGE, "", why, Stage.CONNECT)
 
 
 def retry_after_of(answer: HttpResponse, *, now: datetime | None = None) -> timedelta | None:

@@ -6,7 +6,7 @@ from email.utils import getaddresses
 
 from mailqueue.mime.decode import octets_to_text, words_to_text
 from mailqueue.mime.reader import (
-    Field,
+    HeaderField,
     MimeLimits,
     Part,
     fields_of,
@@ -152,7 +152,7 @@ def _headers(message: bytes) -> list[tuple[str, str]]:
     return _named(fields_of(head))
 
 
-def _named(fields: Iterable[Field]) -> list[tuple[str, str]]:
+def _named(fields: Iterable[HeaderField]) -> list[tuple[str, str]]:
     return [(name, unfolded(value)) for name, value in fields]
 
 

@@ -23,7 +23,7 @@ from mailqueue.adapters.sending.api import (
 from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning
 from mailqueue.adapters.sending.parts import recipients_of, sender_of
-from mailqueue.adapters.sending.sigv4 import Credentials, signed_headers
+from mailqueue.adapters.sending.sigv4 import AwsCredentials, signed_headers
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
@@ -160,16 +160,16 @@ class Ses(ProviderApi):
         return True
 
 
-def _credentials(access: ProviderAccount) -> Credentials:
+def _credentials(access: ProviderAccount) -> AwsCredentials:
     """Parse the secret key, or a JSON document with it and the session token of temporary keys."""
     text = access.secret.reveal()
     if not text.startswith("{"):
-        return Credentials(access.key_id, access.secret)
+        return AwsCredentials(access.key_id, access.secret)
     given = orjson.loads(text)
     if not isinstance(given.get("secret_key"), str):
         raise ValueError("the key is a JSON document without secret_key")
     token = given.get("session_token")
-    return Credentials(
+    return AwsCredentials(
         access.key_id, Secret(str(given["secret_key"])), Secret(str(token)) if token else None
     )
 

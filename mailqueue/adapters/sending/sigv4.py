@@ -14,7 +14,7 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class AwsCredentials:
     """An access key; `token` is the session token of temporary keys."""
 
     key_id: str
@@ -23,7 +23,7 @@ class Credentials:
 
 
 def signed_headers(
-    credentials: Credentials,
+    credentials: AwsCredentials,
     *,
     method: str,
     host: str,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from mailqueue.adapters.sending.oauth import Tokens
-from mailqueue.core.outbound_guard import Network
+from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Kind, Rejected
+from mailqueue.core.verdict import Fault, Rejected
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.conversation import Conversation
 from mailqueue.smtp.client.dial import dial
@@ -36,7 +36,7 @@ class SmtpAccount:
     tokens: Tokens | None = None  # to log in with AUTH XOAUTH2 instead of a password
     local_hostname: str = ""
     allow_private: bool = False
-    allowed_networks: tuple[Network, ...] = ()
+    allowed_networks: tuple[IpNetwork, ...] = ()
     max_messages: int | None = 100  # at least 1
     max_age: timedelta = timedelta(seconds=300)
     timeouts: SmtpTimeouts = DEFAULT_TIMEOUTS
@@ -75,7 +75,7 @@ class SmtpTransport:
         if isinstance(token, Rejected):
             return token
         opened = await self._logged_in(token)
-        if isinstance(opened, Rejected) and opened.kind is Kind.ACCOUNT and opened.code:
+        if isinstance(opened, Rejected) and opened.kind is Fault.ACCOUNT and opened.code:
             tokens.drop()  # possibly revoked early: try once with a new one
             token = await tokens.get()
             return token if isinstance(token, Rejected) else await self._logged_in(token)

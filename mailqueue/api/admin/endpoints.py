@@ -11,8 +11,8 @@ from mailqueue.api.admin.schema import (
     EventsQuery,
     RevokeKeys,
 )
-from mailqueue.api.http.context import Call
-from mailqueue.api.http.endpoint import Endpoint, Handler
+from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.endpoint import Endpoint, EndpointHandler
 from mailqueue.api.http.pagination import page_of
 from mailqueue.api.projects.endpoints import named
 from mailqueue.api.projects.schema import AuditQuery
@@ -35,13 +35,13 @@ _LONG = timedelta(days=7)
 _STATES = ("ok", "warning", "alarm")
 
 
-async def show_settings(call: Call) -> Page[Setting]:
+async def show_settings(call: RequestContext) -> Page[Setting]:
     """List the settings."""
     async with call.connection() as conn:
         return Page(await settings.list_all(conn), None)
 
 
-async def change_settings(call: Call) -> Page[Setting]:
+async def change_settings(call: RequestContext) -> Page[Setting]:
     """Change settings, all or none."""
     wanted: ChangeSettings = call.body
     changes = {name: str(value) for name, value in wanted.settings.items()}
@@ -49,20 +49,20 @@ async def change_settings(call: Call) -> Page[Setting]:
         return Page(await settings.change(conn, changes, by=call.by), None)
 
 
-async def show_flags(call: Call) -> Page[Setting]:
+async def show_flags(call: RequestContext) -> Page[Setting]:
     """List the flags."""
     async with call.connection() as conn:
         return Page(await settings.list_flags(conn), None)
 
 
-async def switch_flags(call: Call) -> Page[Setting]:
+async def switch_flags(call: RequestContext) -> Page[Setting]:
     """Switch flags, all or none."""
     wanted: ChangeFlags = call.body
     async with call.connection() as conn:
         return Page(await settings.switch(conn, wanted.flags, by=call.by), None)
 
 
-async def revoke_keys(call: Call) -> RevokedKeys:
+async def revoke_keys(call: RequestContext) -> RevokedKeys:
     """Put keys out of force."""
     wanted: RevokeKeys = call.body
     async with call.connection() as conn:
@@ -80,7 +80,7 @@ async def revoke_keys(call: Call) -> RevokedKeys:
     return RevokedKeys(len(gone), gone)
 
 
-async def find_events(call: Call) -> Page[AdminEvent]:
+async def find_events(call: RequestContext) -> Page[AdminEvent]:
     """Find what happened to mail."""
     query: EventsQuery = call.query
     event_id, attempt_id = key_of(query.cursor, UUID, int)
@@ -100,7 +100,7 @@ async def find_events(call: Call) -> Page[AdminEvent]:
     return found.shown()
 
 
-async def audit_log(call: Call) -> Page[AuditEvent]:
+async def audit_log(call: RequestContext) -> Page[AuditEvent]:
     """List what was changed anywhere, newest first."""
     query: AuditQuery = call.query
     (before,) = key_of(query.cursor, int)
@@ -111,25 +111,25 @@ async def audit_log(call: Call) -> Page[AuditEvent]:
     return page_of(found, query.limit, key=lambda each: (each.id,))
 
 
-async def queue(call: Call) -> QueueBoard:
+async def queue(call: RequestContext) -> QueueBoard:
     """Show what waits."""
     async with call.connection() as conn:
         return await boards.queue(conn)
 
 
-async def workers(call: Call) -> Page[WorkerProcess]:
+async def workers(call: RequestContext) -> Page[WorkerProcess]:
     """List workers."""
     async with call.connection() as conn:
         return Page(await boards.workers(conn), None)
 
 
-async def providers(call: Call) -> Page[ProviderBoard]:
+async def providers(call: RequestContext) -> Page[ProviderBoard]:
     """List sender accounts."""
     async with call.connection() as conn:
         return Page(await boards.providers(conn), None)
 
 
-async def health(call: Call) -> PlatformHealth:
+async def health(call: RequestContext) -> PlatformHealth:
     """Return how everything is."""
     async with call.connection() as conn:
         checks = await boards.health(conn)
@@ -138,7 +138,9 @@ async def health(call: Call) -> PlatformHealth:
     )
 
 
-def _endpoint(method: str, path: str, summary: str, handler: Handler, **more: object) -> Endpoint:
+def _endpoint(
+    method: str, path: str, summary: str, handler: EndpointHandler, **more: object
+) -> Endpoint:
     return Endpoint(
         method,
         PATH + path,

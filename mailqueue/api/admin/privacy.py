@@ -2,7 +2,7 @@
 
 import asyncio
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.privacy import ErasureState, ExportedPerson
@@ -24,7 +24,7 @@ class EraseQuery(RequestModel):
     """Also suppress the address forever; existing suppressions stay in force either way."""
 
 
-async def erase(call: Call) -> ErasureState:
+async def erase(call: RequestContext) -> ErasureState:
     """Erase a person."""
     query: EraseQuery = call.query
     project = _project(call)
@@ -42,13 +42,13 @@ async def erase(call: Call) -> ErasureState:
         return _shown(await erasing.get(conn, erasure_id))
 
 
-async def show(call: Call) -> ErasureState:
+async def show(call: RequestContext) -> ErasureState:
     """Return the progress of an erasure."""
     async with call.connection() as conn:
         return _shown(await persons.last_erasure(conn, _project(call), call.path["email_hash"]))
 
 
-async def export(call: Call) -> ExportedPerson:
+async def export(call: RequestContext) -> ExportedPerson:
     """Return everything stored about a person."""
     project = _project(call)
     async with call.connection() as conn:
@@ -57,7 +57,7 @@ async def export(call: Call) -> ExportedPerson:
     return ExportedPerson(spellings[0], found["mails"], found["records"], found["archives"])
 
 
-def _project(call: Call) -> ProjectName:
+def _project(call: RequestContext) -> ProjectName:
     return ProjectName(call.caller.project_id, call.caller.project)
 
 

@@ -8,13 +8,13 @@ from mailqueue.administration.events import TYPES
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import StrictRequestModel
 
-Name = Annotated[str, Field(max_length=100)]
+SettingName = Annotated[str, Field(max_length=100)]
 
 
 class ChangeSettings(StrictRequestModel):
     """Settings to change, in the format GET shows them; numbers may be JSON numbers."""
 
-    settings: Annotated[dict[Name, str | int | float], Field(min_length=1, max_length=100)]
+    settings: Annotated[dict[SettingName, str | int | float], Field(min_length=1, max_length=100)]
     """Values by name of setting, such as `{"max_send_rate": 200}`; GET lists all names. All changes
     are made, or none.
     """
@@ -23,7 +23,7 @@ class ChangeSettings(StrictRequestModel):
 class ChangeFlags(StrictRequestModel):
     """Flags to switch."""
 
-    flags: Annotated[dict[Name, bool], Field(min_length=1, max_length=100)]
+    flags: Annotated[dict[SettingName, bool], Field(min_length=1, max_length=100)]
     """true or false by name: `accept_mail`, `test_keys`, `own_servers`."""
 
 

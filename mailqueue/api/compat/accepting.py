@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.override import said_by
 from mailqueue.api.sending.prepare import shelved_files
@@ -11,7 +11,7 @@ from mailqueue.api.sending.schema import SendRequest, TemplateRequest
 from mailqueue.api.sending.templates import chosen_for
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InputError, InvalidField, NotFound
-from mailqueue.mail.accept.acceptance import Result, statements_of
+from mailqueue.mail.accept.acceptance import AcceptResult, statements_of
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.templates import versions, writing
 from mailqueue.templates.accepting import ChosenVersion
@@ -39,7 +39,7 @@ class OneRefused(InputError):
         super().__init__(f"{index}: {fault}")
 
 
-async def readied(call: Call, request: Wanted) -> Wanted:
+async def readied(call: RequestContext, request: Wanted) -> Wanted:
     """Return a mail with its template resolved and its large files stored.
 
     Raises:
@@ -52,7 +52,7 @@ async def readied(call: Call, request: Wanted) -> Wanted:
 
 
 async def readied_all(
-    call: Call, requests: Sequence[Wanted | InvalidField]
+    call: RequestContext, requests: Sequence[Wanted | InvalidField]
 ) -> list[Wanted | InvalidField]:
     """Return mails as `readied` does; a refused mail does not affect the others."""
     templates = _Templates(call)
@@ -72,7 +72,7 @@ async def readied_all(
     return ready
 
 
-async def _shelved(call: Call, request: Wanted) -> Wanted:
+async def _shelved(call: RequestContext, request: Wanted) -> Wanted:
     if isinstance(request, SendRequest):
         return await shelved_files(call, request)
     return await shelved_files(call, request)
@@ -81,7 +81,7 @@ async def _shelved(call: Call, request: Wanted) -> Wanted:
 class _Templates:
     """The templates of the mails of one request, each looked up once."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: RequestContext) -> None:
         self._call = call
         self._known: dict[tuple[str, str | None], ChosenVersion | InvalidField] = {}
         self._slugs: dict[str, str] = {}
@@ -142,7 +142,7 @@ class _Templates:
         return found
 
 
-async def accepted_now(call: Call, request: Wanted) -> Sent:
+async def accepted_now(call: RequestContext, request: Wanted) -> Sent:
     """Accept one mail in the transaction of the request, which has an idempotency key.
 
     Raises:
@@ -155,14 +155,14 @@ async def accepted_now(call: Call, request: Wanted) -> Sent:
 
 
 async def accepted_all(
-    call: Call, requests: Sequence[Wanted | InvalidField], *, is_strict: bool
-) -> list[Result]:
+    call: RequestContext, requests: Sequence[Wanted | InvalidField], *, is_strict: bool
+) -> list[AcceptResult]:
     """Accept mails in one transaction, in order; those refused already stay refused.
 
     Raises:
         OneRefused: with `is_strict`, one mail was refused; nothing is accepted.
     """
-    judged: dict[int, Result] = {}
+    judged: dict[int, AcceptResult] = {}
     emails: dict[int, NewEmail] = {}
     for index, one in enumerate(requests):
         try:

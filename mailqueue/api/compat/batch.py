@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.accepting import OneRefused, Wanted, readied_all
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import AttachedFile, SendRequest
 from mailqueue.contract.sending import Sent
@@ -23,7 +23,7 @@ MAX_CHARACTERS = 256 * 1024 * 1024
 """Most characters of all mails of one request, counting shared content for each mail."""
 
 
-async def accepted_together(call: Call, requests: Sequence[Wanted]) -> list[Sent]:
+async def accepted_together(call: RequestContext, requests: Sequence[Wanted]) -> list[Sent]:
     """Accept mails in one transaction, in order; a single mail shares the commit of other requests.
 
     A mail to many recipients is sent as several, of which the first is returned. All mails of the
@@ -59,7 +59,7 @@ async def accepted_together(call: Call, requests: Sequence[Wanted]) -> list[Sent
     return list(sent.values())
 
 
-async def tried_together(call: Call, requests: Sequence[Wanted]) -> None:
+async def tried_together(call: RequestContext, requests: Sequence[Wanted]) -> None:
     """Validate mails completely, without storing or sending any.
 
     Raises:
@@ -102,7 +102,7 @@ async def _try(
                 raise OneRefused(place, result)
 
 
-async def _ready(call: Call, requests: Sequence[Wanted]) -> list[Wanted]:
+async def _ready(call: RequestContext, requests: Sequence[Wanted]) -> list[Wanted]:
     ready: list[Wanted] = []
     for index, one in enumerate(await readied_all(call, requests)):
         if isinstance(one, InvalidField):
@@ -111,7 +111,7 @@ async def _ready(call: Call, requests: Sequence[Wanted]) -> list[Wanted]:
     return ready
 
 
-def _emails(call: Call, ready: Sequence[Wanted]) -> tuple[list[int], list[NewEmail]]:
+def _emails(call: RequestContext, ready: Sequence[Wanted]) -> tuple[list[int], list[NewEmail]]:
     """Return the mails to accept, and for each the index of the requested mail it comes from."""
     places: list[int] = []
     emails: list[NewEmail] = []
@@ -125,7 +125,7 @@ def _emails(call: Call, ready: Sequence[Wanted]) -> tuple[list[int], list[NewEma
     return places, emails
 
 
-async def _with_kept_files(call: Call, requests: Sequence[Wanted]) -> list[Wanted]:
+async def _with_kept_files(call: RequestContext, requests: Sequence[Wanted]) -> list[Wanted]:
     """Return the mails with each file stored once and referred to by its id."""
     files = requests[0].attachments
     if not files:
@@ -139,7 +139,7 @@ async def _with_kept_files(call: Call, requests: Sequence[Wanted]) -> list[Wante
     return [one.model_copy(update={"attachments": kept}) for one in requests]
 
 
-async def _kept(call: Call, file: AttachedFile) -> AttachedFile:
+async def _kept(call: RequestContext, file: AttachedFile) -> AttachedFile:
     kind, octets = (file.content_type or "").strip().lower(), octets_of(file.content or "")
     found = await keep(
         call.connection,

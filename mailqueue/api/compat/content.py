@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.api.compat.mailboxes import framed
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.mail.message.preview import StoredEmail, find_email
 from mailqueue.mail.message.render import VARIABLES, key_of, templates_of
 from mailqueue.rendering.faults import TemplateFault
@@ -24,7 +24,7 @@ class RenderedContent:
     files: list[dict[str, Any]]
 
 
-async def said_of(call: Call, email_id: UUID) -> RenderedContent:
+async def said_of(call: RequestContext, email_id: UUID) -> RenderedContent:
     """Return the content of a mail of the caller's project.
 
     Raises:
@@ -55,7 +55,9 @@ def _sender(shown: StoredEmail) -> str:
     return framed(content.from_name, content.from_email)
 
 
-async def _words(call: Call, shown: StoredEmail) -> tuple[str | None, str | None, str | None]:
+async def _words(
+    call: RequestContext, shown: StoredEmail
+) -> tuple[str | None, str | None, str | None]:
     content = shown.email.content
     assert content is not None, "the email has no content"
     key = key_of(content)

@@ -5,26 +5,25 @@ response, for 24 hours. A refused request leaves its key unused.
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
 from starlette.responses import Response
 
 from mailqueue.api.http import store
-from mailqueue.api.http.context import Call
-from mailqueue.api.http.idempotency import REPLAYED
+from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.idempotency import REPLAYED, Respond
 from mailqueue.api.http.responses import json_bytes_answer
 from mailqueue.core.errors import InputError
-
-Answering = Callable[[], Awaitable[Response]]
 
 
 class AnotherRequest(InputError):
     """The idempotency key was used for another request within 24 hours."""
 
 
-async def answered_once(call: Call, key: str, document: Any, *, answering: Answering) -> Response:
+async def answered_once(
+    call: RequestContext, key: str, document: Any, *, answering: Respond
+) -> Response:
     """Return the response to a request, or the stored response of its idempotency key.
 
     `answering` opens its connections by the request context.

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mailqueue.api.http.endpoint import Endpoint
+from mailqueue.api.http.responses import RawHeaders
 from mailqueue.core.errors import MailqueueError
 from mailqueue.tenants.rate_limit.limiter import BucketState
 
-Fault = MailqueueError | HTTPException
-Headers = list[tuple[bytes, bytes]]
+CompatError = MailqueueError | HTTPException
 
 
 async def no_response(request: Request) -> Response | None:  # noqa: ARG001
@@ -25,7 +25,7 @@ def no_head(request: Request) -> bool:  # noqa: ARG001
     return False
 
 
-def no_headers(standing: BucketState) -> Headers:  # noqa: ARG001
+def no_headers(standing: BucketState) -> RawHeaders:  # noqa: ARG001
     """Return no rate limit headers."""
     return []
 
@@ -42,8 +42,8 @@ class CompatApi:
     name: str
     endpoints: tuple[Endpoint, ...]
     credential_of: Callable[[Request], str]
-    refused: Callable[[Request, Fault], Response]
+    refused: Callable[[Request, CompatError], Response]
     roots: tuple[str, ...]
     is_known_by_head: Callable[[Request], bool] = no_head
     without_key: Callable[[Request], Awaitable[Response | None]] = no_response
-    rates: Callable[[BucketState], Headers] = no_headers
+    rates: Callable[[BucketState], RawHeaders] = no_headers

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, StrictBool, create_model
 
-from mailqueue.api.emails.schema import Text, Whole
+from mailqueue.api.emails.schema import StorableText, Whole
 from mailqueue.core.mail_options import MAIL_OPTIONS, Api, MailOption, OptionType
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -14,7 +14,7 @@ Model = TypeVar("Model", bound=BaseModel)
 # Instants, lists and objects have forms of their own in each API.
 TYPES: Mapping[OptionType, Any] = MappingProxyType(
     {
-        OptionType.STRING: Text | None,
+        OptionType.STRING: StorableText | None,
         OptionType.WHOLE: Whole | None,
         OptionType.BOOLEAN: StrictBool | None,
     }

@@ -7,14 +7,14 @@ import orjson
 
 from mailqueue.api.compat.drain import heard_out
 from mailqueue.api.http.body import is_heavy
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.large_bodies import in_turn
 from mailqueue.api.http.responses import BadJson
 from mailqueue.api.http.validation import count_values
 
 
 async def document_of(
-    call: Call, *, max_bytes: int, prepared: Callable[[bytes], bytes] | None = None
+    call: RequestContext, *, max_bytes: int, prepared: Callable[[bytes], bytes] | None = None
 ) -> Any:
     """Return the body as JSON, after `prepared`; an empty body is an empty object.
 

@@ -14,18 +14,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.compat.model import CompatApi, Headers
+from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.http.auth import caller_of, let_in, reads_only
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.large_bodies import admit, release
-from mailqueue.api.http.responses import answer_fault, note_away
-from mailqueue.api.http.router import variables
+from mailqueue.api.http.responses import RawHeaders, answer_fault, note_away
+from mailqueue.api.http.router import Methods, variables
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import MailqueueError
 from mailqueue.tenants.rate_limit.limiter import RateLimitExceeded
 
-Methods = dict[str, Endpoint]
 _SHAPE = "mailqueue.shape"
 _METHODS = "mailqueue.shape.methods"
 _VARIABLE = re.compile(r"\\\{[a-z_]+\\\}")
@@ -94,7 +93,7 @@ class CompatRouting(BaseRoute):
             release(scope)
 
     async def _answered(self, shape: CompatApi, request: Request) -> Response:
-        headers: Headers = []
+        headers: RawHeaders = []
         try:
             response = await self._handled(shape, request, headers)
         except (MailqueueError, HTTPException) as exc:
@@ -105,7 +104,7 @@ class CompatRouting(BaseRoute):
         response.raw_headers += headers
         return response
 
-    async def _handled(self, shape: CompatApi, request: Request, headers: Headers) -> Response:
+    async def _handled(self, shape: CompatApi, request: Request, headers: RawHeaders) -> Response:
         endpoint = endpoint_of(request.scope)
         aside = await shape.without_key(request)
         if aside is not None:
@@ -117,7 +116,7 @@ class CompatRouting(BaseRoute):
             headers += shape.rates(standing)
         admit(request.scope, self._runtime.bodies, caller)
         path = variables(endpoint, trimmed(request.scope["path"]))
-        call = Call(
+        call = RequestContext(
             self._runtime, request, path, who=caller, is_read_only=reads_only(endpoint, caller)
         )
         answer = await endpoint.handler(call)

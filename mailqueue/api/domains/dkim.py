@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of, platform_key
 from mailqueue.api.http.schema_base import RequestModel
@@ -54,7 +54,7 @@ class DomainCheckQuery(RequestModel):
     """IP address mail is sent from; if given, SPF and reverse DNS are checked too."""
 
 
-async def create(call: Call) -> DkimKeyDetails:
+async def create(call: RequestContext) -> DkimKeyDetails:
     """Create a key; it is pending until its record is in DNS."""
     body: NewDkimKey = call.body
     algorithm = _ALGORITHM_BY_WORD[body.algorithm]
@@ -74,7 +74,7 @@ async def create(call: Call) -> DkimKeyDetails:
     return _shown(key)
 
 
-async def index(call: Call) -> DkimKeyList:
+async def index(call: RequestContext) -> DkimKeyList:
     """List keys."""
     query: ListQuery | None = call.query
     domain = None if query is None or query.domain is None else keys.domain_of(query.domain)
@@ -83,12 +83,12 @@ async def index(call: Call) -> DkimKeyList:
     return DkimKeyList([_shown(key) for key in found if domain in (None, key.domain)])
 
 
-async def show(call: Call) -> DkimKeyDetails:
+async def show(call: RequestContext) -> DkimKeyDetails:
     """Return a key and its DNS record."""
     return _shown(await _key(call))
 
 
-async def verify(call: Call) -> DkimVerification:
+async def verify(call: RequestContext) -> DkimVerification:
     """Look a key up in DNS; a pending key whose record is found becomes active."""
     key = await _key(call)
     looked = await publication.look_up([key], Resolver(call.settings.name_servers))
@@ -97,7 +97,7 @@ async def verify(call: Call) -> DkimVerification:
     return DkimVerification(found.in_dns, list(found.found), found.why, _shown(found.key))
 
 
-async def rotate(call: Call) -> DkimKeyList:
+async def rotate(call: RequestContext) -> DkimKeyList:
     """Create a successor for each active key of this key's domain."""
     key, master, own = await _key(call), platform_key(call), own_key_of(call.request)
     made = await keys.new_keys(Algorithm)
@@ -108,7 +108,7 @@ async def rotate(call: Call) -> DkimKeyList:
     return DkimKeyList([_shown(each) for each in found])
 
 
-async def revoke(call: Call) -> DkimKeyDetails:
+async def revoke(call: RequestContext) -> DkimKeyDetails:
     """Destroy a private key; the response has the record to publish afterwards."""
     key_id = call.id("key_id")
     async with call.connection() as conn:
@@ -119,7 +119,7 @@ async def revoke(call: Call) -> DkimKeyDetails:
     return _shown(gone)
 
 
-async def check(call: Call) -> DomainReport:
+async def check(call: RequestContext) -> DomainReport:
     """Check SPF, DKIM, DMARC and MX of a domain; for a live key the result is stored."""
     query: DomainCheckQuery = call.query
     domain, project = keys.domain_of(query.domain), call.caller.project
@@ -136,7 +136,7 @@ async def check(call: Call) -> DomainReport:
     return DomainReport(report.domain, report.is_good, list(report.findings))
 
 
-async def _key(call: Call) -> DkimKey:
+async def _key(call: RequestContext) -> DkimKey:
     key_id = call.id("key_id")
     async with call.connection() as conn:
         return await keys.get(conn, call.caller.project, key_id=key_id)

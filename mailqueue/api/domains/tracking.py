@@ -1,6 +1,6 @@
 """Endpoints of the tracking domain of a project."""
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.contract.domains import TrackingDomainCheck, TrackingDomainStatus
 from mailqueue.deliverability.resolver import Resolver
@@ -11,7 +11,7 @@ PATH = "/v1/tracking-domain"
 _TAG = "Tracking"
 
 
-async def show(call: Call) -> TrackingDomainStatus:
+async def show(call: RequestContext) -> TrackingDomainStatus:
     """Return the tracking domain of the project."""
     async with call.connection() as conn:
         found = await domains.project_of(conn, call.caller.project)
@@ -20,7 +20,7 @@ async def show(call: Call) -> TrackingDomainStatus:
     return TrackingDomainStatus(begin, found.domain, found.checked_at)
 
 
-async def verify(call: Call) -> TrackingDomainCheck:
+async def verify(call: RequestContext) -> TrackingDomainCheck:
     """Check the domain in DNS, with no connection held; links use it once it leads here."""
     async with call.connection() as conn:
         found = await domains.project_of(conn, call.caller.project)

@@ -5,8 +5,8 @@ from functools import partial
 from pydantic import Field
 
 from mailqueue.api.emails import store as emails_store
-from mailqueue.api.emails.schema import Text
-from mailqueue.api.http.context import Call
+from mailqueue.api.emails.schema import StorableText
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.contract.emails import Acted
@@ -17,11 +17,11 @@ from mailqueue.tenants.model import Scope
 class ReasonGiven(StrictRequestModel):
     """Reason, recorded in the audit log."""
 
-    reason: Text = Field(default="by the API", min_length=1, max_length=500)
+    reason: StorableText = Field(default="by the API", min_length=1, max_length=500)
     """Reason, recorded in the audit log."""
 
 
-async def act(call: Call, *, action: str) -> Acted:
+async def act(call: RequestContext, *, action: str) -> Acted:
     """Cancel, release or resend a mail if its state allows it."""
     email_id = call.id("email_id")
     async with call.connection() as conn:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from mailqueue.api.emails import store as emails_store
 from mailqueue.api.emails.actions import ACTING_ENDPOINTS
 from mailqueue.api.emails.detail import look_up
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.contract.emails import Email, Event, ListedEmail, Moment
@@ -22,7 +22,7 @@ from mailqueue.mail.message.preview import MessageSources, build_preview, find_e
 from mailqueue.tenants.model import Scope
 
 _TAG = "Emails"
-Status = Literal[
+StatusName = Literal[
     "queued",
     "pending",
     "sending",
@@ -41,7 +41,7 @@ _STATUS_BY_WORD = {"queued": "pending", "sending": "assigned"}
 class EmailsQuery(PageQuery):
     """Filters of a list of mail; a mail is listed if all given filters match."""
 
-    status: Status | None = None
+    status: StatusName | None = None
     """Filter by status; `queued` means pending, `sending` means assigned."""
     tag: str | None = None
     """Filter by tag."""
@@ -61,7 +61,7 @@ class EmailsQuery(PageQuery):
     """Accepted before this time: RFC 3339 with offset."""
 
 
-async def list_(call: Call) -> Page[ListedEmail]:
+async def list_(call: RequestContext) -> Page[ListedEmail]:
     """List mail, newest first."""
     query: EmailsQuery = call.query
     (before,) = key_of(query.cursor, UUID)
@@ -84,7 +84,7 @@ async def list_(call: Call) -> Page[ListedEmail]:
     return page_of(found, query.limit, key=lambda one: (one.id,))
 
 
-async def email(call: Call) -> Email:
+async def email(call: RequestContext) -> Email:
     """Return one email with its recipients, attempts and events."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
@@ -116,7 +116,7 @@ def _told(event: Event) -> str | None:
     return event.detail
 
 
-async def events(call: Call) -> Page[Event]:
+async def events(call: RequestContext) -> Page[Event]:
     """Return the events of a mail after it was sent."""
     email_id = call.id("email_id")
     query: PageQuery = call.query
@@ -131,7 +131,7 @@ async def events(call: Call) -> Page[Event]:
     return page_of(listed, query.limit, key=lambda one: (one.occurred_at, one.id))
 
 
-async def source(call: Call) -> Response:
+async def source(call: RequestContext) -> Response:
     """Return the message as a server receives it, without DKIM signatures."""
     email_id = call.id("email_id")
     shown = await find_email(call.connection, project_id=call.caller.project_id, email_id=email_id)
@@ -150,7 +150,7 @@ async def source(call: Call) -> Response:
     )
 
 
-def _library(call: Call) -> MessageSources:
+def _library(call: RequestContext) -> MessageSources:
     return MessageSources(
         call.services.storage, call.services.template_cache, call.services.tracking
     )

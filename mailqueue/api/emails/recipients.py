@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.contract.emails import RecipientEvent
@@ -15,7 +15,7 @@ from mailqueue.events import listing
 from mailqueue.tenants.model import Scope
 
 
-async def events(call: Call) -> Page[RecipientEvent]:
+async def events(call: RequestContext) -> Page[RecipientEvent]:
     """Return everything that happened to mail to an address, newest first."""
     try:
         address = parse_address(call.path["email"])

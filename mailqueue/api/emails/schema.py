@@ -48,6 +48,6 @@ def _object(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-Text = Annotated[str, AfterValidator(_text)]
+StorableText = Annotated[str, AfterValidator(_text)]
 Whole = Annotated[int, AfterValidator(_whole)]
-JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_object)]
+StorableObject = Annotated[dict[str, JsonValue], AfterValidator(_object)]

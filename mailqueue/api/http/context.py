@@ -22,7 +22,7 @@ LONGEST_TEST_KEY = 250
 T = TypeVar("T")
 
 
-class Call:
+class RequestContext:
     """One request, after authentication and validation.
 
     `body` and `query` are the endpoint's models, `path` its variables as text, `size` the bytes of

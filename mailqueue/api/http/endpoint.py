@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.tenants.model import Scope
 
-Handler = Callable[[Call], Awaitable[object]]
+EndpointHandler = Callable[[RequestContext], Awaitable[object]]
 """Returns a value that becomes JSON, or a starlette Response that is sent unchanged."""
 
 
@@ -49,7 +49,7 @@ class Endpoint:
     path: str
     scope: Scope | None
     summary: str
-    handler: Handler
+    handler: EndpointHandler
     request: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     response: Any = None

@@ -17,7 +17,7 @@ import orjson
 from starlette.responses import Response
 
 from mailqueue.api.http import store
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, Once
 from mailqueue.api.http.large_bodies import LARGE_BYTES, in_turn
 from mailqueue.api.http.responses import Busy, json_bytes_answer
@@ -30,7 +30,7 @@ REPLAYED = "Idempotent-Replayed"
 FIELD = "Idempotency-Key"
 STILL_RUNNING = timedelta(minutes=2)
 _KEY = re.compile(r"[!-~]{1,255}")
-Answering = Callable[[], Awaitable[Response]]
+Respond = Callable[[], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _StoredResponse:
 
 
 async def answered_once(
-    endpoint: Endpoint, call: Call, body: bytes, *, answering: Answering
+    endpoint: Endpoint, call: RequestContext, body: bytes, *, answering: Respond
 ) -> Response:
     """Return the response to a request, or the stored response of its idempotency key.
 
@@ -64,7 +64,7 @@ async def answered_once(
 
 
 async def _together(
-    endpoint: Endpoint, call: Call, kept: _StoredResponse, answering: Answering
+    endpoint: Endpoint, call: RequestContext, kept: _StoredResponse, answering: Respond
 ) -> Response:
     async with call.in_one_transaction() as conn:
         earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
@@ -76,7 +76,7 @@ async def _together(
 
 
 async def _apart(
-    endpoint: Endpoint, call: Call, kept: _StoredResponse, answering: Answering
+    endpoint: Endpoint, call: RequestContext, kept: _StoredResponse, answering: Respond
 ) -> Response:
     async with call.connection() as conn:
         earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
@@ -93,7 +93,9 @@ async def _apart(
     return response
 
 
-async def _keep(endpoint: Endpoint, call: Call, kept: _StoredResponse, response: Response) -> None:
+async def _keep(
+    endpoint: Endpoint, call: RequestContext, kept: _StoredResponse, response: Response
+) -> None:
     async with call.connection() as conn:
         await store.keep_answer(
             conn,
@@ -123,7 +125,7 @@ def _again(kept: _StoredResponse, earlier: store.Earlier) -> Response:
     )
 
 
-def _fingerprint(call: Call, body: bytes) -> bytes:
+def _fingerprint(call: RequestContext, body: bytes) -> bytes:
     """Return a fingerprint of a request: method, path, query and body."""
     request = call.request
     digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from starlette.requests import Request
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.core.errors import ConfigError, Conflict, InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.vault import ownkey
@@ -53,7 +53,7 @@ def needed_key(request: Request, name: str = KEK) -> OwnKey:
     return found
 
 
-def platform_key(call: Call) -> MasterKey:
+def platform_key(call: RequestContext) -> MasterKey:
     """Return the master key of this installation.
 
     Raises:
@@ -77,7 +77,7 @@ def refused_as_header() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def lent_key(call: Call, own: OwnKey | None, conn: Conn) -> AsyncIterator[None]:
+async def lent_key(call: RequestContext, own: OwnKey | None, conn: Conn) -> AsyncIterator[None]:
     """Unlock a project's secrets within the block, for its transaction only.
 
     Does nothing without a key, or if the project is not locked.

@@ -7,10 +7,9 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 import mailqueue
-from mailqueue.api.http.docs.examples import example_of
+from mailqueue.api.http.docs.examples import JsonSchema, example_of
 from mailqueue.api.http.endpoint import Endpoint, Once
 
-Json = dict[str, Any]
 REF = "#/components/schemas/{model}"
 INTRODUCTION = (
     "Send emails and track their delivery. Every request needs a key in `X-API-Key` or "
@@ -18,7 +17,7 @@ INTRODUCTION = (
     "requests left. A POST with an `Idempotency-Key` takes effect once within 24 hours."
 )
 _REQUEST_ID = "Request id; quote it when you report a problem, it is in the server's log."
-ERROR: Json = {
+ERROR: JsonSchema = {
     "type": "object",
     "required": ["statusCode", "name", "message", "request_id"],
     "properties": {
@@ -85,7 +84,7 @@ _ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "webhook_id": "Id of the webhook, from the list of webhooks.",
     "delivery_id": "Id of the delivery, from the log of its webhook.",
 }
-IDEMPOTENCY_KEY: Json = {
+IDEMPOTENCY_KEY: JsonSchema = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "Idempotency key: requests with the same key within 24 hours take effect once.",
@@ -93,16 +92,16 @@ IDEMPOTENCY_KEY: Json = {
 }
 
 
-def openapi(endpoints: Sequence[Endpoint]) -> Json:
+def openapi(endpoints: Sequence[Endpoint]) -> JsonSchema:
     """Return the document.
 
     Raises:
         ValueError: two different schemas have one name.
     """
     schemas, shared = _schemas(endpoints)
-    components: Json = {"Error": ERROR}
+    components: JsonSchema = {"Error": ERROR}
     add_schemas(components, shared)
-    paths: dict[str, Json] = {}
+    paths: dict[str, JsonSchema] = {}
     for endpoint in endpoints:
         operation = _operation(endpoint, schemas, components)
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
@@ -131,7 +130,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
     }
 
 
-def _schemas(endpoints: Sequence[Endpoint]) -> tuple[Mapping[Any, Json], Json]:
+def _schemas(endpoints: Sequence[Endpoint]) -> tuple[Mapping[Any, JsonSchema], JsonSchema]:
     """Return the schemas of each endpoint's body and response, and all they refer to."""
     adapters = []
     for number, endpoint in enumerate(endpoints):
@@ -147,7 +146,7 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[Mapping[Any, Json], Json]:
     return by_endpoint, shared.get("$defs", {})
 
 
-def add_schemas(components: Json, more: Mapping[str, Json]) -> None:
+def add_schemas(components: JsonSchema, more: Mapping[str, JsonSchema]) -> None:
     """Add schemas to those of the document, by name.
 
     Raises:
@@ -158,17 +157,19 @@ def add_schemas(components: Json, more: Mapping[str, Json]) -> None:
             raise ValueError(f"two different schemas are named {name}: rename one of the classes")
 
 
-def _name_of(schema: Json) -> str:
+def _name_of(schema: JsonSchema) -> str:
     name: str = schema["$ref"].rpartition("/")[2]
     return name
 
 
-def _operation(endpoint: Endpoint, schemas: Mapping[Any, Json], components: Json) -> Json:
+def _operation(
+    endpoint: Endpoint, schemas: Mapping[Any, JsonSchema], components: JsonSchema
+) -> JsonSchema:
     at = (endpoint.method, endpoint.path)
     parameters = [*_path_parameters(endpoint), *_query_parameters(endpoint.query, components)]
     if endpoint.method == "POST" and endpoint.once_is is not Once.NEVER:
         parameters.append(IDEMPOTENCY_KEY)
-    operation: Json = {
+    operation: JsonSchema = {
         "operationId": operation_id(endpoint),
         "summary": endpoint.summary.rstrip("."),
         "tags": [endpoint.tag],
@@ -184,7 +185,7 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Json], components: Json
     if parameters:
         operation["parameters"] = parameters
     if endpoint.request is not None:
-        content: Json = {"schema": schemas[(*at, "in")]}
+        content: JsonSchema = {"schema": schemas[(*at, "in")]}
         if endpoint.example is not None:
             content["example"] = endpoint.example
         operation["requestBody"] = {"required": True, "content": {"application/json": content}}
@@ -202,7 +203,7 @@ def _described(endpoint: Endpoint) -> str:
     return " ".join(part for part in (endpoint.description, scope) if part)
 
 
-def _path_parameters(endpoint: Endpoint) -> list[Json]:
+def _path_parameters(endpoint: Endpoint) -> list[JsonSchema]:
     return [
         {
             "name": name,
@@ -215,7 +216,7 @@ def _path_parameters(endpoint: Endpoint) -> list[Json]:
     ]
 
 
-def _query_parameters(model: type[BaseModel] | None, components: Json) -> list[Json]:
+def _query_parameters(model: type[BaseModel] | None, components: JsonSchema) -> list[JsonSchema]:
     if model is None:
         return []
     schema = model.model_json_schema(ref_template=REF)
@@ -233,8 +234,8 @@ def _query_parameters(model: type[BaseModel] | None, components: Json) -> list[J
     ]
 
 
-def _responses(endpoint: Endpoint, answer: Json | None) -> Json:
-    good: Json = {"description": endpoint.summary, "headers": _SENT_HEADERS}
+def _responses(endpoint: Endpoint, answer: JsonSchema | None) -> JsonSchema:
+    good: JsonSchema = {"description": endpoint.summary, "headers": _SENT_HEADERS}
     if answer is not None:
         example = {"$ref": f"#/components/examples/{_name_of(answer)}"}
         content = {"schema": answer, "examples": {"answer": example}}
@@ -256,7 +257,7 @@ def _responses(endpoint: Endpoint, answer: Json | None) -> Json:
     return {str(int(endpoint.status)): good, **errors, "default": _error("Any other error.")}
 
 
-def _error(why: str) -> Json:
+def _error(why: str) -> JsonSchema:
     schema = {"$ref": "#/components/schemas/Error"}
     return {
         "description": why,
@@ -265,7 +266,7 @@ def _error(why: str) -> Json:
     }
 
 
-_HEADERS: Json = {
+_HEADERS: JsonSchema = {
     "X-Request-Id": {
         "description": _REQUEST_ID,
         "schema": {"type": "string"},
@@ -279,8 +280,8 @@ _HEADERS: Json = {
         "schema": {"type": "string"},
     },
 }
-_SENT_HEADERS: Json = {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS}
-_SECURITY: Json = {
+_SENT_HEADERS: JsonSchema = {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS}
+_SECURITY: JsonSchema = {
     "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
     "bearer": {"type": "http", "scheme": "bearer", "description": "The API key."},
     "administrator": {

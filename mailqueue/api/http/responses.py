@@ -28,6 +28,9 @@ from mailqueue.core.errors import (
     Unavailable,
 )
 
+RawHeaders = list[tuple[bytes, bytes]]
+"""Response headers as ASGI sends them: names in lower case, and values."""
+
 STATUS_BY_ERROR: Mapping[type[MailqueueError], tuple[HTTPStatus, str]] = {
     Unauthorized: (HTTPStatus.UNAUTHORIZED, "unauthorized"),
     InvalidField: (HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_field"),

@@ -12,11 +12,17 @@ from starlette.types import Receive, Scope, Send
 
 from mailqueue.api.http.auth import PROJECT, admitted, let_in, reads_only
 from mailqueue.api.http.body import asked, body_of, check_type, read_as
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, Once
 from mailqueue.api.http.idempotency import REPLAYED, answered_once
 from mailqueue.api.http.large_bodies import admit, release
-from mailqueue.api.http.responses import error_answer, http_refusal, json_answer, refusal
+from mailqueue.api.http.responses import (
+    RawHeaders,
+    error_answer,
+    http_refusal,
+    json_answer,
+    refusal,
+)
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.contract.sending import Repeated
 from mailqueue.core.errors import MailqueueError
@@ -24,7 +30,6 @@ from mailqueue.tenants.model import Caller
 from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, BucketState, RateLimitExceeded
 
 Methods = dict[str, Endpoint]
-Limits = list[tuple[bytes, bytes]]
 _FOUND = "mailqueue.endpoints"
 
 
@@ -86,7 +91,7 @@ class Routing(BaseRoute):
             release(scope)
 
     async def _answered(self, endpoint: Endpoint, request: Request) -> Response:
-        limits: Limits = []
+        limits: RawHeaders = []
         try:
             response = await self._handled(endpoint, request, limits)
         except RateLimitExceeded as exc:
@@ -99,13 +104,15 @@ class Routing(BaseRoute):
         response.raw_headers += limits
         return response
 
-    async def _handled(self, endpoint: Endpoint, request: Request, limits: Limits) -> Response:
+    async def _handled(self, endpoint: Endpoint, request: Request, limits: RawHeaders) -> Response:
         path = variables(endpoint, request.scope["path"])
         who = await admitted(endpoint, self._runtime, request, path=path)
         if isinstance(who, Caller):
             limits += limit_headers(await let_in(who, self._runtime.allowance))
             admit(request.scope, self._runtime.bodies, who)
-        call = Call(self._runtime, request, path, who=who, is_read_only=reads_only(endpoint, who))
+        call = RequestContext(
+            self._runtime, request, path, who=who, is_read_only=reads_only(endpoint, who)
+        )
         if endpoint.query is not None or request.scope["query_string"]:
             call.query = asked(endpoint.query, request)
         body = b""
@@ -121,7 +128,7 @@ class Routing(BaseRoute):
         return await answered_once(endpoint, call, body, answering=lambda: _answer(endpoint, call))
 
 
-async def _answer(endpoint: Endpoint, call: Call) -> Response:
+async def _answer(endpoint: Endpoint, call: RequestContext) -> Response:
     answer = await endpoint.handler(call)
     if isinstance(answer, Response):
         return answer
@@ -129,7 +136,7 @@ async def _answer(endpoint: Endpoint, call: Call) -> Response:
     return json_answer(answer, status=endpoint.status, headers=headers)
 
 
-def limit_headers(standing: BucketState | None, of: bytes = b"key") -> Limits:
+def limit_headers(standing: BucketState | None, of: bytes = b"key") -> RawHeaders:
     """Return the rate limit headers (draft-ietf-httpapi-ratelimit-headers-10)."""
     if standing is None:
         return []

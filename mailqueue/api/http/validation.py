@@ -26,7 +26,7 @@ MAX_NAMES = 20_000
 """Maximum items of one list or object in a request of many values, unless the model says less."""
 MAX_FAULTS = 20
 M = TypeVar("M", bound=BaseModel)
-Fault = tuple[str, tuple[str | int, ...]]
+FieldFault = tuple[str, tuple[str | int, ...]]
 """An error: pydantic's name for it, and its path."""
 
 
@@ -114,7 +114,7 @@ def _error(fault: str, path: tuple[str | int, ...]) -> InitErrorDetails:
     return {"type": fault, "loc": path, "input": None, "ctx": of}
 
 
-def _faults(schema: Any, value: Any, named: dict[str, Any]) -> Iterator[Fault]:
+def _faults(schema: Any, value: Any, named: dict[str, Any]) -> Iterator[FieldFault]:
     """Yield unknown names, and other errors in objects."""
     match schema.get("type"):
         case "definitions":
@@ -140,7 +140,7 @@ def _faults(schema: Any, value: Any, named: dict[str, Any]) -> Iterator[Fault]:
             yield from _faults(schema["schema"], value, named)
 
 
-def _in_object(schema: Any, value: dict[str, Any], named: dict[str, Any]) -> Iterator[Fault]:
+def _in_object(schema: Any, value: dict[str, Any], named: dict[str, Any]) -> Iterator[FieldFault]:
     if len(value) > MAX_NAMES:
         yield "too_long", ()
         return
@@ -155,7 +155,7 @@ def _in_object(schema: Any, value: dict[str, Any], named: dict[str, Any]) -> Ite
             yield from _below(str(name), _faults(values, each, named))
 
 
-def _in_model(fields: Any, value: dict[str, Any], named: dict[str, Any]) -> Iterator[Fault]:
+def _in_model(fields: Any, value: dict[str, Any], named: dict[str, Any]) -> Iterator[FieldFault]:
     by_name = {alias: field for name, field in fields.items() for alias in _names(name, field)}
     for name, each in value.items():
         field = by_name.get(name)
@@ -175,7 +175,7 @@ def _names(name: str, field: Any) -> list[str]:
             return [path if isinstance(path, str) else path[0] for path in choices]
 
 
-def _below(part: str | int, found: Iterator[Fault]) -> Iterator[Fault]:
+def _below(part: str | int, found: Iterator[FieldFault]) -> Iterator[FieldFault]:
     return ((fault, (part, *path)) for fault, path in found)
 
 

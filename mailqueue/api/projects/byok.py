@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import (
     KEK,
@@ -42,7 +42,7 @@ class Unlock(RequestModel):
     """Seconds from now on, up to 366 days; 28800 are eight hours."""
 
 
-async def show(call: Call) -> VaultStatus:
+async def show(call: RequestContext) -> VaultStatus:
     """Return who holds the key."""
     async with call.connection() as conn:
         return _shown(
@@ -52,7 +52,7 @@ async def show(call: Call) -> VaultStatus:
         )
 
 
-async def set_own(call: Call) -> VaultStatus:
+async def set_own(call: RequestContext) -> VaultStatus:
     """Encrypt the project's data keys with the key in the header only."""
     body: SetOwnKey = call.body
     own, master = needed_key(call.request), platform_key(call)
@@ -70,7 +70,7 @@ async def set_own(call: Call) -> VaultStatus:
     return _shown(found)
 
 
-async def unlock(call: Call) -> VaultStatus:
+async def unlock(call: RequestContext) -> VaultStatus:
     """Allow the project's mail to be sent for a time."""
     body: Unlock = call.body
     own, master = needed_key(call.request), platform_key(call)
@@ -87,13 +87,13 @@ async def unlock(call: Call) -> VaultStatus:
     return _shown(found)
 
 
-async def lock(call: Call) -> VaultStatus:
+async def lock(call: RequestContext) -> VaultStatus:
     """Lock the project at once."""
     async with call.connection() as conn:
         return _shown(await ownkey.lock(conn, call.caller.project, by=call.by))
 
 
-async def rewrap(call: Call) -> VaultStatus:
+async def rewrap(call: RequestContext) -> VaultStatus:
     """Encrypt the data keys with the new key, or with the platform's again."""
     body: SetOwnKey = call.body
     own, new = needed_key(call.request), own_key_of(call.request, NEW_KEK)

@@ -6,8 +6,8 @@ from http import HTTPStatus
 from uuid import UUID
 
 from mailqueue.administration import settings
-from mailqueue.api.http.context import Call
-from mailqueue.api.http.endpoint import Endpoint, Handler
+from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.endpoint import Endpoint, EndpointHandler
 from mailqueue.api.http.pagination import page_of
 from mailqueue.api.projects.schema import (
     FIELD_BY_SETTING,
@@ -33,7 +33,7 @@ from mailqueue.tenants.projects.values import details_of, stats_of
 PATH = "/admin/projects"
 
 
-async def create(call: Call) -> ProjectDetails:
+async def create(call: RequestContext) -> ProjectDetails:
     """Create a project."""
     wanted: NewProject = call.body
     async with call.connection() as conn:
@@ -45,7 +45,7 @@ async def create(call: Call) -> ProjectDetails:
         return await _detail(conn, made)
 
 
-async def index(call: Call) -> Page[ProjectDetails]:
+async def index(call: RequestContext) -> Page[ProjectDetails]:
     """List projects by slug."""
     query: ProjectsQuery = call.query
     (after,) = key_of(query.cursor, str)
@@ -57,13 +57,13 @@ async def index(call: Call) -> Page[ProjectDetails]:
     return Page([details_of(each) for each in page.data], page.next_cursor)
 
 
-async def show(call: Call) -> ProjectDetails:
+async def show(call: RequestContext) -> ProjectDetails:
     """Return a project."""
     async with call.connection() as conn:
         return await _detail(conn, await named(conn, call.path["id"]))
 
 
-async def change(call: Call) -> ProjectDetails:
+async def change(call: RequestContext) -> ProjectDetails:
     """Change the given settings."""
     wanted: ProjectSettings = call.body
     async with call.connection() as conn:
@@ -76,7 +76,7 @@ async def change(call: Call) -> ProjectDetails:
         return await _detail(conn, found)
 
 
-async def delete(call: Call) -> ProjectDetails:
+async def delete(call: RequestContext) -> ProjectDetails:
     """Mark a project as deleted."""
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
@@ -85,7 +85,7 @@ async def delete(call: Call) -> ProjectDetails:
     return details_of(deleted)
 
 
-async def suspend(call: Call) -> ProjectDetails:
+async def suspend(call: RequestContext) -> ProjectDetails:
     """Suspend a project."""
     wanted: Suspension = call.body
     async with call.connection() as conn:
@@ -95,14 +95,14 @@ async def suspend(call: Call) -> ProjectDetails:
         )
 
 
-async def activate(call: Call) -> ProjectDetails:
+async def activate(call: RequestContext) -> ProjectDetails:
     """Activate a project."""
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
         return details_of(await projects_manage.activate(conn, found.name, by=call.by))
 
 
-async def stats(call: Call) -> ProjectStats:
+async def stats(call: RequestContext) -> ProjectStats:
     """Return counts of sent mail, and headroom."""
     query: StatsQuery = call.query
     async with call.connection() as conn:
@@ -110,7 +110,7 @@ async def stats(call: Call) -> ProjectStats:
         return stats_of(await projects_stats.look(conn, found.id, days=query.days))
 
 
-async def audit_log(call: Call) -> Page[AuditEvent]:
+async def audit_log(call: RequestContext) -> Page[AuditEvent]:
     """List the changes of a project, newest first."""
     query: AuditQuery = call.query
     (before,) = key_of(query.cursor, int)
@@ -166,7 +166,9 @@ def _worded() -> Iterator[None]:
         raise InvalidField(FIELD_BY_SETTING.get(exc.field, exc.field), exc.why) from None
 
 
-def _endpoint(method: str, path: str, summary: str, handler: Handler, **more: object) -> Endpoint:
+def _endpoint(
+    method: str, path: str, summary: str, handler: EndpointHandler, **more: object
+) -> Endpoint:
     return Endpoint(method, PATH + path, None, summary, handler, superadmin=True, **more)  # type: ignore[arg-type]
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from uuid import UUID
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.projects.endpoints import PATH as PROJECTS
@@ -23,7 +23,7 @@ from mailqueue.tenants.keys.values import created_key_of, details_of
 PATH = PROJECTS + "/{id}/api-keys"
 
 
-async def create(call: Call) -> CreatedApiKey:
+async def create(call: RequestContext) -> CreatedApiKey:
     """Create a key of a project; a live one unless a test key is requested."""
     wanted: NewKey = call.body
     days = wanted.expires_in_days
@@ -43,7 +43,7 @@ async def create(call: Call) -> CreatedApiKey:
     return created_key_of(issued)
 
 
-async def index(call: Call) -> Page[ApiKeyDetails]:
+async def index(call: RequestContext) -> Page[ApiKeyDetails]:
     """List a project's keys."""
     query: PageQuery = call.query
     at, key_id = key_of(query.cursor, datetime, UUID)
@@ -58,7 +58,7 @@ async def index(call: Call) -> Page[ApiKeyDetails]:
     )
 
 
-async def revoke(call: Call) -> None:
+async def revoke(call: RequestContext) -> None:
     """Revoke a key."""
     async with call.connection() as conn:
         project = await named(conn, call.path["id"])

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
@@ -24,14 +24,14 @@ from mailqueue.tenants.model import (
 
 PATH = "/v1/projects/{pid}/api-keys"
 
-Name = Annotated[str, Field(min_length=1, max_length=keys_manage.NAME_CHARACTERS)]
-Rate = Annotated[int, Field(ge=1, le=keys_manage.MAX_REQUESTS_PER_SECOND)]
+KeyName = Annotated[str, Field(min_length=1, max_length=keys_manage.NAME_CHARACTERS)]
+RequestRate = Annotated[int, Field(ge=1, le=keys_manage.MAX_REQUESTS_PER_SECOND)]
 
 
 class NewKey(StrictRequestModel):
     """A key to create; without a rate, it has the installation's default."""
 
-    name: Name
+    name: KeyName
     """Name of the key, such as Billing."""
     scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
     """Permissions: `email:send`, `email:read`, `template:read`, `template:write`, `analytics:read`,
@@ -39,7 +39,7 @@ class NewKey(StrictRequestModel):
     """
     expires_in_days: Annotated[int, Field(ge=1, le=3_650)] | None = None
     """Lifetime in days; no end if omitted."""
-    rate_limit_per_sec: Rate | None = None
+    rate_limit_per_sec: RequestRate | None = None
     """Requests per second of this key; the installation's default if omitted."""
     is_test: bool | None = None
     """Whether its emails go to the mail trap only; if omitted, as with the key that creates it."""
@@ -48,9 +48,9 @@ class NewKey(StrictRequestModel):
 class KeyChange(StrictRequestModel):
     """Fields of a key to change; a rate of null resets it to the default."""
 
-    name: Name | None = None
+    name: KeyName | None = None
     """New name; unchanged if omitted."""
-    rate_limit_per_sec: Rate | None = None
+    rate_limit_per_sec: RequestRate | None = None
     """Requests per second; null resets it to the default, unchanged if omitted."""
 
 
@@ -68,7 +68,7 @@ class RevokeQuery(RequestModel):
     """Reason, recorded in the audit log, such as `it was in a commit`."""
 
 
-async def create(call: Call) -> CreatedApiKey:
+async def create(call: RequestContext) -> CreatedApiKey:
     """Create a key."""
     wanted: NewKey = call.body
     is_test = call.caller.is_test if wanted.is_test is None else wanted.is_test
@@ -87,7 +87,7 @@ async def create(call: Call) -> CreatedApiKey:
     return created_key_of(issued)
 
 
-async def index(call: Call) -> Page[ApiKeyDetails]:
+async def index(call: RequestContext) -> Page[ApiKeyDetails]:
     """List the project's keys."""
     asked: PageQuery = call.query
     at, key_id = key_of(asked.cursor, datetime, UUID)
@@ -102,7 +102,7 @@ async def index(call: Call) -> Page[ApiKeyDetails]:
     return page_of(listed, asked.limit, key=lambda key: (key.created_at, key.id))
 
 
-async def show(call: Call) -> ApiKeyDetails:
+async def show(call: RequestContext) -> ApiKeyDetails:
     """Return a key."""
     async with call.connection() as conn:
         return details_of(
@@ -110,7 +110,7 @@ async def show(call: Call) -> ApiKeyDetails:
         )
 
 
-async def change(call: Call) -> ApiKeyDetails:
+async def change(call: RequestContext) -> ApiKeyDetails:
     """Change the name or rate of a key."""
     wanted: KeyChange = call.body
     changes: dict[str, object] = {}
@@ -126,7 +126,7 @@ async def change(call: Call) -> ApiKeyDetails:
     return details_of(key)
 
 
-async def rotate(call: Call) -> CreatedApiKey:
+async def rotate(call: RequestContext) -> CreatedApiKey:
     """Rotate a key."""
     project_id, key_id = call.caller.project_id, call.id("key_id")
     grace = timedelta(hours=call.body.grace_hours)
@@ -138,7 +138,7 @@ async def rotate(call: Call) -> CreatedApiKey:
     return created_key_of(issued)
 
 
-async def revoke(call: Call) -> None:
+async def revoke(call: RequestContext) -> None:
     """Revoke a key."""
     async with call.connection() as conn:
         await keys_manage.revoke_key_by_id(

@@ -23,7 +23,7 @@ SETTING_BY_FIELD: Mapping[str, str] = {
 FIELD_BY_SETTING = {setting: field for field, setting in SETTING_BY_FIELD.items()} | {
     "project": "slug"
 }
-Kind = Annotated[str, Field(pattern="^[a-z_]{1,40}$")]
+RetainedKind = Annotated[str, Field(pattern="^[a-z_]{1,40}$")]
 Days = Annotated[int, Field(ge=1, le=36_500)]
 Bound = Annotated[int, Field(ge=0, le=9_007_199_254_740_991)]
 
@@ -114,7 +114,7 @@ class ProjectSettings(StrictRequestModel):
     """Templates. Null is no bound."""
     max_events: Bound | None = None
     """Stored events; further opens and clicks are not stored. Null is no bound."""
-    retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
+    retention: Annotated[dict[RetainedKind, Keep | None], Field(max_length=20)] | None = None
     """Retention by kind of record, such as `email_history`; null for a kind resets it."""
 
     def settings(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.projects.endpoints import PATH as PROJECTS
 from mailqueue.api.projects.endpoints import named
@@ -25,7 +25,7 @@ class CopyTemplate(CloneTemplate):
     """Id or slug of the destination project."""
 
 
-async def copy(call: Call) -> Template:
+async def copy(call: RequestContext) -> Template:
     """Copy a template with its published version to a project."""
     wanted: CopyTemplate = call.body
     given = call.path["template"]

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.http.responses import HEAD
+from mailqueue.api.http.responses import HEAD, RawHeaders
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.tracked import NowhereToGo, Recorder, Repeats, TrackedRequest
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
@@ -51,7 +51,6 @@ AWAY = b"This link cannot be followed at this moment. Please try again shortly.\
 NO_METHOD = b"Only GET and HEAD are answered here.\n"
 
 log = get_logger(__name__)
-Headers = list[tuple[bytes, bytes]]
 
 
 class TrackingRoute(BaseRoute):
@@ -77,7 +76,7 @@ class TrackingRoute(BaseRoute):
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, scope: Scope) -> tuple[int, Headers, bytes]:
+    async def _answer(self, scope: Scope) -> tuple[int, RawHeaders, bytes]:
         if scope["method"] not in ("GET", "HEAD"):
             return 405, [*_sized(NO_METHOD), (b"allow", b"GET, HEAD")], NO_METHOD
         kind = _KINDS[scope["path"][:_START]]
@@ -117,7 +116,7 @@ class TrackingRoute(BaseRoute):
                 return await self._keyring.opener(conn, text)
 
 
-def _elsewhere(url: str) -> tuple[int, Headers, bytes]:
+def _elsewhere(url: str) -> tuple[int, RawHeaders, bytes]:
     """Return a redirect to a web page; any other URL, even from the database, is refused."""
     if web_address(url) is None:
         return 404, _sized(NO_LINK), NO_LINK
@@ -137,5 +136,5 @@ def header_of(url: str) -> bytes:
     return quote(url, safe=_SAFE).encode()
 
 
-def _sized(body: bytes) -> Headers:
+def _sized(body: bytes) -> RawHeaders:
     return [*_PLAIN, (b"content-length", b"%d" % len(body))]

@@ -59,14 +59,14 @@ class Visit:
         return f"{local[:2] if len(local) > 3 else local[:1]}•••@{domain}"
 
 
-Handler = Callable[[Visit], Awaitable[Response]]
+VisitHandler = Callable[[Visit], Awaitable[Response]]
 
 
 class RecipientPage:
     """The endpoint of one page; a token that does not open is answered with a page too."""
 
     def __init__(
-        self, runtime: Runtime, keyring: Keyring, kind: TokenKind, handler: Handler
+        self, runtime: Runtime, keyring: Keyring, kind: TokenKind, handler: VisitHandler
     ) -> None:
         self._runtime = runtime
         self._keyring = keyring

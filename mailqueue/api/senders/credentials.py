@@ -23,8 +23,8 @@ _TLS_BY_MODE: Mapping[str, Tls] = {
 }
 _EU_MAILGUN = "https://api.eu.mailgun.net"
 
-Text = Annotated[str, Field(min_length=1, max_length=998)]
-SecretText = Annotated[SecretStr, Field(min_length=1, max_length=4096)]
+ShortText = Annotated[str, Field(min_length=1, max_length=998)]
+SecretInput = Annotated[SecretStr, Field(min_length=1, max_length=4096)]
 
 
 class _Credentials(RequestModel):
@@ -34,26 +34,26 @@ class _Credentials(RequestModel):
 class SmtpCredentials(_Credentials):
     """An SMTP server; with `grant` in place of a password it logs in by XOAUTH2."""
 
-    host: Text
+    host: ShortText
     """Host name of the SMTP server, such as `smtp.example.com`; required for SMTP."""
     port: Annotated[int, Field(ge=1, le=65_535)] | None = None
     """Port; if omitted, 587 for `starttls`, 465 for `implicit` and 25 for `none`."""
     tls_mode: Literal["starttls", "implicit", "tls", "none", "plain"] = "starttls"
     """`starttls` after connecting, `implicit` (or `tls`) from the start, or `none` (or `plain`)."""
-    username: Text | None = None
+    username: ShortText | None = None
     """User name; no login if omitted."""
-    password: SecretText | None = None
+    password: SecretInput | None = None
     """Password."""
     grant: dict[str, Any] | None = None
     """OAuth credentials in place of a password, for XOAUTH2: key file of a service account, or a
     refresh token with its client.
     """
-    token_url: Text | None = None
+    token_url: ShortText | None = None
     """OAuth token endpoint, if not the provider's default."""
 
 
 class _ApiCredentials(_Credentials):
-    api_url: Text | None = None
+    api_url: ShortText | None = None
     """Base URL of the provider's API, if not the default, such as that of a region."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Further settings of the provider; `extra` is an object of fields added to each request."""
@@ -62,36 +62,36 @@ class _ApiCredentials(_Credentials):
 class SesCredentials(_ApiCredentials):
     """Amazon SES."""
 
-    region: Text = "us-east-1"
+    region: ShortText = "us-east-1"
     """AWS region, such as `eu-west-1`."""
-    access_key_id: Text
+    access_key_id: ShortText
     """Id of the access key; required for Amazon SES."""
-    secret_access_key: SecretText
+    secret_access_key: SecretInput
     """Secret access key; required for Amazon SES."""
-    session_token: SecretText | None = None
+    session_token: SecretInput | None = None
     """Session token, for temporary credentials."""
-    configuration_set: Text | None = None
+    configuration_set: ShortText | None = None
     """Configuration set of Amazon SES to send with."""
 
 
 class KeyCredentials(_ApiCredentials):
     """Providers without fields of their own, such as SendGrid, Resend and SMTP2GO."""
 
-    api_key: SecretText
+    api_key: SecretInput
     """API key of the provider; required for SendGrid, Resend, SMTP2GO, Mailgun and others."""
 
 
 class LoginCredentials(KeyCredentials):
     """Providers whose key has a user name."""
 
-    username: Text
+    username: ShortText
     """User name of the key."""
 
 
 class MailgunCredentials(KeyCredentials):
     """Mailgun."""
 
-    domain: Text
+    domain: ShortText
     """Sending domain at Mailgun; required for Mailgun."""
     region: Literal["us", "eu"] = "us"
     """Region of Mailgun."""
@@ -100,20 +100,20 @@ class MailgunCredentials(KeyCredentials):
 class PostmarkCredentials(_ApiCredentials):
     """Postmark."""
 
-    server_token: SecretText
+    server_token: SecretInput
     """Token of the Postmark server; required for Postmark."""
-    message_stream: Text | None = None
+    message_stream: ShortText | None = None
     """Message stream at Postmark."""
 
 
 class GmailCredentials(_ApiCredentials):
     """Gmail's API."""
 
-    mailbox: Text
+    mailbox: ShortText
     """Address of the mailbox that sends; required for Gmail."""
     grant: dict[str, Any]
     """Key file of a service account, or a refresh token with its client; required for Gmail."""
-    token_url: Text | None = None
+    token_url: ShortText | None = None
     """OAuth token endpoint, if not the provider's default."""
 
 
@@ -137,7 +137,7 @@ _MODELS: tuple[type[_Credentials], ...] = (
     *(_model_of(Provider(name)) for name in NAMES_FOR_ACCOUNTS if Provider(name).has_api),
 )
 _SCHEMAS = [model.model_json_schema() for model in dict.fromkeys(_MODELS)]
-Credentials = Annotated[dict[str, Any], WithJsonSchema({"anyOf": _SCHEMAS})]
+AccountCredentials = Annotated[dict[str, Any], WithJsonSchema({"anyOf": _SCHEMAS})]
 """Parsed by `way_out`, once the provider is known."""
 
 

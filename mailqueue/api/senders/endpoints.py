@@ -3,7 +3,7 @@
 from dataclasses import replace
 from http import HTTPStatus
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.senders.credentials import way_out
@@ -32,7 +32,7 @@ ONE = f"{PATH}/{{config_id}}"
 _TAG = "Sender accounts"
 
 
-async def create(call: Call) -> Sender:
+async def create(call: RequestContext) -> Sender:
     """Add an account."""
     body: CreateSender = call.body
     with renamed():
@@ -62,20 +62,20 @@ async def create(call: Call) -> Sender:
         return await sender_of(conn, made)
 
 
-async def index(call: Call) -> Senders:
+async def index(call: RequestContext) -> Senders:
     """List the accounts by priority."""
     async with call.connection() as conn:
         found = await accounts.list_all(conn, project=call.caller.project)
         return Senders(await senders_of(conn, call.caller.project, found))
 
 
-async def show(call: Call) -> Sender:
+async def show(call: RequestContext) -> Sender:
     """Return one account."""
     async with call.connection() as conn:
         return await sender_of(conn, await account_of(conn, call))
 
 
-async def change(call: Call) -> Sender:
+async def change(call: RequestContext) -> Sender:
     """Change an account."""
     body: ChangeSender = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
@@ -95,7 +95,7 @@ async def change(call: Call) -> Sender:
         return await sender_of(conn, after)
 
 
-async def activate(call: Call) -> Sender:
+async def activate(call: RequestContext) -> Sender:
     """Make an account the first choice, and resume it."""
     async with call.connection() as conn:
         account = await account_of(conn, call)
@@ -103,7 +103,7 @@ async def activate(call: Call) -> Sender:
         return await sender_of(conn, preferred)
 
 
-async def remove(call: Call) -> None:
+async def remove(call: RequestContext) -> None:
     """Remove an account and its credentials."""
     async with call.connection() as conn:
         account = await account_of(conn, call)

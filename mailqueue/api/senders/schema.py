@@ -5,12 +5,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mailqueue.api.http.schema_base import OneOf, RequestModel
-from mailqueue.api.senders.credentials import Credentials, Text
+from mailqueue.api.senders.credentials import AccountCredentials, ShortText
 from mailqueue.core.providers import NAMES_FOR_ACCOUNTS
 from mailqueue.senders.model import LimitsChange
 
 ProviderWord = Annotated[str, OneOf(NAMES_FOR_ACCOUNTS)]
-Words = Annotated[list[Text], Field(min_length=1, max_length=20)]
+TextList = Annotated[list[ShortText], Field(min_length=1, max_length=20)]
 LIMIT_NAMES = (
     "daily_limit",
     "rate_limit_per_sec",
@@ -35,9 +35,9 @@ def _without_default(schema: dict[str, Any]) -> None:
 class RoutingRules(RequestModel):
     """Mail that this account sends: of these categories, to these recipient domains."""
 
-    category: Words | Text | None = None
+    category: TextList | ShortText | None = None
     """Category of the email, such as `marketing`, or a list; any if omitted."""
-    domain_pattern: Words | Text | None = None
+    domain_pattern: TextList | ShortText | None = None
     """Recipient domain: `example.com`, `*.example.com` for its subdomains, or a list; any if
     omitted.
     """
@@ -53,13 +53,13 @@ class RoutingRules(RequestModel):
 
 
 class _SenderSettings(RequestModel):
-    from_email: Text | None = None
+    from_email: ShortText | None = None
     """Default From address, such as `shop@example.com`."""
-    from_name: Text | None = None
+    from_name: ShortText | None = None
     """Default name beside that address."""
     routing_rules: RoutingRules | None = None
     """Mail that this account sends before others; null: accounts are used by priority."""
-    notes: Text | None = None
+    notes: ShortText | None = None
     """Notes."""
     daily_limit: int | None = None
     """Recipients per day; null is no limit."""
@@ -83,11 +83,11 @@ class _SenderSettings(RequestModel):
 class CreateSender(_SenderSettings):
     """A sender account to create. Its server is checked by a test or the first email."""
 
-    name: Text
+    name: ShortText
     """Name, such as `ses`; it cannot be changed."""
     provider_type: ProviderWord
     """`smtp` for an SMTP server, or the provider whose API is used."""
-    credentials: Credentials
+    credentials: AccountCredentials
     """Credentials; each kind of provider has its own fields. Secrets are encrypted and never
     shown.
     """
@@ -105,7 +105,7 @@ class CreateSender(_SenderSettings):
     """Milliseconds between two emails."""
     max_connections: int = 4
     """Maximum connections of one worker process."""
-    time_zone: Text = "UTC"
+    time_zone: ShortText = "UTC"
     """Time zone of the daily limit, such as `Europe/Berlin`."""
 
 
@@ -115,11 +115,11 @@ class ChangeSender(_SenderSettings):
     Credentials are replaced as a whole: none is used with another server.
     """
 
-    name: Annotated[Text, _kept()] = ""
+    name: Annotated[ShortText, _kept()] = ""
     """The current name, if given: names cannot be changed."""
     provider_type: Annotated[ProviderWord, _kept()] = "smtp"
     """The current provider, if given: it cannot be changed."""
-    credentials: Annotated[Credentials, _kept()] = Field(default_factory=dict)
+    credentials: Annotated[AccountCredentials, _kept()] = Field(default_factory=dict)
     """All credentials, which replace the current ones; unchanged if omitted."""
     priority: Annotated[int, _kept()] = 0
     """Accounts are used in this order, the lowest number first."""
@@ -135,7 +135,7 @@ class ChangeSender(_SenderSettings):
     """Milliseconds between two emails."""
     max_connections: Annotated[int, _kept()] = 0
     """Maximum connections of one worker process."""
-    time_zone: Annotated[Text, _kept()] = ""
+    time_zone: Annotated[ShortText, _kept()] = ""
     """Time zone of the daily limit, such as `Europe/Berlin`."""
 
     def named(self, *names: str) -> dict[str, Any]:
@@ -146,5 +146,5 @@ class ChangeSender(_SenderSettings):
 class TestRequest(RequestModel):
     """Recipient of a test email; without one, the account only connects and logs in."""
 
-    to: Text | None = None
+    to: ShortText | None = None
     """Address to send a test email to; if omitted, it only connects and logs in."""

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.senders.schema import TestRequest
@@ -25,7 +25,7 @@ ONE = "/v1/projects/{pid}/smtp-configs/{config_id}"
 _TAG = "Sender accounts"
 
 
-async def test(call: Call) -> SenderTest:
+async def test(call: RequestContext) -> SenderTest:
     """Connect, log in and, on request, send an email; return the server's replies."""
     body: TestRequest = call.body
     if call.caller.is_test:
@@ -58,7 +58,7 @@ def _mail(account: SenderAccount, to: Address) -> SendAttempt:
         raise InvalidField("from_email", exc.why) from None
 
 
-async def show_health(call: Call) -> SenderCircuit:
+async def show_health(call: RequestContext) -> SenderCircuit:
     """Return the health of an account."""
     async with call.connection() as conn:
         account = await account_of(conn, call)

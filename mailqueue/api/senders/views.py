@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import Violations
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.providers import Provider
@@ -50,7 +50,7 @@ def _texts(value: object) -> Iterator[str]:
                 yield from _texts(one)
 
 
-async def account_of(conn: Conn, call: Call) -> SenderAccount:
+async def account_of(conn: Conn, call: RequestContext) -> SenderAccount:
     """Return the account that the path names.
 
     Raises:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, SecretStr
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.http.schema_base import OneOf, RequestModel
@@ -68,13 +68,13 @@ class WebhookSecrets(RequestModel):
     """Replace the URL; the old one stops working at once."""
 
 
-async def show_rates(call: Call) -> BounceRates:
+async def show_rates(call: RequestContext) -> BounceRates:
     """Return the rates of an account."""
     async with call.connection() as conn:
         return await rates_of(conn, await account_of(conn, call))
 
 
-async def change_rates(call: Call) -> BounceRates:
+async def change_rates(call: RequestContext) -> BounceRates:
     """Change the thresholds of an account."""
     change = ThresholdsChange(**call.body.model_dump())
     async with call.connection() as conn:
@@ -82,7 +82,7 @@ async def change_rates(call: Call) -> BounceRates:
         return await set_thresholds(conn, account, change=change, by=call.by)
 
 
-async def put_webhook(call: Call) -> ProviderEndpoint:
+async def put_webhook(call: RequestContext) -> ProviderEndpoint:
     """Create the URL of a provider's webhook, or change its secrets."""
     body: WebhookSecrets = call.body
     change = SecretsChange(
@@ -106,7 +106,7 @@ async def put_webhook(call: Call) -> ProviderEndpoint:
         )
 
 
-async def show_webhook(call: Call) -> ProviderEndpoint:
+async def show_webhook(call: RequestContext) -> ProviderEndpoint:
     """Return the URL of a provider's webhook."""
     query: WebhookQuery = call.query
     async with call.connection() as conn, lent_key(call, own_key_of(call.request), conn):
@@ -120,7 +120,7 @@ async def show_webhook(call: Call) -> ProviderEndpoint:
         )
 
 
-async def remove_webhook(call: Call) -> None:
+async def remove_webhook(call: RequestContext) -> None:
     """Remove the URL of a provider's webhook."""
     query: WebhookQuery = call.query
     async with call.connection() as conn:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.api.http.spool import spooled
@@ -27,7 +27,7 @@ class UploadQuery(RequestModel):
     """Name that recipients see, such as `bill.pdf`."""
 
 
-async def upload(call: Call) -> Uploaded:
+async def upload(call: RequestContext) -> Uploaded:
     """Store a file."""
     query: UploadQuery = call.query
     kind = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()

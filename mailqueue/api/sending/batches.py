@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import Violations
 from mailqueue.api.sending import service as sending_service
@@ -15,8 +15,8 @@ from mailqueue.contract.sending import Batch, BatchResult, BatchState
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.acceptance import (
     AcceptedBatch,
+    AcceptResult,
     RecipientsRefused,
-    Result,
     accept_shared,
 )
 from mailqueue.mail.accept.batches import NewBatch, find_batch
@@ -26,7 +26,7 @@ from mailqueue.tenants.model import Scope
 _SHARED = ("from_email", "from_name", "reply_to", "headers", "attachments")
 
 
-async def send_batch(call: Call) -> Batch:
+async def send_batch(call: RequestContext) -> Batch:
     """Accept one content for many recipients."""
     wanted: BatchRequest = await routed(call, call.body)
     content = {"subject": wanted.subject, "html": wanted.html_body, "text": wanted.text_body}
@@ -34,7 +34,7 @@ async def send_batch(call: Call) -> Batch:
 
 
 async def sent_to_many(
-    call: Call,
+    call: RequestContext,
     request: Any,
     contents: Sequence[dict[str, Any]],
     recipients: Sequence[dict[str, Any]],
@@ -106,13 +106,13 @@ def _answer(accepted: AcceptedBatch, addresses: Sequence[str]) -> Batch:
     )
 
 
-def _result(index: int, address: str, found: Result) -> BatchResult:
+def _result(index: int, address: str, found: AcceptResult) -> BatchResult:
     if isinstance(found, InvalidField):
         return BatchResult(index, address, None, "rejected", str(_named(found)))
     return BatchResult(index, address, found.id, found.status, found.reason)
 
 
-async def batch(call: Call) -> BatchState:
+async def batch(call: RequestContext) -> BatchState:
     """Return a batch."""
     batch_id = call.id("batch_id")
     async with call.connection() as conn:

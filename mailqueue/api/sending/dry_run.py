@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
@@ -40,7 +40,7 @@ class DryRunResult:
     warnings: list[str]
 
 
-async def tried(call: Call, request: SendRequest | TemplateRequest) -> DryRunResult:
+async def tried(call: RequestContext, request: SendRequest | TemplateRequest) -> DryRunResult:
     """Accept a mail, roll back, and return the result it would have.
 
     Raises:

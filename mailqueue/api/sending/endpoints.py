@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending.batches import BATCH_ENDPOINTS
@@ -19,7 +19,7 @@ from mailqueue.contract.sending import Sent
 from mailqueue.tenants.model import Scope
 
 
-async def send(call: Call) -> Sent | Response:
+async def send(call: RequestContext) -> Sent | Response:
     """Accept one email, send it at once, or report its result without sending."""
     wanted = with_key(call.body, call.idempotency_key)
     if wanted.is_plain:  # nearly every email

@@ -7,21 +7,21 @@ from typing import Any, TypeVar
 
 from pydantic import AliasChoices, AwareDatetime, BaseModel, Field, StrictBool, create_model
 
-from mailqueue.api.emails.schema import JsonObject, Text, Whole
+from mailqueue.api.emails.schema import StorableObject, StorableText, Whole
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 
 Model = TypeVar("Model", bound=BaseModel)
 
 TYPES: Mapping[OptionType, Any] = MappingProxyType(
     {
-        OptionType.STRING: Text | None,
+        OptionType.STRING: StorableText | None,
         OptionType.INSTANT: AwareDatetime | None,
-        OptionType.STRINGS: list[Text],
+        OptionType.STRINGS: list[StorableText],
         OptionType.BOOLEAN: StrictBool | None,
         OptionType.WHOLE: Whole | None,
-        OptionType.OBJECT: JsonObject | None,
-        OptionType.HEADERS: dict[Text, Text],
-        OptionType.PRIORITY: Text | Whole | None,
+        OptionType.OBJECT: StorableObject | None,
+        OptionType.HEADERS: dict[StorableText, StorableText],
+        OptionType.PRIORITY: StorableText | Whole | None,
     }
 )
 _EMPTY: Mapping[OptionType, Callable[[], Any]] = MappingProxyType(

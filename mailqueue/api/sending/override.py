@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from starlette.responses import Response
 
 from mailqueue.api.emails import store as emails_store
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest, SmtpOverride, TemplateRequest
@@ -42,7 +42,7 @@ _FIELD_BY_NAME = MappingProxyType(
 
 
 async def sent_by_override(
-    call: Call,
+    call: RequestContext,
     request: SendRequest | TemplateRequest,
     override: SmtpOverride,
     chosen: ChosenVersion | None,
@@ -71,7 +71,7 @@ async def sent_by_override(
         raise sending_service.renamed(exc) from None
 
 
-async def _queued(call: Call, email: NewEmail, server: InlineServer) -> Sent:
+async def _queued(call: RequestContext, email: NewEmail, server: InlineServer) -> Sent:
     master = master_key_of(call.settings)
     async with call.connection() as conn:
         done = await queue_for(conn, email, server, caller=call.caller, master=master)
@@ -81,7 +81,7 @@ async def _queued(call: Call, email: NewEmail, server: InlineServer) -> Sent:
         return Sent(before.id, before.status, before.reason)
 
 
-async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
+async def _sent_now(call: RequestContext, email: NewEmail, server: InlineServer) -> Sent:
     """Return the response for an email that was sent, failed, suppressed or held as unknown."""
     lend = call.runtime.borrow
     fetch = partial(fetched, lend, call.services.storage, project_id=call.caller.project_id)

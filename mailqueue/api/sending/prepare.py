@@ -5,7 +5,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from mailqueue.api.emails import store as emails_store
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending.keys import OneMail
 from mailqueue.api.sending.schema import AttachedFile
 from mailqueue.api.sending.service import renamed
@@ -15,7 +15,7 @@ from mailqueue.mail.accept.attachments import shelved
 AnyMail = TypeVar("AnyMail", bound=BaseModel)
 
 
-async def routed(call: Call, request: AnyMail) -> AnyMail:
+async def routed(call: RequestContext, request: AnyMail) -> AnyMail:
     """Return the request with its sender account by name."""
     given: str | None = getattr(request, "smtp_config_id", None)
     if given is None:
@@ -26,7 +26,7 @@ async def routed(call: Call, request: AnyMail) -> AnyMail:
     return request.model_copy(update={"smtp_config_id": name or given})
 
 
-async def shelved_files(call: Call, request: OneMail) -> OneMail:
+async def shelved_files(call: RequestContext, request: OneMail) -> OneMail:
     """Return the request with its large files stored.
 
     Raises:

@@ -9,7 +9,7 @@ from pydantic import (
     SecretStr,
 )
 
-from mailqueue.api.emails.schema import JsonObject, Text, Whole
+from mailqueue.api.emails.schema import StorableObject, StorableText, Whole
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.sending.option_fields import options_by_field, with_option_fields
 from mailqueue.mail.accept.batches import MAX_RECIPIENTS
@@ -20,7 +20,8 @@ def _listed(value: Any) -> Any:
 
 
 Mailboxes = Annotated[
-    list[Text], BeforeValidator(_listed, json_schema_input_type=list[Text] | Text)
+    list[StorableText],
+    BeforeValidator(_listed, json_schema_input_type=list[StorableText] | StorableText),
 ]
 """A list of mailboxes, or one as a string."""
 
@@ -31,15 +32,15 @@ class AttachedFile(StrictRequestModel):
     The HTML shows one with a `content_id` as `cid:…`.
     """
 
-    id: Text | None = None
+    id: StorableText | None = None
     """Id of an upload, which has content and type."""
-    filename: Text | None = None
+    filename: StorableText | None = None
     """Name that recipients see, such as `bill.pdf`; required unless `id` is given."""
     content: str | None = None
     """Content in base64; required unless `id` is given."""
-    content_type: Text | None = None
+    content_type: StorableText | None = None
     """Content type, such as `application/pdf`; required unless `id` is given."""
-    content_id: Text | None = None
+    content_id: StorableText | None = None
     """Content id, such as `logo`; the HTML shows the image as `cid:logo`."""
 
 
@@ -48,7 +49,7 @@ class SmtpOverride(StrictRequestModel):
 
     provider_type: Literal["smtp"] = "smtp"
     """Kind of server; always `smtp`."""
-    host: Text
+    host: StorableText
     """Host name of the SMTP server, such as `smtp.example.org`."""
     port: Whole | None = None
     """Port; if omitted, 587 for `starttls`, 465 for `implicit` and 25 for `none`."""
@@ -72,7 +73,7 @@ class SmtpOverride(StrictRequestModel):
 class _Mail(StrictRequestModel):
     """Fields of every email and batch."""
 
-    category: Text | None = None
+    category: StorableText | None = None
     """`transactional`, `marketing` or a lower-case word of your own; decides which unsubscribes
     apply. `transactional` if omitted.
     """
@@ -80,7 +81,7 @@ class _Mail(StrictRequestModel):
     """Attachments: PDF, GIF, JPEG, PNG and WebP, 4 MiB in total, unless the project allows
     others.
     """
-    smtp_config_id: Text | None = Field(
+    smtp_config_id: StorableText | None = Field(
         default=None,
         validation_alias=AliasChoices("smtp_config_id", "sender"),
     )
@@ -117,7 +118,7 @@ class _Addressed(StrictRequestModel):
 class _One(_Mail, _Addressed):
     """Fields of one email, apart from its content."""
 
-    idempotency_key: Text | None = None
+    idempotency_key: StorableText | None = None
     """1 to 255 characters: a repeated request with the same key and content sends nothing. Same as
     the header `Idempotency-Key`.
     """
@@ -135,11 +136,15 @@ class _One(_Mail, _Addressed):
 class _Words(StrictRequestModel):
     """Content of an email without a template."""
 
-    subject: Text
+    subject: StorableText
     """Subject, 1 to 998 characters."""
-    html_body: Text | None = Field(default=None, validation_alias=AliasChoices("html_body", "html"))
+    html_body: StorableText | None = Field(
+        default=None, validation_alias=AliasChoices("html_body", "html")
+    )
     """HTML body; this or `text_body` is required, both are recommended."""
-    text_body: Text | None = Field(default=None, validation_alias=AliasChoices("text_body", "text"))
+    text_body: StorableText | None = Field(
+        default=None, validation_alias=AliasChoices("text_body", "text")
+    )
     """Plain text body, for programs that show no HTML."""
 
 
@@ -158,13 +163,13 @@ class SendRequest(_One, _Words):
 class BatchRecipient(StrictRequestModel):
     """One recipient of a batch."""
 
-    email: Text
+    email: StorableText
     """Address, such as `ann@example.com`."""
-    name: Text | None = None
+    name: StorableText | None = None
     """Name beside the address."""
-    custom_data: JsonObject | None = None
+    custom_data: StorableObject | None = None
     """A JSON object stored with this email, up to 64 KiB."""
-    tags: list[Text] | None = None
+    tags: list[StorableText] | None = None
     """Tags of this email, in place of the request's: at most 20."""
 
 
@@ -181,11 +186,11 @@ class BatchRequest(_Many, _Words):
 
 
 class _OfTemplate(StrictRequestModel):
-    template_slug: Text
+    template_slug: StorableText
     """Slug of the template, such as `welcome`."""
-    template_version: Text | Whole | None = None
+    template_version: StorableText | Whole | None = None
     """Version number, or `published` (or `latest-published`), the default."""
-    language: Text | None = None
+    language: StorableText | None = None
     """Language, such as `de` or `pt-br`; the template's own if omitted."""
 
     @property
@@ -199,7 +204,7 @@ class _OfTemplate(StrictRequestModel):
 class TemplateRequest(_OfTemplate, _One):
     """The body of POST /v1/send/template."""
 
-    variables: JsonObject = Field(default_factory=dict)
+    variables: StorableObject = Field(default_factory=dict)
     """Values by name of variable, such as `{"name": "Ann"}`."""
     smtp_override: SmtpOverride | None = None
     """Send the email by this server during the request; the response 200 has the result."""
@@ -214,16 +219,16 @@ class TemplateRequest(_OfTemplate, _One):
 class TemplateRecipient(BatchRecipient):
     """One recipient of a batch, and its own values."""
 
-    variables: JsonObject = Field(default_factory=dict)
+    variables: StorableObject = Field(default_factory=dict)
     """Values for this recipient; they override those of the request."""
-    language: Text | None = None
+    language: StorableText | None = None
     """Language of this recipient; the request's if omitted."""
 
 
 class TemplateBatchRequest(_OfTemplate, _Many):
     """The body of POST /v1/send/template/batch."""
 
-    variables: JsonObject = Field(default_factory=dict)
+    variables: StorableObject = Field(default_factory=dict)
     """Values for every recipient; a recipient's own override them."""
     recipients: list[TemplateRecipient] = Field(min_length=1, max_length=MAX_RECIPIENTS)
     """Recipients; each gets an email of its own, with its variables."""

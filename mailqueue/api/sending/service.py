@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import MAIL_OPTIONS
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.acceptance import Result, accept, refusal_of
+from mailqueue.mail.accept.acceptance import AcceptResult, accept, refusal_of
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.accept.mode import with_test_mode
 from mailqueue.tenants.model import Caller
@@ -58,7 +58,7 @@ def options_for(caller: Caller, options: Mapping[str, Any]) -> dict[str, Any]:
         raise renamed(exc) from None
 
 
-async def accepted(call: Call, request: SendRequest | TemplateRequest) -> Sent:
+async def accepted(call: RequestContext, request: SendRequest | TemplateRequest) -> Sent:
     """Accept the mail of one request, in a commit shared with concurrent requests.
 
     Raises:
@@ -73,7 +73,7 @@ async def accepted(call: Call, request: SendRequest | TemplateRequest) -> Sent:
 
 async def accepted_all(
     conn: Conn, emails: Sequence[NewEmail], *, project: str, is_trial: bool = False
-) -> list[Result]:
+) -> list[AcceptResult]:
     """Accept mails of a project in one commit, each by itself; a trial is rolled back."""
     found = await accept(conn, emails, project=project, is_trial=is_trial)
     return [renamed(one) if isinstance(one, InvalidField) else one for one in found]

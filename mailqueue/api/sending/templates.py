@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending.batches import own_of, sent_to_many
@@ -25,7 +25,7 @@ from mailqueue.tenants.model import Scope
 MAX_LANGUAGES = 50
 
 
-async def send_template(call: Call) -> Sent | Response:
+async def send_template(call: RequestContext) -> Sent | Response:
     """Accept one email from a template, send it at once, or report its result without sending."""
     wanted = await routed(call, with_key(call.body, call.idempotency_key))
     chosen = await chosen_for(call, wanted.template, wanted.language)
@@ -38,7 +38,7 @@ async def send_template(call: Call) -> Sent | Response:
     return await accepted(call, wanted)
 
 
-async def send_template_batch(call: Call) -> Batch:
+async def send_template_batch(call: RequestContext) -> Batch:
     """Accept a template for many recipients, each with variables of its own."""
     wanted: TemplateBatchRequest = await routed(call, call.body)
     choice = [await chosen_for(call, wanted.template, wanted.language)]
@@ -55,7 +55,7 @@ async def send_template_batch(call: Call) -> Batch:
     return await sent_to_many(call, wanted, contents, recipients, category=category)
 
 
-async def chosen_for(call: Call, template: str, language: str | None) -> ChosenVersion:
+async def chosen_for(call: RequestContext, template: str, language: str | None) -> ChosenVersion:
     """Return the template version and language of an email.
 
     Raises:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.contract.suppression import Categories, Category
@@ -15,17 +15,17 @@ from mailqueue.tenants.model import Scope
 _TAG = "Subscriptions"
 PATH = "/v1/categories"
 
-Slug = Annotated[str, Field(max_length=63)]
-Name = Annotated[str, Field(min_length=1, max_length=100)]
-Description = Annotated[str, Field(max_length=300)]
+CategorySlug = Annotated[str, Field(max_length=63)]
+CategoryName = Annotated[str, Field(min_length=1, max_length=100)]
+CategoryDescription = Annotated[str, Field(max_length=300)]
 
 
 class CategoryWords(StrictRequestModel):
     """Texts of a category in one language."""
 
-    name: Name | None = None
+    name: CategoryName | None = None
     """Name that recipients see; the name of the category if omitted."""
-    description: Description | None = None
+    description: CategoryDescription | None = None
     """Description that recipients see."""
 
 
@@ -35,9 +35,9 @@ Translations = Annotated[dict[str, CategoryWords], Field(max_length=categories.M
 class CategoryChange(StrictRequestModel):
     """Fields of a category to change; omitted fields are unchanged."""
 
-    name: Name | None = None
+    name: CategoryName | None = None
     """Name that recipients see, such as Product updates."""
-    description: Description | None = None
+    description: CategoryDescription | None = None
     """Description that recipients see; null removes it."""
     translations: Translations | None = None
     """Name and description by language: `{"de": {"name": "Neues"}}`; replaces all translations."""
@@ -50,25 +50,25 @@ class CategoryChange(StrictRequestModel):
 class NewCategory(CategoryChange):
     """A category of mail."""
 
-    slug: Slug
+    slug: CategorySlug
     """The `category` of its emails: lower-case letters, digits, `-` and `_`."""
-    name: Name
+    name: CategoryName
     """Name that recipients see, such as Product updates."""
 
 
-async def list_(call: Call) -> Categories:
+async def list_(call: RequestContext) -> Categories:
     """List all categories."""
     async with call.connection() as conn:
         return Categories(await categories.list_(conn, call.caller.project))
 
 
-async def get(call: Call) -> Category:
+async def get(call: RequestContext) -> Category:
     """Return one category."""
     async with call.connection() as conn:
         return await categories.get(conn, call.caller.project, slug=call.path["slug"])
 
 
-async def add(call: Call) -> Category:
+async def add(call: RequestContext) -> Category:
     """Add a category."""
     given = call.body.model_dump(exclude_unset=True)
     slug = given.pop("slug")
@@ -76,7 +76,7 @@ async def add(call: Call) -> Category:
         return await categories.add(conn, call.caller.project, slug=slug, fields=given, by=call.by)
 
 
-async def change(call: Call) -> Category:
+async def change(call: RequestContext) -> Category:
     """Change a category."""
     given = call.body.model_dump(exclude_unset=True)
     slug, project = call.path["slug"], call.caller.project
@@ -84,7 +84,7 @@ async def change(call: Call) -> Category:
         return await categories.change(conn, project, slug=slug, fields=given, by=call.by)
 
 
-async def remove(call: Call) -> None:
+async def remove(call: RequestContext) -> None:
     """Remove a category from the preference centre."""
     slug, project = call.path["slug"], call.caller.project
     async with call.connection() as conn:

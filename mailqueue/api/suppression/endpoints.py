@@ -1,6 +1,6 @@
 """Endpoints of suppressed addresses."""
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.suppression.lists import LIST_ENDPOINTS
 from mailqueue.api.suppression.schema import (
@@ -30,7 +30,7 @@ from mailqueue.tenants.model import Scope
 _TAG = "Suppressions"
 
 
-async def add(call: Call) -> AddedSuppressions:
+async def add(call: RequestContext) -> AddedSuppressions:
     """Suppress addresses."""
     wanted = _wanted(call.body)
     async with call.connection() as conn:
@@ -59,7 +59,7 @@ def _wanted(body: AddSuppressions) -> list[NewSuppression]:
     return wanted
 
 
-async def list_(call: Call) -> Page[Suppression]:
+async def list_(call: RequestContext) -> Page[Suppression]:
     """List suppressed addresses, newest first."""
     query: SuppressionsQuery = call.query
     (before,) = key_of(query.cursor, int)
@@ -76,7 +76,7 @@ async def list_(call: Call) -> Page[Suppression]:
     return Page(found.data, None if found.last_id is None else cursor_of(found.last_id))
 
 
-async def check(call: Call) -> CheckedSuppression:
+async def check(call: RequestContext) -> CheckedSuppression:
     """Return whether mail to an address is sent."""
     query: CheckQuery = call.query
     async with call.connection() as conn:
@@ -85,7 +85,7 @@ async def check(call: Call) -> CheckedSuppression:
         )
 
 
-async def remove(call: Call) -> RemovedSuppression:
+async def remove(call: RequestContext) -> RemovedSuppression:
     """Remove an address from the suppression list."""
     query: RemoveQuery = call.query
     who, project = call.path["email_hash"], call.caller.project
@@ -96,7 +96,7 @@ async def remove(call: Call) -> RemovedSuppression:
         return await entries.remove_by_hash(conn, project, address_hash=who, by=call.by, **said)
 
 
-async def show(call: Call) -> KnownSuppression:
+async def show(call: RequestContext) -> KnownSuppression:
     """Return the current and ended suppressions of an address."""
     async with call.connection() as conn:
         return await entries.show(conn, call.caller.project, who=call.path["email_hash"])

@@ -2,7 +2,7 @@
 
 from starlette.responses import StreamingResponse
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.spool import spooled
 from mailqueue.api.suppression.schema import (
@@ -24,7 +24,7 @@ _TYPE_BY_FORMAT = {
 }
 
 
-async def import_(call: Call) -> ImportedSuppressions:
+async def import_(call: RequestContext) -> ImportedSuppressions:
     """Import a list: all of it, or nothing if it is not a list."""
     query: ImportQuery = call.query
     tally = ImportTally()
@@ -42,7 +42,7 @@ async def import_(call: Call) -> ImportedSuppressions:
     return tally.result(is_trial=query.dry_run)
 
 
-async def export_(call: Call) -> StreamingResponse:
+async def export_(call: RequestContext) -> StreamingResponse:
     """Return the list as a stream, page by page."""
     query: ExportQuery = call.query
     category = None if query.category is None else category_of(query.category)

@@ -9,7 +9,7 @@ from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.suppression.lists.exporting import Format
 
-Word = Annotated[str, Field(max_length=998)]
+SuppressionText = Annotated[str, Field(max_length=998)]
 ReasonWord = Literal[
     "hard_bounce",
     "soft_bounce_threshold",
@@ -25,9 +25,9 @@ ReasonWord = Literal[
 class _Said(RequestModel):
     reason: ReasonWord | None = None
     """Reason; `unsubscribe` is another spelling of `unsubscribed`; `manual` if omitted."""
-    category: Word | None = None
+    category: SuppressionText | None = None
     """Suppress mail of this category only, such as `marketing`; all mail if omitted."""
-    detail: Word | None = None
+    detail: SuppressionText | None = None
     """Explanation for people."""
     expires_at: datetime | None = None
     """Time at which it expires: RFC 3339, `2030-05-01T08:00:00Z`; never if omitted."""
@@ -40,16 +40,16 @@ class _Said(RequestModel):
 class SuppressionItem(_Said):
     """One address with its own fields."""
 
-    email: Word
+    email: SuppressionText
     """The address, such as `ann@example.com`."""
 
 
 class AddSuppressions(_Said):
     """Addresses to suppress, and the default values of their fields."""
 
-    email: Word | None = None
+    email: SuppressionText | None = None
     """One address; give either this or `emails`."""
-    emails: list[Word | SuppressionItem] = Field(default_factory=list, max_length=1_000)
+    emails: list[SuppressionText | SuppressionItem] = Field(default_factory=list, max_length=1_000)
     """Up to 1,000 addresses, each a string or an object with fields of its own."""
 
     @model_validator(mode="after")
@@ -64,27 +64,27 @@ class SuppressionsQuery(PageQuery):
 
     reason: ReasonWord | None = None
     """Filter by reason."""
-    category: Word | None = None
+    category: SuppressionText | None = None
     """Filter by category."""
-    q: Word | None = None
+    q: SuppressionText | None = None
     """Filter by text in the address, such as `@example.com`."""
 
 
 class CheckQuery(RequestModel):
     """The address to check."""
 
-    email: Word
+    email: SuppressionText
     """The address to check."""
-    category: Word | None = None
+    category: SuppressionText | None = None
     """Check mail of this category; mail of every category if omitted."""
 
 
 class RemoveQuery(RequestModel):
     """Suppressions to remove, and the reason."""
 
-    category: Word | None = None
+    category: SuppressionText | None = None
     """Remove only the suppression of this category; all of them if omitted."""
-    why: Word | None = None
+    why: SuppressionText | None = None
     """Reason; required where the address bounced or complained."""
 
 
@@ -104,5 +104,5 @@ class ExportQuery(RequestModel):
     """`csv`, or `json`: one array."""
     reason: ReasonWord | None = None
     """Filter by reason."""
-    category: Word | None = None
+    category: SuppressionText | None = None
     """Filter by category."""

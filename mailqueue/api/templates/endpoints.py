@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.pagination import page_of
 from mailqueue.api.templates.parts import PART_ENDPOINTS
@@ -28,7 +28,7 @@ _ONE = PATH + "/{template}"
 _TAG = "Templates"
 
 
-async def create(call: Call) -> Template:
+async def create(call: RequestContext) -> Template:
     """Create a template."""
     wanted: CreateTemplate = call.body
     new = NewTemplate(
@@ -44,7 +44,7 @@ async def create(call: Call) -> Template:
         )
 
 
-async def index(call: Call) -> Page[Template]:
+async def index(call: RequestContext) -> Page[Template]:
     """List templates by slug."""
     query: TemplatesQuery = call.query
     (after,) = key_of(query.cursor, str)
@@ -63,13 +63,13 @@ async def index(call: Call) -> Page[Template]:
     )
 
 
-async def show(call: Call) -> Template:
+async def show(call: RequestContext) -> Template:
     """Return a template."""
     async with call.connection() as conn:
         return values.template_of(await template_of(call, conn))
 
 
-async def change(call: Call) -> Template:
+async def change(call: RequestContext) -> Template:
     """Change the details of a template."""
     wanted: ChangeTemplate = call.body
     changes = wanted.model_dump(exclude_unset=True)
@@ -80,14 +80,14 @@ async def change(call: Call) -> Template:
         return values.template_of(await writing.change(conn, template, changes=changes, by=call.by))
 
 
-async def remove(call: Call) -> None:
+async def remove(call: RequestContext) -> None:
     """Delete a template."""
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
         await writing.remove(conn, template, by=call.by)
 
 
-async def clone(call: Call) -> Template:
+async def clone(call: RequestContext) -> Template:
     """Copy a template with its published version."""
     wanted: CloneTemplate = call.body
     own = call.caller.project_id
@@ -101,7 +101,7 @@ async def clone(call: Call) -> Template:
         return values.template_of(copy)
 
 
-async def preview(call: Call) -> Preview:
+async def preview(call: RequestContext) -> Preview:
     """Render a version with sample data."""
     asked: AskPreview = call.body
     async with call.connection() as conn:

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.templates.schema import PutPart
 from mailqueue.contract.page import Page
@@ -16,14 +16,14 @@ _ONE = _PATH + "/{name}"
 _TAG = "Templates"
 
 
-async def index(call: Call) -> Page[TemplatePart]:
+async def index(call: RequestContext) -> Page[TemplatePart]:
     """List layouts and partials by name."""
     async with call.connection() as conn:
         found = await writing.list_parts(conn, call.caller.project_id)
     return Page([values.part_of(one) for one in found], None)
 
 
-async def show(call: Call) -> TemplatePart:
+async def show(call: RequestContext) -> TemplatePart:
     """Return a layout or partial: the project's, else the platform's."""
     name = call.path["name"]
     async with call.connection() as conn:
@@ -34,7 +34,7 @@ async def show(call: Call) -> TemplatePart:
     raise NotFound("layout or partial", name[:100])
 
 
-async def put(call: Call) -> TemplatePart:
+async def put(call: RequestContext) -> TemplatePart:
     """Create or replace a layout or partial."""
     wanted: PutPart = call.body
     own, name = call.caller.project_id, call.path["name"]
@@ -46,7 +46,7 @@ async def put(call: Call) -> TemplatePart:
     return next(values.part_of(one) for one in found if one.name == name)
 
 
-async def remove(call: Call) -> None:
+async def remove(call: RequestContext) -> None:
     """Delete a layout or partial."""
     async with call.connection() as conn:
         own = call.caller.project_id

@@ -9,10 +9,10 @@ from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.rendering.compiled import LONGEST_SOURCE
 from mailqueue.templates.model import PartKind
 
-Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]{0,99}$")]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Description = Annotated[str, Field(max_length=2000)]
-Category = Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,62}$")]
+TemplateSlug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]{0,99}$")]
+TemplateName = Annotated[str, Field(min_length=1, max_length=200)]
+TemplateDescription = Annotated[str, Field(max_length=2000)]
+TemplateCategory = Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,62}$")]
 Language = Annotated[str, Field(pattern="^[A-Za-z]{2,3}([_-][A-Za-z0-9]{2,8})*$", max_length=35)]
 Subject = Annotated[str, Field(min_length=1, max_length=998)]
 Body = Annotated[str, Field(max_length=LONGEST_SOURCE)]
@@ -22,13 +22,13 @@ VersionStatusWord = Literal["draft", "published", "archived"]
 class CreateTemplate(StrictRequestModel):
     """A template to create, without a version."""
 
-    slug: Slug
+    slug: TemplateSlug
     """Slug, such as `welcome`, by which emails name it: lower-case letters, digits, `-` and `_`."""
-    name: Name | None = None
+    name: TemplateName | None = None
     """Display name; the slug if omitted."""
-    description: Description | None = None
+    description: TemplateDescription | None = None
     """Description."""
-    category: Category | None = None
+    category: TemplateCategory | None = None
     """Default category of its emails, such as `marketing`; `transactional` if omitted."""
     language: Language | None = None
     """Language of its versions, such as `en` or `pt-br`; `en` if omitted."""
@@ -37,11 +37,11 @@ class CreateTemplate(StrictRequestModel):
 class ChangeTemplate(StrictRequestModel):
     """Fields of a template to change; omitted fields are unchanged."""
 
-    name: Name | None = None
+    name: TemplateName | None = None
     """Display name."""
-    description: Description | None = None
+    description: TemplateDescription | None = None
     """Description."""
-    category: Category | None = None
+    category: TemplateCategory | None = None
     """Default category of its emails, such as `marketing`."""
     language: Language | None = None
     """Language of its versions, such as `en` or `pt-br`."""
@@ -80,9 +80,9 @@ class CreateVersion(StrictRequestModel):
 class CloneTemplate(StrictRequestModel):
     """Name of the copy; without a slug it keeps the original's."""
 
-    slug: Slug | None = None
+    slug: TemplateSlug | None = None
     """Slug of the copy; the original's if omitted."""
-    name: Name | None = None
+    name: TemplateName | None = None
     """Display name of the copy; the original's if omitted."""
     project_id: str | None = None
     """Id of the key's own project; only administrators copy to others."""
@@ -111,7 +111,7 @@ class PutPart(RequestModel):
 class TemplatesQuery(PageQuery):
     """Filters of templates."""
 
-    category: Category | None = None
+    category: TemplateCategory | None = None
     """Filter by category."""
     status: VersionStatusWord | None = None
     """Filter by status of a version."""

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.templates.schema import (
@@ -15,7 +15,7 @@ from mailqueue.contract.templates import TemplateContent, TemplateDiff, Template
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.templates import trying, values, versions
-from mailqueue.templates.model import NewVersion, Words
+from mailqueue.templates.model import NewText, NewVersion
 from mailqueue.tenants.model import Scope
 
 _PATH = "/v1/projects/{pid}/templates/{template}/versions"
@@ -23,17 +23,17 @@ _ONE = _PATH + "/{version}"
 _TAG = "Templates"
 
 
-async def create(call: Call) -> TemplateVersion:
+async def create(call: RequestContext) -> TemplateVersion:
     """Create a draft."""
     wanted: CreateVersion = call.body
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
-    words = {"": Words(wanted.subject, wanted.html_body, wanted.text_body)}
+    words = {"": NewText(wanted.subject, wanted.html_body, wanted.text_body)}
     for tag, said in wanted.translations.items():
         language = tag.lower().replace("_", "-")
         if language == template.language or language in words:
             raise InvalidField("translations", f"{language} is given twice")
-        words[language] = Words(said.subject, said.html_body, said.text_body)
+        words[language] = NewText(said.subject, said.html_body, said.text_body)
     new = NewVersion(words, wanted.variables_schema, wanted.inline_css, wanted.note)
     made = await versions.add(
         call.connection, call.services.compile_process, template, new=new, by=call.by
@@ -41,7 +41,7 @@ async def create(call: Call) -> TemplateVersion:
     return values.version_of(made)
 
 
-async def index(call: Call) -> Page[TemplateVersion]:
+async def index(call: RequestContext) -> Page[TemplateVersion]:
     """List versions, newest first."""
     query: PageQuery = call.query
     (before,) = key_of(query.cursor, int)
@@ -52,7 +52,7 @@ async def index(call: Call) -> Page[TemplateVersion]:
     return page_of(shown, query.limit, key=lambda one: (one.version,))
 
 
-async def show(call: Call) -> TemplateContent:
+async def show(call: RequestContext) -> TemplateContent:
     """Return a version with its texts."""
     async with call.connection() as conn:
         template = await template_of(call, conn)
@@ -60,7 +60,7 @@ async def show(call: Call) -> TemplateContent:
         return values.content_of(template, version, await versions.texts_of(conn, version))
 
 
-async def publish(call: Call) -> TemplateVersion:
+async def publish(call: RequestContext) -> TemplateVersion:
     """Publish a version."""
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
@@ -71,7 +71,7 @@ async def publish(call: Call) -> TemplateVersion:
     return values.version_of(made)
 
 
-async def archive(call: Call) -> TemplateVersion:
+async def archive(call: RequestContext) -> TemplateVersion:
     """Archive a version."""
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
@@ -79,7 +79,7 @@ async def archive(call: Call) -> TemplateVersion:
         return values.version_of(await versions.archive(conn, template, version, by=call.by))
 
 
-async def diff(call: Call) -> TemplateDiff:
+async def diff(call: RequestContext) -> TemplateDiff:
     """Compare two versions."""
     asked: DiffQuery = call.query
     async with call.connection() as conn:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import versions, writing
@@ -11,7 +11,7 @@ from mailqueue.templates.model import TemplateRow, VersionRow
 _DIGITS = 9
 
 
-async def template_of(call: Call, conn: Conn, *, to_change: bool = False) -> TemplateRow:
+async def template_of(call: RequestContext, conn: Conn, *, to_change: bool = False) -> TemplateRow:
     """Return the template that a path names by id or slug."""
     find = writing.find_own if to_change else writing.find
     given = call.path["template"]
@@ -22,7 +22,7 @@ async def template_of(call: Call, conn: Conn, *, to_change: bool = False) -> Tem
         return await find(conn, own, slug=given[:100])
 
 
-async def version_of(call: Call, conn: Conn, template: TemplateRow) -> VersionRow:
+async def version_of(call: RequestContext, conn: Conn, template: TemplateRow) -> VersionRow:
     """Return the version that a path names by id or number."""
     given = call.path["version"]
     if given.isascii() and given.isdigit() and len(given) <= _DIGITS:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import UUID
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.http.pagination import page_of
@@ -32,7 +32,7 @@ _TAG = "Webhooks"
 _ONE = "/v1/webhooks/{webhook_id}"
 
 
-async def index(call: Call) -> Page[Delivery]:
+async def index(call: RequestContext) -> Page[Delivery]:
     """List deliveries, newest first."""
     query: LogQuery = call.query
     (before,) = key_of(query.cursor, UUID)
@@ -56,7 +56,7 @@ async def index(call: Call) -> Page[Delivery]:
     return Page([delivery_of(one) for one in page.data], page.next_cursor)
 
 
-async def show(call: Call) -> DeliveryDetail:
+async def show(call: RequestContext) -> DeliveryDetail:
     """Return a delivery with its payload and attempts."""
     async with call.connection() as conn:
         found = await deliveries.show(
@@ -65,7 +65,7 @@ async def show(call: Call) -> DeliveryDetail:
     return delivery_detail_of(found)
 
 
-async def retry(call: Call) -> Delivery:
+async def retry(call: RequestContext) -> Delivery:
     """Retry one delivery."""
     async with call.connection() as conn:
         found = await deliveries.retry(
@@ -78,7 +78,7 @@ async def retry(call: Call) -> Delivery:
     return delivery_of(found)
 
 
-async def retry_many(call: Call) -> RetriedDeliveries:
+async def retry_many(call: RequestContext) -> RetriedDeliveries:
     """Retry the deliveries of a period."""
     body: RangeRetry = call.body
     async with call.connection() as conn:
@@ -96,7 +96,7 @@ async def retry_many(call: Call) -> RetriedDeliveries:
     return RetriedDeliveries(count)
 
 
-async def test(call: Call) -> WebhookTest:
+async def test(call: RequestContext) -> WebhookTest:
     """Send a test event and return the response."""
     body: TestAsked = call.body
     own = own_key_of(call.request)

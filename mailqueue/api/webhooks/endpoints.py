@@ -4,7 +4,7 @@ from datetime import timedelta
 from http import HTTPStatus
 from uuid import UUID
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.http.pagination import PageQuery, page_of
@@ -27,7 +27,7 @@ _TAG = "Webhooks"
 _ONE = "/v1/webhooks/{webhook_id}"
 
 
-async def create(call: Call) -> CreatedWebhook:
+async def create(call: RequestContext) -> CreatedWebhook:
     """Register a webhook."""
     body: CreateWebhook = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
@@ -49,7 +49,7 @@ async def create(call: Call) -> CreatedWebhook:
     return created_webhook_of(added)
 
 
-async def index(call: Call) -> Page[Webhook]:
+async def index(call: RequestContext) -> Page[Webhook]:
     """List the project's webhooks, oldest first."""
     query: PageQuery = call.query
     (after,) = key_of(query.cursor, UUID)
@@ -61,18 +61,18 @@ async def index(call: Call) -> Page[Webhook]:
     return Page([webhook_of(one) for one in page.data], page.next_cursor)
 
 
-async def list_types(call: Call) -> WebhookEventTypes:  # noqa: ARG001
+async def list_types(call: RequestContext) -> WebhookEventTypes:  # noqa: ARG001
     """List the types of events."""
     return EVENT_TYPES
 
 
-async def show(call: Call) -> Webhook:
+async def show(call: RequestContext) -> Webhook:
     """Return one webhook."""
     async with call.connection() as conn:
         return webhook_of(await endpoints.find(conn, call.caller.project_id, call.id("webhook_id")))
 
 
-async def change(call: Call) -> Webhook:
+async def change(call: RequestContext) -> Webhook:
     """Change a webhook; omitted fields are unchanged."""
     body: ChangeWebhook = call.body
     project_id, webhook_id = call.caller.project_id, call.id("webhook_id")
@@ -107,23 +107,23 @@ async def change(call: Call) -> Webhook:
     return webhook_of(now)
 
 
-async def enable(call: Call) -> Webhook:
+async def enable(call: RequestContext) -> Webhook:
     """Enable a webhook."""
     return webhook_of(await _switched(call, call.id("webhook_id"), is_enabled=True))
 
 
-async def disable(call: Call) -> Webhook:
+async def disable(call: RequestContext) -> Webhook:
     """Disable a webhook."""
     return webhook_of(await _switched(call, call.id("webhook_id"), is_enabled=False))
 
 
-async def remove(call: Call) -> None:
+async def remove(call: RequestContext) -> None:
     """Delete a webhook."""
     async with call.connection() as conn:
         await endpoints.remove(conn, call.caller.project_id, call.id("webhook_id"), by=call.by)
 
 
-async def rotate(call: Call) -> CreatedWebhook:
+async def rotate(call: RequestContext) -> CreatedWebhook:
     """Replace the signing secret."""
     body: SecretRotation = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
@@ -140,7 +140,7 @@ async def rotate(call: Call) -> CreatedWebhook:
     return created_webhook_of(rotated)
 
 
-async def _switched(call: Call, webhook_id: UUID, *, is_enabled: bool) -> WebhookRow:
+async def _switched(call: RequestContext, webhook_id: UUID, *, is_enabled: bool) -> WebhookRow:
     async with call.connection() as conn:
         return await endpoints.switch(
             conn, call.caller.project_id, webhook_id, is_enabled=is_enabled, by=call.by

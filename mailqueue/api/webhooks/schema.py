@@ -9,7 +9,7 @@ from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.webhooks.model import DeliveryStatus, EventType
 
-Word = Annotated[str, Field(max_length=2000)]
+LongText = Annotated[str, Field(max_length=2000)]
 Types = Annotated[list[EventType], Field(max_length=50, strict=False)]
 Ended = Literal["delivered", "failed", "cancelled"]
 OneType = Annotated[EventType, Field(strict=False)]
@@ -22,11 +22,11 @@ def _not_delivered() -> list[Ended]:
 class CreateWebhook(StrictRequestModel):
     """A webhook to register."""
 
-    url: Word
+    url: LongText
     """URL that receives events: HTTPS, with a public host."""
     event_types: Types = Field(default_factory=list)
     """Types of events to send; all if omitted or empty."""
-    description: Word | None = None
+    description: LongText | None = None
     """Description."""
     secret: Annotated[str, Field(max_length=200)] | None = None
     """Signing secret: `whsec_` and the base64 of 24 to 64 random bytes; generated if omitted."""
@@ -37,11 +37,11 @@ class CreateWebhook(StrictRequestModel):
 class ChangeWebhook(StrictRequestModel):
     """Fields of a webhook to change; omitted fields are unchanged."""
 
-    url: Word | None = None
+    url: LongText | None = None
     """New URL, also for waiting deliveries."""
     event_types: Types | None = None
     """Types of events to send; an empty list is all."""
-    description: Word | None = None
+    description: LongText | None = None
     """Description; null removes it."""
     secret: Annotated[str, Field(max_length=200)] | None = None
     """New signing secret; the old one also signs for 24 hours."""

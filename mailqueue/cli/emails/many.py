@@ -15,7 +15,7 @@ from mailqueue.cli.support.progress import progress
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import bulk
 from mailqueue.operations.emails import EmailOperation
-from mailqueue.operations.model import BulkOperation, BulkResult, Handled
+from mailqueue.operations.model import ActionResult, BulkOperation, BulkResult
 
 EXIT_UNCHANGED = 1
 
@@ -29,7 +29,7 @@ class Deed:
     verb: str
     past: str  # what is told: 3 cancelled
     argument: dict[str, str]
-    act: Callable[[Conn, EmailOperation], Awaitable[list[Handled]]]
+    act: Callable[[Conn, EmailOperation], Awaitable[list[ActionResult]]]
 
 
 def lay_hand(selection: Selection, deed: Deed) -> None:
@@ -50,7 +50,7 @@ def lay_hand(selection: Selection, deed: Deed) -> None:
     _print(deed, found=found, done=done or BulkResult(0, 0))
 
 
-def print_handled(handled: list[Handled]) -> None:
+def print_handled(handled: list[ActionResult]) -> None:
     """Print the result for each email; exit 1 when an email was left unchanged."""
 
     def as_text() -> None:

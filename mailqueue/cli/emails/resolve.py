@@ -12,7 +12,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples
 from mailqueue.operations import emails
 from mailqueue.operations.emails import EmailOperation
-from mailqueue.operations.model import Handled
+from mailqueue.operations.model import ActionResult
 
 _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 
@@ -41,6 +41,6 @@ def resolve(*, ids: Sequence[UUID], was_sent: bool | None, note: str | None) -> 
 
 async def _resolved(
     app: Opened, ids: Sequence[UUID], *, was_sent: bool, note: str | None
-) -> list[Handled]:
+) -> list[ActionResult]:
     hand = EmailOperation(ids, operator())
     return await emails.resolve(app.conn, hand, was_sent=was_sent, note=note)

@@ -11,7 +11,7 @@ from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import Column, examples, show, table
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import erasing, persons
-from mailqueue.privacy.model import MentionCount, Progress
+from mailqueue.privacy.model import ErasureProgress, MentionCount
 from mailqueue.privacy.unfinished import finish_all
 
 EXIT_LEFT = 1
@@ -92,7 +92,7 @@ async def _counted(email: str, project: str | None) -> list[MentionCount]:
 
 async def _erased(
     email: str, project: str | None, suppress: bool, wait: float
-) -> list[tuple[str, Progress]]:
+) -> list[tuple[str, ErasureProgress]]:
     spellings = persons.spellings_of(email)
     async with at_desk(lambda _: None) as desk:
         lend, by = persons.lending(desk.conn), operator()
@@ -107,7 +107,7 @@ async def _erased(
         return [(name, await _gone(desk, erasure_id, wait)) for name, erasure_id in begun]
 
 
-async def _gone(context: MaintenanceContext, erasure_id: UUID, wait: float) -> Progress:
+async def _gone(context: MaintenanceContext, erasure_id: UUID, wait: float) -> ErasureProgress:
     return await erasing.go_on(
         persons.lending(context.conn),
         erasure_id,
@@ -117,7 +117,7 @@ async def _gone(context: MaintenanceContext, erasure_id: UUID, wait: float) -> P
     )
 
 
-async def _finished() -> list[tuple[str, Progress]]:
+async def _finished() -> list[tuple[str, ErasureProgress]]:
     async with at_desk(lambda _: None) as desk:
         names = {one.id: one.name for one in await persons.projects(desk.conn, None)}
         done = await finish_all(desk, by=operator())
@@ -148,7 +148,7 @@ def _warn(found: list[MentionCount]) -> None:
             )
 
 
-def _print_done(done: list[tuple[str, Progress]]) -> None:
+def _print_done(done: list[tuple[str, ErasureProgress]]) -> None:
     rows = [
         {
             "project": name,

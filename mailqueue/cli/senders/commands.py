@@ -19,7 +19,7 @@ from mailqueue.cli.support.warm_up_option import warm_up_option
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.senders import accounts
-from mailqueue.senders.model import KEEP, Kept, LimitsChange
+from mailqueue.senders.model import KEEP, LimitsChange, Unchanged
 
 project_option = click.option(
     "--project", default="default", show_default=True, help="Project of the account."
@@ -150,9 +150,9 @@ def limits(
     *,
     name: str,
     project: str,
-    daily_limit: int | Kept | None,
-    rate_per_second: float | Kept | None,
-    warm_up: tuple[int, ...] | Kept | None,
+    daily_limit: int | Unchanged | None,
+    rate_per_second: float | Unchanged | None,
+    warm_up: tuple[int, ...] | Unchanged | None,
     **others: Any,
 ) -> None:
     """Change limits of an account. Limits not given stay as they are."""

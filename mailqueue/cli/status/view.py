@@ -12,7 +12,7 @@ from mailqueue.operations.model import PRIORITIES, LaneDepth, Overview, SenderTo
 if TYPE_CHECKING:
     from rich.console import Group
 
-Rows = list[Mapping[str, object]]
+TableRows = list[Mapping[str, object]]
 
 # How a lane's or account's block is told.
 _WORDS = {
@@ -105,8 +105,8 @@ def rendered(overview: Overview) -> "Group":
     return Group(*parts)
 
 
-def _sections(overview: Overview) -> Iterable[tuple[str, Rows, Sequence[Column], str]]:
-    totals: Rows = [
+def _sections(overview: Overview) -> Iterable[tuple[str, TableRows, Sequence[Column], str]]:
+    totals: TableRows = [
         {"status": s, "emails": f"about {n}" if s in overview.estimated else n}
         for s, n in overview.totals.items()
     ]

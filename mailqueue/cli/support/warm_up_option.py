@@ -2,12 +2,12 @@
 
 import click
 
-from mailqueue.senders.model import DEFAULT_WARM_UP, KEEP, Kept
+from mailqueue.senders.model import DEFAULT_WARM_UP, KEEP, Unchanged
 
 
 def _stages(
     _ctx: click.Context, _option: click.Parameter, text: str | None
-) -> tuple[int, ...] | Kept | None:
+) -> tuple[int, ...] | Unchanged | None:
     """Return the stages; an option that is not given keeps the value."""
     if text is None:
         return KEEP

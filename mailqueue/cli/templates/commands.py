@@ -19,7 +19,7 @@ from mailqueue.cli.templates.trying import clone, diff, preview
 from mailqueue.cli.templates.version import archive, publish, version
 from mailqueue.contract.page import Page
 from mailqueue.templates import values, versions, writing
-from mailqueue.templates.model import NewTemplate, TemplateRow, Text, VersionRow
+from mailqueue.templates.model import NewTemplate, StoredText, TemplateRow, VersionRow
 
 _COLUMNS = (
     Column("slug", "TEMPLATE"),
@@ -128,7 +128,7 @@ def list_(
 def show(*, slug: str, project: str | None) -> None:
     """Show a template and its versions; with --json, also their content."""
 
-    async def work(app: Opened) -> tuple[TemplateRow, list[tuple[VersionRow, list[Text]]]]:
+    async def work(app: Opened) -> tuple[TemplateRow, list[tuple[VersionRow, list[StoredText]]]]:
         found = await found_in(app, project, slug)
         all_ = await versions.list_all(app.conn, found)
         return found, [(one, await versions.texts_of(app.conn, one)) for one in all_]

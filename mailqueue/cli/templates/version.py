@@ -13,7 +13,7 @@ from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import compile_process, found_in, lending, owner_options
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates import trying, values, versions
-from mailqueue.templates.model import NewVersion, VersionRow, Words
+from mailqueue.templates.model import NewText, NewVersion, VersionRow
 
 number_option = click.option(
     "--version", "number", type=click.IntRange(1), metavar="N", help="Version number."
@@ -63,7 +63,7 @@ def version(
     text_file: str | None,
     text: str | None,
     schema: str | None,
-    translations: dict[str, Words],
+    translations: dict[str, NewText],
     inline_css: bool,
     note: str | None,
     is_published: bool,
@@ -71,7 +71,7 @@ def version(
     """Create the next version of a template, as a draft. Its content is immutable."""
     if text is not None and text_file is not None:
         raise click.UsageError("give --text or --text-file, not both")
-    words = {"": Words(subject, html, text if text is not None else text_file)}
+    words = {"": NewText(subject, html, text if text is not None else text_file)}
     new = NewVersion(words | translations, _schema(schema), inline_css, note)
 
     async def work(app: Opened) -> VersionRow:
@@ -142,7 +142,7 @@ def _schema(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _translation(text: str) -> tuple[str, Words]:
+def _translation(text: str) -> tuple[str, NewText]:
     tag, equals, path = text.partition("=")
     if not equals or not tag:
         raise click.BadParameter(f"must be TAG=FILE.json, got {text!r}")
@@ -156,5 +156,5 @@ def _translation(text: str) -> tuple[str, Words]:
         raise click.BadParameter(
             f"{path}: must be a JSON object with subject, html_body, text_body"
         )
-    words = Words(said["subject"], said.get("html_body"), said.get("text_body"))
+    words = NewText(said["subject"], said.get("html_body"), said.get("text_body"))
     return tag.lower().replace("_", "-"), words

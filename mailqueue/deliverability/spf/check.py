@@ -1,10 +1,11 @@
 """Checks a domain's SPF record (RFC 7208)."""
 
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from typing import TypeVar
 
 from mailqueue.contract.domains import DnsRecord, DomainFinding, FindingStatus
+from mailqueue.core.outbound_guard import IpAddress
 from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.deliverability.spf.record import LOOKUP_TERMS, SpfError, Term, is_spf, read_terms
 
@@ -15,7 +16,6 @@ MAX_HOSTS = 10  # of one mx mechanism
 _MAX_FOLLOWED = 40  # lookups after which the check stops: there are too many in any case
 _RESULTS = {"+": "pass", "-": "fail", "~": "softfail", "?": "neutral"}
 
-Address = IPv4Address | IPv6Address
 T = TypeVar("T")
 
 
@@ -24,7 +24,7 @@ class SpfEvaluation:
     """The evaluation of a record and its includes for one address, with its cost in lookups."""
 
     resolver: Resolver
-    address: Address | None
+    address: IpAddress | None
     lookups: int = 0
     void: int = 0
     has_macros: bool = False

@@ -28,7 +28,7 @@ MAX_STATEMENT_EMAILS = 500
 MAX_STATEMENT_CHARACTERS = 8 * 1024 * 1024
 """Maximum characters of bodies and files in one statement, unless one email alone has more."""
 
-Result = Sent | InvalidField
+AcceptResult = Sent | InvalidField
 """An accepted email, or the reason why it was refused."""
 Numbered = tuple[int, NewEmail]
 """An email, and the number by which its caller knows it."""
@@ -39,7 +39,7 @@ class AcceptedBatch:
     """A batch, and a result for each of its recipients, in order."""
 
     id: UUID
-    results: Sequence[Result]
+    results: Sequence[AcceptResult]
 
 
 class RecipientsRefused(InputError):
@@ -57,7 +57,7 @@ async def accept(
     project: str,
     is_trial: bool = False,
     templates: TemplateCache | None = None,
-) -> list[Result]:
+) -> list[AcceptResult]:
     """Accept emails in one transaction; return a result for each, in order.
 
     A refused email does not affect the others. A trial is rolled back. `templates` is the cache by
@@ -154,10 +154,10 @@ def refusal_of(reason: str | None) -> InvalidField:
     return InvalidField(field, why)
 
 
-async def _results_of(conn: Conn, rows: Sequence[BatchRow]) -> list[Result]:
+async def _results_of(conn: Conn, rows: Sequence[BatchRow]) -> list[AcceptResult]:
     duplicates = [row.id for row in rows if row.status == "duplicate" and row.id is not None]
     repeated = iter(await _repeated(conn, duplicates) if duplicates else ())
-    results: list[Result] = []
+    results: list[AcceptResult] = []
     for row in rows:
         if row.id is None:
             results.append(refusal_of(row.reason))

@@ -2,19 +2,17 @@
 
 import hashlib
 from base64 import b64decode
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from mailqueue.core.errors import Unavailable
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Lend
 from mailqueue.mail.accept.store import attachments as attachments_store
 from mailqueue.mail.accept.store.attachments import FileReference
 from mailqueue.mail.message.file_storage import AttachmentStorage
 
-Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 HEAD_BYTES = 1024
 """Bytes at the start of a file by which its type is recognized."""
 

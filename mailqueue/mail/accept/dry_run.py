@@ -7,12 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.core.errors import MailqueueError
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Conn, Lend
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.accept.store import enqueue as enqueue_store
 from mailqueue.mail.message.attachments import refs_of
 from mailqueue.mail.message.preview import (
-    Lend,
     MessageSources,
     StoredEmail,
     build_preview,

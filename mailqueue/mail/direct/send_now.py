@@ -3,18 +3,17 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mailqueue.core.address import parse_mailbox
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Stage, Verdict
-from mailqueue.db.fetch import Conn
+from mailqueue.core.verdict import Accepted, AllRefused, Fault, Rejected, Stage, Verdict
+from mailqueue.db.fetch import Lend
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.direct import store as direct_store
-from mailqueue.mail.direct.store import Begun
+from mailqueue.mail.direct.store import StartedEmail
 from mailqueue.mail.message.build import NotYet, SkeletonCache, build_message
 from mailqueue.mail.message.tracking import EmailTracking, calling
 from mailqueue.mail.model import (
@@ -42,7 +41,6 @@ RETRY_WAIT = timedelta(minutes=1)
 
 log = get_logger(__name__)
 
-Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 Fetch = Callable[[LoadedEmail], Awaitable[LoadedEmail]]
 """Returns an email with its files."""
 
@@ -125,7 +123,7 @@ async def send_marked(
     done = outcome_of(attempt, verdict, took_ms)
     if (limit := limit_of(verdict)) is not None:  # there is no account to rest
         done = done._replace(wait=limit.retry_after or RETRY_WAIT)
-    is_refusal = isinstance(verdict, Rejected) and verdict.kind is Kind.ACCOUNT
+    is_refusal = isinstance(verdict, Rejected) and verdict.kind is Fault.ACCOUNT
     if not is_tried_again or is_refusal:  # this account is stored nowhere: it cannot be corrected
         done = _once(attempt, verdict, done)
     return _without(hidden, done)
@@ -160,7 +158,7 @@ async def _verdict(
             )
     except TimeoutError:
         if not reports:
-            kind = Kind.AMBIGUOUS if any(asked) else Kind.TRANSIENT
+            kind = Fault.AMBIGUOUS if any(asked) else Fault.TRANSIENT
             late = Rejected(kind, "", "no answer in time", Stage.DOT if any(asked) else Stage.DATA)
             reports.append((late, round((time.monotonic() - begun) * 1000)))
     finally:
@@ -200,7 +198,7 @@ def _build(mail: LoadedEmail) -> SendAttempt:
     return build_message(mail, SkeletonCache(), identity=identity, now=datetime.now(UTC))
 
 
-def _loaded(begun: Begun, several: Sequence[EmailRecipient]) -> LoadedEmail:
+def _loaded(begun: StartedEmail, several: Sequence[EmailRecipient]) -> LoadedEmail:
     now = datetime.now(UTC)
     email = ClaimedEmail(
         id=begun.id,

@@ -21,7 +21,7 @@ from mailqueue.mail.model import ClaimedEmail, EmailRecipient, SendOutcome
 from mailqueue.mail.send.store.claims import read_recipients
 
 
-class Begun(NamedTuple):
+class StartedEmail(NamedTuple):
     """An accepted email; everything from `worker_id` on is None if nothing is to be sent."""
 
     id: UUID
@@ -49,7 +49,7 @@ class Begun(NamedTuple):
 
 async def begin(
     conn: Conn, project: str, message: Mapping[str, Any]
-) -> tuple[Begun, list[EmailRecipient]]:
+) -> tuple[StartedEmail, list[EmailRecipient]]:
     """Accept, claim and mark one email; return it with its recipients if it has several.
 
     Raises:
@@ -60,7 +60,7 @@ async def begin(
     asked = {"project": project, "message": Jsonb(with_wire_domains(message)), **_here()}
     try:
         with refusals():
-            begun = await fetch.one(conn, "begin_inline", asked, Begun)
+            begun = await fetch.one(conn, "begin_inline", asked, StartedEmail)
     except ConfigurationLimitExceeded as exc:
         why, seconds = exc.diag.message_primary or "", exc.diag.message_detail
         if not seconds:

@@ -1,7 +1,6 @@
 """Builds the message of a stored email for display, as a send worker would."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
@@ -9,7 +8,7 @@ from uuid import UUID
 
 from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import Conflict, NotFound, Unavailable
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Lend
 from mailqueue.db.reading import PartlyRead
 from mailqueue.mail.message import store as message_store
 from mailqueue.mail.message.attachments import read_stored, refs_of, with_files
@@ -22,8 +21,6 @@ from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.identity import LAST_RESORT
 from mailqueue.senders.model import MailDefaults
 from mailqueue.templates.cache import TemplateCache
-
-Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from mailqueue.db.reading import PartlyRead
 from mailqueue.mail.model import EmailContent, LoadedEmail
 from mailqueue.mime.files import MessageFile
 from mailqueue.mime.skeleton import MessageContent
-from mailqueue.templates.cache import CachedVersion, Key, TemplateCache
+from mailqueue.templates.cache import CachedVersion, TemplateCache, TemplateKey
 
 VARIABLES = "variables"
 """Key of an email's custom_data that holds its variables."""
@@ -16,13 +16,13 @@ VARIABLES = "variables"
 
 async def templates_of(
     conn: Conn, templates: TemplateCache, contents: Iterable[EmailContent]
-) -> Mapping[Key, CachedVersion]:
+) -> Mapping[TemplateKey, CachedVersion]:
     """Return the template versions of these contents; read nothing if there are none."""
     wanted = {key for content in contents if (key := key_of(content)) is not None}
     return await templates.fetch(conn, wanted) if wanted else {}
 
 
-def key_of(content: EmailContent | None) -> Key | None:
+def key_of(content: EmailContent | None) -> TemplateKey | None:
     """Return the version and language a content is rendered from; None if it is no template's."""
     if content is None or content.template_version_id is None:
         return None

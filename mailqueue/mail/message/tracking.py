@@ -27,12 +27,14 @@ class _Wish(NamedTuple):
     names_links: bool  # its content has placeholders for links
 
 
-Call = Callable[[Callable[[Conn], Awaitable[list[LoadedEmail]]]], Awaitable[list[LoadedEmail]]]
+CallWithConnection = Callable[
+    [Callable[[Conn], Awaitable[list[LoadedEmail]]]], Awaitable[list[LoadedEmail]]
+]
 """Runs a function with a connection, and again if the connection broke."""
 
 
-def calling(lend: Callable[[], AbstractAsyncContextManager[Conn]]) -> Call:
-    """Return a Call that runs once, with a lent connection."""
+def calling(lend: Callable[[], AbstractAsyncContextManager[Conn]]) -> CallWithConnection:
+    """Return a CallWithConnection that runs once, with a lent connection."""
 
     async def call(work: Callable[[Conn], Awaitable[list[LoadedEmail]]]) -> list[LoadedEmail]:
         async with lend() as conn:
@@ -55,7 +57,7 @@ class EmailTracking:
             return True
 
     async def inject(
-        self, mails: list[LoadedEmail], call: Call, *, is_shown: bool = False
+        self, mails: list[LoadedEmail], call: CallWithConnection, *, is_shown: bool = False
     ) -> list[LoadedEmail]:
         """Return the mails with their tracking; without any to track, no statement is run.
 

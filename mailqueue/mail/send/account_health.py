@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.limits import refusal_of
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.db.link import Link
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.telemetry.log import get_logger
@@ -21,7 +21,7 @@ log = get_logger(__name__)
 class AccountFailure(NamedTuple):
     """An email that failed because of its sender account, and the recipient's domain."""
 
-    kind: Kind
+    kind: Fault
     domain: str | None  # None if the failure may concern this email alone
     detail: str
     email_id: UUID
@@ -52,7 +52,7 @@ class AccountHealth:
         """
         domain: str | None = address.rpartition("@")[2].lower()
         refusal = None
-        if why.kind is Kind.UNRECOGNIZED:
+        if why.kind is Fault.UNRECOGNIZED:
             domain, refusal = None, refusal_of(why.code, why.enhanced, why.detail)
         waiting = self._failures.setdefault(account, deque(maxlen=MAX_KEPT_FAILURES))
         waiting.append(AccountFailure(why.kind, domain, why.detail, email_id, refusal))
@@ -99,7 +99,7 @@ class AccountHealth:
             await self._link.call(
                 lambda conn: claims_store.suspend_sender(conn, account, why.detail)
             )
-        elif why.kind is Kind.RATE_LIMITED or why.retry_after:
+        elif why.kind is Fault.RATE_LIMITED or why.retry_after:
             await self._link.call(
                 lambda conn: claims_store.rest_sender_for(
                     conn, account, why.detail, wait=why.retry_after, is_quota=why.is_quota
@@ -111,5 +111,5 @@ class AccountHealth:
 
 def _suspends(why: Rejected) -> bool:
     # A refusal that names a time only has to be waited for.
-    is_refusal = why.kind is Kind.ACCOUNT and why.stage is Stage.CONNECT and not why.retry_after
+    is_refusal = why.kind is Fault.ACCOUNT and why.stage is Stage.CONNECT and not why.retry_after
     return is_refusal or why.stops

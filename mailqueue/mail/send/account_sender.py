@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
 from mailqueue.mail.message.attachments import carries_files, count_within_memory
 from mailqueue.mail.model import Ending, LoadedEmail
 from mailqueue.mail.send.concurrency import AccountSlots
@@ -133,7 +133,7 @@ class AccountSender:
             elif len(self._replies) + slot_waits >= self._serving:  # none is left to take mail
                 why = f"the server has not answered for {longest_s:.0f} s"
                 self._has_answered = False
-                self._fail(Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
+                self._fail(Rejected(Fault.TRANSIENT, "", why, Stage.CONNECT))
         elif self._slot_waits.silent_s() > longest_s and not freed_slots:
             self._return_waiting("other accounts hold all slots of this worker", wait=RETURN_WAIT)
 
@@ -279,7 +279,7 @@ class AccountSender:
         except Exception as exc:  # one bad row must not stop a worker
             log.exception("channel.failed", sender_account=self.account.id)
             await channel.close()
-            fault = Rejected(Kind.AMBIGUOUS, "", f"{type(exc).__name__} while sending", Stage.DOT)
+            fault = Rejected(Fault.AMBIGUOUS, "", f"{type(exc).__name__} while sending", Stage.DOT)
             for attempt in unreported.values():
                 self._context.settler.settle(outcome_of(attempt, fault, 0))
 

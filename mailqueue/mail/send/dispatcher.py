@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from mailqueue.core.errors import MailqueueError
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.db.faults import concerns_rows
 from mailqueue.mail.model import Ending, LoadedEmail
 from mailqueue.mail.send.account_sender import AccountSender
@@ -139,7 +139,7 @@ class Dispatcher:
 
     def _return(self, account_id: int, mails: Sequence[LoadedEmail], *, reason: str) -> None:
         self._context.account_failed(
-            account_id, Rejected(Kind.TRANSIENT, "", reason, Stage.CONNECT)
+            account_id, Rejected(Fault.TRANSIENT, "", reason, Stage.CONNECT)
         )
         for mail in mails:
             deferred = unsent(mail, Ending.DEFER, reason)

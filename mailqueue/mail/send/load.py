@@ -7,17 +7,19 @@ from uuid import UUID
 from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.render import key_of, templates_of
-from mailqueue.mail.message.tracking import Call
+from mailqueue.mail.message.tracking import CallWithConnection
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, FileFault, LoadedEmail
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.claims import Taken
 from mailqueue.telemetry.log import get_logger
-from mailqueue.templates.cache import CachedVersion, Key, TemplateCache
+from mailqueue.templates.cache import CachedVersion, TemplateCache, TemplateKey
 
 log = get_logger(__name__)
 
 
-async def load_taken(call: Call, taken: Taken, templates: TemplateCache) -> list[LoadedEmail]:
+async def load_taken(
+    call: CallWithConnection, taken: Taken, templates: TemplateCache
+) -> list[LoadedEmail]:
     """Return the emails of a claim, in order; one that cannot be read has a fault.
 
     `call` runs a function with a connection, and again if the connection broke.
@@ -41,7 +43,7 @@ async def load_taken(call: Call, taken: Taken, templates: TemplateCache) -> list
 
 
 async def load_emails(
-    call: Call, claimed: Sequence[ClaimedEmail], templates: TemplateCache
+    call: CallWithConnection, claimed: Sequence[ClaimedEmail], templates: TemplateCache
 ) -> list[LoadedEmail]:
     """Read what claimed emails say, in order; one that cannot be read has a fault."""
     try:
@@ -86,6 +88,6 @@ async def _with_templates(
     return [_with_template(mail, found) for mail in mails] if found else mails
 
 
-def _with_template(mail: LoadedEmail, found: Mapping[Key, CachedVersion]) -> LoadedEmail:
+def _with_template(mail: LoadedEmail, found: Mapping[TemplateKey, CachedVersion]) -> LoadedEmail:
     key = key_of(mail.content)
     return mail if key is None else mail._replace(template=found.get(key))

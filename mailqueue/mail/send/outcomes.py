@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import assert_never
 
-from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Accepted, AllRefused, Fault, Refused, Rejected, Stage, Verdict
 from mailqueue.mail.model import Ending, LogStatus, RecipientOutcome, SendOutcome
 from mailqueue.ports.transport import SendAttempt
 
@@ -104,33 +104,33 @@ def _rejected(attempt: SendAttempt, why: Rejected, took_ms: int) -> SendOutcome:
         reply=why.detail,
     )
     match why.kind:
-        case Kind.TRANSIENT if why.stage is Stage.CONNECT:
+        case Fault.TRANSIENT if why.stage is Stage.CONNECT:
             # The account failed, not the email: no attempt is counted.
             return base._replace(ending=Ending.DEFER, log=None, wait=None)
-        case Kind.TRANSIENT | Kind.PERMANENT_RECIPIENT if _is_soft(why):
+        case Fault.TRANSIENT | Fault.PERMANENT_RECIPIENT if _is_soft(why):
             return base._replace(log=LogStatus.BOUNCED)
-        case Kind.TRANSIENT:
+        case Fault.TRANSIENT:
             return base
-        case Kind.RATE_LIMITED:
+        case Fault.RATE_LIMITED:
             return base._replace(ending=Ending.DEFER, wait=LIMIT_WAIT)
-        case Kind.UNRECOGNIZED:  # counted, and retried to the end of the schedule
+        case Fault.UNRECOGNIZED:  # counted, and retried to the end of the schedule
             return base
-        case Kind.AMBIGUOUS:
+        case Fault.AMBIGUOUS:
             return base._replace(
                 ending=Ending.UNKNOWN,
                 log=LogStatus.UNKNOWN,
                 wait=RESEND_WAIT,
                 spent=len(attempt.addresses),
             )
-        case Kind.PERMANENT_RECIPIENT:
+        case Fault.PERMANENT_RECIPIENT:
             return base._replace(
                 ending=Ending.FAILED, log=LogStatus.BOUNCED, wait=None, hard=why.hard
             )
-        case Kind.PERMANENT_MESSAGE:
+        case Fault.PERMANENT_MESSAGE:
             return base._replace(ending=Ending.FAILED, log=LogStatus.REJECTED, wait=None)
-        case Kind.ACCOUNT if why.stage is Stage.CONNECT:
+        case Fault.ACCOUNT if why.stage is Stage.CONNECT:
             return base._replace(ending=Ending.DEFER, log=None, wait=None)
-        case Kind.ACCOUNT | Kind.INFRASTRUCTURE:
+        case Fault.ACCOUNT | Fault.INFRASTRUCTURE:
             if why.code.startswith("5") and attempt.number >= MAX_POLICY_ATTEMPTS:
                 return base._replace(ending=Ending.FAILED, log=LogStatus.REJECTED, wait=None)
             return base
@@ -141,8 +141,8 @@ def _rejected(attempt: SendAttempt, why: Rejected, took_ms: int) -> SendOutcome:
 def limit_of(verdict: Verdict) -> Rejected | None:
     """Return the refusal that names a limit of the account, the email or one recipient."""
     if isinstance(verdict, Rejected):
-        return verdict if verdict.kind is Kind.RATE_LIMITED else None
-    found = (one.why for one in verdict.refused if one.why.kind is Kind.RATE_LIMITED)
+        return verdict if verdict.kind is Fault.RATE_LIMITED else None
+    found = (one.why for one in verdict.refused if one.why.kind is Fault.RATE_LIMITED)
     return next(found, None)
 
 
@@ -169,20 +169,20 @@ def account_failure_of(verdict: Verdict) -> Refused | None:
 def _is_about_us(why: Rejected) -> bool:
     if why.stage is Stage.CONNECT:
         return False
-    if why.kind is Kind.TRANSIENT:
+    if why.kind is Fault.TRANSIENT:
         return why.stage is not Stage.RCPT and not _is_soft(why)
-    return why.kind in (Kind.AMBIGUOUS, Kind.ACCOUNT, Kind.INFRASTRUCTURE, Kind.UNRECOGNIZED)
+    return why.kind in (Fault.AMBIGUOUS, Fault.ACCOUNT, Fault.INFRASTRUCTURE, Fault.UNRECOGNIZED)
 
 
 def _is_soft(why: Rejected) -> bool:
-    if why.hard or why.kind not in (Kind.TRANSIENT, Kind.PERMANENT_RECIPIENT):
+    if why.hard or why.kind not in (Fault.TRANSIENT, Fault.PERMANENT_RECIPIENT):
         return False
-    is_bare = why.kind is Kind.PERMANENT_RECIPIENT and not why.enhanced and why.code == "552"
+    is_bare = why.kind is Fault.PERMANENT_RECIPIENT and not why.enhanced and why.code == "552"
     return is_bare or why.enhanced in SOFT_BOUNCES
 
 
 def _is_for_now(why: Rejected) -> bool:
-    return _is_soft(why) or why.kind not in (Kind.PERMANENT_RECIPIENT, Kind.PERMANENT_MESSAGE)
+    return _is_soft(why) or why.kind not in (Fault.PERMANENT_RECIPIENT, Fault.PERMANENT_MESSAGE)
 
 
 def _each(

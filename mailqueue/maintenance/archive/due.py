@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from mailqueue.db.fetch import Conn
-from mailqueue.maintenance.model import TABLE_BY_KIND, Due, RecordKind
+from mailqueue.maintenance.model import TABLE_BY_KIND, DueMonth, RecordKind
 from mailqueue.maintenance.months import month_of, next_month
 from mailqueue.maintenance.store import records as records_store
 from mailqueue.maintenance.store import tasks as tasks_store
@@ -17,7 +17,7 @@ class DueRecords:
 
     kind: RecordKind
     month: date
-    due: Due
+    due: DueMonth
 
 
 async def leaving(conn: Conn) -> AsyncIterator[DueRecords]:

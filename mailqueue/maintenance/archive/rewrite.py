@@ -12,13 +12,13 @@ from mailqueue.maintenance.store import archives as archives_store
 from mailqueue.maintenance.store.archives import FileLocation
 from mailqueue.ports.filestore import Store
 
-Change = Callable[[int, Record], bytes | None]
+RewriteLine = Callable[[int, Record], bytes | None]
 """Returns the new line of a record, or None to leave it out; record numbers count from 1."""
 
 _SUFFIX = ".jsonl.gz"
 
 
-async def rewrite(context: MaintenanceContext, archive: Archive, change: Change) -> int:
+async def rewrite(context: MaintenanceContext, archive: Archive, change: RewriteLine) -> int:
     """Replace a complete file by a changed one; return the number of changed records.
 
     The old file is deleted after the new one was read back and the manifest names it. After a kill,
@@ -80,7 +80,7 @@ def next_path(archive: Archive) -> str:
 class _KeptRecords:
     """Records for the new file, with the positions of those whose rows were archived."""
 
-    def __init__(self, archive: Archive, change: Change) -> None:
+    def __init__(self, archive: Archive, change: RewriteLine) -> None:
         self._archive = archive
         self._change = change
         self._gone = set(archive.gone_elsewhere)

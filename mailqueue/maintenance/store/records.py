@@ -10,7 +10,7 @@ from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.stream import texts
 from mailqueue.maintenance.archive.file_format import Record, time_field
-from mailqueue.maintenance.model import Archive, Due, RecordKind
+from mailqueue.maintenance.model import Archive, DueMonth, RecordKind
 from mailqueue.maintenance.months import Period
 
 
@@ -56,9 +56,9 @@ _STATEMENTS: Mapping[str, _Statements] = MappingProxyType(
 )
 
 
-async def find_due(conn: Conn, kind: RecordKind, *, span: Period) -> list[Due]:
+async def find_due(conn: Conn, kind: RecordKind, *, span: Period) -> list[DueMonth]:
     """Return the projects whose records of a month are old enough to be archived."""
-    return await fetch.many(conn, _STATEMENTS[kind].find, {"kind": kind, **_times(span)}, Due)
+    return await fetch.many(conn, _STATEMENTS[kind].find, {"kind": kind, **_times(span)}, DueMonth)
 
 
 def reading(

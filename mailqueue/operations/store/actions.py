@@ -13,7 +13,7 @@ from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.core.mailboxes import wire_domain, with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import Handled, Pause
+from mailqueue.operations.model import ActionResult, Pause
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,49 +48,57 @@ async def places(conn: Conn, ids: list[UUID]) -> list[EmailPlace]:
     return await fetch.many(conn, "find_email_projects", {"ids": ids}, EmailPlace)
 
 
-async def cancel(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
+async def cancel(
+    conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str
+) -> list[ActionResult]:
     """Cancel unfinished mails."""
     asked = {"project_id": project_id, "ids": ids, "reason": reason}
-    return await fetch.many(conn, "cancel_email", asked, Handled)
+    return await fetch.many(conn, "cancel_email", asked, ActionResult)
 
 
-async def hold(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
+async def hold(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[ActionResult]:
     """Hold pending mails."""
     asked = {"project_id": project_id, "ids": ids, "reason": reason}
-    return await fetch.many(conn, "hold_email", asked, Handled)
+    return await fetch.many(conn, "hold_email", asked, ActionResult)
 
 
-async def release(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Handled]:
+async def release(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[ActionResult]:
     """Return held mails to their lanes."""
-    return await fetch.many(conn, "release_email", {"project_id": project_id, "ids": ids}, Handled)
+    return await fetch.many(
+        conn, "release_email", {"project_id": project_id, "ids": ids}, ActionResult
+    )
 
 
-async def requeue(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Handled]:
+async def requeue(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[ActionResult]:
     """Queue finished mails that were not sent again."""
-    return await fetch.many(conn, "requeue_email", {"project_id": project_id, "ids": ids}, Handled)
+    return await fetch.many(
+        conn, "requeue_email", {"project_id": project_id, "ids": ids}, ActionResult
+    )
 
 
-async def resend(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
+async def resend(
+    conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str
+) -> list[ActionResult]:
     """Queue sent mails again, as new ones."""
     asked = {"project_id": project_id, "ids": ids, "reason": reason}
-    return await fetch.many(conn, "resend_email", asked, Handled)
+    return await fetch.many(conn, "resend_email", asked, ActionResult)
 
 
 async def reprioritise(
     conn: Conn, project_id: UUID, *, ids: list[UUID], priority: int
-) -> list[Handled]:
+) -> list[ActionResult]:
     """Move unfinished mails to other lanes; `priority` 0 critical to 3 low."""
     asked = {"project_id": project_id, "ids": ids, "priority": priority}
-    return await fetch.many(conn, "reprioritise_email", asked, Handled)
+    return await fetch.many(conn, "reprioritise_email", asked, ActionResult)
 
 
 async def resolve(
     conn: Conn, project_id: UUID, *, ids: list[UUID], was_sent: bool, note: str | None, by: str
-) -> list[Handled]:
+) -> list[ActionResult]:
     """Resolve mails in doubt."""
     asked = {"project_id": project_id, "ids": ids, "was_sent": was_sent, "note": note, "by": by}
     with _refusals():
-        return await fetch.many(conn, "resolve_email", asked, Handled)
+        return await fetch.many(conn, "resolve_email", asked, ActionResult)
 
 
 async def record(

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.envelope import EncodedEmail, Extensions, encode
 
@@ -65,4 +65,4 @@ class EnvelopeBatch:
 
 def behind(why: str) -> Rejected:
     """Return the verdict of an email whose connection ended before the email was sent."""
-    return Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT)
+    return Rejected(Fault.TRANSIENT, "", why, Stage.CONNECT)

@@ -11,88 +11,88 @@ from datetime import timedelta
 from enum import StrEnum
 
 from mailqueue.core.limits import Limit, limit_in_reply, says_closed
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 
 GREYLISTED = timedelta(minutes=5)
 HARD = "hard"  # the address does not exist: PERMANENT_RECIPIENT, and evidence for a suppression
 
 # By subject and detail of the enhanced code, for replies of class 5.
 # Address status at RCPT, and at the final dot when there was one recipient.
-RECIPIENT: dict[str, Kind | str] = {
-    "1.0": Kind.PERMANENT_RECIPIENT,
+RECIPIENT: dict[str, Fault | str] = {
+    "1.0": Fault.PERMANENT_RECIPIENT,
     "1.1": HARD,
     "1.2": HARD,
     "1.3": HARD,
     "1.4": HARD,
-    "1.5": Kind.PERMANENT_RECIPIENT,
-    "1.6": Kind.PERMANENT_RECIPIENT,  # moved: a hard bounce only if it happens again
-    "1.9": Kind.PERMANENT_RECIPIENT,
+    "1.5": Fault.PERMANENT_RECIPIENT,
+    "1.6": Fault.PERMANENT_RECIPIENT,  # moved: a hard bounce only if it happens again
+    "1.9": Fault.PERMANENT_RECIPIENT,
     "1.10": HARD,
-    "2.0": Kind.PERMANENT_RECIPIENT,
-    "2.1": Kind.PERMANENT_RECIPIENT,  # disabled, or "not now" at some hosts
-    "2.2": Kind.PERMANENT_RECIPIENT,  # mailbox full is soft, even as 5.2.2
-    "2.4": Kind.PERMANENT_RECIPIENT,
+    "2.0": Fault.PERMANENT_RECIPIENT,
+    "2.1": Fault.PERMANENT_RECIPIENT,  # disabled, or "not now" at some hosts
+    "2.2": Fault.PERMANENT_RECIPIENT,  # mailbox full is soft, even as 5.2.2
+    "2.4": Fault.PERMANENT_RECIPIENT,
 }
 # Refusals of a recipient by policy: after the body was read they do not concern a recipient.
-RECIPIENT_AT_RCPT: dict[str, Kind | str] = {
-    "7.13": Kind.PERMANENT_RECIPIENT,
+RECIPIENT_AT_RCPT: dict[str, Fault | str] = {
+    "7.13": Fault.PERMANENT_RECIPIENT,
     "7.17": HARD,
     "7.18": HARD,
 }
 # At every stage.
-ANYWHERE: dict[str, Kind] = {
-    "1.7": Kind.PERMANENT_MESSAGE,
-    "1.8": Kind.ACCOUNT,
-    "2.3": Kind.PERMANENT_MESSAGE,
-    "3.0": Kind.TRANSIENT,
-    "3.1": Kind.TRANSIENT,
-    "3.2": Kind.TRANSIENT,
-    "3.4": Kind.PERMANENT_MESSAGE,
-    "3.5": Kind.TRANSIENT,
-    "4.1": Kind.TRANSIENT,
-    "4.2": Kind.TRANSIENT,
-    "4.3": Kind.TRANSIENT,
-    "4.4": Kind.TRANSIENT,
-    "4.5": Kind.TRANSIENT,
-    "4.6": Kind.TRANSIENT,
-    "4.7": Kind.PERMANENT_RECIPIENT,  # the next server gave up: soft and final
-    "5.3": Kind.TRANSIENT,  # too many recipients: split and retry
-    "7.8": Kind.ACCOUNT,
-    "7.9": Kind.ACCOUNT,
-    "7.14": Kind.ACCOUNT,
-    "7.27": Kind.ACCOUNT,
-    "7.30": Kind.PERMANENT_MESSAGE,
+ANYWHERE: dict[str, Fault] = {
+    "1.7": Fault.PERMANENT_MESSAGE,
+    "1.8": Fault.ACCOUNT,
+    "2.3": Fault.PERMANENT_MESSAGE,
+    "3.0": Fault.TRANSIENT,
+    "3.1": Fault.TRANSIENT,
+    "3.2": Fault.TRANSIENT,
+    "3.4": Fault.PERMANENT_MESSAGE,
+    "3.5": Fault.TRANSIENT,
+    "4.1": Fault.TRANSIENT,
+    "4.2": Fault.TRANSIENT,
+    "4.3": Fault.TRANSIENT,
+    "4.4": Fault.TRANSIENT,
+    "4.5": Fault.TRANSIENT,
+    "4.6": Fault.TRANSIENT,
+    "4.7": Fault.PERMANENT_RECIPIENT,  # the next server gave up: soft and final
+    "5.3": Fault.TRANSIENT,  # too many recipients: split and retry
+    "7.8": Fault.ACCOUNT,
+    "7.9": Fault.ACCOUNT,
+    "7.14": Fault.ACCOUNT,
+    "7.27": Fault.ACCOUNT,
+    "7.30": Fault.PERMANENT_MESSAGE,
 }
 # Sender reputation, in either class: DKIM, SPF, reverse DNS, ARC; and sending too fast.
-REPUTATION: dict[str, Kind] = {
-    **{f"7.{detail}": Kind.INFRASTRUCTURE for detail in (20, 21, 22, 23, 24, 25, 26, 29)},
-    "7.28": Kind.RATE_LIMITED,
-    "7.38": Kind.RATE_LIMITED,
+REPUTATION: dict[str, Fault] = {
+    **{f"7.{detail}": Fault.INFRASTRUCTURE for detail in (20, 21, 22, 23, 24, 25, 26, 29)},
+    "7.28": Fault.RATE_LIMITED,
+    "7.38": Fault.RATE_LIMITED,
 }
-BY_SUBJECT: dict[str, Kind] = {
-    "5": Kind.PERMANENT_MESSAGE,
-    "6": Kind.PERMANENT_MESSAGE,
-    "7": Kind.INFRASTRUCTURE,
+BY_SUBJECT: dict[str, Fault] = {
+    "5": Fault.PERMANENT_MESSAGE,
+    "6": Fault.PERMANENT_MESSAGE,
+    "7": Fault.INFRASTRUCTURE,
 }
 # A refused MAIL FROM concerns the account, except with these codes.
-AT_MAIL: dict[str, Kind] = {
-    "1.7": Kind.PERMANENT_MESSAGE,
-    "2.3": Kind.PERMANENT_MESSAGE,
-    "3.4": Kind.PERMANENT_MESSAGE,
+AT_MAIL: dict[str, Fault] = {
+    "1.7": Fault.PERMANENT_MESSAGE,
+    "2.3": Fault.PERMANENT_MESSAGE,
+    "3.4": Fault.PERMANENT_MESSAGE,
 }
 
-BY_CODE_AT_RCPT: dict[int, Kind] = {
-    **dict.fromkeys((500, 501, 502, 503, 504, 555), Kind.PERMANENT_MESSAGE),
-    **dict.fromkeys((530, 534, 535, 538), Kind.ACCOUNT),
-    **dict.fromkeys((521, 523, 525, 552, 556), Kind.PERMANENT_RECIPIENT),
+BY_CODE_AT_RCPT: dict[int, Fault] = {
+    **dict.fromkeys((500, 501, 502, 503, 504, 555), Fault.PERMANENT_MESSAGE),
+    **dict.fromkeys((530, 534, 535, 538), Fault.ACCOUNT),
+    **dict.fromkeys((521, 523, 525, 552, 556), Fault.PERMANENT_RECIPIENT),
 }
 # Without an enhanced code: the sender at MAIL, and what was sent at DATA and the final dot.
-BY_CODE_AT_MAIL: dict[int, Kind] = {
-    **dict.fromkeys((523, 552), Kind.PERMANENT_MESSAGE),
-    **dict.fromkeys((500, 501, 502, 503, 504, 530, 534, 535, 538, 553, 555), Kind.ACCOUNT),
+BY_CODE_AT_MAIL: dict[int, Fault] = {
+    **dict.fromkeys((523, 552), Fault.PERMANENT_MESSAGE),
+    **dict.fromkeys((500, 501, 502, 503, 504, 530, 534, 535, 538, 553, 555), Fault.ACCOUNT),
 }
-BY_CODE_AFTER_RCPT: dict[int, Kind] = dict.fromkeys(
-    (500, 501, 502, 503, 504, 523, 552, 555), Kind.PERMANENT_MESSAGE
+BY_CODE_AFTER_RCPT: dict[int, Fault] = dict.fromkeys(
+    (500, 501, 502, 503, 504, 523, 552, 555), Fault.PERMANENT_MESSAGE
 )
 HINT_CODES = frozenset((550, 551, 553, 554))
 HARD_HINT = re.compile(r"user unknown|no such user|does not exist|unknown recipient")
@@ -152,13 +152,13 @@ def classify_opening(step: OpeningStep, code: int, enhanced: str, text: str) -> 
         return _limited(limit, Stage.CONNECT, code, enhanced, text)
     is_refused = step is OpeningStep.AUTH and code in AUTH_REFUSED
     is_closed = code >= 500 and step is not OpeningStep.GREETING and says_closed(text)
-    kind = Kind.ACCOUNT if is_refused or is_closed else Kind.TRANSIENT
+    kind = Fault.ACCOUNT if is_refused or is_closed else Fault.TRANSIENT
     return Rejected(kind, str(code), text, Stage.CONNECT, enhanced)
 
 
 def _limited(limit: Limit, stage: Stage, code: int, enhanced: str, text: str) -> Rejected:
     return Rejected(
-        Kind.RATE_LIMITED,
+        Fault.RATE_LIMITED,
         str(code),
         text,
         stage,
@@ -183,7 +183,7 @@ def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: i
     lowered = text.lower()
     if code < 500:
         return _temporary(stage, code, enhanced, text)
-    kind: Kind | str
+    kind: Fault | str
     if key in REPUTATION:
         kind = REPUTATION[key]
     elif stage is Stage.MAIL:
@@ -194,78 +194,78 @@ def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: i
         kind = _after_rcpt(code, key, lowered, recipients=recipients)
     if kind == HARD:
         return Rejected(
-            Kind.PERMANENT_RECIPIENT, str(code), text, stage, enhanced=enhanced, hard=True
+            Fault.PERMANENT_RECIPIENT, str(code), text, stage, enhanced=enhanced, hard=True
         )
-    return Rejected(Kind(kind), str(code), text, stage, enhanced=enhanced)
+    return Rejected(Fault(kind), str(code), text, stage, enhanced=enhanced)
 
 
 def _temporary(stage: Stage, code: int, enhanced: str, text: str) -> Rejected:
     key = enhanced.partition(".")[2]
     lowered = text.lower()
-    kind = REPUTATION.get(key, Kind.TRANSIENT)
+    kind = REPUTATION.get(key, Fault.TRANSIENT)
     wait = None
     if key == "7.1" and BLOCKLIST_HINT.search(lowered):
-        kind = Kind.INFRASTRUCTURE
-    elif kind is Kind.TRANSIENT and stage is Stage.MAIL and RATE_HINT.search(lowered):
-        kind = Kind.RATE_LIMITED
+        kind = Fault.INFRASTRUCTURE
+    elif kind is Fault.TRANSIENT and stage is Stage.MAIL and RATE_HINT.search(lowered):
+        kind = Fault.RATE_LIMITED
     if stage is Stage.RCPT and code in (450, 451):
         greylisted = key in ("7.1", "2.0") or (not key and GREYLIST_HINT.search(lowered))
         wait = GREYLISTED if greylisted else None
     return Rejected(kind, str(code), text, stage, enhanced=enhanced, retry_after=wait)
 
 
-def _at_mail(code: int, key: str, lowered: str) -> Kind:
+def _at_mail(code: int, key: str, lowered: str) -> Fault:
     """Return the kind of a refused MAIL FROM; it never concerns the recipient."""
     if key in AT_MAIL:
         return AT_MAIL[key]
     if key.startswith("6."):
-        return Kind.PERMANENT_MESSAGE
+        return Fault.PERMANENT_MESSAGE
     if key == "7.1" and BLOCKLIST_HINT.search(lowered):
-        return Kind.INFRASTRUCTURE
+        return Fault.INFRASTRUCTURE
     if key in RECIPIENT or key in ANYWHERE or key.partition(".")[0] in BY_SUBJECT:
-        return Kind.ACCOUNT
+        return Fault.ACCOUNT
     if not key and code in BY_CODE_AT_MAIL:
         return BY_CODE_AT_MAIL[code]
-    return Kind.ACCOUNT if SENDER_HINT.search(lowered) else Kind.UNRECOGNIZED
+    return Fault.ACCOUNT if SENDER_HINT.search(lowered) else Fault.UNRECOGNIZED
 
 
-def _at_rcpt(code: int, key: str, lowered: str) -> Kind | str:
+def _at_rcpt(code: int, key: str, lowered: str) -> Fault | str:
     if code == 552 and MANY_RECIPIENTS_HINT.search(lowered):
-        return Kind.TRANSIENT  # RFC 5321 section 4.5.3.1.10
+        return Fault.TRANSIENT  # RFC 5321 section 4.5.3.1.10
     if not key:
         return BY_CODE_AT_RCPT.get(code) or _by_hint(code, lowered)
     if key == "1.2" and DNS_HINT.search(lowered):
-        return Kind.PERMANENT_RECIPIENT
+        return Fault.PERMANENT_RECIPIENT
     known = RECIPIENT.get(key) or RECIPIENT_AT_RCPT.get(key) or ANYWHERE.get(key)
     return known or BY_SUBJECT.get(key.partition(".")[0]) or _by_hint(code, lowered)
 
 
-def _by_hint(code: int, lowered: str) -> Kind | str:
+def _by_hint(code: int, lowered: str) -> Fault | str:
     if code not in HINT_CODES:
-        return Kind.UNRECOGNIZED
+        return Fault.UNRECOGNIZED
     if POLICY_HINT.search(lowered):  # where both match, the soft kind is chosen
-        return Kind.INFRASTRUCTURE
+        return Fault.INFRASTRUCTURE
     if HARD_HINT.search(lowered) or (code == 550 and WEAK_HARD_HINT.search(lowered)):
         return HARD
     if RECIPIENT_HINT.search(lowered) and REFUSAL_HINT.search(lowered):
-        return Kind.PERMANENT_RECIPIENT
-    return Kind.INFRASTRUCTURE if RELAY_HINT.search(lowered) else Kind.UNRECOGNIZED
+        return Fault.PERMANENT_RECIPIENT
+    return Fault.INFRASTRUCTURE if RELAY_HINT.search(lowered) else Fault.UNRECOGNIZED
 
 
-def _after_rcpt(code: int, key: str, lowered: str, *, recipients: int) -> Kind | str:
+def _after_rcpt(code: int, key: str, lowered: str, *, recipients: int) -> Fault | str:
     if key in RECIPIENT:
         if recipients != 1:
-            return Kind.PERMANENT_MESSAGE
+            return Fault.PERMANENT_MESSAGE
         if key == "1.2" and DNS_HINT.search(lowered):
-            return Kind.PERMANENT_RECIPIENT
+            return Fault.PERMANENT_RECIPIENT
         return RECIPIENT[key]
     if key in ANYWHERE:
         return ANYWHERE[key]
     if key in RECIPIENT_AT_RCPT:
-        return Kind.PERMANENT_MESSAGE
+        return Fault.PERMANENT_MESSAGE
     known = BY_SUBJECT.get(key.partition(".")[0]) or BY_CODE_AFTER_RCPT.get(code if not key else 0)
     if known is not None:
         return known
     is_explained = MESSAGE_HINT.search(lowered) or HARD_HINT.search(lowered)
     is_of_recipient = RECIPIENT_HINT.search(lowered) and REFUSAL_HINT.search(lowered)
-    return Kind.PERMANENT_MESSAGE if is_explained or is_of_recipient else Kind.UNRECOGNIZED
+    return Fault.PERMANENT_MESSAGE if is_explained or is_of_recipient else Fault.UNRECOGNIZED

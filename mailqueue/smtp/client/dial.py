@@ -9,8 +9,8 @@ from functools import partial
 from ipaddress import ip_address
 from typing import cast
 
-from mailqueue.core.outbound_guard import Network, may_reach, normal_host
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.outbound_guard import IpNetwork, may_reach, normal_host
+from mailqueue.core.verdict import Fault, Rejected, Stage
 
 SockAddress = tuple[str, int] | tuple[str, int, int, int]
 FAMILIES = (socket.AF_INET, socket.AF_INET6)
@@ -21,7 +21,7 @@ async def dial(
     port: int,
     *,
     allow_private: bool = False,
-    allowed: Sequence[Network] = (),
+    allowed: Sequence[IpNetwork] = (),
     timeout_s: float = 20.0,
     lookups: Executor | None = None,
 ) -> socket.socket | Rejected:
@@ -36,16 +36,16 @@ async def dial(
     try:
         name = normal_host(host)
     except ValueError as error:
-        return _rejected(Kind.ACCOUNT, str(error))
+        return _rejected(Fault.ACCOUNT, str(error))
     try:
         async with asyncio.timeout(timeout_s):
             found = await _resolve(name, port, lookups)
     except (TimeoutError, OSError, UnicodeError):
-        return _rejected(Kind.TRANSIENT, f"cannot resolve {name}")
+        return _rejected(Fault.TRANSIENT, f"cannot resolve {name}")
     if not found:
-        return _rejected(Kind.TRANSIENT, f"{name} has no address")
+        return _rejected(Fault.TRANSIENT, f"{name} has no address")
     if not allow_private and not all(may_reach(ip_address(a[0]), allowed) for _, a in found):
-        return _rejected(Kind.ACCOUNT, f"{name} is not a public address")
+        return _rejected(Fault.ACCOUNT, f"{name} is not a public address")
     return await _connect(found, f"{name}:{port}", timeout_s=timeout_s)
 
 
@@ -75,7 +75,7 @@ async def _connect(
         try:
             sock = socket.socket(family, socket.SOCK_STREAM)
         except OSError as error:  # this process has no file descriptor left
-            return _rejected(Kind.TRANSIENT, f"cannot open a socket: {error.strerror}")
+            return _rejected(Fault.TRANSIENT, f"cannot open a socket: {error.strerror}")
         sock.setblocking(False)
         try:
             async with asyncio.timeout(share_s):
@@ -91,8 +91,8 @@ async def _connect(
         else:
             return sock
         sock.close()
-    return _rejected(Kind.TRANSIENT, f"cannot connect to {where}: {why.lower()}")
+    return _rejected(Fault.TRANSIENT, f"cannot connect to {where}: {why.lower()}")
 
 
-def _rejected(kind: Kind, detail: str) -> Rejected:
+def _rejected(kind: Fault, detail: str) -> Rejected:
     return Rejected(kind, "", detail, Stage.CONNECT)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mailqueue.core.verdict import AllRefused, Kind, Refused, Rejected, Stage, Verdict
+from mailqueue.core.verdict import AllRefused, Fault, Refused, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Envelope, SendAttempt
 
 DATA = b"DATA\r\n"
@@ -106,11 +106,11 @@ def _addressable(
     for address in recipients:
         if not _is_safe(address):
             why = Rejected(
-                Kind.PERMANENT_RECIPIENT, "", "not an address", Stage.RCPT, enhanced="5.1.3"
+                Fault.PERMANENT_RECIPIENT, "", "not an address", Stage.RCPT, enhanced="5.1.3"
             )
         elif not (utf8 or address.isascii()):
             detail = "the address is not ASCII and the server does not offer SMTPUTF8"
-            why = Rejected(Kind.PERMANENT_MESSAGE, "", detail, Stage.RCPT, enhanced="5.6.7")
+            why = Rejected(Fault.PERMANENT_MESSAGE, "", detail, Stage.RCPT, enhanced="5.6.7")
         else:
             accepted.append(address)
             continue
@@ -144,4 +144,4 @@ def _stuffed(message: bytes) -> bytes | Rejected:
 
 
 def _refusal(enhanced: str, detail: str) -> Rejected:
-    return Rejected(Kind.PERMANENT_MESSAGE, "", detail, Stage.MAIL, enhanced=enhanced)
+    return Rejected(Fault.PERMANENT_MESSAGE, "", detail, Stage.MAIL, enhanced=enhanced)

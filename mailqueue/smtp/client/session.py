@@ -17,7 +17,7 @@ import aiosmtplib
 
 from mailqueue.core.outbound_guard import is_public
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.smtp.client.classify import OpeningStep, classify_opening
 from mailqueue.smtp.client.conversation import Conversation
 from mailqueue.smtp.client.envelope import Extensions
@@ -61,7 +61,7 @@ async def open_session(
     """
     if login.username and login.tls is TlsMode.NONE and _leaves_the_house(sock):
         sock.close()
-        return _rejected(Kind.ACCOUNT, "a password is not sent over the internet without TLS")
+        return _rejected(Fault.ACCOUNT, "a password is not sent over the internet without TLS")
     opening = _Opening(sock, login, timeouts)
     try:
         refused = await opening.run()
@@ -106,7 +106,7 @@ class _Opening:
         if login.tls is TlsMode.STARTTLS:
             self.step = OpeningStep.STARTTLS
             if not smtp.supports_extension("starttls"):
-                return _rejected(Kind.ACCOUNT, "the server does not offer STARTTLS")
+                return _rejected(Fault.ACCOUNT, "the server does not offer STARTTLS")
             answer = await smtp.starttls()  # discards what was received before TLS
             if login.transcript is not None:
                 login.transcript.add(CLIENT, "STARTTLS")
@@ -131,7 +131,7 @@ class _Opening:
         smtp = self._smtp
         if smtp is None or smtp.transport is None or smtp.transport.is_closing():
             self.abandon()
-            return _rejected(Kind.TRANSIENT, "the server closed the connection")
+            return _rejected(Fault.TRANSIENT, "the server closed the connection")
         transport = cast(asyncio.Transport, smtp.transport)
         if self._login.transcript is not None:
             transport = RecordedTransport(transport, self._login.transcript)
@@ -158,14 +158,14 @@ async def _authenticate(smtp: aiosmtplib.SMTP, login: SessionOptions) -> Rejecte
     mechanisms = smtp.server_auth_methods
     if login.has_token:
         if "xoauth2" not in mechanisms:
-            return _rejected(Kind.ACCOUNT, "the server does not offer AUTH XOAUTH2")
+            return _rejected(Fault.ACCOUNT, "the server does not offer AUTH XOAUTH2")
         await smtp.auth_xoauth2(login.username, login.password.reveal())
     elif "plain" in mechanisms:
         await smtp.auth_plain(login.username, login.password.reveal())
     elif "login" in mechanisms:
         await smtp.auth_login(login.username, login.password.reveal())
     else:
-        return _rejected(Kind.ACCOUNT, "the server offers neither AUTH PLAIN nor AUTH LOGIN")
+        return _rejected(Fault.ACCOUNT, "the server offers neither AUTH PLAIN nor AUTH LOGIN")
     return None
 
 
@@ -185,22 +185,23 @@ def _why(error: Exception, step: OpeningStep) -> Rejected:
     """Translate what aiosmtplib or the socket raised."""
     if isinstance(error, aiosmtplib.SMTPResponseException):
         if not 400 <= error.code <= 599:
-            return _rejected(Kind.TRANSIENT, f"the server sent an invalid reply ({step})")
+            return _rejected(Fault.TRANSIENT, f"the server sent an invalid reply ({step})")
         reply = Reply(error.code, error.message.encode("utf-8", "replace"))
         return classify_opening(step, reply.code, reply.enhanced(), reply.detail())
     for cause in (error, error.__cause__):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return _rejected(
-                Kind.ACCOUNT, f"the server's certificate is not valid: {cause.verify_message}"
+                Fault.ACCOUNT,
+                f"the server's certificate is not valid: {cause.verify_message}",
             )
         if isinstance(cause, ssl.SSLError):
             reason = (cause.reason or "handshake failed").replace("_", " ").lower()
-            return _rejected(Kind.TRANSIENT, f"TLS failed: {reason}")
+            return _rejected(Fault.TRANSIENT, f"TLS failed: {reason}")
     if isinstance(error, TimeoutError):
-        return _rejected(Kind.TRANSIENT, f"no answer in time ({step})")
+        return _rejected(Fault.TRANSIENT, f"no answer in time ({step})")
     if isinstance(error, ValueError):
-        return _rejected(Kind.ACCOUNT, "the host or local host name cannot be used")
-    return _rejected(Kind.TRANSIENT, f"the connection broke ({step})")
+        return _rejected(Fault.ACCOUNT, "the host or local host name cannot be used")
+    return _rejected(Fault.TRANSIENT, f"the connection broke ({step})")
 
 
 def _without_secrets(refused: Rejected, login: SessionOptions) -> Rejected:
@@ -232,5 +233,5 @@ def _address_literal(sock: socket.socket) -> str:
     return f"[IPv6:{address}]" if ":" in address else f"[{address}]"
 
 
-def _rejected(kind: Kind, detail: str) -> Rejected:
+def _rejected(kind: Fault, detail: str) -> Rejected:
     return Rejected(kind, "", detail, Stage.CONNECT)

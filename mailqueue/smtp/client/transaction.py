@@ -9,7 +9,7 @@ from enum import Enum, auto
 from mailqueue.core.verdict import (
     Accepted,
     AllRefused,
-    Kind,
+    Fault,
     Refused,
     Rejected,
     Stage,
@@ -141,10 +141,10 @@ class MailTransaction:
         count.
         """
         if self.handed_over:
-            return Rejected(Kind.AMBIGUOUS, "", why, Stage.DOT)
+            return Rejected(Fault.AMBIGUOUS, "", why, Stage.DOT)
         if trusted and (self._refusal or (not self._accepted and self.step >= self._data)):
             return self.verdict()
-        return Rejected(Kind.TRANSIENT, "", why, stage or self.stage)
+        return Rejected(Fault.TRANSIENT, "", why, stage or self.stage)
 
     def _take_mail_refused(self, reply: Reply) -> NextStep:
         if reply.code < 400:

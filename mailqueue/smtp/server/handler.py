@@ -22,7 +22,7 @@ class ReceivedEnvelope:
     client: object = None
 
 
-class Handler(Protocol):
+class MessageHandler(Protocol):
     """Decides what is done with received mail; needs no knowledge of SMTP."""
 
     def check_recipient(self, address: str) -> SmtpReply | None:
@@ -91,7 +91,7 @@ class ServerLimits:
 class SmtpService:
     """Values that all connections of one server share."""
 
-    handler: Handler
+    handler: MessageHandler
     limits: ServerLimits
     hostname: str
     authenticate: Authenticate | None  # None: no login, every client may send

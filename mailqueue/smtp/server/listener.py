@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 from ssl import SSLContext
 
 from mailqueue.smtp.server.conversation import SHUTDOWN_SECONDS, ServerConversation
-from mailqueue.smtp.server.handler import Authenticate, Handler, ServerLimits, SmtpService
+from mailqueue.smtp.server.handler import Authenticate, MessageHandler, ServerLimits, SmtpService
 
 GOODBYE_SECONDS = 1.0
 
 
 @asynccontextmanager
 async def smtp_server(
-    handler: Handler,
+    handler: MessageHandler,
     *,
     host: str,
     port: int,

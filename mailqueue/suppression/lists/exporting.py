@@ -2,14 +2,13 @@
 
 import csv
 import io
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
 
 import orjson
 
 from mailqueue.contract.suppression import SuppressionReason
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Lend
 from mailqueue.suppression import store
 from mailqueue.suppression.acceptable import category_of
 from mailqueue.suppression.entries import project_of
@@ -19,7 +18,6 @@ from mailqueue.suppression.model import SuppressionRow
 COLUMNS = ("email", "reason", "category", "detail", "created_at", "expires_at", "email_hash")
 _PAGE = 2_000
 
-Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 """Lends a connection for one page, so that a slow reader holds none in between."""
 
 

@@ -15,7 +15,7 @@ from mailqueue.suppression.model import ListLine
 ADDRESS_NAMES = ("email", "address", "email_address", "recipient_email", "recipient")
 _OTHERS = ("reason", "category", "detail", "expires_at")
 
-Record = tuple[int, Mapping[str, object] | str]
+ListRecord = tuple[int, Mapping[str, object] | str]
 """Number of a line, and its values by column name or the reason why it is invalid."""
 
 
@@ -67,7 +67,7 @@ def _line(
         return BadLine(number, str(exc))
 
 
-def _objects(start: str, text: io.TextIOWrapper) -> Iterator[Record]:
+def _objects(start: str, text: io.TextIOWrapper) -> Iterator[ListRecord]:
     for number, element in elements(start, text):
         match element:
             case str():
@@ -78,7 +78,7 @@ def _objects(start: str, text: io.TextIOWrapper) -> Iterator[Record]:
                 yield number, "must be an address, or an object with an email"
 
 
-def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[Record]:
+def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[ListRecord]:
     reader = csv.reader(_chained(start, text), strict=True)
     header: list[str] | None = None
     while True:

@@ -7,14 +7,11 @@ statements of a request check first that its key is active.
 import asyncio
 import ipaddress
 import time
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Lend
 from mailqueue.tenants.keys.manage import find_key
 from mailqueue.tenants.model import Caller
 
-Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 BELIEVED_SECONDS = 1.0
 MAX_KEPT = 10_000
 

@@ -9,16 +9,14 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
 from mailqueue.core.errors import TooManyRequests
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Lend
 from mailqueue.tenants.rate_limit import store as rate_limit_store
 
-Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 WINDOW_SECONDS = 10
 """Capacity of a bucket, in seconds of its rate."""
 SHARE = 10

@@ -15,7 +15,7 @@ from mailqueue.adapters.http.model import (
     NetworkPolicy,
     read_origin,
 )
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from tests.adapters.sending.fake import SILENT, Fake, FakeReply, fake
 
 pytestmark = [pytest.mark.anyio]
@@ -90,7 +90,7 @@ async def test_what_is_no_answer_leaves_the_call_in_doubt(raw: bytes) -> None:
         refused = await ask(wire)
 
         assert isinstance(refused, Rejected)
-        assert (refused.kind, refused.stage, refused.code) == (Kind.AMBIGUOUS, Stage.DOT, "")
+        assert (refused.kind, refused.stage, refused.code) == (Fault.AMBIGUOUS, Stage.DOT, "")
         assert "secret-1" not in refused.detail
         assert not wire.is_usable
 
@@ -124,7 +124,7 @@ async def test_who_speaks_unasked_is_not_listened_to() -> None:
         assert isinstance(first, HttpResponse)
         assert first.body == b"one"
         assert isinstance(second, Rejected)
-        assert (second.kind, second.stage) == (Kind.TRANSIENT, Stage.CONNECT)
+        assert (second.kind, second.stage) == (Fault.TRANSIENT, Stage.CONNECT)
         assert len(server.requests) == 1
 
 
@@ -154,7 +154,7 @@ async def test_what_comes_between_two_questions_is_no_answer_to_the_second() -> 
             assert await heard == b""
 
     assert isinstance(second, Rejected)
-    assert (second.kind, second.stage) == (Kind.TRANSIENT, Stage.CONNECT)
+    assert (second.kind, second.stage) == (Fault.TRANSIENT, Stage.CONNECT)
 
 
 def port_of(listening: asyncio.Server) -> int:
@@ -169,7 +169,7 @@ async def test_silence_ends_by_the_bound_on_reading_and_by_that_on_the_call() ->
                 refused = await ask(wire)
 
             assert isinstance(refused, Rejected)
-            assert (refused.kind, refused.detail) == (Kind.AMBIGUOUS, "no answer in time")
+            assert (refused.kind, refused.detail) == (Fault.AMBIGUOUS, "no answer in time")
 
 
 async def test_a_key_that_would_end_its_line_is_not_sent() -> None:
@@ -178,7 +178,7 @@ async def test_a_key_that_would_end_its_line_is_not_sent() -> None:
         refused = await wire.ask(call, may_finish=lambda: True)
 
         assert isinstance(refused, Rejected)
-        assert (refused.kind, refused.stage) == (Kind.ACCOUNT, Stage.CONNECT)
+        assert (refused.kind, refused.stage) == (Fault.ACCOUNT, Stage.CONNECT)
         assert "Evil" not in refused.detail
         assert server.requests == []
 

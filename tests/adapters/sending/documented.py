@@ -10,7 +10,7 @@ from mailqueue.adapters.http.model import HttpOrigin, NetworkPolicy
 from mailqueue.adapters.sending.api import ProviderApi
 from mailqueue.adapters.sending.oauth import GOOGLE_TOKENS, RefreshToken, Tokens
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Kind
+from mailqueue.core.verdict import Fault
 from tests.adapters.sending.fake import FakeReply, Request
 from tests.adapters.sending.strict import CHECK_BY_PROVIDER
 
@@ -39,7 +39,7 @@ class Refusal:
 
     status: int
     body: Any
-    kind: Kind
+    kind: Fault
     stops: bool = False
     hard: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)

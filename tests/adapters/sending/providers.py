@@ -13,7 +13,7 @@ from mailqueue.adapters.sending.sendgrid import SendGrid
 from mailqueue.adapters.sending.ses import Ses
 from mailqueue.adapters.sending.smtp2go import Smtp2go
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Kind
+from mailqueue.core.verdict import Fault
 from tests.adapters.sending.documented import ANN, KEY, DocumentedProvider, KnownToken, Refusal
 from tests.adapters.sending.fake import FakeReply, says
 
@@ -26,9 +26,9 @@ def _ses_error(name: str, text: str = "no") -> dict[str, str]:
     return {"__type": f"com.amazonaws.sesv2#{name}", "message": text}
 
 
-T, R, A = Kind.TRANSIENT, Kind.RATE_LIMITED, Kind.AMBIGUOUS
-M, P, X = Kind.PERMANENT_MESSAGE, Kind.PERMANENT_RECIPIENT, Kind.ACCOUNT
-U = Kind.UNRECOGNIZED
+T, R, A = Fault.TRANSIENT, Fault.RATE_LIMITED, Fault.AMBIGUOUS
+M, P, X = Fault.PERMANENT_MESSAGE, Fault.PERMANENT_RECIPIENT, Fault.ACCOUNT
+U = Fault.UNRECOGNIZED
 
 SES = DocumentedProvider(
     "ses",

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Verdict
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Verdict
 from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import CLOSES, FakeReply, fake, says
 from tests.adapters.sending.mails import channel_of, mail, mails, sent, with_files
@@ -58,7 +58,7 @@ async def test_one_bad_mail_of_a_batch_is_refused_alone_by_postmark() -> None:
 
     assert ids(verdicts) == ["a", None, "c"]
     assert isinstance(verdicts[1], Rejected)
-    assert (verdicts[1].kind, verdicts[1].hard) == (Kind.PERMANENT_RECIPIENT, True)
+    assert (verdicts[1].kind, verdicts[1].hard) == (Fault.PERMANENT_RECIPIENT, True)
 
 
 @pytest.mark.parametrize("data", [[{"id": "a"}, {"id": "c"}], [{"id": "a"}, {}, {"id": "c"}]])
@@ -72,7 +72,7 @@ async def test_one_bad_mail_of_a_batch_is_refused_alone_by_resend(data: list[Any
 
     assert ids(verdicts) == ["a", None, "c"]
     assert isinstance(verdicts[1], Rejected)
-    assert verdicts[1].kind is Kind.PERMANENT_MESSAGE
+    assert verdicts[1].kind is Fault.PERMANENT_MESSAGE
 
 
 @both
@@ -86,16 +86,16 @@ async def test_an_answer_for_another_number_of_mails_leaves_all_in_doubt(
     ):
         verdicts = await sent(channel, mails(3))
 
-    assert [v.kind for v in verdicts if isinstance(v, Rejected)] == [Kind.AMBIGUOUS] * 3
+    assert [v.kind for v in verdicts if isinstance(v, Rejected)] == [Fault.AMBIGUOUS] * 3
 
 
 @both
 async def test_a_refusal_of_the_whole_call_is_everybodys(provider: DocumentedProvider) -> None:
-    slow = next(one for one in provider.refusals if one.kind is Kind.RATE_LIMITED)
+    slow = next(one for one in provider.refusals if one.kind is Fault.RATE_LIMITED)
     async with fake([slow.reply]) as server, channel_of(provider.service(server.site)) as channel:
         verdicts = await sent(channel, mails(3))
 
-    assert [v.kind for v in verdicts if isinstance(v, Rejected)] == [Kind.RATE_LIMITED] * 3
+    assert [v.kind for v in verdicts if isinstance(v, Rejected)] == [Fault.RATE_LIMITED] * 3
     assert len(server.requests) == 1
 
 
@@ -151,7 +151,7 @@ async def test_resend_is_asked_again_under_the_same_key_when_no_answer_came() ->
 @pytest.mark.parametrize("number", [8, 16, 20])
 async def test_a_refusal_the_second_time_says_nothing_of_the_first(number: int) -> None:
     later = RESEND.refusals[number]
-    assert later.kind in (Kind.TRANSIENT, Kind.RATE_LIMITED)
+    assert later.kind in (Fault.TRANSIENT, Fault.RATE_LIMITED)
     async with (
         fake([CLOSES, later.reply]) as server,
         channel_of(RESEND.service(server.site)) as channel,
@@ -159,7 +159,7 @@ async def test_a_refusal_the_second_time_says_nothing_of_the_first(number: int) 
         [verdict] = await sent(channel, mails(1))
 
     assert isinstance(verdict, Rejected)
-    assert verdict.kind is Kind.AMBIGUOUS
+    assert verdict.kind is Fault.AMBIGUOUS
 
 
 async def test_what_was_taken_under_the_key_before_is_taken() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Verdict
+from mailqueue.core.verdict import Accepted, AllRefused, Fault, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import CLOSES, Fake, fake, says
@@ -77,7 +77,7 @@ async def test_who_is_refused_is_named_and_the_others_have_it() -> None:
 
     assert isinstance(verdict, Accepted)
     [refused] = verdict.refused
-    assert (refused.address, refused.why.kind) == (PEOPLE[1], Kind.PERMANENT_RECIPIENT)
+    assert (refused.address, refused.why.kind) == (PEOPLE[1], Fault.PERMANENT_RECIPIENT)
 
 
 async def test_too_fast_in_between_is_asked_again_for_those_who_are_left() -> None:
@@ -86,7 +86,7 @@ async def test_too_fast_in_between_is_asked_again_for_those_who_are_left() -> No
 
     assert isinstance(verdict, Accepted)
     assert [one.address for one in verdict.refused] == list(PEOPLE[1:])
-    assert {one.why.kind for one in verdict.refused} == {Kind.RATE_LIMITED}
+    assert {one.why.kind for one in verdict.refused} == {Fault.RATE_LIMITED}
     assert len(server.requests) == 2
 
 
@@ -96,21 +96,21 @@ async def test_a_copy_of_unknown_fate_is_not_sent_again_beside_others_that_were_
 
     assert isinstance(verdict, Accepted)
     doubtful, unsent = verdict.refused
-    assert (doubtful.address, doubtful.why.kind) == (PEOPLE[1], Kind.PERMANENT_MESSAGE)
+    assert (doubtful.address, doubtful.why.kind) == (PEOPLE[1], Fault.PERMANENT_MESSAGE)
     assert "it is unknown whether it was accepted" in doubtful.why.detail
-    assert (unsent.address, unsent.why.kind) == (PEOPLE[2], Kind.TRANSIENT)
+    assert (unsent.address, unsent.why.kind) == (PEOPLE[2], Fault.TRANSIENT)
 
 
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
-        (says(401, {"errors": [{"message": "no"}]}), Kind.ACCOUNT),
-        (says(429, {}), Kind.RATE_LIMITED),
-        (CLOSES, Kind.AMBIGUOUS),
-        (says(413, {"errors": [{"message": "large"}]}), Kind.PERMANENT_MESSAGE),
+        (says(401, {"errors": [{"message": "no"}]}), Fault.ACCOUNT),
+        (says(429, {}), Fault.RATE_LIMITED),
+        (CLOSES, Fault.AMBIGUOUS),
+        (says(413, {"errors": [{"message": "large"}]}), Fault.PERMANENT_MESSAGE),
     ],
 )
-async def test_what_is_said_to_all_is_said_of_the_mail(reply: Any, kind: Kind) -> None:
+async def test_what_is_said_to_all_is_said_of_the_mail(reply: Any, kind: Fault) -> None:
     async with fake([reply]) as server:
         verdict = await verdict_of(SENDGRID, server, blind())
 
@@ -125,7 +125,7 @@ async def test_a_different_refusal_of_each_is_each_ones() -> None:
 
     assert isinstance(verdict, AllRefused)
     assert [one.why.kind for one in verdict.refused] == [
-        Kind.PERMANENT_MESSAGE,
-        Kind.PERMANENT_RECIPIENT,
-        Kind.PERMANENT_MESSAGE,
+        Fault.PERMANENT_MESSAGE,
+        Fault.PERMANENT_RECIPIENT,
+        Fault.PERMANENT_MESSAGE,
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.sending.http import HttpAccount, HttpChannel, HttpTransport
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage
 from mailqueue.ports.transport import Channel, Transport
 from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import CLOSES, SILENT, FakeReply, fake
@@ -37,7 +37,7 @@ async def test_a_redirect_is_not_followed(provider: DocumentedProvider, status: 
         async with fake([FakeReply(status, b"", there)]) as server:
             verdict = await rejected(provider.service(server.site), mail())
 
-        assert (verdict.kind, verdict.stage) == (Kind.UNRECOGNIZED, Stage.DOT)
+        assert (verdict.kind, verdict.stage) == (Fault.UNRECOGNIZED, Stage.DOT)
         assert (len(server.requests), len(other.requests)) == (1, 0)
 
 
@@ -55,7 +55,7 @@ async def test_a_mail_without_an_answer_is_in_doubt(
         [verdict] = await sent(channel, [mail()])
 
         assert isinstance(verdict, Rejected)
-        assert (verdict.kind, verdict.stage, verdict.code) == (Kind.AMBIGUOUS, Stage.DOT, "")
+        assert (verdict.kind, verdict.stage, verdict.code) == (Fault.AMBIGUOUS, Stage.DOT, "")
         assert not channel.is_usable
     assert len(server.requests) == (2 if provider is RESEND else 1)
 
@@ -69,7 +69,7 @@ async def test_where_nobody_listens_nothing_is_in_doubt(provider: DocumentedProv
     ).open()
 
     assert isinstance(opened, Rejected)
-    assert (opened.kind, opened.stage) == (Kind.TRANSIENT, Stage.CONNECT)
+    assert (opened.kind, opened.stage) == (Fault.TRANSIENT, Stage.CONNECT)
 
 
 @each
@@ -78,7 +78,7 @@ async def test_an_account_of_a_tenant_does_not_reach_inside(provider: Documented
         opened = await HttpTransport(provider.service(server.site), HttpAccount()).open()
 
     assert isinstance(opened, Rejected)
-    assert (opened.kind, opened.stage) == (Kind.ACCOUNT, Stage.CONNECT)
+    assert (opened.kind, opened.stage) == (Fault.ACCOUNT, Stage.CONNECT)
     assert server.connections == 0
 
 
@@ -90,7 +90,7 @@ async def test_a_worker_that_may_not_finish_sends_nothing(provider: DocumentedPr
     ):
         verdicts = await sent(channel, mails(3), may_finish=lambda: False)
 
-    assert [v.kind for v in verdicts if isinstance(v, Rejected)] == [Kind.TRANSIENT] * 3
+    assert [v.kind for v in verdicts if isinstance(v, Rejected)] == [Fault.TRANSIENT] * 3
     assert server.requests == []
 
 
@@ -98,7 +98,7 @@ async def test_a_worker_that_may_not_finish_sends_nothing(provider: DocumentedPr
 async def test_after_being_too_fast_nothing_is_asked_until_the_time_named(
     provider: DocumentedProvider,
 ) -> None:
-    slow = next(one for one in provider.refusals if one.kind is Kind.RATE_LIMITED)
+    slow = next(one for one in provider.refusals if one.kind is Fault.RATE_LIMITED)
     reply = FakeReply(slow.status, slow.reply.body, {**slow.headers, "retry-after": "120"})
     async with fake([reply]) as server, channel_of(provider.service(server.site)) as channel:
         verdicts = await sent(channel, mails(20))
@@ -108,7 +108,7 @@ async def test_after_being_too_fast_nothing_is_asked_until_the_time_named(
     assert len(server.requests) == 1
     for verdict in verdicts:
         assert isinstance(verdict, Rejected)
-        assert verdict.kind is Kind.RATE_LIMITED
+        assert verdict.kind is Fault.RATE_LIMITED
         assert verdict.retry_after is not None
         assert 100 <= verdict.retry_after.total_seconds() <= 120
 
@@ -131,7 +131,7 @@ async def test_an_account_that_is_refused_says_so_when_it_is_opened_again(
 
     assert isinstance(again, Rejected)
     assert {(v.kind, v.stage) for v in (*verdicts, again) if isinstance(v, Rejected)} == {
-        (Kind.ACCOUNT, Stage.CONNECT)
+        (Fault.ACCOUNT, Stage.CONNECT)
     }
     assert len(server.requests) == (2 if provider is GMAIL else 1)
 
@@ -174,9 +174,9 @@ async def test_mails_behind_one_in_doubt_are_not_sent(provider: DocumentedProvid
 
     assert isinstance(first, Accepted)
     assert isinstance(doubtful, Rejected)
-    assert doubtful.kind is Kind.AMBIGUOUS
+    assert doubtful.kind is Fault.AMBIGUOUS
     assert {(v.kind, v.stage) for v in rest if isinstance(v, Rejected)} == {
-        (Kind.TRANSIENT, Stage.CONNECT)
+        (Fault.TRANSIENT, Stage.CONNECT)
     }
     assert len(server.requests) == 2
 
@@ -184,7 +184,7 @@ async def test_mails_behind_one_in_doubt_are_not_sent(provider: DocumentedProvid
 @each_single
 async def test_two_answers_to_one_question_end_the_connection(provider: DocumentedProvider) -> None:
     twice = FakeReply(raw=provider.accepts.octets() * 2)
-    bad = next(one for one in provider.refusals if one.kind is Kind.PERMANENT_MESSAGE)
+    bad = next(one for one in provider.refusals if one.kind is Fault.PERMANENT_MESSAGE)
     async with (
         fake([twice, bad.reply]) as server,
         channel_of(provider.service(server.site)) as channel,
@@ -210,7 +210,7 @@ async def test_the_certificate_must_be_for_the_providers_host(
         opened = await transport.open()
 
     assert isinstance(opened, Rejected)
-    assert opened.kind is Kind.ACCOUNT
+    assert opened.kind is Fault.ACCOUNT
     assert "certificate" in opened.detail
     assert server.requests == []
 

@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.adapters.http.model import HttpResponse
 from mailqueue.adapters.sending.outcomes import retry_after_of
-from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Stage
+from mailqueue.core.verdict import Accepted, AllRefused, Fault, Rejected, Stage
 from tests.adapters.sending.documented import KEY, DocumentedProvider, Refusal
 from tests.adapters.sending.fake import FakeReply, fake
 from tests.adapters.sending.mails import (
@@ -129,7 +129,7 @@ async def test_a_success_that_is_cut_off_is_in_doubt(provider: DocumentedProvide
     async with fake([cut]) as server:
         verdict = await rejected(provider.service(server.site), mail())
 
-    assert (verdict.kind, verdict.stage) == (Kind.AMBIGUOUS, Stage.DOT)
+    assert (verdict.kind, verdict.stage) == (Fault.AMBIGUOUS, Stage.DOT)
 
 
 @each
@@ -138,7 +138,7 @@ async def test_a_huge_answer_is_not_read_to_its_end(provider: DocumentedProvider
     async with fake([FakeReply(200, body)]) as server:
         verdict = await rejected(provider.service(server.site), mail())
 
-    assert (verdict.kind, verdict.stage) == (Kind.AMBIGUOUS, Stage.DOT)
+    assert (verdict.kind, verdict.stage) == (Fault.AMBIGUOUS, Stage.DOT)
 
 
 @pytest.mark.parametrize("provider", [one for one in PROVIDERS if one is not RESEND])
@@ -146,7 +146,7 @@ async def test_a_bad_address_among_several_does_not_take_the_others_with_it(
     provider: DocumentedProvider,
 ) -> None:
     bad = next(
-        one for one in provider.refusals if one.kind is Kind.PERMANENT_RECIPIENT and not one.hard
+        one for one in provider.refusals if one.kind is Fault.PERMANENT_RECIPIENT and not one.hard
     )
     text = bad.reply.body.replace(b"'to'", b"'to' ann@example.org").replace(
         b"Invalid 'To' address: 'x'", b"Invalid 'To' address: 'ann@example.org'"
@@ -157,10 +157,10 @@ async def test_a_bad_address_among_several_does_not_take_the_others_with_it(
 
     if isinstance(verdict, AllRefused):
         assert [one.address for one in verdict.refused] == ["ann@example.org", "bob@example.org"]
-        assert verdict.refused[0].why.kind is Kind.PERMANENT_RECIPIENT
+        assert verdict.refused[0].why.kind is Fault.PERMANENT_RECIPIENT
     else:  # the words do not say whose fault it is
         assert isinstance(verdict, Rejected)
-        assert verdict.kind is Kind.PERMANENT_MESSAGE
+        assert verdict.kind is Fault.PERMANENT_MESSAGE
 
 
 CLOCK_WORDS = (
@@ -181,13 +181,13 @@ async def test_a_clock_that_is_wrong_is_set_by_theirs_and_suspends_nothing(
     expired = Refusal(
         403,
         {"__type": name, "message": words},
-        Kind.ACCOUNT,
+        Fault.ACCOUNT,
         headers={"date": "Fri, 02 Jan 2026 03:04:05 GMT"},
     ).reply
     async with fake([expired, SES.accepts]) as server:
         assert isinstance(await verdict_of(SES.service(server.site), mail()), Accepted)
     async with fake([expired]) as other:
-        assert (await rejected(SES.service(other.site), mail())).kind is Kind.RATE_LIMITED
+        assert (await rejected(SES.service(other.site), mail())).kind is Fault.RATE_LIMITED
 
     assert len(server.requests) == len(other.requests) == 2
     assert server.requests[1].headers["x-amz-date"].startswith("20260102T0304")
@@ -198,7 +198,7 @@ async def test_a_fault_that_passes_is_waited_for_as_long_as_asked() -> None:
     async with fake([busy]) as server:
         verdict = await rejected(SENDGRID.service(server.site), mail())
 
-    assert (verdict.kind, verdict.retry_after) == (Kind.TRANSIENT, timedelta(seconds=77))
+    assert (verdict.kind, verdict.retry_after) == (Fault.TRANSIENT, timedelta(seconds=77))
 
 
 def test_waits_are_read_as_seconds_and_as_dates() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.adapters.sending.parts import Person, TooManyParts, parts_of
 from mailqueue.core.address import parse_mailbox
-from mailqueue.core.verdict import Kind, Rejected
+from mailqueue.core.verdict import Fault, Rejected
 from mailqueue.mime.compose import PerMail, compose
 from mailqueue.mime.files import MessageFile as AttachedFile
 from mailqueue.mime.skeleton import MessageContent, compile_skeleton
@@ -69,7 +69,7 @@ async def test_a_message_that_cannot_be_read_as_a_whole_is_refused_before_it_is_
         verdict = await verdict_of(POSTMARK.service(server.site), attempt(nested(300)))
 
     assert isinstance(verdict, Rejected)
-    assert (verdict.kind, len(server.requests)) == (Kind.PERMANENT_MESSAGE, 0)
+    assert (verdict.kind, len(server.requests)) == (Fault.PERMANENT_MESSAGE, 0)
 
 
 def test_any_number_of_files_is_read_and_names_of_any_length() -> None:

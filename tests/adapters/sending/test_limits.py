@@ -3,7 +3,7 @@
 import pytest
 
 from mailqueue.adapters.sending.mailgun import Mailgun
-from mailqueue.core.verdict import Accepted, Kind, Stage
+from mailqueue.core.verdict import Accepted, Fault, Stage
 from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import fake
@@ -32,7 +32,7 @@ async def refusal(provider: DocumentedProvider, one: SendAttempt) -> str:
         verdict = await rejected(provider.service(server.site), one)
 
     assert server.requests == []
-    assert (verdict.kind, verdict.stage) == (Kind.PERMANENT_MESSAGE, Stage.CONNECT)
+    assert (verdict.kind, verdict.stage) == (Fault.PERMANENT_MESSAGE, Stage.CONNECT)
     return verdict.detail
 
 
@@ -107,7 +107,7 @@ async def test_an_accounts_own_limits_win() -> None:
         wide = POSTMARK.service(server.site, max_tags=2)
 
         for one in (to_many(2), with_files()):
-            assert (await rejected(narrow, one)).kind is Kind.PERMANENT_MESSAGE
+            assert (await rejected(narrow, one)).kind is Fault.PERMANENT_MESSAGE
         assert server.requests == []
         assert isinstance(await verdict_of(wide, mail(tags=("a", "b"))), Accepted)
 

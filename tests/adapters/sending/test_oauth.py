@@ -24,7 +24,7 @@ from mailqueue.adapters.sending.oauth import (
     grant_of,
 )
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage
 from tests.adapters.sending.fake import CLOSES, SILENT, Fake, FakeReply, fake, says
 from tests.adapters.sending.mails import IMPATIENT, PATIENT, mail, rejected, verdict_of
 from tests.adapters.sending.providers import GMAIL
@@ -134,29 +134,31 @@ async def test_a_token_that_ends_soon_is_not_kept(seconds: object) -> None:
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
-        (says(400, {"error": "invalid_grant", "error_description": "revoked"}), Kind.ACCOUNT),
-        (says(401, {"error": "invalid_client"}), Kind.ACCOUNT),
-        (says(401, {"error": "unauthorized_client"}), Kind.ACCOUNT),
-        (says(400, {"error": "invalid_scope"}), Kind.ACCOUNT),
-        (says(403, {"error": "access_denied"}), Kind.ACCOUNT),
+        (says(400, {"error": "invalid_grant", "error_description": "revoked"}), Fault.ACCOUNT),
+        (says(401, {"error": "invalid_client"}), Fault.ACCOUNT),
+        (says(401, {"error": "unauthorized_client"}), Fault.ACCOUNT),
+        (says(400, {"error": "invalid_scope"}), Fault.ACCOUNT),
+        (says(403, {"error": "access_denied"}), Fault.ACCOUNT),
         # What nobody knows lets the account rest.
-        (says(200, {"token": "x"}), Kind.TRANSIENT),
-        (says(200, {"access_token": "a\r\nX-Evil: 1"}), Kind.TRANSIENT),
-        (says(400, {"error": "qapla"}), Kind.TRANSIENT),
-        (says(418, {}), Kind.TRANSIENT),
-        (FakeReply(302, b"", {"location": "http://example.com/"}), Kind.TRANSIENT),
-        (says(403, {"error": "rate_limit_exceeded"}), Kind.RATE_LIMITED),
-        (says(403, {"error": "quota_exceeded", "error_description": "daily"}), Kind.RATE_LIMITED),
-        (says(408, {}), Kind.TRANSIENT),
-        (says(429, {}), Kind.TRANSIENT),
-        (says(500, {"error": "internal_failure"}), Kind.TRANSIENT),
-        (says(400, {"error": "temporarily_unavailable"}), Kind.TRANSIENT),
-        (says(503, {"error": "server_error"}), Kind.TRANSIENT),
-        (CLOSES, Kind.TRANSIENT),
-        (SILENT, Kind.TRANSIENT),
+        (says(200, {"token": "x"}), Fault.TRANSIENT),
+        (says(200, {"access_token": "a\r\nX-Evil: 1"}), Fault.TRANSIENT),
+        (says(400, {"error": "qapla"}), Fault.TRANSIENT),
+        (says(418, {}), Fault.TRANSIENT),
+        (FakeReply(302, b"", {"location": "http://example.com/"}), Fault.TRANSIENT),
+        (says(403, {"error": "rate_limit_exceeded"}), Fault.RATE_LIMITED),
+        (says(403, {"error": "quota_exceeded", "error_description": "daily"}), Fault.RATE_LIMITED),
+        (says(408, {}), Fault.TRANSIENT),
+        (says(429, {}), Fault.TRANSIENT),
+        (says(500, {"error": "internal_failure"}), Fault.TRANSIENT),
+        (says(400, {"error": "temporarily_unavailable"}), Fault.TRANSIENT),
+        (says(503, {"error": "server_error"}), Fault.TRANSIENT),
+        (CLOSES, Fault.TRANSIENT),
+        (SILENT, Fault.TRANSIENT),
     ],
 )
-async def test_a_refused_token_concerns_the_account_or_passes(reply: FakeReply, kind: Kind) -> None:
+async def test_a_refused_token_concerns_the_account_or_passes(
+    reply: FakeReply, kind: Fault
+) -> None:
     async with fake([reply]) as server:
         refused = await tokens_of(server, timeouts=IMPATIENT).get()
 
@@ -204,7 +206,7 @@ async def test_a_token_server_inside_is_not_asked_for_a_tenant() -> None:
         refused = await Tokens(grant, NetworkPolicy()).get()
 
     assert isinstance(refused, Rejected)
-    assert refused.kind is Kind.ACCOUNT
+    assert refused.kind is Fault.ACCOUNT
     assert server.connections == 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from mailqueue.core.verdict import Kind, Rejected
+from mailqueue.core.verdict import Fault, Rejected
 from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import Request, fake
@@ -294,5 +294,5 @@ async def test_the_path_of_a_proxy_in_front_is_kept(provider: DocumentedProvider
         site = type(server.site)("http", "127.0.0.1", server.port, "/through")
         verdict = await verdict_of(provider.service(site), mail())
 
-    assert not isinstance(verdict, Rejected) or verdict.kind is not Kind.ACCOUNT
+    assert not isinstance(verdict, Rejected) or verdict.kind is not Fault.ACCOUNT
     assert server.requests[0].path.startswith("/through/")

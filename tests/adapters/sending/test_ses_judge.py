@@ -16,7 +16,7 @@ from mailqueue.adapters.http.model import HttpOrigin
 from mailqueue.adapters.sending.api import ProviderAccount
 from mailqueue.adapters.sending.ses import Ses
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Accepted, Kind
+from mailqueue.core.verdict import Accepted, Fault
 from tests.adapters.sending.mails import mail, rejected, verdict_of, with_files
 
 pytestmark = [pytest.mark.anyio]
@@ -88,5 +88,5 @@ async def test_the_judge_takes_a_mail_and_gives_its_id(judge: HttpOrigin) -> Non
 async def test_the_judge_refuses_a_sender_it_does_not_know(judge: HttpOrigin) -> None:
     verdict = await rejected(service(judge), mail(sender="other@elsewhere.example"))
 
-    assert (verdict.code, verdict.kind) == ("400", Kind.PERMANENT_MESSAGE)  # its words are its own
+    assert (verdict.code, verdict.kind) == ("400", Fault.PERMANENT_MESSAGE)  # its words are its own
     assert verdict.detail.startswith("MessageRejected: ")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mailqueue.adapters.sending.sigv4 import (
-    Credentials,
+    AwsCredentials,
     canonical_request,
     signed_headers,
     signing_key,
@@ -28,7 +28,7 @@ BODY = (
 
 
 def signed(body: bytes, *, region: str = "us-east-1", token: str | None = None) -> dict[str, str]:
-    credentials = Credentials("AKIDEXAMPLE", SECRET, Secret(token) if token else None)
+    credentials = AwsCredentials("AKIDEXAMPLE", SECRET, Secret(token) if token else None)
     return dict(
         signed_headers(
             credentials,

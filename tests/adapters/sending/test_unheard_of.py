@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from mailqueue.core.limits import refusal_of
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import FakeReply, fake, says
 from tests.adapters.sending.mails import channel_of, mails, rejected, sent, verdict_of
@@ -34,7 +34,7 @@ ODD_BODIES = {
     "ses": orjson.dumps({"__type": "QaplaException", "message": ODD_WORDS}),
 }
 ODD_STATUSES = (300, 302, 400, 403, 404, 405, 406, 410, 415, 418, 421, 422, 451, 460, 499)
-QUIET = frozenset({Kind.UNRECOGNIZED, Kind.RATE_LIMITED, Kind.TRANSIENT})
+QUIET = frozenset({Fault.UNRECOGNIZED, Fault.RATE_LIMITED, Fault.TRANSIENT})
 """What costs a mail nothing, or one attempt, and an account nothing that does not pass."""
 
 ODD_SUCCESSES = {
@@ -63,7 +63,7 @@ LIMITS = (
 )
 
 
-def kind_of(verdict: Verdict) -> Kind:
+def kind_of(verdict: Verdict) -> Fault:
     assert isinstance(verdict, Rejected), verdict
     return verdict.kind
 
@@ -97,11 +97,11 @@ async def test_a_success_that_is_not_understood_is_in_doubt_and_stops_the_accoun
 
         assert not channel.is_usable
     assert isinstance(first, Rejected)
-    assert (first.kind, first.stage, first.stops) == (Kind.AMBIGUOUS, Stage.DOT, True)
+    assert (first.kind, first.stage, first.stops) == (Fault.AMBIGUOUS, Stage.DOT, True)
     assert "an unknown body" in first.detail
     # What was not handed over is in no doubt, and goes nowhere.
     assert {(kind_of(one), one.stage) for one in rest if isinstance(one, Rejected)} == {
-        (Kind.ACCOUNT, Stage.CONNECT)
+        (Fault.ACCOUNT, Stage.CONNECT)
     }
     assert len(server.requests) == 1
 
@@ -128,7 +128,7 @@ async def test_a_limit_is_known_by_its_words_from_every_provider(
         async with fake([FakeReply(status, body)]) as server:
             verdict = await rejected(provider.service(server.site), one_mail())
 
-        is_known_otherwise = verdict.kind is not Kind.RATE_LIMITED
+        is_known_otherwise = verdict.kind is not Fault.RATE_LIMITED
         spoken = words.split(",", maxsplit=1)[0] in verdict.detail
         assert not (spoken and is_known_otherwise), verdict
         assert not spoken or verdict.is_quota is is_quota or status in (420, 429)
@@ -143,7 +143,7 @@ async def test_the_time_that_words_name_is_waited_for_by_their_clock(
     async with fake([said]) as server:
         verdict = await rejected(provider.service(server.site), one_mail())
 
-    assert verdict.kind is Kind.RATE_LIMITED
+    assert verdict.kind is Fault.RATE_LIMITED
     assert verdict.retry_after is not None
     assert verdict.retry_after.total_seconds() == 600
 
@@ -159,8 +159,8 @@ async def test_of_a_batch_that_is_refused_for_no_known_reason_one_mail_pays(
         verdicts = await sent(channel, mails(20))
 
     kinds = [kind_of(one) for one in verdicts]
-    assert kinds.count(Kind.UNRECOGNIZED) == 1
-    assert kinds.count(Kind.TRANSIENT) == 19
+    assert kinds.count(Fault.UNRECOGNIZED) == 1
+    assert kinds.count(Fault.TRANSIENT) == 19
     assert {one.stage for one in verdicts[1:] if isinstance(one, Rejected)} == {Stage.CONNECT}
     assert len(server.requests) <= 6
 

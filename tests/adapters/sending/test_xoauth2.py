@@ -8,7 +8,7 @@ from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.sending.oauth import RefreshToken, Tokens
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpChannel, SmtpTransport
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage
 from mailqueue.smtp.client.session import TlsMode
 from tests.adapters.sending.fake import Fake, FakeReply, fake, says
 from tests.adapters.sending.mails import PATIENT as PATIENT_HTTP
@@ -91,7 +91,7 @@ async def test_a_mailbox_that_is_refused_twice_concerns_the_account_and_shows_no
         refused = await transport(server, tokens).open()
 
     assert isinstance(refused, Rejected)
-    assert (refused.kind, refused.stage, refused.code) == (Kind.ACCOUNT, Stage.CONNECT, "535")
+    assert (refused.kind, refused.stage, refused.code) == (Fault.ACCOUNT, Stage.CONNECT, "535")
     assert "***" in refused.detail
 
 
@@ -104,7 +104,7 @@ async def test_the_servers_explanation_is_answered_with_an_empty_line() -> None:
         refused = await transport(server, tokens).open()
 
     assert isinstance(refused, Rejected)
-    assert refused.kind is Kind.ACCOUNT
+    assert refused.kind is Fault.ACCOUNT
     assert b"" in server.commands
 
 
@@ -114,7 +114,7 @@ async def test_a_server_that_does_not_offer_it_is_not_given_a_token() -> None:
         refused = await transport(server, tokens).open()
 
     assert isinstance(refused, Rejected)
-    assert (refused.kind, refused.stage) == (Kind.ACCOUNT, Stage.CONNECT)
+    assert (refused.kind, refused.stage) == (Fault.ACCOUNT, Stage.CONNECT)
     assert "XOAUTH2" in refused.detail
     assert logins(server) == []
 
@@ -124,5 +124,5 @@ async def test_without_a_token_the_server_is_not_even_called() -> None:
         refused = await transport(server, tokens).open()
 
     assert isinstance(refused, Rejected)
-    assert (refused.kind, refused.stage) == (Kind.ACCOUNT, Stage.CONNECT)
+    assert (refused.kind, refused.stage) == (Fault.ACCOUNT, Stage.CONNECT)
     assert server.connections == 0

@@ -7,7 +7,7 @@ from mailqueue.adapters.sending.sparkpost import Sparkpost  # type: ignore[impor
 
 from mailqueue.adapters.sending.api import ProviderAccount
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Kind
+from mailqueue.core.verdict import Fault
 from tests.adapters.sending.documented import ANN, KEY, DocumentedProvider, Refusal
 from tests.adapters.sending.fake import Request, says
 from tests.adapters.sending.strict import fields, headers, is_message
@@ -33,21 +33,21 @@ SPARKPOST = DocumentedProvider(
     ),
     "11668787484950529",
     (
-        Refusal(400, _error("invalid data format/type", "no", "1300"), Kind.PERMANENT_MESSAGE),
-        Refusal(422, _error("required field is missing", "no", "1400"), Kind.PERMANENT_MESSAGE),
+        Refusal(400, _error("invalid data format/type", "no", "1300"), Fault.PERMANENT_MESSAGE),
+        Refusal(422, _error("required field is missing", "no", "1400"), Fault.PERMANENT_MESSAGE),
         Refusal(
             400,
             _error("At least one valid recipient is required", f"no {ANN}", "5001"),
-            Kind.PERMANENT_RECIPIENT,
+            Fault.PERMANENT_RECIPIENT,
         ),
-        Refusal(400, _error("Unconfigured Sending Domain <no>", "", "7001"), Kind.ACCOUNT),
-        Refusal(401, _error("Unauthorized. no"), Kind.ACCOUNT, stops=True),
-        Refusal(403, _error("Forbidden. no"), Kind.ACCOUNT, stops=True),
-        Refusal(413, b"too large, no", Kind.PERMANENT_MESSAGE),
-        Refusal(420, _error("Exceed Sending Limit (daily) no", "", "2102"), Kind.RATE_LIMITED),
-        Refusal(429, _error("Too many requests no"), Kind.RATE_LIMITED),
-        Refusal(500, b"", Kind.AMBIGUOUS),
-        Refusal(503, b"", Kind.TRANSIENT),
+        Refusal(400, _error("Unconfigured Sending Domain <no>", "", "7001"), Fault.ACCOUNT),
+        Refusal(401, _error("Unauthorized. no"), Fault.ACCOUNT, stops=True),
+        Refusal(403, _error("Forbidden. no"), Fault.ACCOUNT, stops=True),
+        Refusal(413, b"too large, no", Fault.PERMANENT_MESSAGE),
+        Refusal(420, _error("Exceed Sending Limit (daily) no", "", "2102"), Fault.RATE_LIMITED),
+        Refusal(429, _error("Too many requests no"), Fault.RATE_LIMITED),
+        Refusal(500, b"", Fault.AMBIGUOUS),
+        Refusal(503, b"", Fault.TRANSIENT),
     ),
 )
 

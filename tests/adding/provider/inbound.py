@@ -10,7 +10,6 @@ from datetime import datetime
 from mailqueue.adapters.inbound.event_types import ID_NAME, ProviderEventType
 from mailqueue.adapters.inbound.json_values import (
     MAX_URL_CHARACTERS,
-    Json,
     address,
     elements_of,
     instant,
@@ -24,6 +23,7 @@ from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
+    JsonObject,
     NotVerified,
     ProviderEvent,
     VerificationSecrets,
@@ -74,7 +74,7 @@ class Sparkpost:
         ]
 
 
-def _event(element: Json) -> ProviderEvent | BadEvent:
+def _event(element: JsonObject) -> ProviderEvent | BadEvent:
     groups = element.get("msys")
     said = next(iter(groups.values()), None) if isinstance(groups, dict) else None
     kind = text(said.get("type"), 100) if isinstance(said, dict) else None

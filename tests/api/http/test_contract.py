@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.middleware import RequestMiddleware
@@ -39,15 +39,15 @@ class Filter(BaseModel):
     tag: list[str] | str | None = None
 
 
-async def take(call: Call) -> object:
+async def take(call: RequestContext) -> object:
     return {"name": call.body.name, "size": call.size}
 
 
-async def ask(call: Call) -> object:
+async def ask(call: RequestContext) -> object:
     return {"limit": call.query.limit, "tag": call.query.tag, **call.path}
 
 
-async def who(call: Call) -> object:
+async def who(call: RequestContext) -> object:
     async with call.connection() as conn:
         rows = await make.rows(
             conn, "SELECT current_user::text, current_setting('mailqueue.project'), now()::text"
@@ -55,15 +55,15 @@ async def who(call: Call) -> object:
     return rows[0]
 
 
-async def administer(call: Call) -> object:
+async def administer(call: RequestContext) -> object:
     return {"by": call.by}
 
 
-async def text(call: Call) -> object:
+async def text(call: RequestContext) -> object:
     return PlainTextResponse("a,b\n")
 
 
-async def nothing(call: Call) -> object:
+async def nothing(call: RequestContext) -> object:
     return None
 
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 from starlette.applications import Starlette
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.endpoint import Endpoint, Once
 from mailqueue.api.http.middleware import RequestMiddleware
@@ -36,7 +36,7 @@ class Wish(BaseModel):
     fails: bool = False
 
 
-async def grant(call: Call) -> object:
+async def grant(call: RequestContext) -> object:
     """Have an effect that can be counted, in two steps."""
     async with call.connection() as conn:
         await conn.execute("RESET ROLE")
@@ -58,7 +58,7 @@ class Gate:
 GATES: dict[str, Gate] = {}
 
 
-async def wait(call: Call) -> object:
+async def wait(call: RequestContext) -> object:
     gate = GATES[call.body.name]
     gate.entered.set()
     await gate.open.wait()

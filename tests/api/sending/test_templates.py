@@ -10,7 +10,7 @@ import pytest
 
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.templates.model import Words
+from mailqueue.templates.model import NewText
 from tests import make
 from tests.api.sending.test_override import serving
 from tests.api.support.calling import Calling, calling, error_of
@@ -23,8 +23,8 @@ SCHEMA = {
     "required": ["name"],
 }
 WORDS = {
-    "en": Words("Welcome, {{ name }}", "<p>Hello {{ name }} & co</p>", "Hello {{ name }}"),
-    "de": Words("Willkommen, {{ name }}", "<p>Hallo {{ name }}</p>", "Hallo {{ name }}"),
+    "en": NewText("Welcome, {{ name }}", "<p>Hello {{ name }} & co</p>", "Hello {{ name }}"),
+    "de": NewText("Willkommen, {{ name }}", "<p>Hallo {{ name }}</p>", "Hallo {{ name }}"),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 
 from mailqueue.api.app import create_app
-from mailqueue.core.outbound_guard import Network
+from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect, open_pool
 from mailqueue.settings.environment import DatabaseSettings
@@ -67,7 +67,7 @@ class Wired:
 async def wired(
     database: DatabaseSettings,
     *,
-    allowed_hosts: tuple[Network, ...] = (),
+    allowed_hosts: tuple[IpNetwork, ...] = (),
     name_servers: tuple[NameServer, ...] = (),
 ) -> AsyncIterator[Wired]:
     """Serve projects `shop` and `other`, neither with a sender account."""

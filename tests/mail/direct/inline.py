@@ -6,10 +6,10 @@ from ipaddress import ip_network
 from typing import Any
 
 from mailqueue.core.secret import Secret
-from mailqueue.db.fetch import Conn
+from mailqueue.db.fetch import Conn, Lend
 from mailqueue.db.pool import connect
 from mailqueue.mail.accept.enqueue import NewEmail
-from mailqueue.mail.direct.send_now import Lend, SentNow, send_now
+from mailqueue.mail.direct.send_now import SentNow, send_now
 from mailqueue.senders.inline import inline_server
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring import sending

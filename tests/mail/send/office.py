@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from mailqueue.mail.message.attachments import AttachmentLoader, FileRef
 from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.model import (
@@ -28,7 +28,7 @@ from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import SENDER, loaded
 from tests.mail.send.test_settler import NOWHERE
 
-AWAY = Rejected(Kind.TRANSIENT, "", "connection refused", Stage.CONNECT)
+AWAY = Rejected(Fault.TRANSIENT, "", "connection refused", Stage.CONNECT)
 
 
 class Book(Settler):
@@ -113,7 +113,7 @@ class Office:
     """A desk that writes down what it is told."""
 
     troubles: list[str] = field(default_factory=list)
-    blamed: list[tuple[Kind, str]] = field(default_factory=list)
+    blamed: list[tuple[Fault, str]] = field(default_factory=list)
     slots: Slots = field(default_factory=lambda: Slots(8))
     idle_s: float = 20.0
     unresponsive_s: float = 0.25

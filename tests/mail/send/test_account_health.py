@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.db.pool import connect
@@ -19,7 +19,7 @@ from tests import make
 
 pytestmark = pytest.mark.anyio
 
-LISTED = Rejected(Kind.INFRASTRUCTURE, "554", "554 5.7.1 listed", Stage.RCPT)
+LISTED = Rejected(Fault.INFRASTRUCTURE, "554", "554 5.7.1 listed", Stage.RCPT)
 CIRCUIT = "SELECT circuit FROM mailqueue.sender_health WHERE sender_account_id = %s"
 COUNT = "SELECT count(*) FROM mailqueue.sender_failures"
 
@@ -82,7 +82,7 @@ async def test_how_long_a_provider_asks_us_to_wait_holds_for_every_process(
     )
     async with writing(database, health) as conn:
         account = await make.sender_account(conn)
-        fast = Rejected(Kind.RATE_LIMITED, "429", "too fast", Stage.DOT)
+        fast = Rejected(Fault.RATE_LIMITED, "429", "too fast", Stage.DOT)
         for minutes, waits in ((7, 7), (48 * 60, 24 * 60), (2, 24 * 60)):
             health.account_failed(account, replace(fast, retry_after=timedelta(minutes=minutes)))
             await until(conn, left, account, is_=waits)
@@ -103,5 +103,5 @@ async def test_a_server_that_names_no_time_is_not_said_to_be_away(
     kinds = "SELECT array_agg(kind) FROM mailqueue.sender_failures WHERE sender_account_id = %s"
     async with writing(database, health) as conn:
         account = await make.sender_account(conn)
-        health.account_failed(account, Rejected(Kind.RATE_LIMITED, "429", "too fast", Stage.DOT))
+        health.account_failed(account, Rejected(Fault.RATE_LIMITED, "429", "too fast", Stage.DOT))
         await until(conn, kinds, account, is_=["rate_limited"])

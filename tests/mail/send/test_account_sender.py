@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.mail.model import Ending, LoadedEmail, MarkVerdict
 from mailqueue.mail.send.concurrency import MAX_UNPROVEN_ASIDE, AccountSlots, Slots
 from tests.mail.claims import claimed, loaded
@@ -24,13 +24,13 @@ async def test_mail_is_sent_and_its_outcome_given() -> None:
 
 
 async def test_a_refusal_that_is_about_us_is_told_of_the_account() -> None:
-    listed = Rejected(Kind.INFRASTRUCTURE, "554", "listed", Stage.RCPT)
+    listed = Rejected(Fault.INFRASTRUCTURE, "554", "listed", Stage.RCPT)
     office, server = Office(), Server(verdict=listed)
     async with line_to(server, office) as line:
         line.add([loaded()])
         await until(lambda: len(office.settled) == 1)
 
-    assert office.blamed == [(Kind.INFRASTRUCTURE, "ann@example.org")]
+    assert office.blamed == [(Fault.INFRASTRUCTURE, "ann@example.org")]
 
 
 async def test_more_mail_is_worth_more_connections_up_to_a_bound() -> None:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage
+from mailqueue.core.verdict import Accepted, AllRefused, Fault, Refused, Rejected, Stage
 from mailqueue.mail.model import Ending, LogStatus, RecipientOutcome, SendOutcome
 from mailqueue.mail.send.outcomes import (
     LIMIT_WAIT,
@@ -21,32 +21,32 @@ NO_STAGE_OF_ITS_OWN = (Stage.MAIL, Stage.RCPT, Stage.DATA, Stage.DOT)
 EARLY = (Ending.DEFER, None, None)
 AGAIN = (Ending.RETRY, LogStatus.DEFERRED, None)  # the ladder says when
 TABLE = {
-    (Kind.TRANSIENT, Stage.CONNECT): EARLY,
-    (Kind.ACCOUNT, Stage.CONNECT): EARLY,
-    (Kind.INFRASTRUCTURE, Stage.CONNECT): AGAIN,
-    (Kind.UNRECOGNIZED, Stage.CONNECT): AGAIN,
-    (Kind.RATE_LIMITED, Stage.CONNECT): (Ending.DEFER, LogStatus.DEFERRED, LIMIT_WAIT),
-    (Kind.AMBIGUOUS, Stage.CONNECT): (Ending.UNKNOWN, LogStatus.UNKNOWN, RESEND_WAIT),
-    (Kind.PERMANENT_RECIPIENT, Stage.CONNECT): (Ending.FAILED, LogStatus.BOUNCED, None),
-    (Kind.PERMANENT_MESSAGE, Stage.CONNECT): (Ending.FAILED, LogStatus.REJECTED, None),
+    (Fault.TRANSIENT, Stage.CONNECT): EARLY,
+    (Fault.ACCOUNT, Stage.CONNECT): EARLY,
+    (Fault.INFRASTRUCTURE, Stage.CONNECT): AGAIN,
+    (Fault.UNRECOGNIZED, Stage.CONNECT): AGAIN,
+    (Fault.RATE_LIMITED, Stage.CONNECT): (Ending.DEFER, LogStatus.DEFERRED, LIMIT_WAIT),
+    (Fault.AMBIGUOUS, Stage.CONNECT): (Ending.UNKNOWN, LogStatus.UNKNOWN, RESEND_WAIT),
+    (Fault.PERMANENT_RECIPIENT, Stage.CONNECT): (Ending.FAILED, LogStatus.BOUNCED, None),
+    (Fault.PERMANENT_MESSAGE, Stage.CONNECT): (Ending.FAILED, LogStatus.REJECTED, None),
     **{
         (kind, stage): expected
         for stage in NO_STAGE_OF_ITS_OWN
         for kind, expected in {
-            Kind.TRANSIENT: AGAIN,
-            Kind.RATE_LIMITED: (Ending.DEFER, LogStatus.DEFERRED, LIMIT_WAIT),
-            Kind.AMBIGUOUS: (Ending.UNKNOWN, LogStatus.UNKNOWN, RESEND_WAIT),
-            Kind.PERMANENT_RECIPIENT: (Ending.FAILED, LogStatus.BOUNCED, None),
-            Kind.PERMANENT_MESSAGE: (Ending.FAILED, LogStatus.REJECTED, None),
-            Kind.ACCOUNT: AGAIN,
-            Kind.INFRASTRUCTURE: AGAIN,
-            Kind.UNRECOGNIZED: AGAIN,
+            Fault.TRANSIENT: AGAIN,
+            Fault.RATE_LIMITED: (Ending.DEFER, LogStatus.DEFERRED, LIMIT_WAIT),
+            Fault.AMBIGUOUS: (Ending.UNKNOWN, LogStatus.UNKNOWN, RESEND_WAIT),
+            Fault.PERMANENT_RECIPIENT: (Ending.FAILED, LogStatus.BOUNCED, None),
+            Fault.PERMANENT_MESSAGE: (Ending.FAILED, LogStatus.REJECTED, None),
+            Fault.ACCOUNT: AGAIN,
+            Fault.INFRASTRUCTURE: AGAIN,
+            Fault.UNRECOGNIZED: AGAIN,
         }.items()
     },
 }
 
 
-def no(kind: Kind, stage: Stage = Stage.RCPT, code: str = "550", **more: object) -> Rejected:
+def no(kind: Fault, stage: Stage = Stage.RCPT, code: str = "550", **more: object) -> Rejected:
     return Rejected(kind, code, "no", stage, **more)  # type: ignore[arg-type]
 
 
@@ -55,11 +55,11 @@ def judged(verdict: Accepted | Rejected | AllRefused, *addresses: str, **of: obj
 
 
 def test_the_table_names_every_kind_at_every_stage() -> None:
-    assert set(TABLE) == {(kind, stage) for kind in Kind for stage in Stage}
+    assert set(TABLE) == {(kind, stage) for kind in Fault for stage in Stage}
 
 
 @pytest.mark.parametrize(("kind", "stage"), TABLE)
-def test_each_refusal_has_one_ending(kind: Kind, stage: Stage) -> None:
+def test_each_refusal_has_one_ending(kind: Fault, stage: Stage) -> None:
     done = judged(no(kind, stage))
 
     assert (done.ending, done.log, done.wait) == TABLE[kind, stage]
@@ -68,10 +68,10 @@ def test_each_refusal_has_one_ending(kind: Kind, stage: Stage) -> None:
 
 def test_only_mail_that_may_have_been_sent_counts_against_the_limits() -> None:
     """Limit."""
-    spent = {kind: judged(no(kind, Stage.DOT), "a@example.org", "b@example.org") for kind in Kind}
+    spent = {kind: judged(no(kind, Stage.DOT), "a@example.org", "b@example.org") for kind in Fault}
 
-    assert {kind for kind, done in spent.items() if done.spent} == {Kind.AMBIGUOUS}
-    assert spent[Kind.AMBIGUOUS].spent == 2
+    assert {kind for kind, done in spent.items() if done.spent} == {Fault.AMBIGUOUS}
+    assert spent[Fault.AMBIGUOUS].spent == 2
     assert judged(Accepted("250", "ok")).spent == 1
 
 
@@ -89,12 +89,12 @@ def test_an_accepted_mail_is_sent_with_the_servers_words() -> None:
 @pytest.mark.parametrize("hard", [True, False])
 def test_only_hard_evidence_is_passed_on_as_such(hard: bool) -> None:
     """Suppress: a full mailbox is no reason never to write again."""
-    assert judged(no(Kind.PERMANENT_RECIPIENT, hard=hard)).hard is hard
+    assert judged(no(Fault.PERMANENT_RECIPIENT, hard=hard)).hard is hard
 
 
 def test_refusals_about_us_never_speak_of_the_recipient() -> None:
     """Suppress."""
-    about_us = [kind for kind in Kind if kind is not Kind.PERMANENT_RECIPIENT]
+    about_us = [kind for kind in Fault if kind is not Fault.PERMANENT_RECIPIENT]
 
     assert not any(judged(no(kind, hard=True)).hard for kind in about_us)
 
@@ -102,13 +102,13 @@ def test_refusals_about_us_never_speak_of_the_recipient() -> None:
 @pytest.mark.parametrize(
     ("kind", "code", "enhanced"),
     [
-        (Kind.TRANSIENT, "452", "4.2.2"),
-        (Kind.PERMANENT_RECIPIENT, "552", "5.2.2"),
-        (Kind.PERMANENT_RECIPIENT, "550", "5.2.1"),
-        (Kind.PERMANENT_RECIPIENT, "552", ""),
+        (Fault.TRANSIENT, "452", "4.2.2"),
+        (Fault.PERMANENT_RECIPIENT, "552", "5.2.2"),
+        (Fault.PERMANENT_RECIPIENT, "550", "5.2.1"),
+        (Fault.PERMANENT_RECIPIENT, "552", ""),
     ],
 )
-def test_a_soft_bounce_is_a_bounce_and_tried_again(kind: Kind, code: str, enhanced: str) -> None:
+def test_a_soft_bounce_is_a_bounce_and_tried_again(kind: Fault, code: str, enhanced: str) -> None:
     done = judged(no(kind, code=code, enhanced=enhanced))
 
     assert (done.ending, done.log, done.wait, done.hard) == (
@@ -119,25 +119,25 @@ def test_a_soft_bounce_is_a_bounce_and_tried_again(kind: Kind, code: str, enhanc
 @pytest.mark.parametrize(
     ("kind", "code", "enhanced"),
     [
-        (Kind.PERMANENT_RECIPIENT, "550", "5.1.1"),
-        (Kind.PERMANENT_RECIPIENT, "550", ""),
-        (Kind.PERMANENT_MESSAGE, "552", ""),
-        (Kind.PERMANENT_MESSAGE, "552", "5.3.4"),
+        (Fault.PERMANENT_RECIPIENT, "550", "5.1.1"),
+        (Fault.PERMANENT_RECIPIENT, "550", ""),
+        (Fault.PERMANENT_MESSAGE, "552", ""),
+        (Fault.PERMANENT_MESSAGE, "552", "5.3.4"),
     ],
 )
-def test_other_permanent_refusals_end_the_mail(kind: Kind, code: str, enhanced: str) -> None:
+def test_other_permanent_refusals_end_the_mail(kind: Fault, code: str, enhanced: str) -> None:
     assert judged(no(kind, code=code, enhanced=enhanced)).ending is Ending.FAILED
 
 
 def test_hard_evidence_is_never_soft() -> None:
-    evidence = no(Kind.PERMANENT_RECIPIENT, code="552", enhanced="5.2.1", hard=True)
+    evidence = no(Fault.PERMANENT_RECIPIENT, code="552", enhanced="5.2.1", hard=True)
 
     assert judged(evidence).ending is Ending.FAILED
 
 
 def test_a_recipient_that_comes_back_soon_does_not_wait_for_a_full_mailbox() -> None:
-    full = Refused("a@example.org", no(Kind.PERMANENT_RECIPIENT, enhanced="5.2.2"))
-    busy = Refused("b@example.org", no(Kind.TRANSIENT, code="451"))
+    full = Refused("a@example.org", no(Fault.PERMANENT_RECIPIENT, enhanced="5.2.2"))
+    busy = Refused("b@example.org", no(Fault.TRANSIENT, code="451"))
 
     done = judged(AllRefused((full, busy)), "a@example.org", "b@example.org")
 
@@ -148,11 +148,11 @@ def test_a_recipient_that_comes_back_soon_does_not_wait_for_a_full_mailbox() -> 
 def test_a_wait_the_server_asks_for_is_a_least_one() -> None:
     asked = timedelta(minutes=10)
 
-    assert judged(no(Kind.TRANSIENT, retry_after=asked)).wait == asked
+    assert judged(no(Fault.TRANSIENT, retry_after=asked)).wait == asked
 
 
-@pytest.mark.parametrize("kind", [Kind.ACCOUNT, Kind.INFRASTRUCTURE])
-def test_a_permanent_refusal_about_us_is_not_tried_for_days(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [Fault.ACCOUNT, Fault.INFRASTRUCTURE])
+def test_a_permanent_refusal_about_us_is_not_tried_for_days(kind: Fault) -> None:
     last = judged(no(kind, code="550"), number=MAX_POLICY_ATTEMPTS)
     before = judged(no(kind, code="550"), number=MAX_POLICY_ATTEMPTS - 1)
     temporary = judged(no(kind, code="421"), number=MAX_POLICY_ATTEMPTS)
@@ -162,7 +162,7 @@ def test_a_permanent_refusal_about_us_is_not_tried_for_days(kind: Kind) -> None:
 
 
 def test_recipients_refused_for_good_fail_alone() -> None:
-    refused = Refused("b@example.org", no(Kind.PERMANENT_RECIPIENT, enhanced="5.1.1", hard=True))
+    refused = Refused("b@example.org", no(Fault.PERMANENT_RECIPIENT, enhanced="5.1.1", hard=True))
 
     done = judged(Accepted("250", "ok", refused=(refused,)), "a@example.org", "b@example.org")
 
@@ -174,7 +174,7 @@ def test_recipients_refused_for_good_fail_alone() -> None:
 
 
 def test_recipients_refused_for_now_are_the_only_ones_tried_again() -> None:
-    later = Refused("b@example.org", no(Kind.TRANSIENT, code="451"))
+    later = Refused("b@example.org", no(Fault.TRANSIENT, code="451"))
 
     done = judged(
         Accepted("250", "ok", refused=(later,)), "a@example.org", "b@example.org", "c@example.org"
@@ -190,7 +190,7 @@ def test_recipients_refused_for_now_are_the_only_ones_tried_again() -> None:
 
 def test_a_message_all_of_whose_recipients_fail_has_failed() -> None:
     refused = tuple(
-        Refused(f"{name}@example.org", no(Kind.PERMANENT_RECIPIENT, hard=name == "a"))
+        Refused(f"{name}@example.org", no(Fault.PERMANENT_RECIPIENT, hard=name == "a"))
         for name in "ab"
     )
 
@@ -206,8 +206,8 @@ def test_a_message_all_of_whose_recipients_fail_has_failed() -> None:
 
 def test_a_message_with_a_recipient_refused_for_now_waits_for_that_one() -> None:
     refused = (
-        Refused("a@example.org", no(Kind.PERMANENT_RECIPIENT)),
-        Refused("b@example.org", no(Kind.TRANSIENT, code="450")),
+        Refused("a@example.org", no(Fault.PERMANENT_RECIPIENT)),
+        Refused("b@example.org", no(Fault.TRANSIENT, code="450")),
     )
 
     done = judged(AllRefused(refused), "a@example.org", "b@example.org")
@@ -225,7 +225,7 @@ def test_the_fence_is_passed_on() -> None:
     assert (done.id, done.claim_no) == (mail.email_id, 99)
 
 
-@pytest.mark.parametrize("verdict", [Accepted("250", "ok"), no(Kind.TRANSIENT, code="451")])
+@pytest.mark.parametrize("verdict", [Accepted("250", "ok"), no(Fault.TRANSIENT, code="451")])
 def test_a_recipient_stopped_at_the_last_look_is_recorded_so(
     verdict: Accepted | Rejected,
 ) -> None:
@@ -240,12 +240,14 @@ def test_a_recipient_stopped_at_the_last_look_is_recorded_so(
 
 
 @pytest.mark.parametrize("stage", list(Stage))
-@pytest.mark.parametrize("kind", list(Kind))
-def test_the_account_is_blamed_for_what_is_its_own_or_its_servers(kind: Kind, stage: Stage) -> None:
+@pytest.mark.parametrize("kind", list(Fault))
+def test_the_account_is_blamed_for_what_is_its_own_or_its_servers(
+    kind: Fault, stage: Stage
+) -> None:
     """Suppress: a recipient's answer is never the account's fault."""
-    ours = {Kind.AMBIGUOUS, Kind.ACCOUNT, Kind.INFRASTRUCTURE, Kind.UNRECOGNIZED}
+    ours = {Fault.AMBIGUOUS, Fault.ACCOUNT, Fault.INFRASTRUCTURE, Fault.UNRECOGNIZED}
     if stage is not Stage.RCPT:
-        ours.add(Kind.TRANSIENT)
+        ours.add(Fault.TRANSIENT)
 
     blame = account_failure_of(no(kind, stage))
 
@@ -253,8 +255,8 @@ def test_the_account_is_blamed_for_what_is_its_own_or_its_servers(kind: Kind, st
 
 
 def test_of_several_refusals_the_one_about_us_is_blamed() -> None:
-    listed = Refused("bo@example.org", no(Kind.INFRASTRUCTURE))
-    gone = Refused("ann@example.com", no(Kind.PERMANENT_RECIPIENT))
+    listed = Refused("bo@example.org", no(Fault.INFRASTRUCTURE))
+    gone = Refused("ann@example.com", no(Fault.PERMANENT_RECIPIENT))
 
     assert account_failure_of(AllRefused((gone, listed))) == listed
     assert account_failure_of(AllRefused((gone,))) is None

@@ -2,16 +2,16 @@
 
 import pytest
 
-from mailqueue.core.verdict import Kind, Stage
+from mailqueue.core.verdict import Fault, Stage
 from mailqueue.smtp.client.classify import GREYLISTED, OpeningStep, classify, classify_opening
 from mailqueue.smtp.client.replies import enhanced_code
 
 HARD = "hard"
 RCPT, MAIL, DATA, DOT = Stage.RCPT, Stage.MAIL, Stage.DATA, Stage.DOT
-GONE, SOFT = HARD, Kind.PERMANENT_RECIPIENT
-LATER, FAST = Kind.TRANSIENT, Kind.RATE_LIMITED
-BAD, OURS, STANDING = Kind.PERMANENT_MESSAGE, Kind.ACCOUNT, Kind.INFRASTRUCTURE
-OPEN = Kind.UNRECOGNIZED
+GONE, SOFT = HARD, Fault.PERMANENT_RECIPIENT
+LATER, FAST = Fault.TRANSIENT, Fault.RATE_LIMITED
+BAD, OURS, STANDING = Fault.PERMANENT_MESSAGE, Fault.ACCOUNT, Fault.INFRASTRUCTURE
+OPEN = Fault.UNRECOGNIZED
 
 CASES = [
     # RCPT, by enhanced code
@@ -141,19 +141,19 @@ CASES = [
 
 
 @pytest.mark.parametrize(("stage", "code", "text", "expected"), CASES)
-def test_a_refusal_concerns(stage: Stage, code: int, text: str, expected: Kind | str) -> None:
+def test_a_refusal_concerns(stage: Stage, code: int, text: str, expected: Fault | str) -> None:
     found = classify(stage, code, enhanced_code(code, text), text, recipients=1)
 
     assert (HARD if found.hard else found.kind) == expected
     assert (found.stage, found.code, found.detail) == (stage, str(code), text)
-    assert not found.hard or found.kind is Kind.PERMANENT_RECIPIENT
+    assert not found.hard or found.kind is Fault.PERMANENT_RECIPIENT
 
 
 @pytest.mark.parametrize("text", ["5.1.1 user unknown", "5.2.2 full", "5.1.2 no such host"])
 def test_a_verdict_on_an_address_after_the_body_of_several_names_nobody(text: str) -> None:
     found = classify(Stage.DOT, 550, text[:5], text, recipients=2)
 
-    assert (found.kind, found.hard) == (Kind.PERMANENT_MESSAGE, False)
+    assert (found.kind, found.hard) == (Fault.PERMANENT_MESSAGE, False)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_greylisting_is_given_five_minutes(
     found = classify(Stage.RCPT, code, enhanced, text, recipients=1)
 
     assert found.retry_after == (GREYLISTED if waits else None)
-    assert found.kind is Kind.TRANSIENT
+    assert found.kind is Fault.TRANSIENT
 
 
 @pytest.mark.parametrize("stage", list(Stage))
@@ -184,7 +184,7 @@ def test_greylisting_is_given_five_minutes(
 def test_class_four_never_counts_against_an_address(stage: Stage, code: int, enhanced: str) -> None:
     found = classify(stage, code, enhanced, "user unknown does not exist", recipients=1)
 
-    assert found.kind is Kind.TRANSIENT
+    assert found.kind is Fault.TRANSIENT
     assert not found.hard
 
 
@@ -209,7 +209,7 @@ def test_class_four_never_counts_against_an_address(stage: Stage, code: int, enh
     ],
 )
 def test_a_refusal_before_mail_concerns_the_account_or_passes(
-    step: OpeningStep, code: int, kind: Kind
+    step: OpeningStep, code: int, kind: Fault
 ) -> None:
     found = classify_opening(step, code, "", "no")
 
@@ -261,7 +261,7 @@ def test_a_limit_of_the_account_rests_it_and_is_nobodys_bounce(
 
 @pytest.mark.parametrize(("stage", "code", "text", "expected"), OF_OTHERS)
 def test_the_limit_of_a_mailbox_or_a_message_is_not_the_accounts(
-    stage: Stage, code: int, text: str, expected: Kind
+    stage: Stage, code: int, text: str, expected: Fault
 ) -> None:
     found = classify(stage, code, enhanced_code(code, text), text, recipients=1)
 

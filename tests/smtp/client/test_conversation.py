@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Stage
+from mailqueue.core.verdict import Accepted, AllRefused, Fault, Rejected, Stage
 from tests.smtp.client.scripted import PLAIN_EHLO, USUAL_EHLO, scripted
 from tests.smtp.client.sending import BODY, channel_to, mail, mails, send
 
@@ -79,7 +79,7 @@ async def test_a_refused_recipient_does_not_disturb_the_next_mail(ehlo: tuple[st
         first, second, third = reports.verdicts
         assert isinstance(first, Accepted)
         assert second == Rejected(
-            Kind.PERMANENT_RECIPIENT,
+            Fault.PERMANENT_RECIPIENT,
             "550",
             "5.1.1 user unknown",
             Stage.RCPT,
@@ -117,7 +117,7 @@ async def test_a_refused_sender_is_one_mails_matter(ehlo: tuple[str, ...]) -> No
 
         first, second = reports.verdicts
         assert isinstance(first, Rejected)
-        assert (first.kind, first.stage, first.hard) == (Kind.ACCOUNT, Stage.MAIL, False)
+        assert (first.kind, first.stage, first.hard) == (Fault.ACCOUNT, Stage.MAIL, False)
         assert isinstance(second, Accepted)
 
 
@@ -131,9 +131,9 @@ async def test_data_refused_with_good_recipients_concerns_the_message(
 
         first, second, third = reports.verdicts
         assert isinstance(first, Rejected)
-        assert (first.kind, first.stage) == (Kind.TRANSIENT, Stage.DATA)
+        assert (first.kind, first.stage) == (Fault.TRANSIENT, Stage.DATA)
         assert isinstance(second, Rejected)
-        assert (second.kind, second.stage) == (Kind.PERMANENT_MESSAGE, Stage.DATA)
+        assert (second.kind, second.stage) == (Fault.PERMANENT_MESSAGE, Stage.DATA)
         assert isinstance(third, Accepted)
         assert server.verbs.count("RSET") == 2
 
@@ -146,9 +146,9 @@ async def test_a_refused_message_leaves_the_connection_good(ehlo: tuple[str, ...
 
         first, second, third = reports.verdicts
         assert isinstance(first, Rejected)
-        assert (first.kind, first.stage) == (Kind.INFRASTRUCTURE, Stage.DOT)
+        assert (first.kind, first.stage) == (Fault.INFRASTRUCTURE, Stage.DOT)
         assert isinstance(second, Rejected)
-        assert second.kind is Kind.PERMANENT_MESSAGE
+        assert second.kind is Fault.PERMANENT_MESSAGE
         assert isinstance(third, Accepted)
         assert "RSET" not in server.verbs
 
@@ -164,8 +164,8 @@ async def test_of_several_recipients_each_has_its_own_outcome(ehlo: tuple[str, .
         assert isinstance(verdict, Accepted)
         found = [(r.address, r.why.kind, r.why.hard) for r in verdict.refused]
         assert found == [
-            ("b@example.com", Kind.PERMANENT_RECIPIENT, True),
-            ("c@example.com", Kind.TRANSIENT, False),
+            ("b@example.com", Fault.PERMANENT_RECIPIENT, True),
+            ("c@example.com", Fault.TRANSIENT, False),
         ]
         assert server.messages[0].recipients == (b"RCPT TO:<a@example.com>",)
 
@@ -197,8 +197,8 @@ async def test_a_message_refused_after_some_recipients_were_keeps_their_reasons(
         assert isinstance(verdict, AllRefused)
         found = {r.address: (r.why.kind, r.why.stage) for r in verdict.refused}
         assert found == {
-            "a@example.com": (Kind.TRANSIENT, Stage.DOT),
-            "b@example.com": (Kind.PERMANENT_RECIPIENT, Stage.RCPT),
+            "a@example.com": (Fault.TRANSIENT, Stage.DOT),
+            "b@example.com": (Fault.PERMANENT_RECIPIENT, Stage.RCPT),
         }
 
 
@@ -233,7 +233,7 @@ async def test_an_unknown_user_after_the_body_of_two_suppresses_neither(
     async with scripted(ehlo=ehlo, dot=answers) as server, channel_to(server.port) as channel:
         reports = await send(channel, [two])
 
-        assert [(r.kind, r.hard) for r in reports.rejected] == [(Kind.PERMANENT_MESSAGE, False)]
+        assert [(r.kind, r.hard) for r in reports.rejected] == [(Fault.PERMANENT_MESSAGE, False)]
 
 
 @BOTH

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.smtp.client.dial import dial
 
 pytestmark = pytest.mark.anyio
@@ -64,7 +64,7 @@ async def test_an_inside_host_is_refused_without_a_connection(
     found = await dial(host, listener.port)
 
     assert isinstance(found, Rejected)
-    assert (found.kind, found.stage) == (Kind.ACCOUNT, Stage.CONNECT)
+    assert (found.kind, found.stage) == (Fault.ACCOUNT, Stage.CONNECT)
     assert not listener.heard()
 
 
@@ -75,7 +75,7 @@ async def test_an_odd_spelling_of_an_inside_host_is_refused_even_where_inside_is
     found = await dial(host, listener.port, allow_private=True)
 
     assert isinstance(found, Rejected)
-    assert found.kind is Kind.ACCOUNT
+    assert found.kind is Fault.ACCOUNT
     assert not listener.heard()
 
 
@@ -98,7 +98,7 @@ async def test_an_address_that_wraps_an_inside_one_is_refused(
     found = await dial("mx.example.com", listener.port)
 
     assert isinstance(found, Rejected)
-    assert found.kind is Kind.ACCOUNT
+    assert found.kind is Fault.ACCOUNT
     assert not listener.heard()
 
 
@@ -110,7 +110,7 @@ async def test_one_inside_address_among_several_refuses_the_name(
     found = await dial("mx.example.com", listener.port)
 
     assert isinstance(found, Rejected)
-    assert found.kind is Kind.ACCOUNT
+    assert found.kind is Fault.ACCOUNT
     assert "127" not in found.detail
 
 
@@ -146,14 +146,14 @@ async def test_a_port_nobody_listens_on_is_a_passing_fault(listener: CountingLis
     found = await dial("localhost", listener.port, allow_private=True)
 
     assert isinstance(found, Rejected)
-    assert found.kind is Kind.TRANSIENT
+    assert found.kind is Fault.TRANSIENT
     assert "127.0.0.1" not in found.detail
 
 
 async def test_a_name_nobody_knows_is_a_passing_fault() -> None:
     found = await dial("nowhere.invalid", 25)
 
-    assert found == Rejected(Kind.TRANSIENT, "", "cannot resolve nowhere.invalid", Stage.CONNECT)
+    assert found == Rejected(Fault.TRANSIENT, "", "cannot resolve nowhere.invalid", Stage.CONNECT)
 
 
 async def test_a_name_server_that_does_not_answer_is_given_up(
@@ -167,7 +167,7 @@ async def test_a_name_server_that_does_not_answer_is_given_up(
     found = await dial("mx.example.com", 25, timeout_s=0.05)
 
     assert isinstance(found, Rejected)
-    assert found.kind is Kind.TRANSIENT
+    assert found.kind is Fault.TRANSIENT
 
 
 async def test_a_server_that_does_not_answer_is_given_up_and_the_next_gets_its_share(
@@ -201,5 +201,5 @@ async def test_a_process_without_descriptors_says_so_and_goes_on(
     refused = await dial("127.0.0.1", 2525, allow_private=True)
 
     assert isinstance(refused, Rejected)
-    assert (refused.kind, refused.stage) == (Kind.TRANSIENT, Stage.CONNECT)
+    assert (refused.kind, refused.stage) == (Fault.TRANSIENT, Stage.CONNECT)
     assert "Too many open files" in refused.detail

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mailqueue.core.verdict import AllRefused, Kind, Rejected, Stage
+from mailqueue.core.verdict import AllRefused, Fault, Rejected, Stage
 from mailqueue.smtp.client.envelope import EncodedEmail, Extensions, encode
 from tests.smtp.client.sending import BODY, mail
 
@@ -42,7 +42,7 @@ def test_a_recipient_that_could_carry_a_command_is_refused_here(address: str) ->
     found = encode(mail(address, needs_smtputf8=True), ALL)
 
     assert isinstance(found, Rejected)
-    assert (found.kind, found.stage, found.hard) == (Kind.PERMANENT_RECIPIENT, Stage.RCPT, False)
+    assert (found.kind, found.stage, found.hard) == (Fault.PERMANENT_RECIPIENT, Stage.RCPT, False)
 
 
 @pytest.mark.parametrize("address", [a for a in UNSAFE if a])
@@ -50,7 +50,7 @@ def test_a_sender_that_could_carry_a_command_is_refused_here(address: str) -> No
     found = encode(mail(sender=address, needs_smtputf8=True), ALL)
 
     assert isinstance(found, Rejected)
-    assert (found.kind, found.stage) == (Kind.PERMANENT_MESSAGE, Stage.MAIL)
+    assert (found.kind, found.stage) == (Fault.PERMANENT_MESSAGE, Stage.MAIL)
 
 
 @given(st.text(), st.text())
@@ -88,7 +88,7 @@ def test_a_message_some_server_could_read_as_two_is_refused_here(body: bytes) ->
     found = encode(mail(body=body), NOTHING)
 
     assert isinstance(found, Rejected)
-    assert found.kind is Kind.PERMANENT_MESSAGE
+    assert found.kind is Fault.PERMANENT_MESSAGE
 
 
 @given(st.lists(st.sampled_from([b"\r\n", b".", b"a", b"..", b"\r\n.\r\n", b"\xff"])).map(b"".join))
@@ -140,7 +140,7 @@ def test_what_the_server_cannot_take_is_refused_here(
     found = encode(mail(body=body, needs_smtputf8=True), offered)
 
     assert isinstance(found, Rejected)
-    assert (found.kind, found.enhanced) == (Kind.PERMANENT_MESSAGE, enhanced)
+    assert (found.kind, found.enhanced) == (Fault.PERMANENT_MESSAGE, enhanced)
 
 
 def test_a_size_limit_of_zero_is_no_limit() -> None:
@@ -158,7 +158,7 @@ def test_without_smtputf8_only_the_recipients_that_need_it_fail() -> None:
     assert isinstance(found, EncodedEmail)
     assert found.recipients == ("ann@example.com",)
     (refused,) = found.refused
-    assert (refused.why.kind, refused.why.enhanced) == (Kind.PERMANENT_MESSAGE, "5.6.7")
+    assert (refused.why.kind, refused.why.enhanced) == (Fault.PERMANENT_MESSAGE, "5.6.7")
     assert not refused.why.hard
     assert b"SMTPUTF8" not in found.commands[0]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from mailqueue.ports.transport import SendAttempt
 from tests.smtp.client.scripted import PLAIN_EHLO, USUAL_EHLO, Answer, scripted
 from tests.smtp.client.sending import channel_to, mail, mails, send
@@ -51,12 +51,12 @@ def check(server: TruthfulServer, verdicts: list[Verdict], *, is_sound: bool = F
             continue
         assert isinstance(verdict, Rejected)
         if number in server.accepted:
-            assert verdict.kind is Kind.AMBIGUOUS
-        if verdict.kind not in (Kind.TRANSIENT, Kind.AMBIGUOUS):
+            assert verdict.kind is Fault.AMBIGUOUS
+        if verdict.kind not in (Fault.TRANSIENT, Fault.AMBIGUOUS):
             assert own in verdict.detail
         if is_sound:
             assert verdict.detail == own + server.fates[number]
-            assert verdict.kind is not Kind.AMBIGUOUS
+            assert verdict.kind is not Fault.AMBIGUOUS
 
 
 @MODES
@@ -141,8 +141,8 @@ async def test_floods_and_nonsense_end_the_connection_at_once(
         reports = await send(channel, mails(3))
 
         first, *rest = reports.rejected
-        assert first.kind is (Kind.AMBIGUOUS if verb == "dot" else Kind.TRANSIENT)
-        assert [(r.kind, r.stage) for r in rest] == [(Kind.TRANSIENT, Stage.CONNECT)] * 2
+        assert first.kind is (Fault.AMBIGUOUS if verb == "dot" else Fault.TRANSIENT)
+        assert [(r.kind, r.stage) for r in rest] == [(Fault.TRANSIENT, Stage.CONNECT)] * 2
         assert not channel.is_usable
 
 

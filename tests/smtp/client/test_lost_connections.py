@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
 from tests.smtp.client.scripted import CLOSE, PLAIN_EHLO, SILENT, USUAL_EHLO, scripted
 from tests.smtp.client.sending import channel_to, mail, mails, send
@@ -48,12 +48,12 @@ async def test_a_connection_lost_at_any_point_settles_every_mail(
         assert isinstance(first, Accepted)
         assert isinstance(second, Rejected)
         is_unknown = verb == "." and not answer.startswith(b"421")
-        assert second.kind is (Kind.AMBIGUOUS if is_unknown else Kind.TRANSIENT)
+        assert second.kind is (Fault.AMBIGUOUS if is_unknown else Fault.TRANSIENT)
         heard_nothing = verb == "MAIL" and not answer.startswith(b"421")
         assert second.stage is (Stage.CONNECT if heard_nothing else stage)
         for verdict in rest:
             assert isinstance(verdict, Rejected)
-            assert (verdict.kind, verdict.stage) == (Kind.TRANSIENT, Stage.CONNECT)
+            assert (verdict.kind, verdict.stage) == (Fault.TRANSIENT, Stage.CONNECT)
         assert not channel.is_usable
 
 
@@ -66,9 +66,9 @@ async def test_nothing_is_handed_over_when_it_may_not_be(ehlo: tuple[str, ...]) 
         first, second, third = reports.verdicts
         assert isinstance(first, Accepted)
         assert isinstance(second, Rejected)
-        assert (second.kind, second.stage) == (Kind.TRANSIENT, Stage.DATA)
+        assert (second.kind, second.stage) == (Fault.TRANSIENT, Stage.DATA)
         assert isinstance(third, Rejected)
-        assert (third.kind, third.stage) == (Kind.TRANSIENT, Stage.CONNECT)
+        assert (third.kind, third.stage) == (Fault.TRANSIENT, Stage.CONNECT)
         assert len(server.messages) == 1
         assert not channel.is_usable
 
@@ -116,8 +116,8 @@ async def test_sending_that_is_cancelled_settles_every_mail_and_closes() -> None
             await task
 
         assert [(v.kind, v.stage) for v in verdicts] == [
-            (Kind.AMBIGUOUS, Stage.DOT),
-            (Kind.TRANSIENT, Stage.CONNECT),
+            (Fault.AMBIGUOUS, Stage.DOT),
+            (Fault.TRANSIENT, Stage.CONNECT),
         ]
         assert not channel.is_usable
 
@@ -136,8 +136,8 @@ async def test_a_server_that_stops_reading_is_given_up_before_the_dot(
         reports = await send(channel, [huge, mail()])
 
         assert [(r.kind, r.stage) for r in reports.rejected] == [
-            (Kind.TRANSIENT, Stage.DATA),
-            (Kind.TRANSIENT, Stage.CONNECT),
+            (Fault.TRANSIENT, Stage.DATA),
+            (Fault.TRANSIENT, Stage.CONNECT),
         ]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailqueue.core.verdict import Kind, Stage
+from mailqueue.core.verdict import Fault, Stage
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
 from tests.smtp.client.scripted import PLAIN_EHLO, USUAL_EHLO, scripted
 from tests.smtp.client.sending import channel_to, mail, mails, send
@@ -19,7 +19,7 @@ async def test_a_go_ahead_after_a_refused_sender_ends_the_connection() -> None:
     async with scripted(**answers) as server, channel_to(server.port) as channel:
         reports = await send(channel, mails(2))
 
-        assert [r.kind for r in reports.rejected] == [Kind.TRANSIENT, Kind.TRANSIENT]
+        assert [r.kind for r in reports.rejected] == [Fault.TRANSIENT, Fault.TRANSIENT]
         assert reports.rejected[1].stage is Stage.CONNECT
         assert server.messages == []
         assert not channel.is_usable
@@ -34,7 +34,7 @@ async def test_an_early_refusal_while_we_write_is_believed_and_ends_the_connecti
     ):
         reports = await send(channel, [huge, mail()])
 
-        assert [r.kind for r in reports.rejected] == [Kind.INFRASTRUCTURE, Kind.TRANSIENT]
+        assert [r.kind for r in reports.rejected] == [Fault.INFRASTRUCTURE, Fault.TRANSIENT]
         assert not channel.is_usable
 
 
@@ -47,7 +47,7 @@ async def test_an_early_success_while_we_write_is_not_believed() -> None:
     ):
         reports = await send(channel, [huge])
 
-        assert [(r.kind, r.stage) for r in reports.rejected] == [(Kind.TRANSIENT, Stage.DATA)]
+        assert [(r.kind, r.stage) for r in reports.rejected] == [(Fault.TRANSIENT, Stage.DATA)]
 
 
 async def test_a_skipped_reply_is_not_made_up_for_by_the_next_one() -> None:
@@ -58,7 +58,7 @@ async def test_a_skipped_reply_is_not_made_up_for_by_the_next_one() -> None:
     ):
         reports = await send(channel, mails(2))
 
-        assert [r.kind for r in reports.rejected] == [Kind.TRANSIENT, Kind.TRANSIENT]
+        assert [r.kind for r in reports.rejected] == [Fault.TRANSIENT, Fault.TRANSIENT]
 
 
 @BOTH
@@ -71,8 +71,8 @@ async def test_an_answer_in_the_same_breath_as_the_go_ahead_is_no_success(
         reports = await send(channel, mails(2))
 
         assert [(r.kind, r.stage) for r in reports.rejected] == [
-            (Kind.TRANSIENT, Stage.DATA),
-            (Kind.TRANSIENT, Stage.CONNECT),
+            (Fault.TRANSIENT, Stage.DATA),
+            (Fault.TRANSIENT, Stage.CONNECT),
         ]
         assert server.messages == []
 
@@ -85,7 +85,7 @@ async def test_a_refusal_in_the_same_breath_as_the_go_ahead_is_believed(
     async with scripted(ehlo=ehlo, DATA=answers) as server, channel_to(server.port) as channel:
         reports = await send(channel, mails(1))
 
-        assert [(r.kind, r.code) for r in reports.rejected] == [(Kind.INFRASTRUCTURE, "550")]
+        assert [(r.kind, r.code) for r in reports.rejected] == [(Fault.INFRASTRUCTURE, "550")]
 
 
 async def test_replies_in_another_order_than_the_commands_credit_nobody() -> None:
@@ -95,8 +95,8 @@ async def test_replies_in_another_order_than_the_commands_credit_nobody() -> Non
         reports = await send(channel, mails(3))
 
         assert [(r.kind, r.stage) for r in reports.rejected] == [
-            (Kind.AMBIGUOUS, Stage.DOT),
-            (Kind.TRANSIENT, Stage.RCPT),
-            (Kind.TRANSIENT, Stage.CONNECT),
+            (Fault.AMBIGUOUS, Stage.DOT),
+            (Fault.TRANSIENT, Stage.RCPT),
+            (Fault.TRANSIENT, Stage.CONNECT),
         ]
         assert len(server.messages) <= 1

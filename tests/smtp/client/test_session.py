@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.adapters.sending.smtp import SmtpChannel, SmtpTransport
-from mailqueue.core.verdict import Accepted, Kind, Rejected
+from mailqueue.core.verdict import Accepted, Fault, Rejected
 from mailqueue.smtp.client.session import SessionOptions, TlsMode, open_session
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.client.scripted import CLOSE, SILENT, Answer, scripted
@@ -62,7 +62,7 @@ async def test_a_password_is_not_sent_over_the_internet_without_tls() -> None:
     found = await open_session(sock, login, PATIENT)
 
     assert isinstance(found, Rejected)
-    assert found.kind is Kind.ACCOUNT
+    assert found.kind is Fault.ACCOUNT
     assert sock.fileno() == -1
 
 
@@ -72,7 +72,7 @@ async def test_a_wrong_password_stops_the_account_and_is_tried_once(tmp_path: Pa
         one = account(port, TlsMode.STARTTLS, user="ann", password="wrong")
         found = await refused(SmtpTransport(one, tls_context=trusting_context(tmp_path)))
 
-    assert (found.kind, found.code, found.enhanced) == (Kind.ACCOUNT, "535", "5.7.8")
+    assert (found.kind, found.code, found.enhanced) == (Fault.ACCOUNT, "535", "5.7.8")
 
 
 async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> No
             SmtpTransport(account(port, TlsMode.STARTTLS), tls_context=ssl.create_default_context())
         )
 
-    assert found.kind is Kind.ACCOUNT
+    assert found.kind is Fault.ACCOUNT
     assert "certificate" in found.detail
 
 
@@ -98,7 +98,7 @@ async def test_a_certificate_for_another_name_is_refused(tmp_path: Path, mode: T
             )
         )
 
-    assert found.kind is Kind.ACCOUNT
+    assert found.kind is Fault.ACCOUNT
     assert "certificate" in found.detail
 
 
@@ -121,20 +121,20 @@ async def test_without_starttls_nothing_is_said_in_clear() -> None:
     async with scripted(ehlo=LOGIN_EHLO) as server:
         found = await refused(SmtpTransport(account(server.port, TlsMode.STARTTLS, user="ann")))
 
-    assert found.kind is Kind.ACCOUNT
+    assert found.kind is Fault.ACCOUNT
     assert server.verbs == ["EHLO"]
 
 
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        (b"454 4.7.0 TLS not available now\r\n", Kind.TRANSIENT),
-        (b"502 5.5.1 no\r\n", Kind.TRANSIENT),
-        (b"250 fine\r\n", Kind.TRANSIENT),
-        (b"220 go\r\nnot TLS at all\r\n", Kind.TRANSIENT),
+        (b"454 4.7.0 TLS not available now\r\n", Fault.TRANSIENT),
+        (b"502 5.5.1 no\r\n", Fault.TRANSIENT),
+        (b"250 fine\r\n", Fault.TRANSIENT),
+        (b"220 go\r\nnot TLS at all\r\n", Fault.TRANSIENT),
     ],
 )
-async def test_starttls_refused_ends_the_session(answer: bytes, kind: Kind) -> None:
+async def test_starttls_refused_ends_the_session(answer: bytes, kind: Fault) -> None:
     goes_silent = answer.startswith(b"220")
     timeouts = replace(PATIENT, connect_s=2, command_s=2) if goes_silent else PATIENT
     async with scripted(ehlo=("STARTTLS", "AUTH PLAIN"), STARTTLS=[answer]) as server:
@@ -183,32 +183,32 @@ async def test_what_was_said_in_clear_before_tls_is_forgotten(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("script", "kind", "code"),
     [
-        ({"CONNECT": [b"421 4.3.2 busy\r\n"]}, Kind.TRANSIENT, "421"),
-        ({"CONNECT": [b"554 5.7.1 go away\r\n"]}, Kind.TRANSIENT, "554"),
-        ({"CONNECT": [b"250 what\r\n"]}, Kind.TRANSIENT, ""),
-        ({"CONNECT": [b"\xff\xfe\x00garbage\r\n"]}, Kind.TRANSIENT, ""),
-        ({"CONNECT": [CLOSE]}, Kind.TRANSIENT, ""),
-        ({"CONNECT": [SILENT]}, Kind.TRANSIENT, ""),
-        ({"CONNECT": [b"220-" + b"x" * 10_000_000 + b"\r\n"]}, Kind.TRANSIENT, ""),
-        ({"EHLO": [b"421 4.3.2 busy\r\n"]}, Kind.TRANSIENT, "421"),
-        ({"EHLO": [b"550 bad name\r\n"]}, Kind.TRANSIENT, "550"),
-        ({"EHLO": [b"550 account suspended\r\n"]}, Kind.ACCOUNT, "550"),
-        ({"EHLO": [b"502 what\r\n"]}, Kind.TRANSIENT, "502"),
-        ({"EHLO": [CLOSE]}, Kind.TRANSIENT, ""),
-        ({"EHLO": [b"250-more\r\n" * 100_000]}, Kind.TRANSIENT, ""),
-        ({"AUTH": [b"454 4.7.0 later\r\n"]}, Kind.TRANSIENT, "454"),
-        ({"AUTH": [b"432 4.7.12 change it\r\n"]}, Kind.ACCOUNT, "432"),
-        ({"AUTH": [b"535 5.7.8 no\r\n"]}, Kind.ACCOUNT, "535"),
-        ({"AUTH": [b"534 5.7.9 no\r\n"]}, Kind.ACCOUNT, "534"),
-        ({"AUTH": [b"504 5.5.4 no\r\n"]}, Kind.ACCOUNT, "504"),
-        ({"AUTH": [b"421 4.7.0 too many\r\n"]}, Kind.TRANSIENT, "421"),
-        ({"AUTH": [b"535 5.7.0 too many failed logins\r\n"]}, Kind.RATE_LIMITED, "535"),
-        ({"AUTH": [CLOSE]}, Kind.TRANSIENT, ""),
-        ({"AUTH": [SILENT]}, Kind.TRANSIENT, ""),
+        ({"CONNECT": [b"421 4.3.2 busy\r\n"]}, Fault.TRANSIENT, "421"),
+        ({"CONNECT": [b"554 5.7.1 go away\r\n"]}, Fault.TRANSIENT, "554"),
+        ({"CONNECT": [b"250 what\r\n"]}, Fault.TRANSIENT, ""),
+        ({"CONNECT": [b"\xff\xfe\x00garbage\r\n"]}, Fault.TRANSIENT, ""),
+        ({"CONNECT": [CLOSE]}, Fault.TRANSIENT, ""),
+        ({"CONNECT": [SILENT]}, Fault.TRANSIENT, ""),
+        ({"CONNECT": [b"220-" + b"x" * 10_000_000 + b"\r\n"]}, Fault.TRANSIENT, ""),
+        ({"EHLO": [b"421 4.3.2 busy\r\n"]}, Fault.TRANSIENT, "421"),
+        ({"EHLO": [b"550 bad name\r\n"]}, Fault.TRANSIENT, "550"),
+        ({"EHLO": [b"550 account suspended\r\n"]}, Fault.ACCOUNT, "550"),
+        ({"EHLO": [b"502 what\r\n"]}, Fault.TRANSIENT, "502"),
+        ({"EHLO": [CLOSE]}, Fault.TRANSIENT, ""),
+        ({"EHLO": [b"250-more\r\n" * 100_000]}, Fault.TRANSIENT, ""),
+        ({"AUTH": [b"454 4.7.0 later\r\n"]}, Fault.TRANSIENT, "454"),
+        ({"AUTH": [b"432 4.7.12 change it\r\n"]}, Fault.ACCOUNT, "432"),
+        ({"AUTH": [b"535 5.7.8 no\r\n"]}, Fault.ACCOUNT, "535"),
+        ({"AUTH": [b"534 5.7.9 no\r\n"]}, Fault.ACCOUNT, "534"),
+        ({"AUTH": [b"504 5.5.4 no\r\n"]}, Fault.ACCOUNT, "504"),
+        ({"AUTH": [b"421 4.7.0 too many\r\n"]}, Fault.TRANSIENT, "421"),
+        ({"AUTH": [b"535 5.7.0 too many failed logins\r\n"]}, Fault.RATE_LIMITED, "535"),
+        ({"AUTH": [CLOSE]}, Fault.TRANSIENT, ""),
+        ({"AUTH": [SILENT]}, Fault.TRANSIENT, ""),
     ],
 )
 async def test_every_refusal_while_opening_has_its_kind(
-    script: dict[str, list[Answer]], kind: Kind, code: str
+    script: dict[str, list[Answer]], kind: Fault, code: str
 ) -> None:
     is_silent = [SILENT] in script.values()
     timeouts = replace(PATIENT, command_s=0.5) if is_silent else PATIENT
@@ -257,7 +257,7 @@ async def test_no_login_the_server_knows_is_the_accounts_matter() -> None:
     async with scripted(ehlo=("AUTH CRAM-MD5 XOAUTH2",)) as server:
         found = await refused(SmtpTransport(account(server.port, TlsMode.NONE, user="ann")))
 
-    assert found.kind is Kind.ACCOUNT
+    assert found.kind is Fault.ACCOUNT
     assert server.verbs == ["EHLO"]
 
 

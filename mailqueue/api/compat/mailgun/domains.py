@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.mailgun import store as mailgun_store
 from mailqueue.api.compat.mailgun.faults import DomainNotFound
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
@@ -14,7 +14,7 @@ from mailqueue.core.errors import InvalidField
 MAX_LISTED = 1_000
 
 
-async def check_domain(call: Call) -> None:
+async def check_domain(call: RequestContext) -> None:
     """Raise DomainNotFound if the project may not send from the path's domain.
 
     Raises:
@@ -31,7 +31,7 @@ async def check_domain(call: Call) -> None:
         raise missing
 
 
-async def index(call: Call) -> Response:
+async def index(call: RequestContext) -> Response:
     """List the domains; clients request one to verify their key."""
     limit, skip = (_whole(call, name, most) for name, most in (("limit", 100), ("skip", 0)))
     names = names_of(await _allowed(call) or [])
@@ -40,7 +40,7 @@ async def index(call: Call) -> Response:
     return json_answer({"total_count": len(names), "items": items})
 
 
-async def _allowed(call: Call) -> list[str] | None:
+async def _allowed(call: RequestContext) -> list[str] | None:
     async with call.connection() as conn:
         found = await mailgun_store.grounds_of(conn, call.caller.project_id)
     return None if found is None else found.allowed_from
@@ -58,7 +58,7 @@ def _covers(pattern: str, domain: str) -> bool:
     return domain.endswith(own[1:]) if own.startswith("*.") else domain == own
 
 
-def _whole(call: Call, name: str, otherwise: int) -> int:
+def _whole(call: RequestContext, name: str, otherwise: int) -> int:
     given = call.request.query_params.get(name)
     if given is None:
         return otherwise

@@ -22,7 +22,7 @@ from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
 from mailqueue.api.compat.mailgun.wanted import meant_by, wanted_of
 from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.http.body import head_of
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.sending import Sent
@@ -34,7 +34,7 @@ from mailqueue.tenants.model import Scope
 MAX_KEY_CHARACTERS = 200
 
 
-async def send(call: Call) -> Response:
+async def send(call: RequestContext) -> Response:
     """Accept one mail, or one for each recipient with variables; all or none."""
     await check_domain(call)
     form = await form_of(call.request)
@@ -45,7 +45,7 @@ async def send(call: Call) -> Response:
     return _queued(_message_id(sent[0], meant.sender))
 
 
-async def send_mime(call: Call) -> Response:
+async def send_mime(call: RequestContext) -> Response:
     """Accept a finished message."""
     await check_domain(call)
     form = await form_of(call.request)
@@ -63,7 +63,7 @@ def _message_id(sent: Sent, sender: str) -> str:
     return message_id(sent.id, parse_address(parted(sender)[1]).domain)
 
 
-async def _options(call: Call, options: MailgunOptions) -> MailgunOptions:
+async def _options(call: RequestContext, options: MailgunOptions) -> MailgunOptions:
     """Return the options, with the trap as sender for mail in test mode.
 
     Raises:
@@ -78,7 +78,7 @@ async def _options(call: Call, options: MailgunOptions) -> MailgunOptions:
     return replace(options, fields=options.fields | {"smtp_config_id": found.trap})
 
 
-def _key(call: Call) -> str | None:
+def _key(call: RequestContext) -> str | None:
     key = call.idempotency_key
     if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
         raise InvalidField("Idempotency-Key", f"must be 1 to {MAX_KEY_CHARACTERS} characters")
@@ -109,7 +109,9 @@ def is_mailguns(request: Request) -> bool:
     return given[:6].lower() == b"basic " and given[6:].strip()[:5] == b"YXBpO"
 
 
-def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Response]]) -> Endpoint:
+def _endpoint(
+    path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
     return Endpoint(
         "POST",
         path,

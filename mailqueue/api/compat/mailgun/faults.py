@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from mailqueue.api.compat.accepting import OneRefused
-from mailqueue.api.compat.model import Fault
+from mailqueue.api.compat.model import CompatError
 from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import (
@@ -55,7 +55,7 @@ class NoBody(InputError):
     """The mail has no content."""
 
 
-def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
+def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
     status, message = worded(exc)
     if status is HTTPStatus.UNAUTHORIZED:  # plain text, as Mailgun sends it
@@ -71,7 +71,7 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
     return json_answer({"message": message}, status=status, headers=more)
 
 
-def worded(exc: Fault) -> tuple[HTTPStatus, str]:
+def worded(exc: CompatError) -> tuple[HTTPStatus, str]:
     """Return status and message of an error. Pure."""
     match exc:
         case HTTPException():

@@ -9,7 +9,7 @@ from mailqueue.api.compat.mailgun.faults import MISSING
 from mailqueue.api.compat.mailgun.form import Form
 from mailqueue.api.compat.mailgun.options import MailgunOptions, custom_data
 from mailqueue.api.compat.mailgun.recipients import boxes_of
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending import service as sending_service
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
@@ -23,7 +23,9 @@ _FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:|[ \t]")
 _OPTION = {one.api: one.name for one in MAIL_OPTIONS if one.api}
 
 
-async def accepted_message(call: Call, form: Form, options: MailgunOptions, key: str | None) -> str:
+async def accepted_message(
+    call: RequestContext, form: Form, options: MailgunOptions, key: str | None
+) -> str:
     """Accept the message of a form and return its Message-ID.
 
     Raises:
@@ -69,7 +71,7 @@ async def accepted_message(call: Call, form: Form, options: MailgunOptions, key:
     return first_field(ready.octets, "message-id")
 
 
-def _own_id(call: Call, key: str) -> bytes:
+def _own_id(call: RequestContext, key: str) -> bytes:
     """Return a Message-ID that a repeated request gets again, so that its response is the same."""
     own = uuid5(call.caller.project_id, key).hex
     return f"Message-ID: <{own}@{parse_address('x@' + call.path['domain']).domain}>\r\n".encode()

@@ -39,13 +39,13 @@ from mailqueue.api.compat.postmark.reading import (
 from mailqueue.api.compat.postmark.trial import TEST_TOKEN, tried
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.http.body import head_of
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending.service import accepted
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
-from mailqueue.mail.accept.acceptance import Result
+from mailqueue.mail.accept.acceptance import AcceptResult
 from mailqueue.tenants.model import Scope
 
 TOKEN = b"x-postmark-server-token"
@@ -53,10 +53,10 @@ MESSAGE_BYTES = 10 * 1024 * 1024
 BATCH_BYTES = 50 * 1024 * 1024
 
 
-def sending_one(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]]:
+def sending_one(model: type[AnyMessage]) -> Callable[[RequestContext], Awaitable[Response]]:
     """Return the handler that accepts one message."""
 
-    async def send(call: Call) -> Response:
+    async def send(call: RequestContext) -> Response:
         check_headers(call.request)
         document = await document_of(call, max_bytes=MESSAGE_BYTES)
         message = await call.in_turn(lambda: message_of(model, document, call.values))
@@ -72,10 +72,10 @@ def sending_one(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]
     return send
 
 
-def sending_many(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]]:
+def sending_many(model: type[AnyMessage]) -> Callable[[RequestContext], Awaitable[Response]]:
     """Return the handler that accepts a batch, each message by itself."""
 
-    async def send(call: Call) -> Response:
+    async def send(call: RequestContext) -> Response:
         check_headers(call.request)
         document = await document_of(call, max_bytes=BATCH_BYTES)
         documents = listed(model, document)
@@ -104,13 +104,15 @@ def _wanted(message: AnyMessage | InvalidField) -> Wanted | InvalidField:
         return exc
 
 
-async def _told(call: Call, message: AnyMessage, sent: Sent) -> Response:
+async def _told(call: RequestContext, message: AnyMessage, sent: Sent) -> Response:
     document = outcome(message, sent, await _suppressed(call, [message], [sent]))
     return json_answer(document, status=UNPROCESSABLE if document["ErrorCode"] else 200)
 
 
 async def _suppressed(
-    call: Call, messages: Sequence[AnyMessage | InvalidField], judged: Sequence[Result]
+    call: RequestContext,
+    messages: Sequence[AnyMessage | InvalidField],
+    judged: Sequence[AcceptResult],
 ) -> dict[Any, list[str]]:
     """Return the suppressed addresses of each mail with several recipients."""
     ids = [
@@ -131,7 +133,7 @@ async def _suppressed(
 
 
 def outcome(
-    message: AnyMessage | InvalidField, judged: Result, gone: dict[Any, list[str]]
+    message: AnyMessage | InvalidField, judged: AcceptResult, gone: dict[Any, list[str]]
 ) -> dict[str, Any]:
     """Return the result of one message. Pure."""
     if isinstance(message, InvalidField) or isinstance(judged, InvalidField):
@@ -173,7 +175,9 @@ async def tried_without_key(request: Request) -> Response | None:
     return await tried(request)
 
 
-def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Response]]) -> Endpoint:
+def _endpoint(
+    path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
     return Endpoint(
         "POST",
         path,

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailqueue.api.compat.model import Fault
+from mailqueue.api.compat.model import CompatError
 from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.postmark.model import NoStream, NotAnAddress
 from mailqueue.api.http.responses import BadJson, Busy, json_answer
@@ -103,7 +103,7 @@ class NoFormat(InvalidField):
     """The body is JSON of another form."""
 
 
-def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
+def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
     status, code, message = worded(exc)
     headers: dict[str, str] = {}
@@ -121,7 +121,7 @@ def error_of(code: ErrorCode, message: str) -> dict[str, Any]:
     return {"ErrorCode": int(code), "Message": message}
 
 
-def worded(exc: Fault) -> tuple[HTTPStatus, ErrorCode, str]:
+def worded(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
     """Return status, code and message of an error. Pure."""
     match exc:
         case HTTPException():

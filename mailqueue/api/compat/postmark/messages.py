@@ -10,7 +10,7 @@ from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.content import said_of
 from mailqueue.api.compat.postmark.model import METADATA
 from mailqueue.api.emails.detail import look_up
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.emails import Email, Event
@@ -33,7 +33,7 @@ _EVENTS: Mapping[str, str] = MappingProxyType(
 _STREAM_BY_CATEGORY = {"transactional": "outbound", "marketing": "broadcast"}
 
 
-async def details(call: Call) -> Response:
+async def details(call: RequestContext) -> Response:
     """Return a message and its events."""
     email_id = call.id("message_id")
     async with call.connection() as conn:
@@ -71,12 +71,12 @@ async def details(call: Call) -> Response:
     )
 
 
-async def dump(call: Call) -> Response:
+async def dump(call: RequestContext) -> Response:
     """Return the raw message, without DKIM signatures."""
     return json_answer({"Body": await _source(call)})
 
 
-async def _source(call: Call) -> str:
+async def _source(call: RequestContext) -> str:
     email_id = call.id("message_id")
     shown = await find_email(call.connection, project_id=call.caller.project_id, email_id=email_id)
     library = MessageSources(call.services.storage, call.services.template_cache)
@@ -103,7 +103,7 @@ def _event(email: Email, event: Event) -> dict[str, Any]:
     }
 
 
-async def server(call: Call) -> Response:
+async def server(call: RequestContext) -> Response:
     """Return the project of a token, in the form of Postmark's server."""
     return json_answer(
         {

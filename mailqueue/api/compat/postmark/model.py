@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_pascal
 from mailqueue.api.compat.accepting import CompatTemplateRequest
 from mailqueue.api.compat.mailboxes import framed, parted, split_mailboxes
 from mailqueue.api.compat.option_fields import given_in, with_option_fields
-from mailqueue.api.emails.schema import JsonObject, Text, Whole
+from mailqueue.api.emails.schema import StorableObject, StorableText, Whole
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.address import INPUT_CHARACTERS, InvalidAddress, Reason, parse_address
@@ -60,17 +60,17 @@ class _Given(StrictRequestModel):
 class Header(_Given):
     """A header field."""
 
-    name: Text
-    value: Text
+    name: StorableText
+    value: StorableText
 
 
 class PostmarkFile(_Given):
     """A file in base64; the HTML shows one with a ContentID."""
 
-    name: Text
+    name: StorableText
     content: str
-    content_type: Text = "application/octet-stream"
-    content_id: Text | None = Field(default=None, alias="ContentID")
+    content_type: StorableText = "application/octet-stream"
+    content_id: StorableText | None = Field(default=None, alias="ContentID")
 
     def attached(self) -> AttachedFile:
         """Return the file in the form of POST /v1/send."""
@@ -88,16 +88,16 @@ class PostmarkFile(_Given):
 class _Message(_Given):
     """Fields of every message."""
 
-    sender: Text = Field(alias="From")
-    to: Text = ""
-    cc: Text = ""
-    bcc: Text = ""
-    reply_to: Text = ""
-    tag: Text = ""
+    sender: StorableText = Field(alias="From")
+    to: StorableText = ""
+    cc: StorableText = ""
+    bcc: StorableText = ""
+    reply_to: StorableText = ""
+    tag: StorableText = ""
     headers: list[Header] = Field(default_factory=list)
-    metadata: dict[Text, Text | int | float | bool] = Field(default_factory=dict)
+    metadata: dict[StorableText, StorableText | int | float | bool] = Field(default_factory=dict)
     attachments: list[PostmarkFile] = Field(default_factory=list)
-    message_stream: Text = "outbound"
+    message_stream: StorableText = "outbound"
     track_links: Literal["None", "HtmlAndText", "HtmlOnly", "TextOnly"] | None = None
 
     @property
@@ -150,9 +150,9 @@ class _Message(_Given):
 class PostmarkMessage(_Message):
     """The body of POST /email."""
 
-    subject: Text = ""
-    html_body: Text = ""
-    text_body: Text = ""
+    subject: StorableText = ""
+    html_body: StorableText = ""
+    text_body: StorableText = ""
 
     def wanted(self) -> SendRequest:
         """Return the mail to accept.
@@ -179,9 +179,9 @@ class PostmarkMessage(_Message):
 class TemplatedMessage(_Message):
     """The body of POST /email/withTemplate; id and alias are both the slug of a template here."""
 
-    template_id: Whole | Text | None = None
-    template_alias: Text | None = None
-    template_model: JsonObject
+    template_id: Whole | StorableText | None = None
+    template_alias: StorableText | None = None
+    template_model: StorableObject
     inline_css: bool | None = None
 
     def wanted(self) -> TemplateRequest:

@@ -12,9 +12,9 @@ from mailqueue.api.compat.resend.faults import WrongState, invalid_document
 from mailqueue.api.compat.resend.shown import listed, whole
 from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.api.emails import store as emails_store
-from mailqueue.api.emails.schema import Text
+from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.body import asked
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
@@ -27,11 +27,11 @@ SMALL_BYTES = 64 * 1024
 MAX_LISTED = 100
 
 
-class Change(StrictRequestModel):
+class RescheduleBody(StrictRequestModel):
     """The body of PATCH /emails/{id}."""
 
-    id: Text | None = None  # Resend's Python client repeats it
-    scheduled_at: Text
+    id: StorableText | None = None  # Resend's Python client repeats it
+    scheduled_at: StorableText
 
 
 class Query(RequestModel):
@@ -42,12 +42,12 @@ class Query(RequestModel):
     before: UUID | None = None
 
 
-async def show(call: Call) -> Response:
+async def show(call: RequestContext) -> Response:
     """Show a mail."""
     return json_answer(await whole(call, call.id("email_id")))
 
 
-async def index(call: Call) -> Response:
+async def index(call: RequestContext) -> Response:
     """List mail, newest first."""
     query = asked(Query, call.request)
     assert isinstance(query, Query)
@@ -80,12 +80,12 @@ async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
     return [one.id for one in await emails_store.list_page(conn, wanted)]
 
 
-async def change(call: Call) -> Response:
+async def change(call: RequestContext) -> Response:
     """Reschedule a mail that was not attempted yet."""
     email_id = call.id("email_id")
     document = await document_of(call, max_bytes=SMALL_BYTES)
     try:
-        wanted = validated(Change, document, call.values)
+        wanted = validated(RescheduleBody, document, call.values)
     except ValidationError as exc:
         raise invalid_document(exc) from None
     if wanted.id not in (None, call.path["email_id"]):
@@ -102,7 +102,7 @@ async def change(call: Call) -> Response:
     return json_answer({"object": "email", "id": email_id})
 
 
-async def cancel(call: Call) -> Response:
+async def cancel(call: RequestContext) -> Response:
     """Cancel a mail that has not been sent yet."""
     email_id = call.id("email_id")
     async with call.connection() as conn:

@@ -32,7 +32,7 @@ from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
 from mailqueue.api.http.body import head_of
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import BadJson, json_answer
 from mailqueue.api.http.validation import validated
@@ -48,7 +48,7 @@ MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
 
 
-async def send(call: Call) -> Response:
+async def send(call: RequestContext) -> Response:
     """Accept one mail."""
     document = await document_of(call, max_bytes=BODY_BYTES, prepared=octets_as_text)
     key = _idempotency_key(call)
@@ -62,7 +62,7 @@ async def send(call: Call) -> Response:
     return await answered_once(call, key, document, answering=answer)
 
 
-async def send_batch(call: Call) -> Response:
+async def send_batch(call: RequestContext) -> Response:
     """Accept up to 100 mails: all or none, or the valid ones, as `x-batch-validation` says."""
     document = await document_of(call, max_bytes=BODY_BYTES, prepared=octets_as_text)
     is_strict = _is_strict(call)
@@ -120,14 +120,14 @@ def _one(sent: Sent) -> Response:
     return json_answer({"id": sent.id})
 
 
-def _is_strict(call: Call) -> bool:
+def _is_strict(call: RequestContext) -> bool:
     given = head_of(call.request).get(b"x-batch-validation", b"strict").decode("latin-1")
     if given not in ("strict", PERMISSIVE):
         raise InvalidField("x-batch-validation", f"strict or permissive, got {given[:100]!r}")
     return given == "strict"
 
 
-def _idempotency_key(call: Call) -> str | None:
+def _idempotency_key(call: RequestContext) -> str | None:
     key = call.idempotency_key
     if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
         raise InvalidKey(f"The key must be between 1-{MAX_KEY_CHARACTERS} chars.")
@@ -147,7 +147,9 @@ def key_of(request: Request) -> str:
     return key.strip()
 
 
-def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Response]]) -> Endpoint:
+def _endpoint(
+    path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
     return Endpoint(
         "POST",
         path,

@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.accepting import OneRefused
 from mailqueue.api.compat.idempotency import AnotherRequest
-from mailqueue.api.compat.model import Fault, Headers
+from mailqueue.api.compat.model import CompatError
 from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.resend.model import MissingField
-from mailqueue.api.http.responses import BadJson, Busy, json_answer
+from mailqueue.api.http.responses import BadJson, Busy, RawHeaders, json_answer
 from mailqueue.core.errors import (
     Conflict,
     Forbidden,
@@ -62,7 +62,7 @@ class WrongState(InputError):
     """The state of the email does not allow the operation."""
 
 
-def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
+def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
     status, name, message = worded(exc)
     headers: dict[str, str] = {}
@@ -76,7 +76,7 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
     return json_answer(document, status=status, headers=headers)
 
 
-def worded(exc: Fault) -> tuple[HTTPStatus, str, str]:
+def worded(exc: CompatError) -> tuple[HTTPStatus, str, str]:
     """Return status, name and message of an error. Pure."""
     match exc:
         case HTTPException():
@@ -155,7 +155,7 @@ def _place(wrong: Mapping[str, Any]) -> list[str]:
     return [str(part) for part in wrong["loc"] if "[" not in str(part) and str(part) != "str"]
 
 
-def rates(standing: BucketState) -> Headers:
+def rates(standing: BucketState) -> RawHeaders:
     """Return Resend's rate limit headers. Pure."""
     return [
         (b"ratelimit-limit", b"%d" % standing.limit),

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from mailqueue.api.compat.content import said_of
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import NotFound, Unavailable
@@ -16,19 +16,19 @@ from mailqueue.tenants.model import Scope
 _PATH = "/emails/{email_id}/attachments"
 
 
-async def index(call: Call) -> Response:
+async def index(call: RequestContext) -> Response:
     """Return the files of a mail; there are at most 50, so one page has them all."""
     data = [shown for shown, _ in await _all(call)]
     return json_answer({"object": "list", "has_more": False, "data": data})
 
 
-async def show(call: Call) -> Response:
+async def show(call: RequestContext) -> Response:
     """Show one file of a mail."""
     shown, _ = await _one(call)
     return json_answer({"object": "attachment", **shown})
 
 
-async def download(call: Call) -> Response:
+async def download(call: RequestContext) -> Response:
     """Return the content of one file; requires the key."""
     shown, place = await _one(call)
     project_id, email_id = call.caller.project_id, call.id("email_id")
@@ -49,7 +49,7 @@ async def download(call: Call) -> Response:
     )
 
 
-async def _all(call: Call) -> list[tuple[dict[str, Any], int]]:
+async def _all(call: RequestContext) -> list[tuple[dict[str, Any], int]]:
     """Return the files of a mail, each with its position."""
     email_id = call.id("email_id")
     said = await said_of(call, email_id)
@@ -57,7 +57,7 @@ async def _all(call: Call) -> list[tuple[dict[str, Any], int]]:
     return [(_shown(one, base), place) for place, one in enumerate(said.files)]
 
 
-async def _one(call: Call) -> tuple[dict[str, Any], int]:
+async def _one(call: RequestContext) -> tuple[dict[str, Any], int]:
     wanted = call.id("attachment_id")
     for shown, place in await _all(call):
         if shown["id"] == str(wanted):

@@ -14,7 +14,7 @@ from mailqueue.api.compat.accepting import CompatTemplateRequest
 from mailqueue.api.compat.mailboxes import mailbox
 from mailqueue.api.compat.option_fields import given_in, with_option_fields
 from mailqueue.api.compat.resend.times import instant_of
-from mailqueue.api.emails.schema import JsonObject, Text
+from mailqueue.api.emails.schema import StorableObject, StorableText
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
@@ -39,8 +39,8 @@ def _tag_text(tag: str) -> str:
     return tag
 
 
-TagText = Annotated[Text, AfterValidator(_tag_text)]
-Boxes = Text | Annotated[list[Text], Field(max_length=MAX_ADDRESSES)]
+TagText = Annotated[StorableText, AfterValidator(_tag_text)]
+Boxes = StorableText | Annotated[list[StorableText], Field(max_length=MAX_ADDRESSES)]
 
 
 class MissingField(InvalidField):
@@ -70,11 +70,11 @@ class ResendFile(StrictRequestModel):
     """
 
     content: str | list[int] | Octets | None = None
-    filename: Text | None = None
-    path: Text | None = None
-    content_type: Text | None = None
-    content_id: Text | None = None
-    inline_content_id: Text | None = None
+    filename: StorableText | None = None
+    path: StorableText | None = None
+    content_type: StorableText | None = None
+    content_id: StorableText | None = None
+    inline_content_id: StorableText | None = None
 
     def attached(self) -> dict[str, str]:
         """Return the file in the form of POST /v1/send.
@@ -117,26 +117,26 @@ def _base64(content: str | list[int] | Octets) -> str:
 class ResendTemplate(StrictRequestModel):
     """One of our templates, by slug or id, optionally with @version."""
 
-    id: Text
-    variables: JsonObject = Field(default_factory=dict)
+    id: StorableText
+    variables: StorableObject = Field(default_factory=dict)
 
 
 @with_option_fields(Api.RESEND)
 class ResendEmail(StrictRequestModel):
     """The body of POST /emails."""
 
-    sender: Text | None = Field(default=None, alias="from")
+    sender: StorableText | None = Field(default=None, alias="from")
     to: Annotated[Boxes, Field(min_length=1)]
-    subject: Text | None = None
+    subject: StorableText | None = None
     cc: Boxes | None = None
     bcc: Boxes | None = None
     reply_to: Boxes | None = None
-    html: Text | None = None
-    text: Text | None = None
-    headers: dict[Text, Text] | None = None
+    html: StorableText | None = None
+    text: StorableText | None = None
+    headers: dict[StorableText, StorableText] | None = None
     attachments: list[ResendFile] | None = None
     tags: list[Tag] | None = None
-    scheduled_at: Text | None = None
+    scheduled_at: StorableText | None = None
     template: ResendTemplate | None = None
 
     @model_validator(mode="before")

@@ -11,7 +11,7 @@ from mailqueue.api.compat.mailboxes import framed, split_mailboxes
 from mailqueue.api.compat.resend.model import TAGS
 from mailqueue.api.compat.store import NamedEmail, OneRecipient
 from mailqueue.api.emails.detail import look_up
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 
 # Resend's name for each type of event; types that are missing do not change the last event.
 EVENTS = {
@@ -85,7 +85,7 @@ def _scheduled(status: str, run_at: datetime | None, now: datetime) -> str | Non
     return stamp(run_at) if is_waiting and run_at is not None else None
 
 
-async def whole(call: Call, email_id: UUID) -> dict[str, Any]:
+async def whole(call: RequestContext, email_id: UUID) -> dict[str, Any]:
     """Return one mail with its content.
 
     Raises:

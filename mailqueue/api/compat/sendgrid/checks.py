@@ -18,9 +18,9 @@ from mailqueue.api.compat.sendgrid.faults import (
 from mailqueue.api.compat.sendgrid.model import (
     MAX_RECIPIENTS,
     Box,
+    MailSetting,
     Personalization,
     SendGridMail,
-    Setting,
     is_on,
 )
 from mailqueue.core.address import InvalidAddress, parse_address
@@ -229,7 +229,7 @@ def _settings(mail: SendGridMail) -> Iterator[Wrong]:
         why = "This setting is not supported: add the parameters to the links."
         yield Wrong(why, "tracking_settings.ganalytics.enable")
     for name in ("open_tracking", "subscription_tracking"):
-        setting: Setting | None = getattr(tracking, name)
+        setting: MailSetting | None = getattr(tracking, name)
         if setting is not None and is_on(setting) and setting.get("substitution_tag"):
             path = f"tracking_settings.{name}.substitution_tag"
             yield Wrong("A substitution tag is not supported.", path)

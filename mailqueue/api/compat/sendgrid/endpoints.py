@@ -25,7 +25,7 @@ from mailqueue.api.compat.sendgrid.faults import (
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.compat.sendgrid.wanted import wanted_of
 from mailqueue.api.http.body import check_type, head_of
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import BadJson, json_bytes_answer
 from mailqueue.api.http.validation import validated
@@ -37,7 +37,7 @@ BODY_BYTES = 30 * 1024 * 1024
 MAX_KEY_CHARACTERS = 200
 
 
-async def send(call: Call) -> Response:
+async def send(call: RequestContext) -> Response:
     """Accept a mail for each personalization, all or none; in sandbox mode only validate them."""
     _refuse_subuser(call.request)
     check_type(call.request)
@@ -84,7 +84,7 @@ def _refuse_subuser(request: Request) -> None:
         raise HTTPException(HTTPStatus.FORBIDDEN, "on-behalf-of: subusers are not supported")
 
 
-def _idempotency_key(call: Call) -> str | None:
+def _idempotency_key(call: RequestContext) -> str | None:
     key = call.idempotency_key
     if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
         why = f"An Idempotency-Key has 1 to {MAX_KEY_CHARACTERS} characters."

@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mailqueue.api.compat.accepting import OneRefused
-from mailqueue.api.compat.model import Fault, Headers
+from mailqueue.api.compat.model import CompatError
 from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.sendgrid.model import SendGridMail
-from mailqueue.api.http.responses import BadJson, json_answer
+from mailqueue.api.http.responses import BadJson, RawHeaders, json_answer
 from mailqueue.core.errors import (
     Conflict,
     Forbidden,
@@ -125,7 +125,7 @@ class SendGridRefused(InputError):
         super().__init__("; ".join(f"{one.field}: {one.message}" for one in self.wrongs))
 
 
-def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
+def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
     status, wrongs = worded(exc)
     headers: dict[str, str] = {}
@@ -139,7 +139,7 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
     return json_answer({"errors": errors}, status=status, headers=headers)
 
 
-def worded(exc: Fault) -> tuple[HTTPStatus, Sequence[Wrong]]:
+def worded(exc: CompatError) -> tuple[HTTPStatus, Sequence[Wrong]]:
     """Return status and errors for an exception. Pure."""
     match exc:
         case SendGridRefused():
@@ -231,7 +231,7 @@ def _help(wrong: Wrong) -> str | None:
     return f"{HELP}#message.{named}"
 
 
-def rates(standing: BucketState) -> Headers:
+def rates(standing: BucketState) -> RawHeaders:
     """Return SendGrid's rate limit headers."""
     return [
         (b"x-ratelimit-reset", b"%d" % (time.time() + standing.full_seconds)),

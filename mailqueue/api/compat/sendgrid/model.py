@@ -5,21 +5,21 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mailqueue.api.compat.option_fields import with_option_fields
-from mailqueue.api.emails.schema import JsonObject, Text, Whole
+from mailqueue.api.emails.schema import StorableObject, StorableText, Whole
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.core.mail_options import Api
 
 MAX_PERSONALIZATIONS = 1_000
 MAX_RECIPIENTS = 1_000
 
-NonEmpty = Annotated[Text, Field(min_length=1)]
+NonEmpty = Annotated[StorableText, Field(min_length=1)]
 
 
 class Box(StrictRequestModel):
     """A mailbox."""
 
-    email: Text
-    name: Text | None = None
+    email: StorableText
+    name: StorableText | None = None
 
 
 class Personalization(StrictRequestModel):
@@ -29,11 +29,11 @@ class Personalization(StrictRequestModel):
     cc: list[Box] = Field(default_factory=list)
     bcc: list[Box] = Field(default_factory=list)
     sender: Box | None = Field(default=None, alias="from")
-    subject: Text | None = None
-    headers: dict[Text, Text] = Field(default_factory=dict)
-    substitutions: dict[NonEmpty, Text | None] = Field(default_factory=dict)
-    dynamic_template_data: JsonObject = Field(default_factory=dict)
-    custom_args: dict[Text, Text] = Field(default_factory=dict)
+    subject: StorableText | None = None
+    headers: dict[StorableText, StorableText] = Field(default_factory=dict)
+    substitutions: dict[NonEmpty, StorableText | None] = Field(default_factory=dict)
+    dynamic_template_data: StorableObject = Field(default_factory=dict)
+    custom_args: dict[StorableText, StorableText] = Field(default_factory=dict)
     send_at: Whole | None = None
 
 
@@ -49,10 +49,10 @@ class SendGridFile(StrictRequestModel):
 
     content: NonEmpty
     filename: NonEmpty
-    type: Text | None = None
-    disposition: Text | None = None
-    content_id: Text | None = None
-    name: Text | None = None
+    type: StorableText | None = None
+    disposition: StorableText | None = None
+    content_id: StorableText | None = None
+    name: StorableText | None = None
 
 
 class Asm(StrictRequestModel):
@@ -62,29 +62,29 @@ class Asm(StrictRequestModel):
     groups_to_display: list[Whole] = Field(default_factory=list)
 
 
-Setting = dict[str, Any]
+MailSetting = dict[str, Any]
 
 
 class MailSettings(StrictRequestModel):
     """Mail settings, each with `enable`."""
 
-    bcc: Setting | None = None
-    bypass_bounce_management: Setting | None = None
-    bypass_list_management: Setting | None = None
-    bypass_spam_management: Setting | None = None
-    bypass_unsubscribe_management: Setting | None = None
-    footer: Setting | None = None
-    sandbox_mode: Setting | None = None
-    spam_check: Setting | None = None
+    bcc: MailSetting | None = None
+    bypass_bounce_management: MailSetting | None = None
+    bypass_list_management: MailSetting | None = None
+    bypass_spam_management: MailSetting | None = None
+    bypass_unsubscribe_management: MailSetting | None = None
+    footer: MailSetting | None = None
+    sandbox_mode: MailSetting | None = None
+    spam_check: MailSetting | None = None
 
 
 class SendGridTracking(StrictRequestModel):
     """Tracking settings, each with `enable`."""
 
-    click_tracking: Setting | None = None
-    open_tracking: Setting | None = None
-    subscription_tracking: Setting | None = None
-    ganalytics: Setting | None = None
+    click_tracking: MailSetting | None = None
+    open_tracking: MailSetting | None = None
+    subscription_tracking: MailSetting | None = None
+    ganalytics: MailSetting | None = None
 
 
 @with_option_fields(Api.SENDGRID)
@@ -97,14 +97,14 @@ class SendGridMail(StrictRequestModel):
     sender: Box = Field(alias="from")
     reply_to: Box | None = None
     reply_to_list: list[Box] | None = None
-    subject: Text | None = None
+    subject: StorableText | None = None
     content: list[ContentPart] = Field(default_factory=list)
     attachments: list[SendGridFile] = Field(default_factory=list)
-    template_id: Text | None = None
-    sections: dict[NonEmpty, Text] = Field(default_factory=dict)
-    headers: dict[Text, Text] = Field(default_factory=dict)
-    categories: list[Text] = Field(default_factory=list)
-    custom_args: dict[Text, Text] = Field(default_factory=dict)
+    template_id: StorableText | None = None
+    sections: dict[NonEmpty, StorableText] = Field(default_factory=dict)
+    headers: dict[StorableText, StorableText] = Field(default_factory=dict)
+    categories: list[StorableText] = Field(default_factory=list)
+    custom_args: dict[StorableText, StorableText] = Field(default_factory=dict)
     send_at: Whole | None = None
     asm: Asm | None = None
     mail_settings: MailSettings = Field(default_factory=MailSettings)
@@ -116,6 +116,6 @@ class SendGridMail(StrictRequestModel):
         return is_on(self.mail_settings.sandbox_mode)
 
 
-def is_on(setting: Setting | None) -> bool:
+def is_on(setting: MailSetting | None) -> bool:
     """Return whether a setting is enabled. Pure."""
     return setting is not None and setting.get("enable") is True

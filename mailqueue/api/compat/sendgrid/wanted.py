@@ -12,10 +12,10 @@ from mailqueue.api.compat.option_fields import given_in
 from mailqueue.api.compat.sendgrid.checks import TRACKED
 from mailqueue.api.compat.sendgrid.model import (
     Box,
+    MailSetting,
     Personalization,
     SendGridFile,
     SendGridMail,
-    Setting,
     is_on,
 )
 from mailqueue.api.compat.sendgrid.tags import Tags
@@ -101,7 +101,7 @@ def _shared(mail: SendGridMail, html: str | None) -> dict[str, Any]:
     return given
 
 
-def _chosen(setting: Setting | None) -> bool | None:
+def _chosen(setting: MailSetting | None) -> bool | None:
     if setting is None or setting.get("enable") is None:
         return None
     return is_on(setting)

@@ -8,9 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from mailqueue.api.http.docs.examples import JsonSchema
 from mailqueue.api.http.docs.reference import reference_page
 from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.http.openapi import Json, openapi
+from mailqueue.api.http.openapi import openapi
 from mailqueue.api.http.responses import json_bytes_answer
 
 
@@ -18,7 +19,7 @@ def document_routes(endpoints: Sequence[Endpoint]) -> list[BaseRoute]:
     """Return both routes; the documents are built at the first request and need no key."""
 
     @cache
-    def document() -> Json:
+    def document() -> JsonSchema:
         return openapi(endpoints)
 
     @cache

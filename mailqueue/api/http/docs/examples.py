@@ -6,8 +6,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-Json = dict[str, Any]
-
+JsonSchema = dict[str, Any]
 _GIVEN = json.loads(files(__package__).joinpath("samples.json").read_text("utf-8"))
 SAMPLES: Mapping[str, object] = _GIVEN["by_field"]
 """Example value by field; of a list, that of an item."""
@@ -26,16 +25,16 @@ _BY_FORMAT = MappingProxyType(
 )
 
 
-def example_of(schema: Json, components: Mapping[str, Json]) -> object:
+def example_of(schema: JsonSchema, components: Mapping[str, JsonSchema]) -> object:
     """Return a value that fits a schema of a JSON answer."""
     return _Maker(components).example(schema, "", "", frozenset())
 
 
 class _Maker:
-    def __init__(self, components: Mapping[str, Json]) -> None:
+    def __init__(self, components: Mapping[str, JsonSchema]) -> None:
         self._components = components
 
-    def example(self, schema: Json, model: str, field: str, within: frozenset[str]) -> Any:
+    def example(self, schema: JsonSchema, model: str, field: str, within: frozenset[str]) -> Any:
         """Return a value for a field of a model; `within` are the schemas it stands in."""
         if "$ref" in schema:
             name = schema["$ref"].rpartition("/")[2]
@@ -69,14 +68,16 @@ class _Maker:
         return SAMPLES.get(field, {})  # any JSON
 
     def _of_choice(
-        self, choices: list[Json], model: str, field: str, within: frozenset[str]
+        self, choices: list[JsonSchema], model: str, field: str, within: frozenset[str]
     ) -> Any:
         is_nullable = {"type": "null"} in choices
         if is_nullable and (field in _NULL or self._repeats(choices[0], within)):
             return None
         return self.example(choices[0], model, field, within)
 
-    def _object(self, schema: Json, model: str, field: str, within: frozenset[str]) -> Json:
+    def _object(
+        self, schema: JsonSchema, model: str, field: str, within: frozenset[str]
+    ) -> JsonSchema:
         fields = schema.get("properties", {})
         found = {name: self.example(each, model, name, within) for name, each in fields.items()}
         extra = schema.get("additionalProperties")
@@ -85,18 +86,18 @@ class _Maker:
             found = {key: self.example(extra, model, field, within)}
         return found
 
-    def _repeats(self, schema: Json, within: frozenset[str]) -> bool:
+    def _repeats(self, schema: JsonSchema, within: frozenset[str]) -> bool:
         return schema.get("$ref", "").rpartition("/")[2] in within
 
 
-def _text(schema: Json, field: str) -> str:
+def _text(schema: JsonSchema, field: str) -> str:
     known = SAMPLES.get(field)
     if isinstance(known, str) and "format" not in schema:
         return known
     return _BY_FORMAT.get(schema.get("format", ""), field.replace("_", " "))
 
 
-def _number(schema: Json, field: str) -> object:
+def _number(schema: JsonSchema, field: str) -> object:
     known = SAMPLES.get(field)
     if isinstance(known, int) or (isinstance(known, float) and schema["type"] == "number"):
         return known

@@ -13,7 +13,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-Json = dict[str, Any]
+from mailqueue.api.http.docs.examples import JsonSchema
+
 _HERE = Path(__file__).parent
 _DEEPEST = 3
 USUAL_ORIGIN = "http://127.0.0.1:8025"
@@ -21,7 +22,7 @@ _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]{1,253}|\[[0-9a-f:]{2,45}\])(?::\d{
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DocumentedField:
     """One row of a list of fields; names of nested fields have dots."""
 
     name: str
@@ -41,11 +42,11 @@ class Operation:
     description: str
     scope: str | None
     is_admins: bool
-    parameters: list[Field]
-    body: list[Field]
+    parameters: list[DocumentedField]
+    body: list[DocumentedField]
     answer_status: str
     answer_about: str
-    answer: list[Field]
+    answer: list[DocumentedField]
     refusals: list[str]
     command: str
 
@@ -58,7 +59,7 @@ class ReferencePage:
     policy: str
 
 
-def reference_page(document: Json, *, origin: str) -> ReferencePage:
+def reference_page(document: JsonSchema, *, origin: str) -> ReferencePage:
     """Return the page; example commands use `origin` if it is valid."""
     base = origin if _ORIGIN.fullmatch(origin) else USUAL_ORIGIN
     groups: dict[str, list[Operation]] = {tag["name"]: [] for tag in document["tags"]}
@@ -87,7 +88,9 @@ def _hash(text: str) -> str:
     return f"'sha256-{digest}'"
 
 
-def _operation(document: Json, method: str, path: str, about: Json, origin: str) -> Operation:
+def _operation(
+    document: JsonSchema, method: str, path: str, about: JsonSchema, origin: str
+) -> Operation:
     schemas = document["components"]["schemas"]
     body = about.get("requestBody", {}).get("content", {}).get("application/json", {})
     status, good = next((s, r) for s, r in about["responses"].items() if s.startswith("2"))
@@ -114,11 +117,11 @@ def _operation(document: Json, method: str, path: str, about: Json, origin: str)
     )
 
 
-def _parameter(about: Json, schemas: Json) -> Field:
+def _parameter(about: JsonSchema, schemas: JsonSchema) -> DocumentedField:
     schema = about["schema"]
     where = {"path": "in the path", "header": "a header"}.get(about["in"], "in the query")
     kind = f"{_type(schema, schemas)}, {where}"
-    return Field(
+    return DocumentedField(
         about["name"],
         _bounded(kind, schema),
         bool(about.get("required")),
@@ -126,7 +129,9 @@ def _parameter(about: Json, schemas: Json) -> Field:
     )
 
 
-def _fields(schema: Json, schemas: Json, *, before: str = "", depth: int = 0) -> Iterator[Field]:
+def _fields(
+    schema: JsonSchema, schemas: JsonSchema, *, before: str = "", depth: int = 0
+) -> Iterator[DocumentedField]:
     """Yield the fields of an object, required ones first, and nested fields under dotted names."""
     found = _resolved(schema, schemas)
     if found.get("type") == "array":
@@ -137,12 +142,14 @@ def _fields(schema: Json, schemas: Json, *, before: str = "", depth: int = 0) ->
     for name in sorted(properties, key=lambda name: name not in needed):
         each = properties[name]
         kind = _bounded(_type(each, schemas), each)
-        yield Field(f"{before}{name}", kind, name in needed, each.get("description", ""))
+        yield DocumentedField(f"{before}{name}", kind, name in needed, each.get("description", ""))
         if depth < _DEEPEST:
             yield from _inside(each, schemas, before=f"{before}{name}", depth=depth + 1)
 
 
-def _inside(schema: Json, schemas: Json, *, before: str, depth: int) -> Iterator[Field]:
+def _inside(
+    schema: JsonSchema, schemas: JsonSchema, *, before: str, depth: int
+) -> Iterator[DocumentedField]:
     """Yield the nested fields of a field; fields common to several variants are given once."""
     forms = [found for found in _forms(schema, schemas, before) if "properties" in found[1]]
     seen: set[tuple[str, str]] = set()
@@ -154,7 +161,7 @@ def _inside(schema: Json, schemas: Json, *, before: str, depth: int) -> Iterator
                 yield replace(field, is_needed=field.is_needed and len(forms) == 1)
 
 
-def _forms(schema: Json, schemas: Json, name: str) -> Iterator[tuple[str, Json]]:
+def _forms(schema: JsonSchema, schemas: JsonSchema, name: str) -> Iterator[tuple[str, JsonSchema]]:
     """Yield the variants of a field; items of lists are named `a[]`, values of objects `a.*`."""
     for each in schema.get("anyOf", [schema]):
         found = _resolved(each, schemas)
@@ -168,14 +175,14 @@ def _forms(schema: Json, schemas: Json, name: str) -> Iterator[tuple[str, Json]]
             yield name, found
 
 
-def _values(schema: Json) -> Json:
+def _values(schema: JsonSchema) -> JsonSchema:
     """Return the schema of an object's additional properties; {} if it has none."""
     found = next(iter(schema.get("patternProperties", {}).values()), None)
     found = schema.get("additionalProperties") if found is None else found
     return found if isinstance(found, dict) else {}
 
 
-def _resolved(schema: Json, schemas: Json) -> Json:
+def _resolved(schema: JsonSchema, schemas: JsonSchema) -> JsonSchema:
     for _ in range(_DEEPEST):
         if "$ref" not in schema:
             break
@@ -183,7 +190,7 @@ def _resolved(schema: Json, schemas: Json) -> Json:
     return schema
 
 
-def _type(schema: Json, schemas: Json) -> str:
+def _type(schema: JsonSchema, schemas: JsonSchema) -> str:
     """Return a type in a few words."""
     found = _resolved(schema, schemas)
     if "enum" in found:
@@ -208,7 +215,7 @@ def _plural(kind: str) -> str:
     return f"{kind}s" if kind.isalpha() and kind != "any" else kind
 
 
-def _bounded(kind: str, schema: Json) -> str:
+def _bounded(kind: str, schema: JsonSchema) -> str:
     """Return a type with the bounds of its values and its default."""
     schemas = [schema, *schema.get("anyOf", ())]
     parts = [kind]
@@ -227,7 +234,7 @@ def _bounded(kind: str, schema: Json) -> str:
 
 
 def _command(
-    method: str, path: str, about: Mapping[str, Any], *, example: Json | None, origin: str
+    method: str, path: str, about: Mapping[str, Any], *, example: JsonSchema | None, origin: str
 ) -> str:
     """Return an example command; the shell needs $API_KEY and the variables of the path."""
     url = re.sub(r"{(\w+)}", lambda found: _variable(found[1]), origin + path)
@@ -245,7 +252,7 @@ def _variable(name: str) -> str:
     return "$" + {"pid": "PROJECT"}.get(name, name.upper())
 
 
-def _refusals(document: Json) -> dict[str, str]:
+def _refusals(document: JsonSchema) -> dict[str, str]:
     return {
         status: each["description"] for status, each in document["components"]["responses"].items()
     }

@@ -8,7 +8,7 @@ from typing import BinaryIO
 import click
 
 from mailqueue.cli.sending.enqueue.file import RefusedLine, Source, examined
-from mailqueue.cli.sending.enqueue.render import Kept, Templates, compiled
+from mailqueue.cli.sending.enqueue.render import StoredTemplate, Templates, compiled
 from mailqueue.cli.sending.enqueue.run import Job, Tally, enqueue_file, key_prefix
 from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
@@ -96,12 +96,12 @@ def _words(
     *,
     template: str | None,
     language: str | None,
-) -> Templates | Kept:
+) -> Templates | StoredTemplate:
     """Return the content of all emails: templates from files, or a stored template."""
     if template is not None:
         if subject is not None or html is not None or text is not None:
             raise click.UsageError("--template cannot be combined with --subject or template files")
-        return Kept(template, language)
+        return StoredTemplate(template, language)
     if html is None and text is None:
         raise click.UsageError("give --template, --template-file, --text-template-file or both")
     if subject is None or language is not None:

@@ -20,7 +20,7 @@ FIELD_CHARACTERS = 25 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 _SPOOL_BYTES = 16 * 1024 * 1024
 
-Rows = Iterator[tuple[int, list[str] | csv.Error]]
+CsvRows = Iterator[tuple[int, list[str] | csv.Error]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def records(source: Source) -> Iterator[Line | RefusedLine]:
         text.detach()
 
 
-def _rows(text: io.TextIOWrapper) -> Rows:
+def _rows(text: io.TextIOWrapper) -> CsvRows:
     """Yield each record with the line it starts on; skip empty lines."""
     csv.field_size_limit(FIELD_CHARACTERS)
     reader = csv.reader(text, strict=True)
@@ -120,7 +120,7 @@ def _rows(text: io.TextIOWrapper) -> Rows:
             yield number, row
 
 
-def _header(name: str, rows: Rows) -> list[str]:
+def _header(name: str, rows: CsvRows) -> list[str]:
     _, row = next(rows, (1, []))
     if isinstance(row, csv.Error):
         raise InvalidField("file", f"the header of {name} is not CSV: {row}")

@@ -23,14 +23,14 @@ class Templates:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredTemplate:
     """A template stored in the database; every column is a variable of it."""
 
     template: str
     language: str | None
 
 
-def named(line: Line, kept: Kept, *, options: dict[str, object], key: str) -> NewEmail:
+def named(line: Line, kept: StoredTemplate, *, options: dict[str, object], key: str) -> NewEmail:
     """Return the email of one line; the stored template is rendered when it is sent."""
     said = {"template": kept.template, "variables": line.values, "idempotency_key": key}
     if kept.language is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from mailqueue.cli.sending.enqueue.file import Line, RefusedLine, Source, records
-from mailqueue.cli.sending.enqueue.render import Kept, Templates, named, rendered
+from mailqueue.cli.sending.enqueue.render import StoredTemplate, Templates, named, rendered
 from mailqueue.cli.support.retrying import Insistent
 from mailqueue.contract.sending import Repeated
 from mailqueue.core.crashpoints import reach
@@ -20,7 +20,7 @@ class Job:
     """The emails to queue, and their idempotency keys."""
 
     source: Source
-    words: Templates | Kept
+    words: Templates | StoredTemplate
     options: dict[str, object]
     project: str
     prefix: str  # of the idempotency keys; the line's number follows
@@ -106,7 +106,7 @@ def _mails(job: Job, refuse: Callable[[RefusedLine], None]) -> Iterator[Numbered
 
 def _mail(line: Line, job: Job) -> Numbered | RefusedLine:
     key = f"{job.prefix}:{line.number}"
-    if isinstance(job.words, Kept):
+    if isinstance(job.words, StoredTemplate):
         return line.number, named(line, job.words, options=job.options, key=key)
     made = rendered(line, job.words, options=job.options, key=key)
     return made if isinstance(made, RefusedLine) else (line.number, made)

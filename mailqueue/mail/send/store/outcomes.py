@@ -50,7 +50,7 @@ class SettleResult:
     moved_on: list[UUID]  # mails whose claim had moved on
 
 
-class _Row(NamedTuple):
+class _OutcomeRow(NamedTuple):
     id: UUID | None
     verdict: str
     reason: str | None
@@ -118,13 +118,13 @@ async def _write_together(
     asked = {"worker": worker, **_marked(new, opened), **_columns(settled)}
     several = [(one, each) for one in settled for each in one.recipients]
     if not several:  # one statement: a worker frozen between two would keep limits locked
-        return _read(await fetch.many(conn, "settle_and_mark", asked, _Row), asked=bool(new))
+        return _read(await fetch.many(conn, "settle_and_mark", asked, _OutcomeRow), asked=bool(new))
     async with conn.transaction():
         await fetch.run(conn, "settle_recipients", _columns_of_recipients(several))
-        return _read(await fetch.many(conn, "settle_and_mark", asked, _Row), asked=bool(new))
+        return _read(await fetch.many(conn, "settle_and_mark", asked, _OutcomeRow), asked=bool(new))
 
 
-def _read(rows: Sequence[_Row], *, asked: bool) -> SettleResult:
+def _read(rows: Sequence[_OutcomeRow], *, asked: bool) -> SettleResult:
     named: dict[UUID, Mark] = {}
     moved_on: list[UUID] = []
     is_known = not asked
