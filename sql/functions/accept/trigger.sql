@@ -10,7 +10,8 @@ DECLARE
     v_project text := coalesce(NEW.project, 'default');
     v_is_awaited boolean;                                    -- a worker waits for mail
     v_is_listed boolean;                                     -- the recipient's address is suppressed, in some category
-    v_is_refused boolean;                                    -- now, or of its project, or from this login
+    v_is_refused boolean;                                    -- now, or of its project
+    v_is_bound boolean;                                      -- this login may enqueue for some projects only
     v_is_bounded boolean;                                    -- its project has a bound of queued emails or bytes
     v_is_told boolean;                                       -- a webhook subscribes to email.queued
     v_has_rules boolean;                                     -- it names no account, and its project has routing rules
@@ -18,6 +19,10 @@ DECLARE
     v_opens boolean; v_clicks boolean;                       -- the same
     v_is_said boolean := NEW.delivery IS NOT NULL;
     v_files jsonb;
+    -- Computed here and not in the statements below: an expression of a statement is prepared anew for each mail.
+    v_key text; v_route text; v_options smallint; v_bytes bigint;
+    v_now constant timestamptz := now();
+    v_today constant date := (v_now AT TIME ZONE 'UTC')::date;
 BEGIN
     IF NEW.project_id IS NOT NULL THEN
         v_project := (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id);
@@ -27,35 +32,37 @@ BEGIN
         NEW := mailqueue.with_template(NEW, coalesce(NEW.project_id, mailqueue.project_named(v_project)));
     END IF;
     NEW := mailqueue.prepare_email(NEW);
+    v_key := mailqueue.address_key(NEW.recipient_email);
+    v_route := coalesce(NEW.sender, '');
     SELECT p.id, l.id, l.has_rules,
            -- ORDER BY selects the index on addresses, see accept_rows().
            EXISTS (SELECT FROM mailqueue.suppressions AS s
-                    WHERE s.project_id = p.id AND s.address = mailqueue.address_key(NEW.recipient_email)
+                    WHERE s.project_id = p.id AND s.address = v_key
                     ORDER BY s.category OFFSET 0)
            -- suppressed by hash only
            OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL OFFSET 0),
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
            EXISTS (SELECT FROM mailqueue.refusals AS r
-                    WHERE r.valid_until > now() AND (r.project_id IS NULL OR r.project_id = p.id))
-           -- NULL for a login that is not bound to projects
-           OR (SELECT NOT bool_or(b.project_id = p.id) FROM mailqueue.producer_projects AS b
-                WHERE b.login = session_user),
+                    WHERE r.valid_until > v_now AND (r.project_id IS NULL OR r.project_id = p.id)),
+           EXISTS (SELECT FROM mailqueue.producer_projects AS b WHERE b.login = session_user),
            p.max_queued_emails IS NOT NULL OR p.max_stored_bytes IS NOT NULL, p.delivery, p.track_opens,
            p.track_clicks,
            EXISTS (SELECT FROM mailqueue.webhooks AS w
                     WHERE w.project_id = p.id AND w.is_enabled
                       AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)))
-      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_is_bounded,
-           v_delivery, v_opens, v_clicks, v_is_told
+      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_is_bound,
+           v_is_bounded, v_delivery, v_opens, v_clicks, v_is_told
       FROM mailqueue.projects AS p
       LEFT JOIN mailqueue.lanes AS l
-        ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = coalesce(NEW.sender, '')
+        ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = v_route
            AND l.home_route IS NULL AND l.rule_id IS NULL
      WHERE p.name = v_project AND p.deleted_at IS NULL;
     IF NEW.project_id IS NULL THEN
         PERFORM mailqueue.project_taking(v_project);         -- raises the error: there is none
     ELSIF v_is_refused THEN
         PERFORM mailqueue.refuse_for_now(NEW.project_id);
+    ELSIF v_is_bound THEN
+        PERFORM mailqueue.check_producer(NEW.project_id);
     END IF;
     IF NEW.lane_id IS NULL THEN
         PERFORM mailqueue.refuse('sender',
@@ -80,25 +87,22 @@ BEGIN
         v_files := mailqueue.take_attachments(NEW.project_id, NEW.attachments, mailqueue.has_html(NEW), NEW.is_test);
         NEW.attachments := NULL;
     END IF;
+    v_bytes := mailqueue.content_bytes(NEW.subject, NEW.html_body, NEW.text_body);
     IF v_is_bounded THEN
-        PERFORM mailqueue.take_room(NEW.project_id, 1,
-                                    mailqueue.content_bytes(NEW.subject, NEW.html_body, NEW.text_body));
+        PERFORM mailqueue.take_room(NEW.project_id, 1, v_bytes);
     END IF;
+    v_options := mailqueue.tracking_options(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks),
+                                            NEW.unsubscribe);
     WITH signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on, bytes)
-        VALUES (NEW.lane_id, NEW.run_at, 1, (now() AT TIME ZONE 'UTC')::date,
-                mailqueue.content_bytes(NEW.subject, NEW.html_body, NEW.text_body))
+        VALUES (NEW.lane_id, NEW.run_at, 1, v_today, v_bytes)
     )
     INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name,
                                           reply_to, headers, files, template_version_id, template_language,
                                           tracking_options, dressing)
-    VALUES ((now() AT TIME ZONE 'UTC')::date, NEW.project_id, NEW.subject, NEW.html_body, NEW.text_body,
+    VALUES (v_today, NEW.project_id, NEW.subject, NEW.html_body, NEW.text_body,
             NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, v_files, NEW.template_version_id, NEW.language,
-            mailqueue.tracking_options(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks),
-                                       NEW.unsubscribe),
-            -- The same under the name that workers of the release before read.
-            mailqueue.tracking_options(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks),
-                                       NEW.unsubscribe))
+            v_options, v_options)                            -- workers of the release before read the second
     RETURNING id, created_on INTO NEW.content_id, NEW.content_on;
     IF NEW.recipients > 1 THEN
         NEW.recipients := mailqueue.store_recipients(NEW);
