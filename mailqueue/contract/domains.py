@@ -64,6 +64,14 @@ class DkimVerification(Value):
     key: DkimKeyDetails
 
 
+@dataclass(frozen=True, slots=True)
+class SigningRequirement(Value):
+    """Whether emails of a project wait where no key signs for their domain."""
+
+    project: str
+    is_dkim_required: bool
+
+
 class FindingStatus(StrEnum):
     """Result of one check, best first."""
 
@@ -128,3 +136,20 @@ class TrackingDomainStatus(Value):
     """Null where no URL is configured, and links are not tracked."""
     domain: str | None
     verified_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrackingKeyDates(Value):
+    """When a key that signs links was created and retired."""
+
+    id: str
+    created_at: datetime
+    retired_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrackingSetup(TrackingDomainStatus):
+    """The domain of links, and the keys that sign them."""
+
+    keys: Sequence[TrackingKeyDates]
+    """Newest first."""

@@ -57,6 +57,14 @@ class Attempt(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedAttempt(Attempt):
+    """An attempt as operators see it."""
+
+    worker_id: int | None
+    """Id of the worker process."""
+
+
+@dataclass(frozen=True, slots=True)
 class Event(Value):
     """Something that happened to an email after it was handed over."""
 
@@ -71,6 +79,18 @@ class Event(Value):
     detail: str | None
     data: Any
     """Further facts of the event, such as the `url` of a click."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEvent(Event):
+    """An event as operators see it, of an email of any project."""
+
+    project: str
+    email_id: UUID
+    sender: str | None
+    """Name of the sender account."""
+    suppresses: str | None
+    """Reason for which the recipient is suppressed because of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +193,11 @@ class Email(Value):
     """Earliest instant of the next attempt; null once it is finished."""
     timeline: Sequence[Moment]
     """Everything that happened to it, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorEmail(Email):
+    """An email as operators see it, of any project."""
+
+    attempts: Sequence[LoggedAttempt]
+    project: str

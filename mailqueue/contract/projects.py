@@ -23,6 +23,28 @@ class ProjectRetention(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Retention(ProjectRetention):
+    """How long one kind of record is kept: a project's own rule, or the rule of project `all`."""
+
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRetention(Value):
+    """A rule of retention and the one it replaced; null where there was none."""
+
+    before: Retention | None
+    after: Retention
+
+
+@dataclass(frozen=True, slots=True)
+class ResetRetention(Value):
+    """Whether a project had a rule of its own, which was removed."""
+
+    reset: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectDetails(Value):
     """A project and its settings; null where one is not set, or has no limit."""
 

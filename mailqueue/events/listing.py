@@ -3,11 +3,11 @@
 from datetime import datetime
 from uuid import UUID
 
-from mailqueue.contract.emails import RecipientEvent
+from mailqueue.contract.emails import RecipientEvent, RecordedEvent
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.events import store
-from mailqueue.events.model import EventQuery, Notice, RecordedEvent
+from mailqueue.events.model import EventQuery, Notice
 
 
 async def list_events(conn: Conn, query: EventQuery) -> list[RecordedEvent]:

@@ -95,24 +95,6 @@ class RecordResult(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedEvent:
-    """A stored event."""
-
-    id: UUID
-    occurred_at: datetime
-    project: str
-    email_id: UUID
-    type: str
-    recipient_email: str | None
-    sender: str | None
-    source: str | None
-    code: str | None
-    detail: str | None
-    suppresses: str | None
-    data: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Notice:
     """A notice for the administrators of a project."""
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from mailqueue.contract.emails import RecipientEvent
+from mailqueue.contract.emails import RecipientEvent, RecordedEvent
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.events.model import EventQuery, Notice, RecordedEvent, RecordResult, ReportedEvent
+from mailqueue.events.model import EventQuery, Notice, RecordResult, ReportedEvent
 
 
 class _Recorded(NamedTuple):

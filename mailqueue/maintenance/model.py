@@ -163,20 +163,6 @@ class Leftover:
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
-    """Retention of one kind of record of a project, in days; None: forever, or never moved to
-    cold.
-    """
-
-    project: str
-    kind: str
-    hot_days: int
-    warm_days: int | None
-    keep_days: int | None
-    is_own: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ShortestRetention:
     """The shortest time that records of a kind stay in their table, over all projects, in days."""
 

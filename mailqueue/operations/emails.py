@@ -3,14 +3,16 @@ resolve.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import groupby
 from uuid import UUID
 
+from mailqueue.contract.emails import OperatorEmail
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import PRIORITIES, ActionResult, Explained
+from mailqueue.mail.reads import emails as reads
+from mailqueue.operations.model import PRIORITIES, ActionResult
 from mailqueue.operations.store import actions as actions_store
 from mailqueue.operations.store import overview as overview_store
 from mailqueue.operations.store.actions import EmailPlace
@@ -36,22 +38,18 @@ class _Deed:
     detail: Mapping[str, object] = field(default_factory=dict)
 
 
-async def explain(conn: Conn, email_id: UUID) -> Explained:
-    """Return the state of a mail and its reason, its attempts and events.
+async def explain(conn: Conn, email_id: UUID) -> OperatorEmail:
+    """Return an email of any project with the reason for its state, its attempts and events.
 
     Raises:
         NotFound: there is no such mail.
     """
-    email = await overview_store.find_email(conn, email_id)
-    if email is None:
-        raise NotFound("email", email_id)
-    return Explained(
-        email=email,
-        why=await overview_store.why(conn, email_id),
-        attempts=await overview_store.attempts(conn, email_id),
-        recipients=await overview_store.recipients(conn, email_id),
-        events=await overview_store.events(conn, email_id),
-    )
+    for place in await actions_store.places(conn, [email_id]):
+        email = await reads.find(conn, email_id, project_id=place.project_id)
+        shown = {each.name: getattr(email, each.name) for each in fields(email)}
+        shown |= {"attempts": await overview_store.attempts(conn, email_id)}
+        return OperatorEmail(**shown, project=place.project)
+    raise NotFound("email", email_id)
 
 
 async def cancel(conn: Conn, operation: EmailOperation, *, reason: str) -> list[ActionResult]:

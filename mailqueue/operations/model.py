@@ -7,7 +7,6 @@ from enum import StrEnum
 from uuid import UUID
 
 from mailqueue.contract.administration import QueueState
-from mailqueue.contract.emails import Recipient
 
 PRIORITIES = ("critical", "high", "normal", "low")
 
@@ -115,75 +114,6 @@ class RowsChanged:
 
     queue: str
     rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class EmailRow:
-    """A mail without its bodies."""
-
-    id: UUID
-    project: str
-    project_id: UUID
-    status: str
-    reason: str | None
-    priority: int
-    category: str
-    recipient_email: str
-    recipient_name: str | None
-    subject: str | None
-    campaign_id: str | None
-    tags: list[str] | None
-    created_at: datetime
-    run_at: datetime | None  # None: finished
-    finished_at: datetime | None
-    expires_at: datetime
-    attempts: int
-    max_attempts: int
-    recipients: int
-    delivery: str
-    sender: str | None
-    worker_id: int | None
-    last_error: str | None
-    message_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedAttempt:
-    """An attempt to send a mail, and the server's reply."""
-
-    attempt: int
-    sent_at: datetime
-    status: str
-    sender: str | None
-    worker_id: int | None
-    error_code: str | None
-    enhanced_code: str | None
-    reply: str | None
-    response_ms: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class EmailEvent:
-    """An event of a mail, with its source, its text or the link."""
-
-    occurred_at: datetime
-    type: str
-    recipient_email: str | None
-    source: str | None
-    code: str | None
-    detail: str | None
-    is_machine: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """A mail with the reason for its state, its attempts and events."""
-
-    email: EmailRow
-    why: str
-    attempts: list[LoggedAttempt]
-    recipients: list[Recipient]
-    events: list[EmailEvent]
 
 
 @dataclass(frozen=True, slots=True)

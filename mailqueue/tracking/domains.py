@@ -5,7 +5,7 @@ from dataclasses import replace
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from mailqueue.contract.domains import TrackingDomainCheck
+from mailqueue.contract.domains import TrackingDomainCheck, TrackingDomainStatus
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability.resolver import Resolver, Unresolved
@@ -23,6 +23,12 @@ async def project_of(conn: Conn, project: str) -> TrackingDomain:
     if found is None:
         raise NotFound("project", project)
     return found
+
+
+def status_of(found: TrackingDomain, *, public_url: str | None) -> TrackingDomainStatus:
+    """Return the domain of links in a project's emails. Pure."""
+    begin = public_url if found.checked_at is None else f"https://{found.domain}"
+    return TrackingDomainStatus(begin, found.domain, found.checked_at)
 
 
 async def look_up(

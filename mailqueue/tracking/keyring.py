@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from uuid import UUID
 
+from mailqueue.contract.domains import TrackingKeyDates
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.fetch import Conn
 from mailqueue.tracking import store
-from mailqueue.tracking.model import TrackingKeyDates
 from mailqueue.tracking.tokens import (
     KEY_ID_BYTES,
     SECRET_BYTES,

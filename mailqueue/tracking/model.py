@@ -57,12 +57,3 @@ class TrackingDomain:
     id: UUID
     domain: str | None
     checked_at: datetime | None  # last time its DNS led here; None: links do not use it
-
-
-@dataclass(frozen=True, slots=True)
-class TrackingKeyDates:
-    """When a token key was made and retired."""
-
-    id: str
-    created_at: datetime
-    retired_at: datetime | None

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from mailqueue.contract.domains import TrackingKeyDates
 from mailqueue.db.fetch import Conn, many, maybe, run, value
 from mailqueue.tracking.model import (
     Gap,
@@ -12,7 +13,6 @@ from mailqueue.tracking.model import (
     TrackedLink,
     TrackedProject,
     TrackingDomain,
-    TrackingKeyDates,
 )
 
 

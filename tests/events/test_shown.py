@@ -82,19 +82,21 @@ async def test_the_api_shows_events_of_a_mail_and_of_an_address_by_pages(fresh_d
 def test_the_command_line_lists_and_shows_them(cli: Cli, tmp_path: Path) -> None:
     mail = cli.sql(journey)
 
-    listed = cli.json("event", "list", "--email", str(mail))
+    listed = cli.json("event", "list", "--email", str(mail))["data"]
     assert [one["type"] for one in listed] == ["complaint", "clicked", "opened", "delivered"]
-    assert cli.json("event", "list", "--type", "clicked")[0]["data"]["url"].startswith("https")
+    assert cli.json("event", "list", "--type", "clicked")["data"][0]["data"]["url"].startswith(
+        "https"
+    )
     shown = cli.json("event", "show", listed[0]["id"])
     assert shown["suppresses"] == "complaint"
     printed = cli("event", "show", listed[1]["id"])
     assert "https://example.com/offer" in printed.output
-    assert len(cli.json("event", "list", "--address", ANN)) == 6
+    assert len(cli.json("event", "list", "--address", ANN)["data"]) == 6
     assert "complaint" in cli("event", "list", "--address", ANN.lower()).output
     assert cli("event", "show", str(mail)).exit_code != 0
     explained = cli.json("email", "show", str(mail))["events"]
     assert [one["type"] for one in explained] == ["delivered", "opened", "clicked", "complaint"]
-    assert explained[2]["detail"] == "https://example.com/offer"
+    assert explained[2]["data"]["url"] == "https://example.com/offer"
     assert "https://example.com/offer" in cli("email", "show", str(mail)).stdout
     assert cli("event", "list", "--address", ANN, "--type", "opened").exit_code != 0
     assert cli("event", "list", "--address", ANN, "--project", "none").exit_code != 0

@@ -33,7 +33,6 @@ RELATIVES: Mapping[tuple[str, str], str] = {
     ("LaneDepth", "QueueLane"): "the overview of one moment, with rates",
     ("PlatformEvent", "AdminEvent"): "a row of one of two logs, with the id of that log",
     ("ProjectSettings", "ProjectDetails"): "a body is validated, and names what it changes",
-    ("Retention", "ProjectRetention"): "a rule names its project",
     ("SenderHealth", "SenderCircuit"): "a row names its account",
     ("DryRunRecipient", "Recipient"): "an email that is not accepted has no outcome",
     ("VersionRow", "TemplateVersion"): "a row, with the id of its template",

@@ -6,13 +6,13 @@ from uuid import uuid4
 import pytest
 from psycopg.errors import InvalidParameterValue
 
-from mailqueue.api.emails import store as emails_store
 from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.db.fetch import Conn
 from mailqueue.events import listing
 from mailqueue.events.model import Type
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.mail.accept.raw import RawEmail, accept_raw
+from mailqueue.mail.reads import emails as reads
 from mailqueue.operations import pausing
 from mailqueue.privacy import persons
 from mailqueue.producer.enqueueing import enqueue as enqueue_by_hand
@@ -271,7 +271,7 @@ async def test_mail_is_found_by_its_recipient_in_every_spelling(conn: Conn) -> N
 
     for spelled in [*SPELLED, DECOMPOSED, BOOKS]:
         asked = dict.fromkeys(names) | {"project_id": project, "to": spelled, "limit": 9}
-        assert [one.id for one in await emails_store.list_page(conn, asked)] == [mail]
+        assert [one.id for one in await reads.list_page(conn, asked)] == [mail]
         moments = await listing.list_recipient(
             conn, project, spelled, before=(now.replace(year=2099), uuid4()), limit=9
         )

@@ -24,17 +24,18 @@ def sent(up: Up, recipient: str) -> bytes:
 
 def test_mail_is_signed_from_the_moment_the_key_is_in_force(shared_up: Up) -> None:
     home = shared_up.home
-    records = home.json("dkim", "create", DOMAIN, "--algorithm", "both")
+    records = home.json("dkim", "create", DOMAIN, "--algorithm", "both")["data"]
     assert b"DKIM-Signature" not in sent(shared_up, "ann@one.example")
 
     home.json("dkim", "verify", DOMAIN, "--force")
     first = sent(shared_up, "ann@two.example")
-    (successor, _) = home.json("dkim", "rotate", DOMAIN)
+    (successor, _) = home.json("dkim", "rotate", DOMAIN)["data"]
     home.json("dkim", "verify", DOMAIN, "--force")
     second = sent(shared_up, "ann@three.example")
 
     published = {
-        each["name"]: each["value"] for each in [*records, *home.json("dkim", "show", DOMAIN)]
+        each["dns_name"]: each["dns_txt_record"]
+        for each in [*records, *home.json("dkim", "show", DOMAIN)["data"]]
     }
     for message in (first, second):
         judge = dkim.DKIM(message)

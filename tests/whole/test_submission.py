@@ -70,9 +70,9 @@ def test_a_message_to_many_reaches_each_of_them_once(shared_up: Up) -> None:
 
 def test_a_message_is_signed_by_us(shared_up: Up) -> None:
     home = shared_up.home
-    records = home.json("dkim", "create", DOMAIN, "--algorithm", "both")
+    records = home.json("dkim", "create", DOMAIN, "--algorithm", "both")["data"]
     home.json("dkim", "verify", DOMAIN, "--force")
-    published = {each["name"]: each["value"].encode() for each in records}
+    published = {each["dns_name"]: each["dns_txt_record"].encode() for each in records}
 
     # The judge does not read a space before a colon.
     message = MESSAGE.replace(b"<81@", b"<82@").replace(b"X-Odd :", b"X-Odd:")

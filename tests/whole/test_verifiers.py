@@ -26,10 +26,11 @@ def test_every_mail_verifies_after_postfix_has_delivered_it(
         for mail in letters(count, DOMAIN)
     ]
     shared_up.rows("INSERT INTO mailqueue.projects (name) VALUES (%s) RETURNING id", project)
-    made = home.json("dkim", "create", "example.com", "--project", project, "--algorithm", "both")
+    wanted = ("example.com", "--project", project, "--algorithm", "both")
+    made = home.json("dkim", "create", *wanted)["data"]
     home.json("dkim", "verify", "example.com", "--project", project, "--force")
     home.json("dkim", "require", project)
-    published = {each["name"]: each["value"] for each in made}
+    published = {each["dns_name"]: each["dns_txt_record"] for each in made}
 
     with postfix(reachable_folder / project, user) as server:
         home.json(

@@ -14,8 +14,8 @@ from mailqueue.deliverability import checking, keys, publication
 from mailqueue.deliverability.findings import DomainFindings
 from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.resolver import Resolver
+from mailqueue.deliverability.values import key_of, report_of, verification_of
 from mailqueue.dkim.keys import Algorithm
-from mailqueue.dkim.record import strings, zone_line
 from mailqueue.tenants.model import Scope
 
 PATH = "/v1/dkim"
@@ -71,7 +71,7 @@ async def create(call: RequestContext) -> DkimKeyDetails:
             by=call.by,
             made=made,
         )
-    return _shown(key)
+    return key_of(key)
 
 
 async def index(call: RequestContext) -> DkimKeyList:
@@ -80,12 +80,12 @@ async def index(call: RequestContext) -> DkimKeyList:
     domain = None if query is None or query.domain is None else keys.domain_of(query.domain)
     async with call.connection() as conn:
         found = await keys.list_keys(conn, project=call.caller.project)
-    return DkimKeyList([_shown(key) for key in found if domain in (None, key.domain)])
+    return DkimKeyList([key_of(key) for key in found if domain in (None, key.domain)])
 
 
 async def show(call: RequestContext) -> DkimKeyDetails:
     """Return a key and its DNS record."""
-    return _shown(await _key(call))
+    return key_of(await _key(call))
 
 
 async def verify(call: RequestContext) -> DkimVerification:
@@ -94,7 +94,7 @@ async def verify(call: RequestContext) -> DkimVerification:
     looked = await publication.look_up([key], Resolver(call.settings.name_servers))
     async with call.connection() as conn:
         [found] = await publication.settle(conn, looked, by=call.by)
-    return DkimVerification(found.in_dns, list(found.found), found.why, _shown(found.key))
+    return verification_of(found)
 
 
 async def rotate(call: RequestContext) -> DkimKeyList:
@@ -105,7 +105,7 @@ async def rotate(call: RequestContext) -> DkimKeyList:
         found = await keys.rotate(
             conn, call.caller.project, domain=key.domain, master=master, by=call.by, made=made
         )
-    return DkimKeyList([_shown(each) for each in found])
+    return DkimKeyList([key_of(each) for each in found])
 
 
 async def revoke(call: RequestContext) -> DkimKeyDetails:
@@ -116,7 +116,7 @@ async def revoke(call: RequestContext) -> DkimKeyDetails:
         gone = await keys.revoke(
             conn, call.caller.project, domain=key.domain, selector=key.selector, by=call.by
         )
-    return _shown(gone)
+    return key_of(gone)
 
 
 async def check(call: RequestContext) -> DomainReport:
@@ -133,36 +133,13 @@ async def check(call: RequestContext) -> DomainReport:
     if not call.is_read_only:
         async with call.connection() as conn:
             await checking.record(conn, report)
-    return DomainReport(report.domain, report.is_good, list(report.findings))
+    return report_of(report)
 
 
 async def _key(call: RequestContext) -> DkimKey:
     key_id = call.id("key_id")
     async with call.connection() as conn:
         return await keys.get(conn, call.caller.project, key_id=key_id)
-
-
-def _shown(key: DkimKey) -> DkimKeyDetails:
-    return DkimKeyDetails(
-        id=key.id,
-        domain=key.domain,
-        selector=key.selector,
-        algorithm=key.algorithm.key_type,
-        status=key.status,
-        verified=key.seen_at is not None,
-        dns_name=key.name,
-        dns_type="TXT",
-        dns_txt_record=key.text,
-        dns_strings=strings(key.text),
-        zone_line=zone_line(key.name, key.text),
-        public_key=key.public_key,
-        created_at=key.created_at,
-        verified_at=key.seen_at,
-        active_at=key.active_at,
-        retired_at=key.retired_at,
-        needed_until=key.needed_until,
-        revoked_at=key.revoked_at,
-    )
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

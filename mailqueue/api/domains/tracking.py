@@ -15,9 +15,7 @@ async def show(call: RequestContext) -> TrackingDomainStatus:
     """Return the tracking domain of the project."""
     async with call.connection() as conn:
         found = await domains.project_of(conn, call.caller.project)
-    base = call.settings.tracking.public_url
-    begin = f"https://{found.domain}" if found.checked_at is not None else base
-    return TrackingDomainStatus(begin, found.domain, found.checked_at)
+    return domains.status_of(found, public_url=call.settings.tracking.public_url)
 
 
 async def verify(call: RequestContext) -> TrackingDomainCheck:

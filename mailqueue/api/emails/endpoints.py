@@ -1,6 +1,5 @@
 """Endpoints that show mail and its events."""
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -8,17 +7,16 @@ from uuid import UUID
 from pydantic import AliasChoices, AwareDatetime, Field
 from starlette.responses import Response
 
-from mailqueue.api.emails import store as emails_store
 from mailqueue.api.emails.actions import ACTING_ENDPOINTS
-from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import PageQuery, page_of
-from mailqueue.contract.emails import Email, Event, ListedEmail, Moment
+from mailqueue.contract.emails import Email, Event, ListedEmail
 from mailqueue.contract.page import Page
-from mailqueue.core.errors import Conflict, NotFound
+from mailqueue.core.errors import Conflict
 from mailqueue.core.paging import key_of
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
+from mailqueue.mail.reads import emails
 from mailqueue.tenants.model import Scope
 
 _TAG = "Emails"
@@ -80,7 +78,7 @@ async def list_(call: RequestContext) -> Page[ListedEmail]:
         "limit": query.limit + 1,
     }
     async with call.connection() as conn:
-        found = await emails_store.list_page(conn, asked)
+        found = await emails.list_page(conn, asked)
     return page_of(found, query.limit, key=lambda one: (one.id,))
 
 
@@ -88,32 +86,7 @@ async def email(call: RequestContext) -> Email:
     """Return one email with its recipients, attempts and events."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
-        found = await look_up(conn, call.caller, email_id)
-    return replace(found, timeline=timeline(found))
-
-
-def timeline(email: Email) -> list[Moment]:
-    """Return the accepted, attempt and event entries of an email in one list, oldest first.
-    Pure.
-    """
-    moments = [
-        Moment(email.created_at, "accepted", None, None),
-        *(
-            Moment(a.sent_at, f"attempt_{a.status}", a.recipient_email, a.reply)
-            for a in email.attempts
-        ),
-        *(Moment(e.occurred_at, e.type, e.recipient_email, _told(e)) for e in email.events),
-    ]
-    is_told = any(moment.what == email.status for moment in moments)
-    if email.finished_at is not None and not is_told:
-        moments.append(Moment(email.finished_at, email.status, None, email.reason))
-    return sorted(moments, key=lambda moment: moment.at)
-
-
-def _told(event: Event) -> str | None:
-    if event.detail is None and isinstance(event.data, dict):
-        return event.data.get("url")
-    return event.detail
+        return await emails.find(conn, email_id, project_id=call.caller.project_id)
 
 
 async def events(call: RequestContext) -> Page[Event]:
@@ -122,11 +95,12 @@ async def events(call: RequestContext) -> Page[Event]:
     query: PageQuery = call.query
     after, after_id = key_of(query.cursor, datetime, UUID)
     async with call.connection() as conn:
-        found = await emails_store.find_email(conn, email_id, project_id=call.caller.project_id)
-        if found is None:
-            raise NotFound("email", email_id)
-        listed = await emails_store.list_events(
-            conn, email_id, after=(after, after_id), limit=query.limit + 1
+        listed = await emails.list_events(
+            conn,
+            email_id,
+            project_id=call.caller.project_id,
+            after=(after, after_id),
+            limit=query.limit + 1,
         )
     return page_of(listed, query.limit, key=lambda one: (one.occurred_at, one.id))
 

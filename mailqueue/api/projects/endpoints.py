@@ -19,12 +19,11 @@ from mailqueue.api.projects.schema import (
     Suspension,
 )
 from mailqueue.contract.page import Page
-from mailqueue.contract.projects import AuditEvent, ProjectDetails, ProjectStats
+from mailqueue.contract.projects import AuditEvent, ProjectDetails, ProjectStats, Retention
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.archive import manifest
-from mailqueue.maintenance.model import Retention
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects import stats as projects_stats
@@ -149,7 +148,7 @@ async def _keep(conn: Conn, project: Project, changed: ProjectSettings, *, by: s
             await manifest.reset(conn, kind, project=project.name, by=by)
             continue
         rule = Retention(
-            project.name, kind, keep.hot_days, keep.warm_days, keep.keep_days, is_own=True
+            kind, keep.hot_days, keep.warm_days, keep.keep_days, is_own=True, project=project.name
         )
         try:
             await manifest.keep(conn, rule, by=by)

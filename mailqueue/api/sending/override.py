@@ -8,19 +8,19 @@ from typing import Any
 from pydantic import SecretStr
 from starlette.responses import Response
 
-from mailqueue.api.emails import store as emails_store
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest, SmtpOverride, TemplateRequest
 from mailqueue.contract.sending import Sent
-from mailqueue.core.errors import InvalidField
+from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.secret import Secret
 from mailqueue.mail.accept.acceptance import find_repeated
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.direct.queued import queue_for
 from mailqueue.mail.direct.send_now import send_now
 from mailqueue.mail.message.preview import fetched
+from mailqueue.mail.reads import emails
 from mailqueue.senders.inline import FIELD, InlineServer, inline_server
 from mailqueue.senders.model import Tls
 from mailqueue.templates.accepting import ChosenVersion
@@ -96,10 +96,12 @@ async def _sent_now(call: RequestContext, email: NewEmail, server: InlineServer)
     )
     if done.status != "duplicate":
         return Sent(done.id, done.status, done.reason)
-    async with call.connection() as conn:
-        before = await emails_store.find_email(conn, done.id, project_id=call.caller.project_id)
-    status = "duplicate" if before is None else before.status
-    return Sent(done.id, status, None if before is None else before.reason)
+    try:
+        async with call.connection() as conn:
+            before = await emails.find_state(conn, done.id, project_id=call.caller.project_id)
+    except NotFound:
+        return Sent(done.id, done.status, None)
+    return Sent(done.id, before.status, before.reason)
 
 
 def said_by(chosen: ChosenVersion | None, request: TemplateRequest) -> SendRequest:

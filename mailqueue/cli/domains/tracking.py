@@ -1,19 +1,15 @@
 """`mailqueue tracking`: the tracking domain of a project, and the keys that sign tracking links."""
 
-from dataclasses import asdict, dataclass
-from datetime import datetime
-
 import click
 
 from mailqueue.cli.domains.dkim.options import name_servers, resolver_option
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_result, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts, table
-from mailqueue.contract.domains import TrackingDomainCheck
+from mailqueue.contract.domains import TrackingDomainCheck, TrackingSetup
 from mailqueue.core.errors import ConfigError
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.tracking import domains, keyring
-from mailqueue.tracking.model import TrackingKeyDates
 from mailqueue.vault.masterkey import master_key_of
 
 EXIT_LEADS_ELSEWHERE = 1
@@ -22,14 +18,6 @@ _COLUMNS = (
     Column("created_at", "MADE"),
     Column("retired_at", "RETIRED"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    links_begin_with: str | None
-    tracking_domain: str | None
-    verified_at: datetime | None
-    keys: list[TrackingKeyDates]
 
 
 @click.group(
@@ -56,14 +44,14 @@ def show(*, project: str) -> None:
         facts(
             (
                 ("base URL of links", found.links_begin_with or "none: set MAILQUEUE_PUBLIC_URL"),
-                ("tracking domain", found.tracking_domain),
+                ("tracking domain", found.domain),
                 ("verified at", found.verified_at),
             )
         )
         if found.keys:
             table(found.keys, _COLUMNS)
 
-    print_result(asdict(found), as_text)
+    print_result(found, as_text)
 
 
 @tracking.command(
@@ -83,7 +71,7 @@ def verify(ctx: click.Context, *, project: str, resolver: str | None) -> None:
     """
     check = execute(lambda app: _verified(app, project, resolver))
     print_facts(
-        asdict(check),
+        check,
         (
             ("domain", check.domain),
             ("leads here", {True: "yes", False: "no", None: "unknown"}[check.leads_here]),
@@ -108,16 +96,16 @@ def rotate(*, project: str) -> None:
     """
     execute(lambda app: _rotated(app, project))
     found = execute(lambda app: _found(app, project))
-    print_rows(found.keys, _COLUMNS, document=asdict(found))
+    print_rows(found.keys, _COLUMNS, document=found)
 
 
-async def _found(app: Opened, project: str) -> _Shown:
+async def _found(app: Opened, project: str) -> TrackingSetup:
     found = await domains.project_of(app.conn, project)
-    base = app.settings.tracking.public_url
-    return _Shown(
-        links_begin_with=f"https://{found.domain}" if found.checked_at else base,
-        tracking_domain=found.domain,
-        verified_at=found.checked_at,
+    status = domains.status_of(found, public_url=app.settings.tracking.public_url)
+    return TrackingSetup(
+        status.links_begin_with,
+        status.domain,
+        status.verified_at,
         keys=await keyring.keys_of(app.conn, found.id),
     )
 

@@ -6,7 +6,7 @@ import click
 
 from mailqueue.cli.emails.many import Deed, lay_hand
 from mailqueue.cli.emails.selection import Selection, selection_options
-from mailqueue.cli.emails.view import print_explained
+from mailqueue.cli.emails.view import print_email
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.output import examples
 from mailqueue.operations import emails
@@ -33,7 +33,7 @@ def email() -> None:
 def show(*, email_id: UUID) -> None:
     """Show one email with its recipients, attempts and events."""
     found = execute(lambda app: emails.explain(app.conn, email_id))
-    print_result(found, lambda: print_explained(found))
+    print_result(found, lambda: print_email(found))
 
 
 @email.command(

@@ -1,11 +1,13 @@
 """Output of one email: its facts, recipients, attempts and events."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import click
 
 from mailqueue.cli.support.output import Column, facts, paint, table
-from mailqueue.operations.model import PRIORITIES, EmailRow, Explained
+from mailqueue.contract.emails import Event, OperatorEmail
+from mailqueue.mail.reads.emails import detail_of
 
 _RECIPIENTS = (
     Column("kind", "KIND"),
@@ -20,7 +22,7 @@ _ATTEMPTS = (
     Column("status", "STATUS"),
     Column("sender", "SENDER"),
     Column("worker_id", "WORKER", numeric=True),
-    Column("error_code", "CODE"),
+    Column("code", "CODE"),
     Column("enhanced_code", "ENHANCED"),
     Column("response_ms", "MS", numeric=True),
     Column("reply", "REPLY"),
@@ -36,21 +38,28 @@ _EVENTS = (
 )
 
 
-def print_explained(found: Explained) -> None:
+def print_email(email: OperatorEmail) -> None:
     """Print an email; leave out empty tables."""
-    facts(_facts(found.email))
-    for title, rows, columns in (
-        ("Recipients", found.recipients, _RECIPIENTS),
-        ("Attempts", found.attempts, _ATTEMPTS),
-        ("Events", found.events, _EVENTS),
-    ):
+    facts(_facts(email))
+    sections: tuple[tuple[str, Sequence[object], Sequence[Column]], ...] = (
+        ("Recipients", email.recipients if len(email.recipients) > 1 else (), _RECIPIENTS),
+        ("Attempts", email.attempts, _ATTEMPTS),
+        ("Events", [_event(each) for each in email.events], _EVENTS),
+    )
+    for title, rows, columns in sections:
         if rows:
             click.echo()
             click.echo(paint(title, bold=True))
             table(rows, columns)
 
 
-def _facts(email: EmailRow) -> list[tuple[str, object]]:
+def _event(event: Event) -> dict[str, object]:
+    data = event.data if isinstance(event.data, dict) else {}
+    shown = {column.key: getattr(event, column.key, None) for column in _EVENTS}
+    return shown | {"detail": detail_of(event), "is_machine": data.get("is_machine")}
+
+
+def _facts(email: OperatorEmail) -> list[tuple[str, object]]:
     name = email.recipient_name
     to = f"{name} <{email.recipient_email}>" if name else email.recipient_email
     instants: list[tuple[str, datetime | None]] = [
@@ -67,9 +76,9 @@ def _facts(email: EmailRow) -> list[tuple[str, object]]:
         ("to", to),
         ("subject", email.subject),
         ("category", email.category),
-        ("priority", PRIORITIES[email.priority]),
+        ("priority", email.priority),
         *instants,
-        ("attempts", f"{email.attempts} of {email.max_attempts}"),
+        ("attempts", f"{email.attempt_count} of {email.max_attempts}"),
         ("sender account", email.sender),
         ("Message-ID", email.message_id),
     ]

@@ -6,15 +6,16 @@ from uuid import UUID
 
 import click
 
-from mailqueue.cli.emails.view import print_explained
+from mailqueue.cli.emails.view import print_email
 from mailqueue.cli.queues.view import print_row
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.output import examples
+from mailqueue.contract.emails import OperatorEmail
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import queues
 from mailqueue.operations.emails import explain
-from mailqueue.operations.model import Explained, ExplainedRow
+from mailqueue.operations.model import ExplainedRow
 
 
 @click.command(
@@ -37,7 +38,7 @@ def why(*, email_id: UUID) -> None:
         print_result(found, partial(_print, found))
 
 
-async def _explained(conn: Conn, some_id: UUID) -> Explained | ExplainedRow:
+async def _explained(conn: Conn, some_id: UUID) -> OperatorEmail | ExplainedRow:
     try:
         return await explain(conn, some_id)
     except NotFound:
@@ -46,7 +47,7 @@ async def _explained(conn: Conn, some_id: UUID) -> Explained | ExplainedRow:
         raise
 
 
-def _print(found: Explained) -> None:
+def _print(found: OperatorEmail) -> None:
     click.echo(found.why)
     click.echo()
-    print_explained(found)
+    print_email(found)

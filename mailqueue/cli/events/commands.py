@@ -1,5 +1,7 @@
 """`mailqueue event`: deliveries, bounces, complaints, opens and clicks."""
 
+from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 import click
@@ -9,9 +11,11 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts
-from mailqueue.contract.emails import RecipientEvent
+from mailqueue.cli.support.paging import read_page
+from mailqueue.contract.emails import RecipientEvent, RecordedEvent
+from mailqueue.contract.page import Page
 from mailqueue.events import listing
-from mailqueue.events.model import EventQuery, Notice, RecordedEvent, Type
+from mailqueue.events.model import EventQuery, Notice, Type
 
 _TYPES = sorted(
     {*(one.value for one in Type), "suppressed", "expired", "cancelled", "held", "resolved"}
@@ -88,25 +92,31 @@ def list_(
     """List events, newest first."""
     if address is not None and (email is not None or type_ is not None):
         raise click.UsageError("--address can only be combined with --project and --limit")
-    found: list[RecordedEvent] | list[RecipientEvent]
     if address is not None:
-        found = execute(lambda app: _of_address(app, project or "default", address, limit))
-    else:
-        found = execute(
-            lambda app: _listed(
-                app, EventQuery(email_id=email, project=project, type=type_, limit=limit)
-            )
-        )
-    print_rows(found, _COLUMNS if address is None else _MOMENTS)
+        told = execute(lambda app: _of_address(app, project or "default", address, limit))
+        print_rows(told.data, _MOMENTS, document=told)
+        return
+    query = EventQuery(email_id=email, project=project, type=type_)
+    found = execute(lambda app: _listed(app, query, limit))
+    print_rows(found.data, _COLUMNS, document=found)
 
 
-async def _listed(app: Opened, query: EventQuery) -> list[RecordedEvent]:
-    return await listing.list_events(app.conn, query)
+async def _listed(app: Opened, query: EventQuery, limit: int) -> Page[RecordedEvent]:
+    async def read(before: UUID | None, rows: int) -> list[RecordedEvent]:
+        return await listing.list_events(app.conn, replace(query, before=before, limit=rows))
+
+    return await read_page(read, limit, key=lambda one: one.id)
 
 
-async def _of_address(app: Opened, project: str, address: str, limit: int) -> list[RecipientEvent]:
+async def _of_address(app: Opened, project: str, address: str, limit: int) -> Page[RecipientEvent]:
     project_id = await listing.id_of(app.conn, project)
-    return await listing.list_recipient(app.conn, project_id, address.strip(), limit=limit)
+
+    async def read(before: tuple[datetime, UUID] | None, rows: int) -> list[RecipientEvent]:
+        return await listing.list_recipient(
+            app.conn, project_id, address.strip(), before=before or (None, None), limit=rows
+        )
+
+    return await read_page(read, limit, key=lambda one: (one.occurred_at, one.id))
 
 
 @event.command(epilog=examples("mailqueue event show 01a1fa63-f231-72bd-9015-82ebfa2ea787 --json"))

@@ -6,9 +6,10 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
 from mailqueue.cli.support.app import Opened, opened, run
 from mailqueue.cli.support.output import NOTHING, Column, examples
+from mailqueue.contract.page import Page
+from mailqueue.contract.projects import ChangedRetention, ResetRetention, Retention
 from mailqueue.core.errors import InvalidField
 from mailqueue.maintenance.archive import manifest
-from mailqueue.maintenance.model import Retention
 
 _COLUMNS = (
     Column("project", "PROJECT"),
@@ -29,7 +30,7 @@ def days(*, project: str | None) -> None:
     Projects are listed if they have rules of their own.
     """
     found = run(_days(project))
-    print_rows(found, _COLUMNS, row=_row, document={"days": found})
+    print_rows(found, _COLUMNS, row=_row, document=Page(found, None))
 
 
 @click.command(
@@ -67,14 +68,15 @@ def keep(
         if project is None:
             raise click.UsageError("--as-all needs --project: it removes the rule of a project")
         changed = execute(lambda app: _reset(app, kind, project))
-        print_message({"reset": changed}, "as for all" if changed else "no rule")
+        print_message(ResetRetention(changed), "as for all" if changed else "no rule")
         return
     if hot is None or until is None:
         raise click.UsageError("give --hot and --until")
-    rule = Retention(project or manifest.EVERYBODY, kind, hot, warm, _end(until), is_own=True)
+    owner = project or manifest.EVERYBODY
+    rule = Retention(kind, hot, warm, _end(until), is_own=True, project=owner)
     before = execute(lambda app: _keep(app, rule))
     print_message(
-        {"before": before, "after": rule},
+        ChangedRetention(before, rule),
         f"{rule.project}, {kind}: {_said(before)} before, now {_said(rule)}",
     )
 

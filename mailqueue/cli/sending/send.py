@@ -16,11 +16,11 @@ from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.retrying import Insistent, insisting
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import template_options
+from mailqueue.contract.emails import OperatorEmail
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.operations.emails import explain
-from mailqueue.operations.model import Explained
 from mailqueue.templates.cache import TemplateCache
 
 EXIT_NOT_SENT = 1
@@ -106,23 +106,23 @@ def send(
     found = execute(lambda app: _send(app, email, project, wait=wait))
 
     def as_text() -> None:
-        if wait or found.email.status != "pending":
+        if wait or found.status != "pending":
             click.echo(found.why, err=True)
 
     print_result(
         {
-            "id": found.email.id,
-            "status": found.email.status,
-            "reason": found.email.reason,
+            "id": found.id,
+            "status": found.status,
+            "reason": found.reason,
             "why": found.why,
         },
         as_text,
     )
-    if wait and found.email.status != "sent":
+    if wait and found.status != "sent":
         ctx.exit(EXIT_NOT_SENT)
 
 
-async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> Explained:
+async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> OperatorEmail:
     async with insisting(app) as database:
         email_id = await database.call(partial(_accepted, email=email, project=project))
         if not prints_json():
@@ -135,10 +135,12 @@ async def _accepted(conn: Conn, email: NewEmail, project: str) -> UUID:
     return (await accept_one(conn, email, project=project, templates=TemplateCache())).id
 
 
-async def _outcome(database: Insistent, look: Callable[[Conn], Awaitable[Explained]]) -> Explained:
+async def _outcome(
+    database: Insistent, look: Callable[[Conn], Awaitable[OperatorEmail]]
+) -> OperatorEmail:
     """Poll until the email is finished or held; print each new reason for waiting."""
     told = ""
-    while (found := await database.call(look)).email.status in _QUEUED:
+    while (found := await database.call(look)).status in _QUEUED:
         if _DIGITS.sub("", found.why) != told:  # a queue that gets shorter is no news
             click.echo(found.why, err=True)
             told = _DIGITS.sub("", found.why)

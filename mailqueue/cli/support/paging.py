@@ -24,4 +24,6 @@ async def read_page(
     if len(rows) < limit:
         return Page(rows, None)
     last = key(rows[-1])
-    return Page(rows, cursor_of(last) if await read(last, 1) else None)
+    if not await read(last, 1):
+        return Page(rows, None)
+    return Page(rows, cursor_of(*last) if isinstance(last, tuple) else cursor_of(last))

@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from mailqueue.contract.projects import Retention
 from mailqueue.core.errors import MailqueueError, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.check import check
 from mailqueue.maintenance.archive.restore import MAY_COME_BACK, restore
 from mailqueue.maintenance.context import MaintenanceContext
-from mailqueue.maintenance.model import Archive, ArchiveFile, ArchiveState, Retention
+from mailqueue.maintenance.model import Archive, ArchiveFile, ArchiveState
 from mailqueue.maintenance.store import archives as archives_store
 from mailqueue.maintenance.store.archives import EVERYBODY
 

@@ -4,15 +4,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from mailqueue.contract.administration import StatusCount
-from mailqueue.contract.emails import Recipient
+from mailqueue.contract.emails import LoggedAttempt
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.model import (
     BookLine,
-    EmailEvent,
-    EmailRow,
     LaneDepth,
-    LoggedAttempt,
     SenderToday,
     WorkerSeen,
 )
@@ -48,11 +45,6 @@ async def totals(conn: Conn) -> list[StatusCount]:
     return await fetch.many(conn, "count_emails_by_status", None, StatusCount)
 
 
-async def find_email(conn: Conn, email_id: UUID) -> EmailRow | None:
-    """Return a mail, finished or not."""
-    return await fetch.maybe(conn, "show_email", {"id": email_id}, EmailRow)
-
-
 async def why(conn: Conn, email_id: UUID) -> str:
     """Return the reason for a mail's state."""
     return await fetch.value(conn, "explain_email", {"id": email_id}, str)
@@ -61,16 +53,6 @@ async def why(conn: Conn, email_id: UUID) -> str:
 async def attempts(conn: Conn, email_id: UUID) -> list[LoggedAttempt]:
     """Return the attempts to send a mail, in order."""
     return await fetch.many(conn, "show_attempts", {"id": email_id}, LoggedAttempt)
-
-
-async def events(conn: Conn, email_id: UUID) -> list[EmailEvent]:
-    """Return the events of a mail, oldest first."""
-    return await fetch.many(conn, "show_events", {"id": email_id}, EmailEvent)
-
-
-async def recipients(conn: Conn, email_id: UUID) -> list[Recipient]:
-    """Return the recipients of a mail that has several."""
-    return await fetch.many(conn, "show_recipients", {"id": email_id}, Recipient)
 
 
 async def books(conn: Conn) -> list[BookLine]:

@@ -20,7 +20,9 @@ SELECT e.id, e.status, mailqueue.why(e.id) AS why, e.reason,
                                 idempotency_key]]
 FROM mailqueue.emails AS e
 WHERE e.id = %(id)s
-  AND e.project_id = %(project_id)s;
+  AND e.project_id = %(project_id)s
+ORDER BY e.finished_at DESC NULLS LAST
+LIMIT 1;
 
 -- name: list_email_recipients :many
 -- The recipients of a message that has several, in their order.

@@ -53,44 +53,18 @@ ORDER BY w.id;
 SELECT c.status, c.emails, c.is_estimate
 FROM mailqueue.emails_by_status() AS c;
 
--- name: show_email :maybe
--- One mail, finished or not.
-SELECT e.id, e.project, e.project_id, e.status, e.reason, e.priority, e.category, e.recipient_email, e.recipient_name,
-       e.subject, e.campaign_id, e.tags, e.created_at, e.run_at, e.finished_at, e.expires_at, e.attempts,
-       e.max_attempts, e.recipients, e.delivery, e.sender, e.worker_id, e.last_error, e.message_id
-FROM mailqueue.emails AS e
-WHERE e.id = %(id)s
-ORDER BY e.finished_at DESC NULLS LAST
-LIMIT 1;
-
 -- name: explain_email :value
 -- The first reason why a mail was not sent, as text; or its outcome.
 SELECT mailqueue.why(%(id)s);
 
 -- name: show_attempts :many
 -- Every attempt to send a mail, in order.
-SELECT l.attempt, l.sent_at, l.status, s.name AS sender, l.worker_id, l.error_code, l.enhanced_code, l.reply,
-       l.response_ms
+SELECT l.attempt, l.sent_at, l.status, l.recipient_email, s.name AS sender, l.error_code AS code, l.enhanced_code,
+       l.reply, l.response_ms, l.worker_id
 FROM mailqueue.send_logs AS l
 LEFT JOIN mailqueue.sender_accounts AS s ON s.id = l.sender_account_id
 WHERE l.email_id = %(id)s
 ORDER BY l.sent_at, l.id;
-
--- name: show_events :many
--- The first 200 events of a mail, oldest first.
-SELECT v.occurred_at, v.type, v.recipient_email, v.source, v.code, coalesce(v.detail, v.data ->> 'url') AS detail,
-       v.data -> 'is_machine' = 'true' AS is_machine
-FROM mailqueue.email_events AS v
-WHERE v.email_id = %(id)s
-ORDER BY v.occurred_at, v.id
-LIMIT 200;
-
--- name: show_recipients :many
--- The recipients of a mail that has several, in order.
-SELECT r.kind, r.address, r.name, r.status, r.reason, r.reply_code, r.settled_at
-FROM mailqueue.email_recipients AS r
-WHERE r.email_id = %(id)s
-ORDER BY r.position;
 
 -- name: read_books :many
 -- Accepted mail of each project and day, compared with its outcomes.

@@ -2,12 +2,12 @@
 
 import pytest
 
-from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http import store
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest
 from mailqueue.contract.sending import Repeated, Sent
 from mailqueue.db.pool import connect
+from mailqueue.mail.reads import emails as reads
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import find_key, issue_key
 from mailqueue.trap import inbox
@@ -39,7 +39,7 @@ async def test_the_role_of_the_api_is_enough(
         assert isinstance(sent, Sent)
         async with conn.transaction():
             await store.act_for(conn, caller.project_id, by="test")
-            found = await look_up(conn, caller, sent.id)
+            found = await reads.find(conn, sent.id, project_id=caller.project_id)
         await trap_store.add(conn, [caught("a@b.example", ("c@d.example",), HTML)])
         (summary,) = await inbox.page(conn, limit=9)
         message = await inbox.get(conn, summary.id)

@@ -42,17 +42,17 @@ def zone(cli: Cli) -> Iterator[Zone]:
 
 
 def test_a_key_is_made_published_and_seen(cli: Cli, zone: Zone) -> None:
-    (made,) = cli.json("dkim", "create", "example.com")
+    (made,) = cli.json("dkim", "create", "example.com")["data"]
     missing = cli("dkim", "verify", "example.com")
-    zone.text(made["name"], made["value"])
-    (seen,) = cli.json("dkim", "verify", "example.com")
+    zone.text(made["dns_name"], made["dns_txt_record"])
+    (seen,) = cli.json("dkim", "verify", "example.com")["data"]
 
     assert made["status"] == "pending"
-    assert "".join(made["strings"]) == made["value"]
+    assert "".join(made["dns_strings"]) == made["dns_txt_record"]
     assert missing.exit_code == 1
     assert "there is no record" in missing.stdout
-    assert (seen["status"], seen["in_dns"]) == ("active", "published")
-    (listed,) = cli.json("dkim", "list", "--project", "default")
+    assert (seen["key"]["status"], seen["in_dns"]) == ("active", "published")
+    (listed,) = cli.json("dkim", "list", "--project", "default")["data"]
     assert listed["status"] == "active"
     assert not any("private" in name for name in listed)
 
@@ -68,15 +68,15 @@ def test_records_are_printed_ready_to_paste(cli: Cli) -> None:
 
 
 def test_a_key_is_replaced_and_revoked(cli: Cli) -> None:
-    (first,) = cli.json("dkim", "create", "example.com", "--algorithm", "ed25519")
+    (first,) = cli.json("dkim", "create", "example.com", "--algorithm", "ed25519")["data"]
     cli.json("dkim", "verify", "example.com", "--force")
-    (second,) = cli.json("dkim", "rotate", "example.com")
-    (old, new) = cli.json("dkim", "verify", "example.com", "--force", "--keep", "3d")
-    (revoked,) = cli.json("dkim", "revoke", "example.com", first["selector"])
+    (second,) = cli.json("dkim", "rotate", "example.com")["data"]
+    (old, new) = cli.json("dkim", "verify", "example.com", "--force", "--keep", "3d")["data"]
+    revoked = cli.json("dkim", "revoke", "example.com", first["selector"])
 
     assert (old["selector"], old["status"]) == (first["selector"], "retired")
     assert (new["selector"], new["status"]) == (second["selector"], "active")
-    assert (revoked["status"], revoked["value"]) == ("revoked", "v=DKIM1; k=ed25519; p=")
+    assert (revoked["status"], revoked["dns_txt_record"]) == ("revoked", "v=DKIM1; k=ed25519; p=")
     assert "retired" not in cli("dkim", "list").stdout
 
 

@@ -49,9 +49,9 @@ def test_a_deferred_mail_tells_its_next_attempt_and_what_the_server_said(on_fres
 
     assert document["why"].startswith("tried once, next attempt at ")
     assert document["why"].endswith(": 451 try later")
-    assert document["email"]["status"] == "pending"
+    assert document["status"] == "pending"
     [attempt] = document["attempts"]
-    assert (attempt["attempt"], attempt["error_code"], attempt["reply"], attempt["sender"]) == (
+    assert (attempt["attempt"], attempt["code"], attempt["reply"], attempt["sender"]) == (
         1,
         "451",
         "451 try later",
@@ -119,7 +119,7 @@ def test_mail_is_held_released_cancelled_and_requeued(on_fresh_db: Cli) -> None:
         ("requeue", "requeued", "pending"),
     ):
         assert on_fresh_db.json("email", verb, email_id) == [{"id": email_id, "result": result}]
-        assert on_fresh_db.json("email", "show", email_id)["email"]["status"] == status
+        assert on_fresh_db.json("email", "show", email_id)["status"] == status
     assert on_fresh_db("verify").exit_code == 0
 
 
@@ -137,7 +137,7 @@ def test_mails_of_several_projects_are_handled_in_one_go(on_fresh_db: Cli) -> No
 
     assert result.exit_code == 0, result.output
     assert result.stdout.endswith("2 cancelled\n")
-    assert on_fresh_db.json("why", ids[1])["email"]["reason"] == "recalled"
+    assert on_fresh_db.json("why", ids[1])["reason"] == "recalled"
 
 
 def test_what_is_left_as_it_was_is_told_and_ends_with_1(on_fresh_db: Cli) -> None:

@@ -87,7 +87,7 @@ def test_a_damaged_file_makes_verifying_fail(on_fresh_db: Cli, folder_for_files:
 
 def test_days_are_changed_for_one_project_or_for_all_and_taken_back(on_fresh_db: Cli) -> None:
     def days(kind: str) -> list[tuple[str, int, int | None]]:
-        found = on_fresh_db.json("archive", "days", "--project", "default")["days"]
+        found = on_fresh_db.json("archive", "days", "--project", "default")["data"]
         return [
             (each["project"], each["hot_days"], each["keep_days"])
             for each in found

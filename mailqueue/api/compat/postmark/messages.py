@@ -9,13 +9,13 @@ from starlette.responses import Response
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.content import said_of
 from mailqueue.api.compat.postmark.model import METADATA
-from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.emails import Email, Event
 from mailqueue.core.errors import Conflict, Unavailable
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
+from mailqueue.mail.reads import emails
 from mailqueue.tenants.model import Scope
 
 _EVENTS: Mapping[str, str] = MappingProxyType(
@@ -37,7 +37,7 @@ async def details(call: RequestContext) -> Response:
     """Return a message and its events."""
     email_id = call.id("message_id")
     async with call.connection() as conn:
-        email = await look_up(conn, call.caller, email_id)
+        email = await emails.find(conn, email_id, project_id=call.caller.project_id)
         recipients = await compat_store.list_recipients(
             conn, [email_id], project_id=call.caller.project_id
         )

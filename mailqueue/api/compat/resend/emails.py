@@ -21,6 +21,7 @@ from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
+from mailqueue.mail.reads import emails as reads
 from mailqueue.tenants.model import Scope
 
 SMALL_BYTES = 64 * 1024
@@ -77,7 +78,7 @@ async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
         "before": query.after,
         "limit": limit,
     }
-    return [one.id for one in await emails_store.list_page(conn, wanted)]
+    return [one.id for one in await reads.list_page(conn, wanted)]
 
 
 async def change(call: RequestContext) -> Response:

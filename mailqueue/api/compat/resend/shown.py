@@ -10,8 +10,8 @@ from mailqueue.api.compat.content import said_of
 from mailqueue.api.compat.mailboxes import framed, split_mailboxes
 from mailqueue.api.compat.resend.model import TAGS
 from mailqueue.api.compat.store import NamedEmail, OneRecipient
-from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http.context import RequestContext
+from mailqueue.mail.reads import emails
 
 # Resend's name for each type of event; types that are missing do not change the last event.
 EVENTS = {
@@ -92,7 +92,7 @@ async def whole(call: RequestContext, email_id: UUID) -> dict[str, Any]:
         NotFound: the project has no such mail.
     """
     async with call.connection() as conn:
-        email = await look_up(conn, call.caller, email_id)
+        email = await emails.find(conn, email_id, project_id=call.caller.project_id)
         recipients = await compat_store.list_recipients(
             conn, [email_id], project_id=call.caller.project_id
         )

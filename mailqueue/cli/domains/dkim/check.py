@@ -1,7 +1,5 @@
 """`mailqueue dkim check`: a domain's SPF, DKIM, DMARC and MX records, checked in DNS."""
 
-from dataclasses import asdict
-
 import click
 
 from mailqueue.cli.domains.dkim.options import name_servers, project_option, resolver_option
@@ -10,6 +8,7 @@ from mailqueue.cli.support.output import examples, paint, show
 from mailqueue.contract.domains import DomainFinding, FindingStatus
 from mailqueue.deliverability import checking
 from mailqueue.deliverability.resolver import Resolver
+from mailqueue.deliverability.values import report_of
 from mailqueue.dkim.record import zone_line
 
 EXIT_NOT_GOOD = 1
@@ -66,7 +65,7 @@ def check(
         for finding in report.findings:
             _print(finding)
 
-    print_result({**asdict(report), "is_good": report.is_good}, as_text)
+    print_result(report_of(report), as_text)
     if not report.is_good:
         ctx.exit(EXIT_NOT_GOOD)
 

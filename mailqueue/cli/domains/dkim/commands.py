@@ -9,11 +9,13 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples
+from mailqueue.contract.domains import SigningRequirement
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.deliverability import keys, publication
 from mailqueue.deliverability.model import SigningProject
 from mailqueue.deliverability.resolver import Resolver
+from mailqueue.deliverability.values import key_of
 from mailqueue.dkim.keys import Algorithm
 
 EXIT_NOT_PUBLISHED = 1
@@ -100,7 +102,8 @@ def rotate(*, domain: str, project: str) -> None:
 @json_option
 def list_(*, project: str | None) -> None:
     """List keys and their status. Private keys are never shown."""
-    print_keys(execute(lambda app: keys.list_keys(app.conn, project=project)))
+    found = execute(lambda app: keys.list_keys(app.conn, project=project))
+    print_keys(found, project=project)
 
 
 @dkim.command(
@@ -157,7 +160,8 @@ def verify(
                 lambda app: publication.force(
                     app.conn, project, domain=domain, keep=kept, by=operator()
                 )
-            )
+            ),
+            project=project,
         )
         return
     found = execute(
@@ -182,15 +186,10 @@ def verify(
 @json_option
 def revoke(*, domain: str, selector: str, project: str) -> None:
     """Delete a private key at once and print the DNS record that revokes it."""
-    print_records(
-        [
-            execute(
-                lambda app: keys.revoke(
-                    app.conn, project, domain=domain, selector=selector, by=operator()
-                )
-            )
-        ]
+    gone = execute(
+        lambda app: keys.revoke(app.conn, project, domain=domain, selector=selector, by=operator())
     )
+    print_records([gone], key_of(gone))
 
 
 @dkim.command(epilog=examples("mailqueue dkim require shop", "mailqueue dkim require shop off"))
@@ -206,6 +205,6 @@ def require(*, project: str, wanted: str) -> None:
 
     found = execute(work)
     print_facts(
-        {"project": found.name, "is_dkim_required": found.is_dkim_required},
+        SigningRequirement(found.name, found.is_dkim_required),
         [("project", found.name), ("signed mail only", found.is_dkim_required)],
     )

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 import click
 
 from mailqueue.cli.support.answer import print_result, print_rows
-from mailqueue.cli.support.output import Column, paint
-from mailqueue.contract.domains import DkimKeyStatus
+from mailqueue.cli.support.output import Column, in_project, paint
+from mailqueue.contract.domains import DkimKeyList, DkimKeyStatus
+from mailqueue.contract.page import Page
+from mailqueue.contract.value import Value
 from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.publication import Publication, RecordState
-from mailqueue.dkim.record import strings, zone_line
+from mailqueue.deliverability.values import key_of, verification_of
+from mailqueue.dkim.record import zone_line
 
 _KEYS = (
     Column("project", "PROJECT"),
@@ -29,12 +32,13 @@ _FOUND = (
 FINE = frozenset({RecordState.PUBLISHED, RecordState.GONE})
 
 
-def print_keys(found: Sequence[DkimKey]) -> None:
-    """Print keys, one per line."""
-    print_rows([document(key) for key in found], _KEYS)
+def print_keys(found: Sequence[DkimKey], *, project: str | None) -> None:
+    """Print keys, one per line; `project` None: of all projects."""
+    shown = [in_project(key_of(key), None if project else key.project) for key in found]
+    print_rows(found, _KEYS, document=Page(shown, None), row=_row)
 
 
-def print_records(found: Sequence[DkimKey]) -> None:
+def print_records(found: Sequence[DkimKey], document: Value | None = None) -> None:
     """Print the DNS records of keys, ready to paste."""
 
     def as_text() -> None:
@@ -46,37 +50,27 @@ def print_records(found: Sequence[DkimKey]) -> None:
         for domain in waiting:
             click.echo(f"Publish these records, then run `mailqueue dkim verify {domain}`.")
 
-    print_result([document(key) for key in found], as_text)
+    print_result(document or DkimKeyList([key_of(key) for key in found]), as_text)
 
 
 def print_publications(found: Sequence[Publication]) -> None:
     """Print the state of each key's record in DNS."""
-    print_rows([_found(each) for each in found], _FOUND)
+    document = Page([verification_of(each) for each in found], None)
+    print_rows(found, _FOUND, document=document, row=_found)
 
 
-def document(key: DkimKey) -> dict[str, object]:
-    """Return a key as a JSON object, without the private key."""
+def _row(key: DkimKey) -> dict[str, object]:
     return {
         "project": key.project,
         "domain": key.domain,
         "selector": key.selector,
         "kind": key.algorithm.key_type,
-        "algorithm": key.algorithm,
         "status": key.status,
-        "name": key.name,
-        "type": "TXT",
-        "value": key.text,
-        "strings": strings(key.text),
-        "zone_line": zone_line(key.name, key.text),
-        "created_at": key.created_at,
         "seen_at": key.seen_at,
-        "active_at": key.active_at,
-        "retired_at": key.retired_at,
         "needed_until": key.needed_until,
-        "revoked_at": key.revoked_at,
     }
 
 
 def _found(each: Publication) -> dict[str, object]:
-    more = {"in_dns": each.in_dns, "found": list(each.found), "why": each.why}
-    return document(each.key) | more
+    named = {"name": each.key.name, "status": each.key.status}
+    return named | {"in_dns": each.in_dns, "why": each.why}

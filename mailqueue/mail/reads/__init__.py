@@ -1,0 +1,1 @@
+"""Emails as callers see them: one with its details, and lists."""

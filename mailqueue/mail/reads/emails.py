@@ -1,0 +1,101 @@
+"""Read emails of a project: one with its recipients, attempts, events and timeline, and lists."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mailqueue.contract.emails import Email, Event, ListedEmail, Moment, Recipient
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.reads import store
+
+
+async def find(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email:
+    """Return an email of a project with its recipients, attempts, events and timeline.
+
+    Raises:
+        NotFound: the project has no such email.
+    """
+    email = await find_state(conn, email_id, project_id=project_id)
+    email = replace(
+        email,
+        recipients=await store.list_recipients(conn, email_id) or [_only_recipient(email)],
+        attempts=await store.list_attempts(conn, email_id),
+        events=await store.list_events(conn, email_id),
+    )
+    return replace(email, timeline=timeline(email))
+
+
+async def find_state(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email:
+    """Return an email of a project with empty lists.
+
+    Raises:
+        NotFound: the project has no such email.
+    """
+    email = await store.find_email(conn, email_id, project_id=project_id)
+    if email is None:
+        raise NotFound("email", email_id)
+    return email
+
+
+async def list_page(conn: Conn, filters: Mapping[str, Any]) -> list[ListedEmail]:
+    """Return emails of a project, newest first."""
+    return await store.list_page(conn, filters)
+
+
+async def list_events(
+    conn: Conn,
+    email_id: UUID,
+    *,
+    project_id: UUID,
+    after: tuple[datetime | None, UUID | None] = (None, None),
+    limit: int,
+) -> list[Event]:
+    """Return the events of an email after it was sent, oldest first, after one of them.
+
+    Raises:
+        NotFound: the project has no such email.
+    """
+    await find_state(conn, email_id, project_id=project_id)
+    return await store.list_events(conn, email_id, after=after, limit=limit)
+
+
+def timeline(email: Email) -> list[Moment]:
+    """Return the accepted, attempt and event entries of an email in one list, oldest first.
+    Pure.
+    """
+    moments = [
+        Moment(email.created_at, "accepted", None, None),
+        *(
+            Moment(a.sent_at, f"attempt_{a.status}", a.recipient_email, a.reply)
+            for a in email.attempts
+        ),
+        *(Moment(e.occurred_at, e.type, e.recipient_email, detail_of(e)) for e in email.events),
+    ]
+    is_told = any(moment.what == email.status for moment in moments)
+    if email.finished_at is not None and not is_told:
+        moments.append(Moment(email.finished_at, email.status, None, email.reason))
+    return sorted(moments, key=lambda moment: moment.at)
+
+
+def detail_of(event: Event) -> str | None:
+    """Return the detail of an event, or the link of a click. Pure."""
+    if event.detail is None and isinstance(event.data, dict):
+        return event.data.get("url")
+    return event.detail
+
+
+def _only_recipient(email: Email) -> Recipient:
+    only = Recipient(
+        kind="to",
+        address=email.recipient_email,
+        name=email.recipient_name,
+        status=email.status,
+        reason=email.reason,
+        reply_code=None,
+        settled_at=email.finished_at,
+    )
+    # The recipient of a mail that is queued, whether claimed or not.
+    return only if email.finished_at is not None else replace(only, status="pending")

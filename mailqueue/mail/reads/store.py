@@ -1,0 +1,42 @@
+"""SQL that reads emails of one project."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mailqueue.contract.emails import Attempt, Email, Event, ListedEmail, Recipient
+from mailqueue.db.fetch import Conn, many, maybe
+
+
+async def list_page(conn: Conn, params: Mapping[str, Any]) -> list[ListedEmail]:
+    """Return emails of a project, newest first."""
+    return await many(conn, "list_project_emails", params, ListedEmail)
+
+
+async def find_email(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email | None:
+    """Return an email of a project with empty lists; None where there is none."""
+    params = {"id": email_id, "project_id": project_id}
+    return await maybe(conn, "find_project_email", params, Email)
+
+
+async def list_recipients(conn: Conn, email_id: UUID) -> list[Recipient]:
+    """Return the recipients of an email that has several."""
+    return await many(conn, "list_email_recipients", {"id": email_id}, Recipient)
+
+
+async def list_attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
+    """Return the attempts to send an email, oldest first."""
+    return await many(conn, "list_email_attempts", {"id": email_id}, Attempt)
+
+
+async def list_events(
+    conn: Conn,
+    email_id: UUID,
+    *,
+    after: tuple[datetime | None, UUID | None] = (None, None),
+    limit: int | None = None,
+) -> list[Event]:
+    """Return the other events of an email, oldest first, after one of them."""
+    params = {"id": email_id, "after": after[0], "after_id": after[1], "limit": limit}
+    return await many(conn, "list_email_events", params, Event)

@@ -1,0 +1,60 @@
+"""What a command prints with `--json`, beside what the HTTP API answers."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import httpx2
+
+from mailqueue.api.app import create_app
+from mailqueue.core.secret import Secret
+from mailqueue.db.pool import open_pool
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.wiring.serving import build_services
+from tests.api.support.calling import ORIGIN, settings_for
+from tests.api.support.wired import MASTER
+from tests.cli.support.invoked import Cli
+
+PROJECT = ("--project", "shop")
+
+
+def answers(cli: Cli, paths: Sequence[str], headers: Mapping[str, str]) -> list[Any]:
+    """Return what the API answers to requests of these paths."""
+    database = DatabaseSettings(Secret(cli.database))
+    settings = replace(settings_for(database), master_key=Secret(MASTER))
+
+    async def asked() -> list[Any]:
+        async with open_pool(database) as pool:
+            app = create_app(settings, pool, services=build_services(settings, pool))
+            transport = httpx2.ASGITransport(app=app, raise_app_exceptions=True)
+            async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:
+                found = [await http.get(path, headers=dict(headers)) for path in paths]
+        assert [(path, one.status_code) for path, one in zip(paths, found, strict=True)] == [
+            (path, 200) for path in paths
+        ]
+        return [one.json() for one in found]
+
+    return asyncio.run(asked())
+
+
+def same(
+    cli: Cli, path_by_words: Mapping[tuple[str, ...], str], headers: Mapping[str, str]
+) -> None:
+    """Compare what commands print with what the API answers."""
+    found = answers(cli, list(path_by_words.values()), headers)
+    for words, answered in zip(path_by_words, found, strict=True):
+        printed = cli(*words, "--json")
+        assert json.loads(printed.stdout) == answered, words
+
+
+def beside(printed: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return what is printed without the names that only operators see; it must have them."""
+    assert set(names) <= set(printed)
+    return {name: value for name, value in printed.items() if name not in names}
+
+
+def names_of(value: type) -> set[str]:
+    """Return the names that a value of the contract has."""
+    return {each.name for each in fields(value)}
