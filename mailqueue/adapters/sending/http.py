@@ -15,8 +15,7 @@ from mailqueue.adapters.http.model import (
     NetworkPolicy,
 )
 from mailqueue.adapters.sending.api import ProviderApi, ProviderMail
-from mailqueue.adapters.sending.outcomes import cannot_carry, of_copies
-from mailqueue.adapters.sending.parts import TooManyParts, copies_of
+from mailqueue.adapters.sending.checked import CheckedApi
 from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.trust import system_trust
@@ -50,6 +49,7 @@ class HttpTransport:
     ) -> None:
         """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later."""
         self.service = service
+        self.checked = CheckedApi(service)
         self.account = account
         self._tls_context = tls_context
         self._rest: tuple[float, Rejected] | None = None
@@ -59,7 +59,7 @@ class HttpTransport:
         objection = self.objection
         if objection is not None and objection.kind is Fault.ACCOUNT:
             return objection
-        refused = await self.service.authorise()
+        refused = await self.checked.authorise()
         if refused is not None:
             return refused
         connection = await self.connect()
@@ -112,6 +112,7 @@ class HttpChannel:
     def __init__(self, transport: HttpTransport, connection: HttpConnection) -> None:
         self._transport = transport
         self._service = transport.service
+        self._checked = transport.checked
         self._connection = connection
         self._opened_at = _now()
         self._is_lost = False
@@ -132,8 +133,9 @@ class HttpChannel:
             begun = _now()
             if isinstance(group, tuple):
                 mail, verdict = group
-                if copies := copies_of(mail):
-                    verdict = of_copies(mail, await self._of_each(copies, may_finish))
+                if copies := self._checked.copies(mail):
+                    of_each = await self._of_each(copies, may_finish)
+                    verdict = self._checked.of_copies(mail, of_each)
                 report(mail, verdict, round((_now() - begun) * 1000))
                 continue
             verdicts = await self._verdicts(group, may_finish)
@@ -166,9 +168,9 @@ class HttpChannel:
         octets = 0
         for mail in mails:
             if len(mail.message) < LARGE_BYTES:
-                written = self._written(mail)
+                written = self._checked.write(mail)
             else:  # parsing it may take a second
-                written = await asyncio.to_thread(self._written, mail)
+                written = await asyncio.to_thread(self._checked.write, mail)
             if isinstance(written, Rejected):
                 if group:
                     yield group
@@ -182,12 +184,6 @@ class HttpChannel:
             group.append(written)
         if group:
             yield group
-
-    def _written(self, mail: SendAttempt) -> ProviderMail | Rejected:
-        try:
-            return self._service.write(mail)
-        except TooManyParts as exc:
-            return cannot_carry(str(exc))
 
     def _fits(self, group: Sequence[ProviderMail], another: ProviderMail, *, octets: int) -> bool:
         return (
@@ -207,27 +203,33 @@ class HttpChannel:
             return [objection] * len(group)
         answer, doubt = await self._answer(group, may_finish)
         if isinstance(answer, Rejected):
-            self._is_lost = True
+            if not _is_of_mail(answer):
+                self._is_lost = True
+            elif len(group) > 1:  # one of them: nothing was sent
+                return await self._of_halves(group, may_finish)
             return [answer] * len(group)
-        verdicts = [self._clean(verdict) for verdict in self._service.judge(group, answer)]
-        if len(group) > 1 and not answer.is_success and all(map(_is_of_mail, verdicts)):
+        judged = self._checked.judge(group, answer)
+        if len(group) > 1 and not answer.is_success and all(map(_is_of_mail, judged)):
             # One of them caused the refusal: send halves, so that the others are not refused.
-            half = len(group) // 2
-            first = await self._verdicts(group[:half], may_finish)
-            if any(
-                map(_is_unrecognized, first)
-            ):  # perhaps the account's: the others count no attempt
-                return [*first, *[_BESIDE] * (len(group) - half)]
-            return [*first, *await self._verdicts(group[half:], may_finish)]
-        for verdict in verdicts:
+            return await self._of_halves(group, may_finish)
+        for verdict in judged:
             self._transport.note(verdict)
         if doubt is None:
-            return verdicts
+            return judged
         # The repeated request was refused, so the outcome of the first is unknown.
         return [
             doubt if _is_for_now(verdict) and not _is_in_doubt(verdict) else verdict
-            for verdict in verdicts
+            for verdict in judged
         ]
+
+    async def _of_halves(
+        self, group: Sequence[ProviderMail], may_finish: Callable[[], bool]
+    ) -> Sequence[Verdict]:
+        half = len(group) // 2
+        first = await self._verdicts(group[:half], may_finish)
+        if any(map(_is_unrecognized, first)):  # perhaps the account's: the others count no attempt
+            return [*first, *[_BESIDE] * (len(group) - half)]
+        return [*first, *await self._verdicts(group[half:], may_finish)]
 
     async def _answer(
         self, group: Sequence[ProviderMail], may_finish: Callable[[], bool]
@@ -235,9 +237,9 @@ class HttpChannel:
         """Send the request, again if that is safe; return the response and any doubt left."""
         first = await self._asked(group, may_finish)
         if isinstance(first, HttpResponse):
-            if not self._service.renew(first):
+            if not self._checked.renew(first):
                 return first, None
-            refused = await self._service.authorise()
+            refused = await self._checked.authorise()
             return refused or await self._asked(group, may_finish), None
         if first.kind is not Fault.AMBIGUOUS or not self._service.is_repeatable:
             return first, None
@@ -253,21 +255,7 @@ class HttpChannel:
             if isinstance(connection, Rejected):
                 return connection
             self._connection = connection
-        return await self._connection.ask(self._service.call(group), may_finish=may_finish)
-
-    def _clean(self, verdict: Verdict) -> Verdict:
-        """Redact credentials that the response echoed."""
-        if isinstance(verdict, Rejected):
-            return self._without_secrets(verdict)
-        refused = tuple(replace(one, why=self._without_secrets(one.why)) for one in verdict.refused)
-        return verdict._replace(refused=refused)
-
-    def _without_secrets(self, why: Rejected) -> Rejected:
-        detail = why.detail
-        for secret in self._service.secrets:
-            if secret:
-                detail = detail.replace(secret.reveal(), "***")
-        return replace(why, detail=detail)
+        return await self._checked.ask(self._connection, group, may_finish=may_finish)
 
 
 _LOST = Rejected(Fault.TRANSIENT, "", "the connection broke at an earlier email", Stage.CONNECT)

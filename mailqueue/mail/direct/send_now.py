@@ -161,6 +161,13 @@ async def _verdict(
             kind = Fault.AMBIGUOUS if any(asked) else Fault.TRANSIENT
             late = Rejected(kind, "", "no answer in time", Stage.DOT if any(asked) else Stage.DATA)
             reports.append((late, round((time.monotonic() - begun) * 1000)))
+    except Exception as exc:
+        if not reports:  # else the verdict counts
+            log.exception("channel.failed", email_id=str(attempt.email_id))
+            kind, stage = (
+                (Fault.AMBIGUOUS, Stage.DOT) if any(asked) else (Fault.UNRECOGNIZED, Stage.CONNECT)
+            )
+            reports.append((Rejected(kind, "", f"{type(exc).__name__} while sending", stage), 0))
     finally:
         if channel is not None and not isinstance(channel, Rejected):
             await channel.close()

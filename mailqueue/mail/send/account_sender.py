@@ -1,10 +1,9 @@
-"""Sends the emails of one account: marks and builds a group, sends it, settles each outcome."""
+"""Sends the emails of one account: prepares a group, sends it, settles each outcome."""
 
 import asyncio
 from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
@@ -12,8 +11,13 @@ from mailqueue.mail.message.attachments import carries_files, count_within_memor
 from mailqueue.mail.model import Ending, LoadedEmail
 from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.context import SendAccount, SendContext
-from mailqueue.mail.send.outcomes import account_failure_of, halt_of, outcome_of
-from mailqueue.mail.send.prepare import attempts_to_send, build_attempts, unsent
+from mailqueue.mail.send.outcomes import (
+    account_failure_of,
+    halt_of,
+    outcome_of,
+    outcomes_of_fault,
+)
+from mailqueue.mail.send.prepare import RETURN_WAIT, prepare, unsent
 from mailqueue.mail.send.stall_detector import StallDetector
 from mailqueue.ports.transport import Channel, SendAttempt
 from mailqueue.telemetry.log import get_logger
@@ -25,8 +29,6 @@ starts with one email, and a group is at most twice the one before. However slow
 connections share all slots that one account may have."""
 EMAILS_PER_CONNECTION = 32
 """Emails waiting for which another connection is opened."""
-RETURN_WAIT = timedelta(seconds=1)
-"""Wait of emails that go back to the queue because their account cannot send now."""
 
 
 class AccountSender:
@@ -190,7 +192,12 @@ class AccountSender:
 
     async def _open_channel(self) -> Channel | None:
         with self._replies.waiting() as reply:
-            opened = await self.account.transport.open()
+            try:
+                opened = await self.account.transport.open()
+            except Exception as exc:  # of this account alone, which rests
+                log.exception("channel.not_opened", sender_account=self.account.id)
+                why = f"{type(exc).__name__} while connecting"
+                opened = Rejected(Fault.TRANSIENT, "", why, Stage.CONNECT)
             if not isinstance(opened, Rejected):
                 self._replies.received(reply)  # it may still stall at the first email
                 return opened
@@ -230,62 +237,52 @@ class AccountSender:
             self._waiting.extendleft(reversed(group[count:]))
             slots.give_back(len(group) - count, self._slots)
             group = group[:count]
-        attempts = await self._mark_and_build(group)
+        attempts = await prepare(group, self._slots, account=self.account, context=self._context)
         if attempts:
             await self._send(channel, attempts)
         if self.account.send_delay:
             await asyncio.sleep(self.account.send_delay.total_seconds())
 
-    async def _mark_and_build(self, group: Sequence[LoadedEmail]) -> Sequence[SendAttempt]:
-        """Mark a group and build its messages meanwhile; on failure all of it goes back."""
-        context, held = self._context, len(group)
-        try:
-            reach("slots.taken")
-            if any(map(carries_files, group)):
-                group = await context.attachments.fetched(group)
-            build = partial(build_attempts, group, account=self.account, context=context)
-            early = build() if context.is_alone else None  # before its mark: certainly not sent
-            marking = context.settler.mark([mail.claim for mail in group], self._slots)
-            held = 0  # each slot is freed with its email
-            for _ in range(2):  # the settler sends its statement; build while the database works
-                await asyncio.sleep(0)
-            built = early or build()
-            marks = await marking
-            reach("mark.read")
-            return attempts_to_send(group, built, marks, account=self.account, context=context)
-        except Exception as exc:  # one bad row must not stop a worker
-            log.exception("group.failed", sender_account=self.account.id)
-            context.slots.give_back(held, self._slots)
-            for mail in group:
-                deferred = unsent(mail, Ending.DEFER, f"{type(exc).__name__} before sending")
-                context.settler.settle(deferred._replace(wait=RETURN_WAIT))
-            return ()
-
     async def _send(self, channel: Channel, attempts: Sequence[SendAttempt]) -> None:
         unreported = {attempt.email_id: attempt for attempt in attempts}
         begun = asyncio.get_running_loop().time()
+        is_handed_over = False  # an unreported email may be
         try:
             with self._replies.waiting(unreported.values()) as reply:
 
-                def report(attempt: SendAttempt, verdict: Verdict, took_ms: int) -> None:
-                    reach("reply.read")
-                    self._replies.received(reply)
-                    self._settle(unreported[attempt.email_id], verdict, took_ms)
-                    del unreported[attempt.email_id]
+                def may_finish() -> bool:
+                    nonlocal is_handed_over
+                    is_allowed = self._context.may_finish()
+                    is_handed_over |= is_allowed
+                    return is_allowed
 
-                await channel.send(attempts, report, may_finish=self._context.may_finish)
+                def report(attempt: SendAttempt, verdict: Verdict, took_ms: int) -> None:
+                    nonlocal is_handed_over
+                    reach("reply.read")
+                    is_handed_over = False
+                    self._replies.received(reply)
+                    self._settle(unreported.pop(attempt.email_id), verdict, took_ms)
+
+                await channel.send(attempts, report, may_finish=may_finish)
                 took_s = asyncio.get_running_loop().time() - begun
                 self._seconds_per_email = took_s / len(attempts)
         except Exception as exc:  # one bad row must not stop a worker
             log.exception("channel.failed", sender_account=self.account.id)
+            left = list(unreported.values())
+            for outcome in outcomes_of_fault(left, exc, is_handed_over=is_handed_over):
+                self._context.settler.settle(outcome)
             await channel.close()
-            fault = Rejected(Fault.AMBIGUOUS, "", f"{type(exc).__name__} while sending", Stage.DOT)
-            for attempt in unreported.values():
-                self._context.settler.settle(outcome_of(attempt, fault, 0))
 
     def _settle(self, attempt: SendAttempt, verdict: Verdict, took_ms: int) -> None:
+        try:
+            outcome = outcome_of(attempt, verdict, took_ms)
+        except Exception as exc:  # the others of the group have verdicts of their own
+            log.exception("verdict.unreadable", email_id=str(attempt.email_id))
+            for outcome in outcomes_of_fault([attempt], exc, is_handed_over=True):
+                self._context.settler.settle(outcome)
+            return
         self._note_answer(verdict)
-        self._context.settler.settle(outcome_of(attempt, verdict, took_ms))
+        self._context.settler.settle(outcome)
         if (halt := halt_of(verdict)) is not None:
             self._context.account_failed(self.account.id, halt)
             self._return_waiting(halt.detail, wait=RETURN_WAIT)

@@ -38,6 +38,24 @@ def outcome_of(attempt: SendAttempt, verdict: Verdict, took_ms: int) -> SendOutc
     return done._replace(recipients=(*done.recipients, *suppressed))
 
 
+def outcomes_of_fault(
+    attempts: Sequence[SendAttempt], fault: Exception, *, is_handed_over: bool
+) -> list[SendOutcome]:
+    """Return the outcomes of emails without a verdict whose transport raised an exception.
+
+    `is_handed_over`: the server may have received them. Else the first is at fault and is retried
+    as its project's retry schedule says, and the others go back to the queue.
+    """
+    why = f"{type(fault).__name__} while sending"
+    if is_handed_over:
+        doubt = Rejected(Fault.AMBIGUOUS, "", why, Stage.DOT)
+        return [outcome_of(attempt, doubt, 0) for attempt in attempts]
+    at_fault = Rejected(Fault.UNRECOGNIZED, "", why, Stage.CONNECT)
+    beside = Rejected(Fault.TRANSIENT, "", f"{why} another email", Stage.CONNECT)
+    others = [outcome_of(attempt, beside, 0)._replace(wait=LIMIT_WAIT) for attempt in attempts[1:]]
+    return [*(outcome_of(attempt, at_fault, 0) for attempt in attempts[:1]), *others]
+
+
 def _accepted(attempt: SendAttempt, verdict: Accepted, took_ms: int) -> SendOutcome:
     sent: Sequence[str] = attempt.addresses
     later: Sequence[Refused] = ()

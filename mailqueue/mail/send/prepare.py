@@ -1,8 +1,12 @@
-"""Builds the messages of a group while it is marked, then settles those that may not be sent."""
+"""Prepares a group: builds its messages while it is marked, settles those that may not be sent."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
+from mailqueue.core.crashpoints import reach
+from mailqueue.mail.message.attachments import carries_files
 from mailqueue.mail.message.build import CannotCompose, NotSigned, NotYet, build_message
 from mailqueue.mail.model import (
     Ending,
@@ -13,6 +17,7 @@ from mailqueue.mail.model import (
     MarkVerdict,
     SendOutcome,
 )
+from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.context import SendAccount, SendContext
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.telemetry.log import get_logger
@@ -22,12 +27,50 @@ UNSIGNED_WAIT = timedelta(minutes=1)
 FILE_WAIT = timedelta(seconds=30)
 """Wait of an email whose files could not be read until they are read again."""
 
+RETURN_WAIT = timedelta(seconds=1)
+"""Wait of emails that go back to the queue because their account cannot send now."""
+
 UNKNOWN_EXPIRED = (
     "outcome_unknown: it was handed over without an answer, "
     "and expired before it could be sent again"
 )
 
 log = get_logger(__name__)
+
+
+async def prepare(
+    group: Sequence[LoadedEmail],
+    slots: AccountSlots,
+    *,
+    account: SendAccount,
+    context: SendContext,
+) -> Sequence[SendAttempt]:
+    """Mark emails that hold slots and build their messages meanwhile; return those to send.
+
+    On failure all of them go back to the queue.
+    """
+    held = len(group)
+    try:
+        reach("slots.taken")
+        if any(map(carries_files, group)):
+            group = await context.attachments.fetched(group)
+        build = partial(build_attempts, group, account=account, context=context)
+        early = build() if context.is_alone else None  # before its mark: certainly not sent
+        marking = context.settler.mark([mail.claim for mail in group], slots)
+        held = 0  # each slot is freed with its email
+        for _ in range(2):  # the settler sends its statement; build while the database works
+            await asyncio.sleep(0)
+        built = early or build()
+        marks = await marking
+        reach("mark.read")
+        return attempts_to_send(group, built, marks, account=account, context=context)
+    except Exception as exc:  # one bad row must not stop a worker
+        log.exception("group.failed", sender_account=account.id)
+        context.slots.give_back(held, slots)
+        for mail in group:
+            deferred = unsent(mail, Ending.DEFER, f"{type(exc).__name__} before sending")
+            context.settler.settle(deferred._replace(wait=RETURN_WAIT))
+        return ()
 
 
 def build_attempts(

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.envelope import EncodedEmail, Extensions, encode
+from mailqueue.telemetry.log import get_logger
+
+log = get_logger(__name__)
 
 
 class EnvelopeBatch:
@@ -55,12 +58,21 @@ class EnvelopeBatch:
 
     def _peek(self) -> EncodedEmail | Verdict:
         if self._planned is None:
-            self._planned = encode(self._mails[self._next], self._offered)
+            self._planned = _encoded(self._mails[self._next], self._offered)
         return self._planned
 
     def _pass(self) -> None:
         self._next += 1
         self._planned = None
+
+
+def _encoded(mail: SendAttempt, offered: Extensions) -> EncodedEmail | Verdict:
+    try:
+        return encode(mail, offered)
+    except Exception as exc:  # this email's alone: no byte of it was sent
+        log.exception("message.not_encoded", email_id=str(mail.email_id))
+        why = f"{type(exc).__name__} while encoding its envelope"
+        return Rejected(Fault.PERMANENT_MESSAGE, "", why, Stage.CONNECT)
 
 
 def behind(why: str) -> Rejected:

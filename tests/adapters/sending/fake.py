@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,15 +56,16 @@ def says(status: int, document: Any, **headers: str) -> FakeReply:
     return FakeReply(status, body, {"content-type": "application/json", **named})
 
 
+Answering = Callable[[Request], FakeReply]
 SILENT = FakeReply(raw=b"")  # takes the request and says nothing
 CLOSES = FakeReply(raw=b"", closes=True)  # takes the request and hangs up
 
 
 @dataclass
 class Fake:
-    """Gives the replies in order; the last one again and again."""
+    """Gives the replies in order; the last one again and again. Some depend on the request."""
 
-    replies: list[FakeReply]
+    replies: list[FakeReply | Answering]
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
     port: int = 0
@@ -88,6 +89,8 @@ class Fake:
     async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         self.requests.append(await _read(reader))
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if not isinstance(reply, FakeReply):
+            reply = reply(self.requests[-1])
         if reply is SILENT:
             await self.over.wait()
             return False
@@ -111,7 +114,9 @@ async def _read(reader: asyncio.StreamReader) -> Request:
 
 @asynccontextmanager
 async def fake(
-    replies: Sequence[FakeReply] = (FakeReply(),), *, context: ssl.SSLContext | None = None
+    replies: Sequence[FakeReply | Answering] = (FakeReply(),),
+    *,
+    context: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Fake]:
     """Serve on loopback while the block runs."""
     server = Fake(list(replies), scheme="http" if context is None else "https")

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import cast
 from uuid import UUID
 
 from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
@@ -65,6 +66,9 @@ class Server:
     hangs: int = 0  # so many first groups get no answer
     pause: float = 0.0  # seconds before each answer
     fails: Exception | None = None
+    raises: Exception | None = None  # when it is opened
+    odd: int = 0  # number of the email whose verdict is none
+    answered: int = 0
     is_usable: bool = True
     verdict: Verdict = field(default_factory=lambda: Accepted("250", "ok"))
 
@@ -74,6 +78,8 @@ class Server:
 
     async def open(self) -> Channel | Rejected:
         self.opened += 1
+        if self.raises:
+            raise self.raises
         await self.gate.wait()
         return (self.opens.pop(0) if self.opens else None) or self
 
@@ -89,7 +95,8 @@ class Server:
             await asyncio.sleep(self.pause)  # nobody answers at once
             if self.fails:
                 raise self.fails
-            report(mail, self.verdict, 1)
+            self.answered += 1
+            report(mail, cast("Verdict", None) if self.answered == self.odd else self.verdict, 1)
 
     async def close(self) -> None:
         await self.goodbye.wait()

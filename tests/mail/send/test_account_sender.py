@@ -163,16 +163,6 @@ async def test_one_bad_row_stops_nobody(bad: LoadedEmail) -> None:
     assert sorted(office.endings()) == [Ending.FAILED, Ending.SENT]
 
 
-async def test_a_fault_of_ours_while_sending_leaves_the_fate_unknown() -> None:
-    """Window: nobody can say how far it came."""
-    office, server = Office(), Server(fails=KeyError("bug"))
-    async with line_to(server, office) as line:
-        line.add([loaded(), loaded()])
-        await until(lambda: len(office.settled) == 2)
-
-    assert office.endings() == [Ending.UNKNOWN] * 2
-
-
 async def test_closing_gives_back_what_waits_and_finishes_what_is_in_flight() -> None:
     office, server = Office(), Server()
     async with line_to(server, office, most=1) as line:

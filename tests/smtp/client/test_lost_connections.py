@@ -4,7 +4,10 @@ import asyncio
 
 import pytest
 
-from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
+from mailqueue.ports.transport import SendAttempt
+from mailqueue.smtp.client import batch
+from mailqueue.smtp.client.envelope import EncodedEmail, Extensions
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
 from tests.smtp.client.scripted import CLOSE, PLAIN_EHLO, SILENT, USUAL_EHLO, scripted
 from tests.smtp.client.sending import channel_to, mail, mails, send
@@ -194,3 +197,33 @@ async def test_a_slow_server_is_waited_for_as_long_as_it_takes_bytes() -> None:
             reports = await send(channel, [huge])
 
     assert reports.verdicts == [Accepted("250", "taken")]
+
+
+@BOTH
+@pytest.mark.parametrize("place", [0, 1, 3])
+async def test_an_email_that_cannot_be_encoded_fails_alone(
+    ehlo: tuple[str, ...], place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not handed over, and the email before it on the wire has its answer."""
+    batch_of_mails = mails(4)
+    genuine = batch.encode
+
+    def encode(one: SendAttempt, offered: Extensions) -> EncodedEmail | Verdict:
+        if one is batch_of_mails[place]:
+            raise RecursionError
+        return genuine(one, offered)
+
+    monkeypatch.setattr(batch, "encode", encode)
+    async with scripted(ehlo=ehlo) as server, channel_to(server.port) as channel:
+        reports = await send(channel, batch_of_mails)
+
+    assert [isinstance(verdict, Accepted) for verdict in reports.verdicts] == [
+        number != place for number in range(4)
+    ]
+    odd = reports.verdicts[place]
+    assert isinstance(odd, Rejected)
+    assert (odd.kind, odd.detail) == (
+        Fault.PERMANENT_MESSAGE,
+        "RecursionError while encoding its envelope",
+    )
+    assert len(server.messages) == 3
