@@ -28,6 +28,15 @@ class SuppressionOutcome(StrEnum):
     THERE_ALREADY = "there_already"
 
 
+class ListEncoding(StrEnum):
+    """Character encoding of an imported list."""
+
+    UTF_8 = "utf-8"
+    UTF_16 = "utf-16"
+    UTF_32 = "utf-32"
+    WINDOWS_1252 = "windows-1252"
+
+
 @dataclass(frozen=True, slots=True)
 class BadLine(Value):
     """A line of an imported list that was refused."""
@@ -136,6 +145,8 @@ class ImportedSuppressions(Value):
     bad: int
     errors: Sequence[BadLine]
     """The bad lines, the first 1,000 of them."""
+    encoding: ListEncoding
+    """Character encoding that the list was read in."""
     dry_run: bool
 
 

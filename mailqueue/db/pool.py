@@ -4,17 +4,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import orjson
 from psycopg import DatabaseError, OperationalError
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
+from mailqueue.core.json.reading import read_json
+from mailqueue.core.json.writing import write_json
 from mailqueue.db.durable import DurableConnection
 from mailqueue.db.faults import address_of, checked, project_full, unavailable
 from mailqueue.db.fetch import Conn
-from mailqueue.db.reading import read_json
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 
 Pool = AsyncConnectionPool[Conn]
@@ -139,5 +139,5 @@ def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, A
 
 
 async def _configure(conn: Conn) -> None:
-    set_json_dumps(orjson.dumps, conn)
+    set_json_dumps(write_json, conn)
     set_json_loads(read_json, conn)

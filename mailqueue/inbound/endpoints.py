@@ -11,6 +11,7 @@ import orjson
 
 from mailqueue.contract.senders import ProviderEndpoint
 from mailqueue.core.errors import ConfigError, InvalidField, NotFound
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound import store
@@ -188,7 +189,7 @@ def _check(change: SecretsChange) -> None:
 
 
 def _written(known: EndpointSecrets) -> bytes:
-    return orjson.dumps(
+    return write_json(
         {
             "token": known.token,
             "signing": list(known.secrets.signing),

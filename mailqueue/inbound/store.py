@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-import orjson
 from psycopg.types.json import Jsonb
 
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, run, value
@@ -81,8 +81,8 @@ async def keep(conn: Conn, group: Sequence[NewRequest]) -> int:
         "accounts": arrays.integers([one.sender_account_id for one in group]),
         "providers": arrays.texts([one.provider for one in group]),
         "keys": arrays.texts([storable(one.dedupe_key) for one in group]),
-        "headers": arrays.texts([orjson.dumps(dict(one.headers)).decode() for one in group]),
-        "queries": arrays.texts([orjson.dumps(dict(one.query)).decode() for one in group]),
+        "headers": arrays.texts([write_json(dict(one.headers)).decode() for one in group]),
+        "queries": arrays.texts([write_json(dict(one.query)).decode() for one in group]),
         "bodies": [one.body for one in group],
         "confirms": arrays.texts([storable(one.confirm_url) for one in group]),
     }

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.core.address import key_of
-from mailqueue.db.reading import read_exactly
+from mailqueue.core.json.reading import read_exactly
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.file_format import Record
 from mailqueue.maintenance.archive.manifest import FileFilter, chosen

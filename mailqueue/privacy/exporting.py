@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from mailqueue.core.json.reading import read_json
 from mailqueue.db.fetch import Lend
-from mailqueue.db.reading import read_json
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.manifest import FileFilter, chosen
 from mailqueue.maintenance.context import MaintenanceContext
@@ -17,6 +17,7 @@ from mailqueue.privacy.persons import steps
 MAILS_TOGETHER = 100
 # Exported with the mail they belong to.
 _OF_MAIL = {"email_queue", "email_history", "email_recipients", "email_events", "send_logs"}
+_PARTS = {"content", "recipients", "events", "attempts", "attachments"}
 
 
 async def export_person(
@@ -53,10 +54,23 @@ async def _mails(
             some = await store.mail_of(
                 conn, project.id, spellings, after=after, limit=MAILS_TOGETHER
             )
-        mails += [read_json(each) for each in some]
+        mails += [_mail(read_json(each)) for each in some]
         if len(some) < MAILS_TOGETHER:
             return mails
         after = UUID(mails[-1]["id"])
+
+
+def _mail(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a mail without the columns that are null; values within a column stay. Pure."""
+    mail = {name: value for name, value in found.items() if value is not None or name in _PARTS}
+    for part in ("events", "attempts"):
+        mail[part] = found[part] and [_without_nulls(row) for row in found[part]]
+    mail["content"] = found["content"] and _without_nulls(found["content"])
+    return mail
+
+
+def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _contents_in(mails: Sequence[dict[str, Any]]) -> set[tuple[object, object]]:

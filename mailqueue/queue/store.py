@@ -6,13 +6,13 @@ from functools import cache
 from typing import TypeVar
 from uuid import UUID
 
-import orjson
 from psycopg import Rollback
 from psycopg.errors import ObjectNotInPrerequisiteState
 from psycopg.sql import SQL as TEXT
 from psycopg.sql import Composable, Identifier
 
 from mailqueue.core.errors import LeaseLost
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.outcome import Again, Defer, Done, Failed, Outcome, Retry, Unknown
 from mailqueue.core.queues import QueueSpec
 from mailqueue.core.storable_text import storable, storable_json
@@ -162,7 +162,7 @@ def outcome_values(ended: Sequence[tuple[Claim, Outcome]]) -> dict[str, object]:
         "reasons": arrays.texts([storable(_reason_of(one)) for one in outcomes]),
         "values": arrays.texts(
             [
-                orjson.dumps(storable_json(one.values)).decode() if one.values else None
+                write_json(storable_json(one.values)).decode() if one.values else None
                 for one in outcomes
             ]
         ),

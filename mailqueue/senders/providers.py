@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.outbound_guard import normal_host
 from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
@@ -51,7 +52,7 @@ def with_settings(new: NewSender) -> NewSender:
     for name in needs.needed:
         if not given.get(name):
             raise InvalidField("setting", f"{name} is needed for provider {new.provider}")
-    if len(orjson.dumps(given)) > MAX_SETTINGS_OCTETS:
+    if len(write_json(given)) > MAX_SETTINGS_OCTETS:
         raise InvalidField("setting", f"must be at most {MAX_SETTINGS_OCTETS} bytes in total")
     return replace(new, settings=given or None)
 

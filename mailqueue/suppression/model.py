@@ -7,6 +7,7 @@ from uuid import UUID
 from mailqueue.contract.suppression import (
     BadLine,
     ImportedSuppressions,
+    ListEncoding,
     Suppression,
     SuppressionReason,
 )
@@ -78,6 +79,7 @@ class ImportTally:
     there_already: int = 0
     bad: int = 0
     errors: list[BadLine] = field(default_factory=list)
+    encoding: ListEncoding = ListEncoding.UTF_8
 
     def result(self, *, is_trial: bool) -> ImportedSuppressions:
         """Return the counts as callers see them."""
@@ -87,6 +89,7 @@ class ImportTally:
             there_already=self.there_already,
             bad=self.bad,
             errors=self.errors,
+            encoding=self.encoding,
             dry_run=is_trial,
         )
 

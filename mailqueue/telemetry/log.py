@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
+from mailqueue.core.json.writing import write_json
 from mailqueue.settings.environment import LogFormat, LogSettings
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
@@ -105,4 +105,4 @@ def _renderers(*, console: bool) -> list[Processor]:
 
 
 def _as_json(line: EventDict, **_: object) -> bytes:
-    return orjson.dumps(line, default=str)
+    return write_json(line, default=str)

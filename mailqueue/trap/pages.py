@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
-import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -12,6 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from mailqueue.core.errors import NotFound, Unavailable
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mime.parse import parse_message
@@ -74,7 +74,7 @@ class _Pages:
             )
             total = await inbox.count(conn, search=search)
         answer = {"total": total, "messages": [_row(each) for each in found]}
-        return Response(orjson.dumps(answer), media_type="application/json")
+        return Response(write_json(answer), media_type="application/json")
 
     async def message(self, request: Request) -> Response:
         message = await self._get(request)

@@ -3,10 +3,9 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
-import orjson
-
 from mailqueue.contract.webhooks import WebhookTest
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.json.writing import write_json
 from mailqueue.db.fetch import Lend
 from mailqueue.ports.webhook import Poster
 from mailqueue.vault.masterkey import MasterKey
@@ -107,4 +106,4 @@ def sample(kind: str, *, event_id: UUID, webhook: WebhookRow, now: datetime) -> 
         "is_test": True,
     }
     instant = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return orjson.dumps({"type": kind, "timestamp": instant, "data": data})
+    return write_json({"type": kind, "timestamp": instant, "data": data})

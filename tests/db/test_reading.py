@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mailqueue.db.fetch import Conn, many
-from mailqueue.db.reading import (
-    FIRST,
-    LAST,
+from mailqueue.core.json.reading import (
     MAX_LEVELS,
     PartlyRead,
     Unreadable,
     read_exactly,
     read_json,
 )
+from mailqueue.db.fetch import Conn, many
+from mailqueue.db.reading import FIRST, LAST
 from mailqueue.db.sql import RowCount, Statement
 
 anyio = pytest.mark.anyio

@@ -15,6 +15,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.idempotency import REPLAYED, Respond
 from mailqueue.api.http.responses import json_bytes_answer
 from mailqueue.core.errors import InputError
+from mailqueue.core.json.writing import write_json
 
 
 class AnotherRequest(InputError):
@@ -34,7 +35,7 @@ async def answered_once(
     """
     owner = call.caller.project_id
     asked = f"{call.request.method} {call.request.url.path}\n"
-    said = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    said = write_json(document, option=orjson.OPT_SORT_KEYS)
     fingerprint = hashlib.sha256(asked.encode() + said).digest()
     # Their keys may be longer than ours, and are separate from the keys of /v1.
     kept = call.kept_key("shape-" + hashlib.sha256(key.encode()).hexdigest())

@@ -14,7 +14,7 @@ from mailqueue.api.http.large_bodies import LARGE_BYTES, expect, in_turn, receiv
 from mailqueue.api.http.responses import HEAD, Violations, invalid_request
 from mailqueue.api.http.validation import count_values, validated_json
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.jsonsize import most_values_in
+from mailqueue.core.json.size import most_values_in
 
 BODY_BYTES = 30 * 1024 * 1024
 BODY_SECONDS = 60.0

@@ -23,7 +23,8 @@ from mailqueue.api.http.large_bodies import LARGE_BYTES, in_turn
 from mailqueue.api.http.responses import Busy, json_bytes_answer
 from mailqueue.api.http.validation import MAX_VALUES
 from mailqueue.core.errors import Conflict, InvalidField, MailqueueError
-from mailqueue.core.jsonsize import values_in
+from mailqueue.core.json.size import values_in
+from mailqueue.core.json.writing import write_json
 
 NOBODYS = UUID(int=0)
 REPLAYED = "Idempotent-Replayed"
@@ -137,7 +138,7 @@ def _canonical(body: bytes) -> bytes:
     if values_in(body, few=MAX_VALUES, most=MAX_VALUES) > MAX_VALUES:
         return body  # handlers do not parse it as JSON
     try:
-        return orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)
+        return write_json(orjson.loads(body), option=orjson.OPT_SORT_KEYS)
     except (ValueError, TypeError):  # a file, or values that JSON cannot hold
         return body
 
@@ -147,4 +148,4 @@ def _without(body: bytes, hidden: tuple[str, ...]) -> bytes:
     if not hidden:
         return body
     document = orjson.loads(body)
-    return orjson.dumps(document | {name: None for name in hidden if name in document})
+    return write_json(document | {name: None for name in hidden if name in document})

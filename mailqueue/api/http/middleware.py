@@ -1,10 +1,11 @@
-"""Middleware for every request: a request id and a log line without secrets."""
+"""Middleware for every request: a request id, a log line without secrets, connections kept."""
 
 import logging
 import os
 import re
 import time
 from collections.abc import MutableMapping
+from http import HTTPStatus
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,6 +16,8 @@ from mailqueue.telemetry.log import get_logger
 _TOKEN = re.compile(r"^(/(?:inbound/[^/]{1,40}|t/[a-z]|pref)/).+")
 _ADDRESS = re.compile(r"(?<![^/])[^/]+@[^/]*")
 _GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+FAILED = "mailqueue.failed"
+"""Key in the request scope: whether an unexpected error was answered as such."""
 log = get_logger(__name__)
 
 
@@ -45,8 +48,29 @@ class RequestMiddleware:
 
         try:
             await self._app(scope, receive, answer)
+        except Exception:
+            scope[FAILED] = status == HTTPStatus.INTERNAL_SERVER_ERROR
+            raise
         finally:
             _note(scope, status, request_id=request_id, seconds=time.perf_counter() - began)
+
+
+class ConnectionKeeper:
+    """ASGI wrapper for a server: after an error that was answered, the connection stays open.
+
+    Servers close the connection of a request that raised, and the client's next one is lost.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except Exception:
+            if not scope.get(FAILED):  # the response ended early: only closing tells the client
+                raise
+            log.exception("request.failed", request_id=scope[REQUEST_ID])
 
 
 def _request_id(scope: Scope) -> str:

@@ -27,6 +27,7 @@ from mailqueue.core.errors import (
     Unauthorized,
     Unavailable,
 )
+from mailqueue.core.json.writing import write_json
 
 RawHeaders = list[tuple[bytes, bytes]]
 """Response headers as ASGI sends them: names in lower case, and values."""
@@ -123,7 +124,7 @@ def json_bytes_answer(
 
 def as_json(document: object) -> bytes:
     """Return a value as JSON bytes."""
-    return orjson.dumps(document, default=_plain, option=orjson.OPT_UTC_Z)
+    return write_json(document, default=_plain, option=orjson.OPT_UTC_Z)
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from mailqueue.api.http.header_limits import BoundedHeads
+from mailqueue.api.http.middleware import ConnectionKeeper
 from mailqueue.core.errors import ConfigError
 
 GRACE_SECONDS = 5
@@ -52,7 +53,7 @@ async def listening(
 ) -> AsyncIterator[str]:
     """Serve the app on the socket while the block runs; yield its URL."""
     config = uvicorn.Config(
-        app,
+        ConnectionKeeper(app),
         loop="none",
         http=connections,
         log_config=None,

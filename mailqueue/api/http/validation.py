@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import InitErrorDetails, SchemaValidator, from_json
 
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.jsonsize import largest_field, values_in
+from mailqueue.core.json.size import largest_field, values_in
 
 MAX_VALUES = 500_000
 """Maximum JSON values of one request: a batch to 10,000 recipients with forty variables each."""

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-import orjson
 from pydantic import ConfigDict, Field, SecretStr, ValidationError, WithJsonSchema
 
 from mailqueue.api.http.responses import Violations, invalid_request
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.providers import NAMES_FOR_ACCOUNTS, Provider
 from mailqueue.core.secret import Secret
 from mailqueue.senders.model import NewSender, Tls
@@ -185,7 +185,7 @@ def _smtp(read: SmtpCredentials) -> NewSender:
     password = None
     if read.grant is not None:
         settings["auth"] = "xoauth2"
-        password = Secret(orjson.dumps(read.grant).decode())
+        password = Secret(write_json(read.grant).decode())
     elif read.password is not None:
         password = Secret(read.password.get_secret_value())
     if read.token_url is not None:
@@ -210,7 +210,7 @@ def _api(
     username: str | None = None,
     **named: str | None,
 ) -> NewSender:
-    text = secret if isinstance(secret, str) else orjson.dumps(secret).decode()
+    text = secret if isinstance(secret, str) else write_json(secret).decode()
     given = {name: value for name, value in named.items() if value is not None}
     if twice := sorted(set(given) & set(read.settings)):
         raise InvalidField("credentials.settings", f"{twice[0]} has a field of its own")

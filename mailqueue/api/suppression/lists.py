@@ -76,7 +76,8 @@ LIST_ENDPOINTS = (
         tag=_TAG,
         description="The body is CSV with a header that names a column email, or JSON: an array "
         "of addresses or of objects, or one object per line. Invalid lines are "
-        "reported with their number and do not stop the others. At most 64 MiB, 30 "
+        "reported with their number and do not stop the others. It may be in UTF-8, UTF-16 with a "
+        "byte order mark, or Windows-1252; `encoding` says how it was read. At most 64 MiB, 30 "
         "with an Idempotency-Key.",
         test_keys=ForTestKeys.REFUSED,
     ),

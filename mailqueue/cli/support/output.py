@@ -10,6 +10,7 @@ from typing import Any, TextIO, TypeVar
 import click
 import orjson
 
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,7 +38,7 @@ def emit(document: object) -> None:
     options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z | orjson.OPT_PASSTHROUGH_DATACLASS
     if sys.stdout.isatty():
         options |= orjson.OPT_INDENT_2
-    click.echo(orjson.dumps(document, default=_plain, option=options), nl=False)
+    click.echo(write_json(document, default=_plain, option=options), nl=False)
 
 
 def table(rows: Iterable[Mapping[str, object] | object], columns: Sequence[Column]) -> None:

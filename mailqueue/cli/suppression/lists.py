@@ -1,9 +1,11 @@
 """`mailqueue suppression import` and `export`: whole suppression lists."""
 
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import BinaryIO
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
 
 import click
 
@@ -12,7 +14,7 @@ from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import examples, show
 from mailqueue.cli.support.progress import progress
-from mailqueue.contract.suppression import BadLine, SuppressionReason
+from mailqueue.contract.suppression import BadLine, ListEncoding, SuppressionReason
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.lists import exporting
@@ -21,6 +23,8 @@ from mailqueue.suppression.lists.importing import import_list
 from mailqueue.suppression.model import ImportTally
 
 EXIT_BAD_LINES = 1
+IN_MEMORY_BYTES = 1024 * 1024
+"""Bytes of standard input that are held in memory; more is kept in a temporary file."""
 
 _project = click.option(
     "--project", default="default", show_default=True, help="Project of the list."
@@ -54,16 +58,17 @@ def import_(
 
     Columns are email, reason, category, detail and expires_at; others are ignored. Invalid lines
     are reported with their number and do not stop the others. Importing again adds what is missing.
+    The file may be in UTF-8, UTF-16 with a byte order mark, or Windows-1252.
     """
     tally = ImportTally()
 
     async def imported() -> None:
-        with progress("importing", None) as advance:
+        with _seekable(file) as whole, progress("importing", None) as advance:
             async with opened() as app:
                 await import_list(
                     app.conn,
                     project,
-                    file=file,
+                    file=whole,
                     otherwise=None if reason is None else SuppressionReason(reason),
                     is_trial=dry_run,
                     by=operator(),
@@ -126,6 +131,19 @@ def export(*, form: str, reason: str | None, category: str | None, project: str)
     run(exported())
 
 
+@contextmanager
+def _seekable(file: BinaryIO) -> Iterator[BinaryIO]:
+    """Yield the file, or a copy of what comes through a pipe."""
+    if file.seekable():
+        yield file
+        return
+    with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as copy:
+        kept = cast(BinaryIO, copy)
+        copyfileobj(file, kept)
+        kept.seek(0)
+        yield kept
+
+
 def _tell(bad: BadLine) -> None:
     click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
 
@@ -136,5 +154,9 @@ def _print(tally: ImportTally, *, dry_run: bool) -> None:
     print_message(
         tally.result(is_trial=dry_run),
         f"{tally.added} {words}, {tally.renewed} renewed, {tally.there_already} there already, "
-        f"{tally.bad} bad {lines}",
+        f"{tally.bad} bad {lines}{_read_in(tally.encoding)}",
     )
+
+
+def _read_in(encoding: ListEncoding) -> str:
+    return "" if encoding is ListEncoding.UTF_8 else f"; read as {encoding}"

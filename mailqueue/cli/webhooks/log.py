@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import click
-import orjson
 
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import (
@@ -20,6 +19,7 @@ from mailqueue.cli.support.paging import read_page
 from mailqueue.contract.page import Page
 from mailqueue.contract.webhooks import DeliveryDetail, RetriedDeliveries
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.units import parse_duration
 from mailqueue.webhooks import deliveries, endpoints
 from mailqueue.webhooks.model import ENDED, DeliveryFilter, DeliveryRow, DeliveryStatus
@@ -115,7 +115,7 @@ def delivery(*, webhook_id: UUID, delivery_id: UUID) -> None:
                 ("status", one.status),
                 ("email", one.email_id),
                 ("next attempt", one.next_attempt_at),
-                ("told", None if log.payload is None else orjson.dumps(log.payload).decode()),
+                ("told", None if log.payload is None else write_json(log.payload).decode()),
             ]
         )
         click.echo()

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 import orjson
 
 from mailqueue.core.errors import Conflict
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
@@ -70,7 +71,7 @@ def _cell(project_id: UUID, server_id: UUID) -> SealedCell:
 
 
 def _written(server: InlineServer) -> bytes:
-    return orjson.dumps(
+    return write_json(
         {
             "host": server.host,
             "port": server.port,

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import Conflict, NotFound, Unavailable
+from mailqueue.core.json.reading import PartlyRead
 from mailqueue.db.fetch import Lend
-from mailqueue.db.reading import PartlyRead
 from mailqueue.mail.message import store as message_store
 from mailqueue.mail.message.attachments import read_stored, refs_of, with_files
 from mailqueue.mail.message.build import NotYet, SkeletonCache, build_message

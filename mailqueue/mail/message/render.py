@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mailqueue.core.json.reading import PartlyRead
 from mailqueue.db.fetch import Conn
-from mailqueue.db.reading import PartlyRead
 from mailqueue.mail.model import EmailContent, LoadedEmail
 from mailqueue.mime.files import MessageFile
 from mailqueue.mime.skeleton import MessageContent

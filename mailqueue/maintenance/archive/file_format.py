@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mailqueue.db.reading import read_exactly
+from mailqueue.core.json.reading import read_exactly
 from mailqueue.maintenance.model import (
     TABLE_BY_KIND,
     TIME_BY_TABLE,

@@ -4,10 +4,10 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from orjson import dumps
 from psycopg.errors import DatetimeFieldOverflow, InvalidParameterValue, UniqueViolation
 
 from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.json.writing import write_json
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
 from mailqueue.senders.model import (
     Headroom,
@@ -55,7 +55,9 @@ async def add(
         "is_fallback": new.is_fallback,
         "notes": new.notes,
         "api_url": new.api_url,
-        "provider_settings": None if new.settings is None else dumps(dict(new.settings)).decode(),
+        "provider_settings": None
+        if new.settings is None
+        else write_json(dict(new.settings)).decode(),
     }
     try:
         await run(conn, "add_sender", params)

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from orjson import dumps
 from psycopg.errors import InvalidParameterValue, ObjectInUse
 from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.mailboxes import wire_domain
 from mailqueue.db.fetch import Conn, run, value
 from mailqueue.senders.model import NewSender, SenderAccount
@@ -25,7 +25,9 @@ async def write(conn: Conn, account_id: int, new: NewSender, *, sealed: bytes | 
         "smtp_tls": new.tls,
         "is_private_ok": new.is_private_ok,
         "api_url": new.api_url,
-        "provider_settings": None if new.settings is None else dumps(dict(new.settings)).decode(),
+        "provider_settings": None
+        if new.settings is None
+        else write_json(dict(new.settings)).decode(),
         "priority": new.priority,
         "is_fallback": new.is_fallback,
         "notes": new.notes,

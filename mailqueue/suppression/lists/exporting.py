@@ -8,6 +8,7 @@ from enum import StrEnum
 import orjson
 
 from mailqueue.contract.suppression import SuppressionReason
+from mailqueue.core.json.writing import write_json
 from mailqueue.db.fetch import Lend
 from mailqueue.suppression import store
 from mailqueue.suppression.acceptable import category_of
@@ -69,7 +70,7 @@ async def export(
 def _written(page: Sequence[SuppressionRow], form: Format, *, is_first: bool) -> bytes:
     if form is Format.CSV:
         return _csv_lines([[harmless(cell) for cell in _cells(one)] for one in page])
-    objects = b",\n".join(orjson.dumps(shown(one), option=orjson.OPT_UTC_Z) for one in page)
+    objects = b",\n".join(write_json(shown(one), option=orjson.OPT_UTC_Z) for one in page)
     return (b"\n" if is_first else b",\n") + objects
 
 

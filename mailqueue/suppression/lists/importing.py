@@ -10,6 +10,7 @@ from mailqueue.contract.suppression import BadLine, SuppressionOutcome, Suppress
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import store
 from mailqueue.suppression.entries import project_of
+from mailqueue.suppression.lists.encoding import encoding_of
 from mailqueue.suppression.lists.reading import read_lines
 from mailqueue.suppression.model import (
     ImportTally,
@@ -35,8 +36,9 @@ async def import_list(
 ) -> None:
     """Suppress every valid line of a list, counted in `tally` once it is committed.
 
-    `tell` is called with each bad line, `advance` with the number of lines of each commit. Lines
-    without a reason get `otherwise`. With `is_trial` everything is counted and rolled back.
+    The file is seekable. `tell` is called with each bad line, `advance` with the number of lines of
+    each commit. Lines without a reason get `otherwise`. With `is_trial` everything is counted and
+    rolled back.
 
     Raises:
         NotFound: there is no such project.
@@ -51,7 +53,8 @@ async def import_list(
         if tell is not None:
             tell(bad)
 
-    lines = _good(read_lines(file, otherwise=otherwise), refuse)
+    tally.encoding = encoding_of(file)
+    lines = _good(read_lines(file, tally.encoding, otherwise=otherwise), refuse)
     whole: AbstractAsyncContextManager[object] = nullcontext()
     if is_trial:
         whole = conn.transaction(force_rollback=True)

@@ -63,7 +63,7 @@ class _Source:
         while True:
             try:
                 element, end = self._decoder.raw_decode(self._buffer, self._at)
-            except (json.JSONDecodeError, RecursionError):
+            except (ValueError, RecursionError):  # also a number of thousands of digits
                 if len(self._buffer) - self._at > MAX_ELEMENT_CHARACTERS or not self._fill():
                     raise InvalidField("file", f"element {number} is not valid JSON") from None
                 continue

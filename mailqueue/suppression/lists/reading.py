@@ -5,14 +5,18 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from mailqueue.contract.suppression import BadLine, SuppressionReason
+from mailqueue.contract.suppression import BadLine, ListEncoding, SuppressionReason
 from mailqueue.core.errors import InvalidField
 from mailqueue.suppression.acceptable import wanted_of
+from mailqueue.suppression.lists.encoding import text_of
 from mailqueue.suppression.lists.formula import plain
 from mailqueue.suppression.lists.json_list import elements
 from mailqueue.suppression.model import ListLine
 
 ADDRESS_NAMES = ("email", "address", "email_address", "recipient_email", "recipient")
+MAX_HEADER_CHARACTERS = 10_000
+"""Characters of a header in which the separator is looked for."""
+_SEPARATORS = (",", ";", "\t")
 _OTHERS = ("reason", "category", "detail", "expires_at")
 
 ListRecord = tuple[int, Mapping[str, object] | str]
@@ -20,18 +24,21 @@ ListRecord = tuple[int, Mapping[str, object] | str]
 
 
 def read_lines(
-    file: BinaryIO, *, otherwise: SuppressionReason | None = None
+    file: BinaryIO,
+    encoding: ListEncoding = ListEncoding.UTF_8,
+    *,
+    otherwise: SuppressionReason | None = None,
 ) -> Iterator[ListLine | BadLine]:
     """Yield the lines of a list in order; an invalid line does not stop the reading.
 
-    A list that begins like an array or object is JSON, any other is CSV. Lines without a reason get
+    A list that begins like an array or object is JSON, any other is CSV with commas, semicolons or
+    tabs. Lines without a reason get
     `otherwise`.
 
     Raises:
         InvalidField: field `file`; it is neither, or no column is named for the address.
     """
-    # Bytes that are not UTF-8 are kept, to be reported with their line.
-    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    text = text_of(file, encoding)
     try:
         start, above = _leading(text)
         is_json = start[:1] in ("[", "{")
@@ -79,7 +86,8 @@ def _objects(start: str, text: io.TextIOWrapper) -> Iterator[ListRecord]:
 
 
 def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[ListRecord]:
-    reader = csv.reader(_chained(start, text), strict=True)
+    separator = _separator(start)
+    reader = csv.reader(_chained(start, text), strict=True, delimiter=separator)
     header: list[str] | None = None
     while True:
         number = above + reader.line_num + 1
@@ -105,11 +113,27 @@ def _chained(start: str, text: io.TextIOWrapper) -> Iterator[str]:
     yield from text
 
 
+def _separator(header: str) -> str:
+    """Return the separator of the columns: the one that sets a column of addresses apart."""
+    for separator in _SEPARATORS:
+        try:
+            cells = next(csv.reader([header[:MAX_HEADER_CHARACTERS]], delimiter=separator), [])
+        except csv.Error:
+            continue  # told when the header is read
+        if not set(_names(cells)).isdisjoint(ADDRESS_NAMES):
+            return separator
+    return _SEPARATORS[0]
+
+
+def _names(row: list[str]) -> list[str]:
+    return [name.strip().lower().replace(" ", "_") for name in row]
+
+
 def _header(row: list[str]) -> tuple[list[str], bool]:
     """Return the column names, and whether the row is data: it holds an address instead of
     names.
     """
-    names = [name.strip().lower().replace(" ", "_") for name in row]
+    names = _names(row)
     if len(row) == 1 and "@" in row[0]:
         return ["email"], True
     if not set(names) & set(ADDRESS_NAMES):

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import orjson
 from psycopg.types.json import Jsonb
 
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.outcome import Outcome
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
@@ -133,7 +133,7 @@ async def settle(
         "rests": arrays.booleans([one.rests for one in results]),
         "times": arrays.texts([one.tried_at.isoformat() for one in results]),
         "took": arrays.integers([one.took_ms for one in results]),
-        "headers": arrays.texts([orjson.dumps(one.headers).decode() for one in results]),
+        "headers": arrays.texts([write_json(one.headers).decode() for one in results]),
         "responses": arrays.texts([storable(one.response) for one in results]),
     }
     found = await fetch.many(conn, "settle_webhook_calls", values, SettledCall)

@@ -51,18 +51,18 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.check_tenant(p_project);
-    SELECT jsonb_strip_nulls(m.doc) || jsonb_build_object(
+    SELECT m.doc || jsonb_build_object(
                'content',
-               (SELECT jsonb_strip_nulls(to_jsonb(c)) FROM mailqueue.email_contents AS c
+               (SELECT to_jsonb(c) FROM mailqueue.email_contents AS c
                  WHERE c.id = m.content_id AND c.created_on = m.content_on),
                'recipients', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.position) FROM mailqueue.email_recipients AS r
                                WHERE r.email_id = m.id AND lower(r.address) = ANY (p_spellings)),
                'events',
-               (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(v)) ORDER BY v.occurred_at) FROM mailqueue.email_events AS v
+               (SELECT jsonb_agg(to_jsonb(v) ORDER BY v.occurred_at) FROM mailqueue.email_events AS v
                  WHERE v.email_id = m.id
                  AND (v.recipient_email IS NULL OR lower(v.recipient_email) = ANY (p_spellings))),
                'attempts',
-               (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(l)) ORDER BY l.sent_at) FROM mailqueue.send_logs AS l
+               (SELECT jsonb_agg(to_jsonb(l) ORDER BY l.sent_at) FROM mailqueue.send_logs AS l
                  WHERE l.email_id = m.id
                  AND lower(l.recipient_email) = ANY (p_spellings)),
                'attachments',

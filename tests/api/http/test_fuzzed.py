@@ -1,7 +1,6 @@
 """What the document of the API allows, and what it does not: no fault of ours, no odd answer."""
 
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -12,19 +11,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
-from mailqueue.api.app import create_app
 from mailqueue.api.http.openapi import openapi, operation_id
 from mailqueue.api.table import ENDPOINTS
-from mailqueue.core.secret import Secret
-from mailqueue.db.pool import connect, open_pool
-from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.settings.nameserver import NameServer
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Admin
-from mailqueue.wiring.serving import build_services
-from tests import make
-from tests.api.support.calling import ORIGIN, settings_for
-from tests.api.support.wired import MASTER
+from tests.api.support.anybody import for_anybody
+from tests.api.support.calling import ORIGIN
 
 pytestmark = pytest.mark.anyio
 
@@ -40,29 +30,8 @@ NAMES = {f"{each.method} {each.path}": operation_id(each) for each in ENDPOINTS}
 
 @pytest.fixture(scope="module")
 async def http(module_db: str) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client with a key for everything; whoever has any token is an administrator."""
-    database = DatabaseSettings(Secret(module_db))
-    given = replace(
-        settings_for(database),
-        master_key=Secret(MASTER),
-        name_servers=(NameServer("127.0.0.1", 9),),
-    )
-    async with connect(database) as conn:
-        await make.sender_account(conn, name="relay")
-        issued = await issue_key(
-            conn, "default", "tests", is_test=False, requests_per_second=1_000_000
-        )
-
-    async def anybody(token: str) -> Admin:
-        return Admin(token, "token")
-
-    async with open_pool(database) as pool:
-        services = replace(build_services(given, pool), admin_of=anybody)
-        app = create_app(given, pool, services=services)
-        transport = httpx2.ASGITransport(app=app, raise_app_exceptions=True)
-        async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as client:
-            client.headers["X-API-Key"] = issued.key.reveal()
-            yield client
+    async with for_anybody(module_db) as client:
+        yield client
 
 
 async def told(http: httpx2.AsyncClient, name: str, case: Any) -> httpx2.Response:

@@ -183,3 +183,18 @@ async def test_projects_do_not_see_each_other(api: Calling) -> None:
             403,
             "scope suppression:manage",
         )
+
+
+async def test_a_list_says_in_which_encoding_it_was_read(api: Calling) -> None:
+    text = "email;detail\nann@example.com;Müller\n"
+    for codec, encoding in (("utf-8", "utf-8"), ("utf-16", "utf-16"), ("cp1252", "windows-1252")):
+        done = await imported(api, text.encode(codec))
+        assert (done.status_code, done.json()["encoding"]) == (200, encoding)
+    assert [one["detail"] for one in await listed(api)] == ["Müller"]
+
+    refused = await imported(api, b"PK\x03\x04" + bytes(100))
+    assert (refused.status_code, error_of(refused)["field"]) == (422, "file")
+    refused = await imported(api, b"\xe9mail\nann@example.com\n")
+    assert "it has émail" in error_of(refused)["message"]
+    refused = await imported(api, "ü\n".encode() + b"\xe9\n")
+    assert "it has ü" in error_of(refused)["message"]

@@ -12,7 +12,8 @@ from mailqueue.api.compat.mailboxes import split_mailboxes
 from mailqueue.api.compat.mailgun.form import Form
 from mailqueue.api.compat.option_fields import mapped_options
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.jsonsize import values_in
+from mailqueue.core.json.size import values_in
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.mail_options import Api, OptionType
 
 MAX_DAYS = 3
@@ -179,7 +180,7 @@ def written(value: Any) -> str:
     """Return a value as the text that is inserted."""
     if isinstance(value, str):
         return value
-    return "" if value is None else orjson.dumps(value).decode()
+    return "" if value is None else write_json(value).decode()
 
 
 def custom_data(variables: Mapping[str, str]) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ from mailqueue.api.compat.reading import parsed_json
 from mailqueue.api.http.body import body_of
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import InvalidField, Unauthorized
-from mailqueue.core.jsonsize import values_in
+from mailqueue.core.json.size import values_in
 
 TEST_TOKEN = b"POSTMARK_API_TEST"
 TRIED_BYTES = 1024 * 1024

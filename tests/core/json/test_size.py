@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mailqueue.core.jsonsize import largest_field, most_values_in, values_in
+from mailqueue.core.json.size import largest_field, most_values_in, values_in
 
 TEXTS = st.text(st.sampled_from('ab"\\,[]{}:\n'), max_size=6)
 VALUES = st.recursive(

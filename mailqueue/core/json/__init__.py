@@ -1,0 +1,1 @@
+"""JSON: reading and writing without failing on values that were accepted, and counting values."""
