@@ -8,12 +8,14 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
-from tests.rules.source import Import, all_imports, imports_of, modules
+from tests.rules.source import PACKAGE, Import, all_imports, files, imports_of, modules
 
 FOUNDATION = {"core", "contract"}
 EDGE = FOUNDATION | {"settings", "ports", "telemetry"}
 DATABASE = EDGE | {"db"}
 KERNEL = DATABASE | {"vault", "queue"}
+JSON_WRITERS = ("core/json/", "core/paging.py", "adapters/", "rendering/", "api/http/docs/")
+"""Where orjson is called directly: the writer, and what writes only values of its own making."""
 FORMATS = {"smtp", "mime", "dkim", "rendering"}
 CAPABILITIES = (
     "tenants",
@@ -226,3 +228,15 @@ def test_a_circle_is_found() -> None:
     pairs = [("mailqueue.a.x", "mailqueue.a.y"), ("mailqueue.a.y", "mailqueue.a.x")]
 
     assert circle(Import(one, other, 1, is_at_top=True) for one, other in pairs)
+
+
+def test_json_is_written_by_one_function_that_does_not_fail_on_accepted_values() -> None:
+    found = [
+        name
+        for path in files(".py")
+        if path.is_relative_to(PACKAGE)
+        and not (name := path.relative_to(PACKAGE).as_posix()).startswith(JSON_WRITERS)
+        and ("orjson.dumps" in (text := path.read_text("utf-8")) or "from orjson" in text)
+    ]
+
+    assert found == []
