@@ -29,8 +29,8 @@ from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests import container, needs, scratch
-from tests.poolers.bouncer import bouncing
-from tests.poolers.through import OPTION, go_through, is_pooled
+from tests.poolers.option import OPTION, go_through, is_pooled
+from tests.poolers.pgbouncer import bouncing
 
 ROLE = "mailqueue_test"
 # Speed for clusters that are thrown away; tests that kill a server make their own, as shipped.

@@ -11,8 +11,8 @@ from tests.chaos.scenarios.clocks import NO_LIBRARY, faketime_library
 from tests.chaos.scenarios.disks import lacks_small_disk
 from tests.clients.node import lacks_node_clients
 from tests.dkim.signing import lacks_opendkim
-from tests.poolers.bouncer import lacks_pgbouncer
-from tests.poolers.through import is_pooled, why_direct
+from tests.poolers.option import is_pooled, why_direct
+from tests.poolers.pgbouncer import lacks_pgbouncer
 from tests.stock.debian import lacks_debian_server
 from tests.whole import machine
 

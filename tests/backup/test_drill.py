@@ -18,7 +18,7 @@ from tests.concurrency.running import (
     statuses,
     workers,
 )
-from tests.queue.acting import difference
+from tests.queue.steps import difference
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import configure_logging
 from tests.chaos.arena import ScenarioSize
 from tests.chaos.catalogue import SCENARIOS, Scenario
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
 from tests.chaos.server import reachable_folder, shipped_in
 from tests.concurrency.running import Shipped
 
@@ -45,19 +45,19 @@ def main(
 
 def _run(
     scenario: Scenario, server: Shipped, mails: int | None, minutes: float | None
-) -> Reckoning:
+) -> ScenarioResult:
     short = scenario.short
     seconds = short.seconds if minutes is None else minutes * 60
     size = ScenarioSize(short.mails if mails is None else mails, seconds)
     try:
         found = asyncio.run(scenario.on(server, size))
     except AssertionError as exc:  # something that is only a matter of time did not happen
-        found = Reckoning(scenario.name, "", 0, 0, broken=[str(exc)])
+        found = ScenarioResult(scenario.name, "", 0, 0, broken=[str(exc)])
     _print(found)
     return found
 
 
-def _print(found: Reckoning) -> None:
+def _print(found: ScenarioResult) -> None:
     if found.left_out:
         click.echo(f"{found.scenario:<24}LEFT OUT: {found.left_out}")
         return

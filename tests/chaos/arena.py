@@ -1,4 +1,4 @@
-"""What a scenario gets: a server it may break, a database, a sink, and a hand on time."""
+"""What a scenario works on: a PostgreSQL it may break, a database, a sink, and a clock."""
 
 import asyncio
 import tempfile
@@ -14,9 +14,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.chaos.producing import Producer, producing
-from tests.chaos.reckoning import Reckoning, reckon
+from tests.chaos.result import ScenarioResult, compare
 from tests.chaos.server import fresh_database
-from tests.chaos.sinking import SinkProcess, own_sink
+from tests.chaos.sink.process import SinkProcess, own_sink
 from tests.concurrency.running import Command, Shipped, session, until, workers
 
 IN_FLIGHT = 8
@@ -121,11 +121,11 @@ class Arena:
 
     async def reckon(
         self, conn: Conn, fault: str, *, struck: int, accepted: int | None = None
-    ) -> Reckoning:
+    ) -> ScenarioResult:
         ledger = await asyncio.to_thread(self.sink.read)
         count = "SELECT count(*) FROM mailqueue.emails"
         all_mail = await make.scalar(conn, count) if accepted is None else accepted
-        found = await reckon(
+        found = await compare(
             conn, ledger, scenario=self.name, fault=fault, struck=struck, accepted=all_mail
         )
         found.seconds = asyncio.get_running_loop().time() - self.started_at

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tests.chaos.arena import Arena, ScenarioSize, arena
 from tests.chaos.points import matrix
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
 from tests.chaos.scenarios import (
     clocks,
     disks,
@@ -30,10 +30,10 @@ class Scenario:
     """A fault and what must hold; `name` is what the command line calls it."""
 
     name: str
-    run: Callable[[Arena, ScenarioSize], Awaitable[Reckoning]]
+    run: Callable[[Arena, ScenarioSize], Awaitable[ScenarioResult]]
     short: ScenarioSize
 
-    async def on(self, server: Shipped, size: ScenarioSize | None = None) -> Reckoning:
+    async def on(self, server: Shipped, size: ScenarioSize | None = None) -> ScenarioResult:
         """Run it on a database and a sink of its own, again where chance let it prove nothing."""
         size = size or self.short
         for _ in range(MAX_TRIES):

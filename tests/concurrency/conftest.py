@@ -1,4 +1,4 @@
-"""A PostgreSQL as it is shipped: durable, so that killing it means something."""
+"""A PostgreSQL with default settings: durable, so that it may be killed."""
 
 import asyncio
 import secrets
@@ -19,8 +19,8 @@ from mailqueue.embedded.service_user import Account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests import scratch
 from tests.concurrency.running import Shipped
-from tests.poolers.bouncer import bouncing
-from tests.poolers.through import is_pooled
+from tests.poolers.option import is_pooled
+from tests.poolers.pgbouncer import bouncing
 
 ROLE = "mailqueue_kills"
 

@@ -1,4 +1,4 @@
-"""Real worker processes, a PostgreSQL as it is shipped, and a server that takes their mail."""
+"""Real worker processes, a PostgreSQL with default settings, and a server that takes their mail."""
 
 import asyncio
 import os

@@ -9,6 +9,7 @@ import pytest
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.concurrency.delayed_server import withholding
 from tests.concurrency.running import (
     SLOWLY,
     account_at,
@@ -22,8 +23,7 @@ from tests.concurrency.running import (
     until_nothing_is_queued,
     workers,
 )
-from tests.concurrency.withholding import withholding
-from tests.queue.acting import SILENCE, difference
+from tests.queue.steps import SILENCE, difference
 from tests.smtp.client.scripted import SILENT, scripted
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import SILENCE, claim, counted, difference, mark, opened, settle
+from tests.queue.steps import SILENCE, claim, counted, difference, mark, opened, settle
 
 pytestmark = pytest.mark.anyio
 WATCH = """

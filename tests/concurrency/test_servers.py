@@ -12,6 +12,7 @@ from mailqueue.senders.model import NewSender, Tls
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import create_master_key
 from tests import make
+from tests.concurrency.delayed_server import withholding
 from tests.concurrency.running import (
     account_at,
     enqueue,
@@ -23,7 +24,6 @@ from tests.concurrency.running import (
     until_nothing_is_queued,
     workers,
 )
-from tests.concurrency.withholding import withholding
 from tests.smtp.client.scripted import SILENT, USUAL_EHLO, ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio

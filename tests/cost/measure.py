@@ -4,8 +4,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.cost.case import CaseSetup
 from tests.cost.counting import Cost, Counting, counting
-from tests.cost.place import Place
 from tests.cost.work import Case
 
 Runs = Mapping[str, Sequence[Cost]]
@@ -31,6 +31,6 @@ async def _unit(counted: Counting, case: Case, name: str) -> Cost:
 async def _whole(counted: Counting, case: Case, units: int, name: str) -> Cost:
     database = await counted.copy(name)
     with tempfile.TemporaryDirectory(prefix="mailqueue-cost-") as folder:
-        place = Place(counted, database, Path(folder), most=case.all)
-        await case.prepare(place)
-        return await counted.of(name, lambda: case.do(place, units))
+        setup = CaseSetup(counted, database, Path(folder), max_units=case.all)
+        await case.prepare(setup)
+        return await counted.of(name, lambda: case.do(setup, units))

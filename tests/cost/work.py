@@ -29,10 +29,9 @@ from mailqueue.settings.environment import ArchiveSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.api.support.calling import HELLO, calling
-from tests.cost.counting import LONG_SECONDS
-from tests.cost.place import (
+from tests.cost.case import (
     BATCH,
-    Place,
+    CaseSetup,
     account,
     address_of,
     claim_batch,
@@ -41,10 +40,11 @@ from tests.cost.place import (
     nothing,
     queued,
 )
+from tests.cost.counting import LONG_SECONDS
 from tests.inbound import json_provider as inbound
 from tests.mail.direct import inline
-from tests.privacy.forgetting import erased
-from tests.submission import handing
+from tests.privacy.erasing import erased
+from tests.submission import programs
 from tests.webhooks import delivering
 
 SIZE = 2_000
@@ -55,13 +55,13 @@ SIZE = 2_000
 class Case:
     """Work of one kind; `units` is how many are counted, after `warm` others.
 
-    What `prepare` does is not counted; nor are statements of the place's driver, but what they
+    What `prepare` does is not counted; nor are statements of the setup's driver, but what they
     write is.
     """
 
     name: str
-    do: Callable[[Place, int], Awaitable[None]]
-    prepare: Callable[[Place], Awaitable[None]]
+    do: Callable[[CaseSetup, int], Awaitable[None]]
+    prepare: Callable[[CaseSetup], Awaitable[None]]
     units: int = 20
     # A statement is prepared after five executions, and its plan kept after five more.
     warm: int = 12
@@ -74,8 +74,8 @@ class Case:
         return self.warm + self.units
 
 
-async def insert(place: Place, units: int) -> None:
-    async with connect(place.database) as conn:
+async def insert(setup: CaseSetup, units: int) -> None:
+    async with connect(setup.database) as conn:
         for number in range(units):
             mail = body(number, SIZE)
             await conn.execute(
@@ -85,8 +85,8 @@ async def insert(place: Place, units: int) -> None:
             )
 
 
-async def enqueue(place: Place, units: int) -> None:
-    async with connect(place.database) as conn:
+async def enqueue(setup: CaseSetup, units: int) -> None:
+    async with connect(setup.database) as conn:
         for number in range(units):
             mail = body(number, SIZE)
             await conn.execute(
@@ -95,8 +95,8 @@ async def enqueue(place: Place, units: int) -> None:
             )
 
 
-async def enqueue_batch(place: Place, units: int) -> None:
-    async with connect(place.database) as conn:
+async def enqueue_batch(setup: CaseSetup, units: int) -> None:
+    async with connect(setup.database) as conn:
         for number in range(units):
             await conn.execute(
                 "SELECT count(*) FROM mailqueue.enqueue_batch('default', %s)",
@@ -104,57 +104,57 @@ async def enqueue_batch(place: Place, units: int) -> None:
             )
 
 
-async def post(place: Place, units: int) -> None:
-    async with calling(place.database) as calls:
+async def post(setup: CaseSetup, units: int) -> None:
+    async with calling(setup.database) as calls:
         for _ in range(units):
             answer = await calls.send(HELLO)
             assert answer.is_success, answer.text
 
 
-async def submit(place: Place, units: int) -> None:
-    octets = handing.message().as_bytes(policy=SMTP)
+async def submit(setup: CaseSetup, units: int) -> None:
+    octets = programs.message().as_bytes(policy=SMTP)
 
-    def hand_in(running: handing.RunningSubmission) -> None:
+    def hand_in(running: programs.RunningSubmission) -> None:
         with running.client() as client:
             for _ in range(units):
-                handing.handed_in(client, octets)
+                programs.handed_in(client, octets)
 
-    url = f"{place.database.url.reveal()}?pool_max={place.database.pool_max}"
-    async with place.driver() as conn, handing.running(url, conn, place.data) as running:
+    url = f"{setup.database.url.reveal()}?pool_max={setup.database.pool_max}"
+    async with setup.driver() as conn, programs.running(url, conn, setup.data) as running:
         await asyncio.to_thread(hand_in, running)
 
 
-async def claim(place: Place, units: int) -> None:
-    async with connect(place.database) as conn:
+async def claim(setup: CaseSetup, units: int) -> None:
+    async with connect(setup.database) as conn:
         for _ in range(units):
-            await claim_batch(conn, place.worker)
+            await claim_batch(conn, setup.worker)
 
 
-async def mark(place: Place, units: int) -> None:
-    async with connect(place.database) as conn:
-        for emails in place.claims[:units]:
-            await settle_and_mark(conn, place.worker, new=emails)
+async def mark(setup: CaseSetup, units: int) -> None:
+    async with connect(setup.database) as conn:
+        for emails in setup.claims[:units]:
+            await settle_and_mark(conn, setup.worker, new=emails)
 
 
-async def settle(place: Place, units: int) -> None:
-    async with connect(place.database) as conn:
-        for emails in place.claims[:units]:
-            await settle_and_mark(conn, place.worker, settled=[sent(email) for email in emails])
+async def settle(setup: CaseSetup, units: int) -> None:
+    async with connect(setup.database) as conn:
+        for emails in setup.claims[:units]:
+            await settle_and_mark(conn, setup.worker, settled=[sent(email) for email in emails])
 
 
-async def send(place: Place, units: int) -> None:
+async def send(setup: CaseSetup, units: int) -> None:
     arrived: set[bytes] = set()
     sink = await serve(lambda address, _: arrived.add(address))
-    async with sink, place.driver() as conn:
+    async with sink, setup.driver() as conn:
         await make.sender_account(conn, smtp_port=sink.sockets[0].getsockname()[1])
-        async with send_workers(conn, place.database, processes=1):
+        async with send_workers(conn, setup.database, processes=1):
             for number in range(units):
                 await make.queued_email(conn, recipient_email=address_of(number))
                 await _until(lambda count=number + 1: len(arrived) == count)
-                await place.counting.quiet()
+                await setup.counting.quiet()
 
 
-async def deliver(place: Place, units: int) -> None:
+async def deliver(setup: CaseSetup, units: int) -> None:
     heard = 0
 
     class Hearing(Endpoint):
@@ -166,23 +166,23 @@ async def deliver(place: Place, units: int) -> None:
     loop = asyncio.get_running_loop()
     endpoint = await loop.create_server(Hearing, "127.0.0.1", 0)
     port = endpoint.sockets[0].getsockname()[1]
-    async with endpoint, place.driver() as conn:
+    async with endpoint, setup.driver() as conn:
         await delivering.webhook(conn, f"http://127.0.0.1:{port}/hooks")
-        async with delivering.delivering(place.database):
+        async with delivering.delivering(setup.database):
             for number in range(units):
                 await delivering.told(conn)
                 await _until(lambda count=number + 1: heard == count)
-                await place.counting.quiet()
+                await setup.counting.quiet()
 
 
-async def record(place: Place, units: int) -> None:
+async def record(setup: CaseSetup, units: int) -> None:
     in_progress = InProgress()
-    handler = inbound.handler(place.database)
-    queue = QueueWorker(place.database, queue_named("inbound"), handler, in_progress)
-    async with place.driver() as conn:
+    handler = inbound.handler(setup.database)
+    queue = QueueWorker(setup.database, queue_named("inbound"), handler, in_progress)
+    async with setup.driver() as conn:
         worker = await make.worker(conn)
         try:
-            for mail in place.mails[:units]:
+            for mail in setup.mails[:units]:
                 await inbound.kept(
                     conn, {"type": "delivered", "event_id": str(mail), "email_id": str(mail)}
                 )
@@ -192,18 +192,18 @@ async def record(place: Place, units: int) -> None:
             in_progress.close()
 
 
-async def erase(place: Place, units: int) -> None:
+async def erase(setup: CaseSetup, units: int) -> None:
     stores = ArchiveStores(
-        ArchiveSettings((place.data / "archive").as_uri(), None),
-        AttachmentSettings(places=((place.data / "files").as_uri(),), over_bytes=100),
+        ArchiveSettings((setup.data / "archive").as_uri(), None),
+        AttachmentSettings(places=((setup.data / "files").as_uri(),), over_bytes=100),
     )
-    async with desk_of(place.database, stores, operator="cost", advance=lambda _: None) as opened:
+    async with desk_of(setup.database, stores, operator="cost", advance=lambda _: None) as opened:
         for number in range(units):
             await erased(opened, address_of(number))
 
 
-async def send_direct(place: Place, units: int) -> None:
-    async with inline.desk(place.database) as (desk, _), open_pool(place.database) as pool:
+async def send_direct(setup: CaseSetup, units: int) -> None:
+    async with inline.desk(setup.database) as (desk, _), open_pool(setup.database) as pool:
         desk.lend = pool.connection
         for number in range(units):
             done = await desk.send(inline.mail(address_of(number)))

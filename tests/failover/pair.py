@@ -1,4 +1,4 @@
-"""A primary and its synchronous standby, made from the same programs; the primary may be killed."""
+"""A primary and its synchronous standby, from the same programs; the primary may be killed."""
 
 import asyncio
 import os

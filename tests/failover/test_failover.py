@@ -20,9 +20,9 @@ from tests.concurrency.running import (
     until,
     workers,
 )
-from tests.failover.counting import CountingClient, client
+from tests.failover.client import CountingClient, client
 from tests.failover.pair import Pair
-from tests.queue.acting import difference
+from tests.queue.steps import difference
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio

@@ -22,7 +22,7 @@ from tests import make
 from tests.api.support.calling import calling, error_of
 from tests.concurrency.running import session, until
 from tests.failover.pair import NAME, ROLE, Pair
-from tests.poolers.bouncer import bouncing
+from tests.poolers.pgbouncer import bouncing
 
 pytestmark = pytest.mark.anyio
 T = TypeVar("T")

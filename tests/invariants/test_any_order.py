@@ -20,7 +20,7 @@ from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import SILENCE, claim, counted, difference, mark, opened, settle
+from tests.queue.steps import SILENCE, claim, counted, difference, mark, opened, settle
 
 T = TypeVar("T")
 CLEAN = (

@@ -1,11 +1,11 @@
-"""Mail of long ago: made as any other, then everything about it moved into the past together."""
+"""Old mail: created like any other, then all its rows are moved into the past together."""
 
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from tests import make
-from tests.queue.acting import claim, settle
+from tests.queue.steps import claim, settle
 
 LONG_AGO = 200
 """Days: more than any month and its hot days."""

@@ -21,7 +21,7 @@ from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.concurrency.running import until
-from tests.maintenance import seeing
+from tests.maintenance import stored_mail
 from tests.maintenance.old_mail import aged, old, sent
 
 pytestmark = pytest.mark.anyio
@@ -38,20 +38,20 @@ async def test_old_mail_leaves_whole_and_the_books_add_up(
     desk: MaintenanceContext, warm: Path
 ) -> None:
     await old(desk.conn, 30)
-    before = await seeing.everything(desk.conn)
+    before = await stored_mail.everything(desk.conn)
 
     report = await archive_task.run(desk)
 
     assert report.needs == ()
-    assert set((await seeing.in_tables(desk.conn)).values()) == {0}
-    assert await seeing.differences(desk.conn) == []
-    mails = seeing.records(warm, "email_history")
+    assert set((await stored_mail.in_tables(desk.conn)).values()) == {0}
+    assert await stored_mail.differences(desk.conn) == []
+    mails = stored_mail.records(warm, "email_history")
     assert len(mails) == 30
     assert len(before["email_history"]) == 30
     assert [len(mail["email_recipients"]) for mail in mails if "email_recipients" in mail] == [2]
-    assert len(seeing.records(warm, "send_logs")) == len(before["send_logs"]) > 20
-    assert set(seeing.lines(warm)) >= before["send_logs"] | before["email_contents"]
-    assert set(await seeing.states(desk.conn)) == {"archived"}
+    assert len(stored_mail.records(warm, "send_logs")) == len(before["send_logs"]) > 20
+    assert set(stored_mail.lines(warm)) >= before["send_logs"] | before["email_contents"]
+    assert set(await stored_mail.states(desk.conn)) == {"archived"}
 
 
 async def test_mail_beyond_a_reader_leaves_as_it_is_and_comes_back_so(
@@ -77,7 +77,7 @@ async def test_mail_beyond_a_reader_leaves_as_it_is_and_comes_back_so(
 
     assert report.needs == ()
     assert await make.rows(desk.conn, query) == []
-    assert len(seeing.lines(warm)) >= 4
+    assert len(stored_mail.lines(warm)) >= 4
     async for _ in manifest.bring_back(desk, FileFilter(), keep=timedelta(days=7)):
         pass
     assert set(await make.rows(desk.conn, query)) == before
@@ -99,12 +99,12 @@ async def test_who_asks_for_archived_mail_is_told_where_to_look(desk: Maintenanc
 async def test_a_second_run_finds_nothing_to_do(desk: MaintenanceContext, warm: Path) -> None:
     await old(desk.conn, 5)
     await archive_task.run(desk)
-    before = seeing.lines(warm)
+    before = stored_mail.lines(warm)
 
     report = await archive_task.run(desk)
 
     assert report.counts["files"] == 0
-    assert seeing.lines(warm) == before
+    assert stored_mail.lines(warm) == before
 
 
 async def test_young_mail_stays(desk: MaintenanceContext, warm: Path) -> None:
@@ -112,8 +112,8 @@ async def test_young_mail_stays(desk: MaintenanceContext, warm: Path) -> None:
 
     await archive_task.run(desk)
 
-    assert (await seeing.in_tables(desk.conn))["email_history"] == 5
-    assert seeing.files(warm) == []
+    assert (await stored_mail.in_tables(desk.conn))["email_history"] == 5
+    assert stored_mail.files(warm) == []
 
 
 async def test_each_file_has_one_project_and_one_month(
@@ -126,10 +126,10 @@ async def test_each_file_has_one_project_and_one_month(
 
     await archive_task.run(desk)
 
-    for path in seeing.files(warm):
+    for path in stored_mail.files(warm):
         kind = path.parent.parent.name
-        assert {each["project_id"] for each in seeing.records(path.parent, kind)} <= {
-            path.name.partition(".")[0] for path in seeing.files(path.parent)
+        assert {each["project_id"] for each in stored_mail.records(path.parent, kind)} <= {
+            path.name.partition(".")[0] for path in stored_mail.files(path.parent)
         }
     months = await make.rows(
         desk.conn,
@@ -153,7 +153,7 @@ async def test_the_manifest_has_counts_and_hash_of_each_file(
     ):
         packed = (warm / path).read_bytes()
         assert (size, sha256) == (len(packed), hashlib.sha256(packed).hexdigest())
-        assert records == sum(seeing.lines_of(warm / path).values())
+        assert records == sum(stored_mail.lines_of(warm / path).values())
         assert month_of(month).since <= first <= last < month_of(month).until
 
 
@@ -178,7 +178,7 @@ async def test_a_project_may_keep_its_mail_longer_and_another_shorter(
         " JOIN mailqueue.projects AS p ON p.id = h.project_id",
     )
     assert left == [("long",)]
-    assert await seeing.differences(desk.conn) == []
+    assert await stored_mail.differences(desk.conn) == []
 
 
 async def test_months_of_which_nothing_is_left_are_retired(desk: MaintenanceContext) -> None:
@@ -208,7 +208,7 @@ async def test_a_body_stays_while_a_mail_that_uses_it_is_queued(desk: Maintenanc
 
     report = await archive_task.run(desk)
 
-    assert (await seeing.in_tables(desk.conn))["email_contents"] == 1
+    assert (await stored_mail.in_tables(desk.conn))["email_contents"] == 1
     assert report.needs == ()
     assert await make.scalar(
         desk.conn,
@@ -228,7 +228,7 @@ async def test_mail_whose_body_has_left_is_not_sent_again(
     project_id = await make.project_named(desk.conn)
 
     assert await make.scalar(desk.conn, query.replace("%s)", f"{ids})"), project_id) == 0
-    assert (await seeing.in_tables(desk.conn))["email_history"] == 12
+    assert (await stored_mail.in_tables(desk.conn))["email_history"] == 12
 
 
 async def test_a_body_that_is_about_to_be_used_again_does_not_leave(
@@ -249,7 +249,7 @@ async def test_a_body_that_is_about_to_be_used_again_does_not_leave(
         report = await leaving
 
     assert report.needs == ()
-    assert (await seeing.in_tables(desk.conn))["email_contents"] == 1
+    assert (await stored_mail.in_tables(desk.conn))["email_contents"] == 1
     assert project_id
 
 
@@ -266,24 +266,24 @@ async def test_without_a_place_nothing_leaves_and_a_person_is_told(
     desk: MaintenanceContext,
 ) -> None:
     await old(desk.conn, 3)
-    before = await seeing.in_tables(desk.conn)
+    before = await stored_mail.in_tables(desk.conn)
     homeless = replace(desk, stores=ArchiveStores(ArchiveSettings(None, None)))
 
     report = await archive_task.run(homeless)
 
     assert "MAILQUEUE_ARCHIVE" in report.needs[0]
-    assert await seeing.in_tables(desk.conn) == before
+    assert await stored_mail.in_tables(desk.conn) == before
 
 
 async def test_a_place_that_cannot_be_written_removes_nothing(
     desk: MaintenanceContext, warm: Path
 ) -> None:
     await old(desk.conn, 3)
-    before = await seeing.in_tables(desk.conn)
-    seeing.spoil(warm)
+    before = await stored_mail.in_tables(desk.conn)
+    stored_mail.spoil(warm)
 
     [done] = await tasks.run(desk, [Task.ARCHIVE], tell=lambda _: None)
 
     assert done.needs_person
-    assert await seeing.in_tables(desk.conn) == before
-    assert await seeing.differences(desk.conn) == []
+    assert await stored_mail.in_tables(desk.conn) == before
+    assert await stored_mail.differences(desk.conn) == []

@@ -18,7 +18,7 @@ from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Archive
 from mailqueue.maintenance.store import archives as archives_store
 from tests import make
-from tests.maintenance import seeing
+from tests.maintenance import stored_mail
 from tests.maintenance.old_mail import old
 
 pytestmark = pytest.mark.anyio
@@ -50,15 +50,15 @@ async def test_what_is_restored_is_what_was_there(desk: MaintenanceContext) -> N
     await old(desk.conn, 12)
     odd = '{"big": 12345678901234567890123.456, "tiny": 1e-400, "text": "\\ud83d\\ude00 \\n"}'
     await desk.conn.execute("UPDATE mailqueue.email_history SET custom_data = %s::jsonb", (odd,))
-    before = await seeing.everything(desk.conn)
+    before = await stored_mail.everything(desk.conn)
     await archive_task.run(desk)
     await partitions.run(desk)
 
     count = await restored(desk)
 
-    assert await seeing.everything(desk.conn) == before
+    assert await stored_mail.everything(desk.conn) == before
     assert count == sum(map(len, before.values())) - len(before["email_recipients"])
-    assert await seeing.differences(desk.conn) == []
+    assert await stored_mail.differences(desk.conn) == []
 
 
 async def test_restored_records_leave_again_when_the_time_is_over(
@@ -66,18 +66,18 @@ async def test_restored_records_leave_again_when_the_time_is_over(
 ) -> None:
     await old(desk.conn, 6)
     await archive_task.run(desk)
-    before = seeing.lines(warm)
+    before = stored_mail.lines(warm)
     await restored(desk)
 
     await archive_task.run(desk)
-    assert (await seeing.in_tables(desk.conn))["email_history"] == 6
+    assert (await stored_mail.in_tables(desk.conn))["email_history"] == 6
     await time_is_over(desk.conn)
     report = await archive_task.run(desk)
 
     assert report.needs == ()
-    assert set((await seeing.in_tables(desk.conn)).values()) == {0}
-    assert seeing.lines(warm) == before
-    assert await seeing.differences(desk.conn) == []
+    assert set((await stored_mail.in_tables(desk.conn)).values()) == {0}
+    assert stored_mail.lines(warm) == before
+    assert await stored_mail.differences(desk.conn) == []
 
 
 async def test_restoring_twice_restores_once(desk: MaintenanceContext) -> None:
@@ -86,7 +86,7 @@ async def test_restoring_twice_restores_once(desk: MaintenanceContext) -> None:
 
     assert await restored(desk) > 0
     assert await restored(desk) == 0
-    assert await seeing.differences(desk.conn) == []
+    assert await stored_mail.differences(desk.conn) == []
 
 
 async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
@@ -105,11 +105,11 @@ async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
     report = await archive_task.run(desk)
 
     assert report.needs == ()
-    assert str(mail) not in {each["id"] for each in seeing.records(warm, "email_history")}
-    assert len(seeing.records(warm, "email_history")) == 11
-    assert len([path for path in seeing.files(warm) if "/email_history/" in str(path)]) == 1
+    assert str(mail) not in {each["id"] for each in stored_mail.records(warm, "email_history")}
+    assert len(stored_mail.records(warm, "email_history")) == 11
+    assert len([path for path in stored_mail.files(warm) if "/email_history/" in str(path)]) == 1
     assert await verified(desk) == [None] * len(await verified(desk))
-    assert await seeing.differences(desk.conn) == []
+    assert await stored_mail.differences(desk.conn) == []
 
 
 async def test_what_somebody_deleted_by_hand_stays_in_the_file(
@@ -126,8 +126,8 @@ async def test_what_somebody_deleted_by_hand_stays_in_the_file(
 
     await archive_task.run(desk)
 
-    assert len(seeing.records(warm, "email_history")) == 5
-    assert await seeing.differences(desk.conn) == [1]
+    assert len(stored_mail.records(warm, "email_history")) == 5
+    assert await stored_mail.differences(desk.conn) == [1]
 
 
 async def test_records_are_changed_and_left_out_and_the_old_file_is_gone(
@@ -153,7 +153,7 @@ async def test_records_are_changed_and_left_out_and_the_old_file_is_gone(
     assert (after.records, after.revision) == (7, before.revision + 1)
     assert not (warm / before.path).exists()
     assert not any(
-        "person1@" in line or "person2@" in line for line in seeing.lines_of(warm / after.path)
+        "person1@" in line or "person2@" in line for line in stored_mail.lines_of(warm / after.path)
     )
     assert await verified(desk) == [None] * len(await verified(desk))
 
@@ -172,10 +172,10 @@ async def test_a_file_that_is_not_whole_is_found(desk: MaintenanceContext, warm:
     await old(desk.conn, 5)
     await archive_task.run(desk)
     path = warm / (await the_file(desk)).path
-    other = next(each for each in seeing.files(warm) if each != path)
+    other = next(each for each in stored_mail.files(warm) if each != path)
 
-    for fault in seeing.FAULTS:
-        with seeing.damaged(path, fault, other=other):
+    for fault in stored_mail.FAULTS:
+        with stored_mail.damaged(path, fault, other=other):
             [found] = [each for each in await verified(desk) if each]
             assert "email_history" in found
     assert not any(await verified(desk))
@@ -190,15 +190,15 @@ async def test_nothing_leaves_because_of_a_file_that_is_not_whole(
     await restored(desk)
     await time_is_over(desk.conn)
     path = warm / (await the_file(desk)).path
-    other = next(each for each in seeing.files(warm) if each != path)
+    other = next(each for each in stored_mail.files(warm) if each != path)
 
-    for fault in seeing.FAULTS:
-        with seeing.damaged(path, fault, other=other):
+    for fault in stored_mail.FAULTS:
+        with stored_mail.damaged(path, fault, other=other):
             report = await archive_task.run(desk)
             assert any("email_history" in need for need in report.needs)
-            assert (await seeing.in_tables(desk.conn))["email_history"] == 5
+            assert (await stored_mail.in_tables(desk.conn))["email_history"] == 5
     assert (await archive_task.run(desk)).needs == ()
-    assert (await seeing.in_tables(desk.conn))["email_history"] == 0
+    assert (await stored_mail.in_tables(desk.conn))["email_history"] == 0
 
 
 async def test_files_old_enough_are_purged_and_the_books_still_add_up(
@@ -214,9 +214,9 @@ async def test_files_old_enough_are_purged_and_the_books_still_add_up(
     report = await archive_task.run(desk)
 
     assert report.counts["purged"] > 0
-    assert seeing.files(warm) == []
-    assert set(await seeing.states(desk.conn)) == {"purged"}
-    assert await seeing.differences(desk.conn) == []
+    assert stored_mail.files(warm) == []
+    assert set(await stored_mail.states(desk.conn)) == {"purged"}
+    assert await stored_mail.differences(desk.conn) == []
     with pytest.raises(NotFound):
         await restored(desk, FileFilter(ids=(1,)))
 

@@ -10,9 +10,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.chaos.offspring import nursery
-from tests.maintenance import seeing
-from tests.maintenance.dying import Operator
+from tests.chaos.processes import fork_server
+from tests.maintenance import stored_mail
+from tests.maintenance.killed_process import Operator
 from tests.maintenance.old_mail import LONG_AGO, months_for, old
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ OF_DELETING = ("retention.batch",)
 async def operator(
     fresh_db: str, tmp_path: Path, warm: Path, cold: Path
 ) -> AsyncIterator[Operator]:
-    async with nursery(tmp_path) as made:
+    async with fork_server(tmp_path) as made:
         yield Operator(made, fresh_db, tmp_path, warm, cold)
 
 
@@ -56,13 +56,13 @@ class Held:
 
     async def check(self, conn: Conn, operator: Operator, *, once: bool = False) -> None:
         """See that every record is in its table or in a file, and `once`: in one of them alone."""
-        found = await seeing.everything(conn)
+        found = await stored_mail.everything(conn)
         found.pop("email_recipients")
         tables = set().union(*found.values())
         files = await whole_files(conn, operator)
         assert self._all - tables - set(files) == set(), "records are missing"
         assert (tables | set(files)) - self._all == set(), "records came from nowhere"
-        assert await seeing.differences(conn) == []
+        assert await stored_mail.differences(conn) == []
         assert [line for line, times in files.items() if times > 1] == []
         if once:
             assert tables & set(files) == set(), "records are twice"
@@ -78,7 +78,7 @@ async def whole_files(conn: Conn, operator: Operator) -> Counter[str]:
     ):
         assert store in (operator.warm.as_uri(), operator.cold.as_uri())
         folder = operator.warm if store == operator.warm.as_uri() else operator.cold
-        lines += seeing.lines_of(folder / path)
+        lines += stored_mail.lines_of(folder / path)
     # Recipients travel inside their mail, which the table does not show.
     plain = await make.rows(
         conn,
@@ -95,7 +95,7 @@ async def test_killed_at_every_step_of_leaving_nothing_is_missing(
     await make.project(own, "shop")
     await old(own, 12)
     await old(own, 5, project="shop", days=260)
-    all_mail = Held(await seeing.everything(own))
+    all_mail = Held(await stored_mail.everything(own))
 
     for point in OF_LEAVING:
         await operator.run("maintain", "archive", dies_at=point)
@@ -103,8 +103,8 @@ async def test_killed_at_every_step_of_leaving_nothing_is_missing(
     await operator.run("maintain", "archive")
 
     await all_mail.check(own, operator, once=True)
-    assert set((await seeing.in_tables(own)).values()) == {0}
-    assert set(await seeing.states(own)) == {"archived"}
+    assert set((await stored_mail.in_tables(own)).values()) == {0}
+    assert set(await stored_mail.states(own)) == {"archived"}
 
 
 @pytest.mark.soak
@@ -115,7 +115,7 @@ async def test_killed_at_every_step_of_every_file_nothing_is_missing(
     for number, days in enumerate((130, 170, 260, 300, 350)):
         await make.project(own, f"p{number}")
         await old(own, 40, project=f"p{number}", days=days)
-    all_mail = Held(await seeing.everything(own))
+    all_mail = Held(await stored_mail.everything(own))
 
     for passing in (1, 4, 2, 3):
         for point in OF_LEAVING:
@@ -124,12 +124,12 @@ async def test_killed_at_every_step_of_every_file_nothing_is_missing(
     await operator.run("maintain", "archive")
 
     await all_mail.check(own, operator, once=True)
-    assert set((await seeing.in_tables(own)).values()) == {0}
+    assert set((await stored_mail.in_tables(own)).values()) == {0}
 
 
 async def test_killed_while_files_move_nothing_is_missing(operator: Operator, own: Conn) -> None:
     await old(own, 6, days=260)
-    all_mail = Held(await seeing.everything(own))
+    all_mail = Held(await stored_mail.everything(own))
     await operator.run("maintain", "archive")
     await own.execute(
         "UPDATE mailqueue.retention_rules SET warm_days = 100, keep_days = 2557"
@@ -142,15 +142,17 @@ async def test_killed_while_files_move_nothing_is_missing(operator: Operator, ow
     await operator.run("maintain", "archive")
 
     await all_mail.check(own, operator, once=True)
-    assert {path.parent.parent.name for path in seeing.files(operator.warm)} <= {"email_events"}
-    assert len(seeing.files(operator.cold)) == 3
+    assert {path.parent.parent.name for path in stored_mail.files(operator.warm)} <= {
+        "email_events"
+    }
+    assert len(stored_mail.files(operator.cold)) == 3
 
 
 async def test_killed_while_records_come_back_nothing_is_missing(
     operator: Operator, own: Conn
 ) -> None:
     await old(own, 6)
-    before = await seeing.everything(own)
+    before = await stored_mail.everything(own)
     all_mail = Held(dict(before))
     await operator.run("maintain", "archive", "partitions")
 
@@ -159,7 +161,7 @@ async def test_killed_while_records_come_back_nothing_is_missing(
         await all_mail.check(own, operator)
     await operator.run("archive", "restore", "--project", "default")
 
-    assert await seeing.everything(own) == before
+    assert await stored_mail.everything(own) == before
     await all_mail.check(own, operator)
 
 
@@ -174,7 +176,7 @@ async def test_killed_while_a_month_is_retired_the_next_run_ends_it(
     await operator.run("maintain", "partitions")
 
     assert await make.scalar(own, LEFT_OVER) == 0
-    assert await seeing.differences(own) == []
+    assert await stored_mail.differences(own) == []
     await months_for(own, LONG_AGO)  # what is gone can come back
 
 
@@ -189,12 +191,12 @@ async def test_killed_while_records_are_deleted_the_next_run_ends_it(
 
     for point in OF_DELETING:
         await operator.run("maintain", "retention", dies_at=point)
-        assert await seeing.differences(own) == []
+        assert await stored_mail.differences(own) == []
     await operator.run("maintain", "retention")
 
-    left = await seeing.in_tables(own)
+    left = await stored_mail.in_tables(own)
     assert (left["email_history"], left["send_logs"]) == (0, 0)
-    assert await seeing.differences(own) == []
+    assert await stored_mail.differences(own) == []
 
 
 LEFT_OVER = """

@@ -29,7 +29,7 @@ from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores, attachment_storage
 from tests import make
 from tests.concurrency.running import until
-from tests.maintenance import seeing
+from tests.maintenance import stored_mail
 from tests.maintenance.old_mail import old
 from tests.maintenance.test_back import WEEK
 
@@ -83,7 +83,7 @@ async def desk(database: DatabaseSettings, endpoint: str) -> AsyncIterator[Maint
 
 async def test_records_leave_for_a_bucket_grow_cold_and_come_back(desk: MaintenanceContext) -> None:
     await old(desk.conn, 12)
-    before = await seeing.everything(desk.conn)
+    before = await stored_mail.everything(desk.conn)
     await archive_task.run(desk)
     await desk.conn.execute(
         "UPDATE mailqueue.retention_rules SET warm_days = hot_days WHERE keep_days > 1000"
@@ -93,18 +93,18 @@ async def test_records_leave_for_a_bucket_grow_cold_and_come_back(desk: Maintena
 
     assert report.needs == ()
     assert report.counts["cooled"] == 4
-    assert set((await seeing.in_tables(desk.conn)).values()) == {0}
+    assert set((await stored_mail.in_tables(desk.conn)).values()) == {0}
     assert [each.fault async for each in verify(desk, FileFilter())] == [None] * 4
     assert {each.path.split("/")[0] async for each in verify(desk, FileFilter())} == {"cold"}
     assert [each async for each in bring_back(desk, FileFilter(project="default"), keep=WEEK)]
-    assert await seeing.everything(desk.conn) == before
+    assert await stored_mail.everything(desk.conn) == before
 
 
 async def test_a_bucket_keeps_replaces_and_forgets_files(endpoint: str, tmp_path: Path) -> None:
     store = S3Store("s3://archive/some/where", endpoint=endpoint)
     for octets in (b"first", b"x" * 6_000_000):  # large ones go in parts
         source = tmp_path / "draft"
-        seeing.fill(source, octets)
+        stored_mail.fill(source, octets)
         await store.put("a/b.gz", source)
         assert b"".join([chunk async for chunk in store.chunks("a/b.gz")]) == octets
     await store.delete("a/b.gz")
@@ -144,7 +144,7 @@ async def test_attachments_lie_in_a_bucket_and_are_listed_there(
 
 
 async def test_a_bucket_that_is_not_there_is_said(endpoint: str, tmp_path: Path) -> None:
-    seeing.fill(tmp_path / "draft", b"x")
+    stored_mail.fill(tmp_path / "draft", b"x")
 
     with pytest.raises((Unavailable, FileMissing), match="s3://nowhere-at-all"):
         await S3Store("s3://nowhere-at-all", endpoint=endpoint).put("a", tmp_path / "draft")

@@ -19,7 +19,7 @@ from mailqueue.settings.attachments import AttachmentSettings
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
-from tests.maintenance import seeing
+from tests.maintenance import stored_mail
 from tests.maintenance.old_mail import months_for
 
 pytestmark = pytest.mark.anyio
@@ -72,7 +72,7 @@ def aged(path: Path) -> Path:
 
 def placed(path: Path, octets: bytes) -> Path:
     path.parent.mkdir(exist_ok=True)
-    seeing.fill(path, octets)
+    stored_mail.fill(path, octets)
     return path
 
 
@@ -106,7 +106,7 @@ async def test_a_missing_and_a_damaged_file_are_told(
     await retention.run(desk)
     first, second, _ = found(folder)
     first.unlink()
-    seeing.fill(second, b"other")
+    stored_mail.fill(second, b"other")
 
     checked = await check_files(desk.conn, desk.stores.attachments)
 
@@ -189,7 +189,7 @@ async def test_a_place_that_cannot_be_used_is_told_and_stops_nothing(
     desk: MaintenanceContext, folder: Path
 ) -> None:
     await make.queued_email(desk.conn, **mail_with())
-    seeing.spoil(folder)
+    stored_mail.spoil(folder)
 
     report = await retention.run(desk)
 

@@ -13,7 +13,7 @@ from mailqueue.maintenance.model import Task, TaskResult, WarmUp
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
-from tests.maintenance import seeing
+from tests.maintenance import stored_mail
 from tests.maintenance.old_mail import old, sent
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def test_all_tasks_on_a_database_in_use_need_nobody(desk: MaintenanceConte
 
     assert [each.task for each in done] == list(Task)
     assert [each.report.needs for each in done] == [()] * len(Task)
-    assert await seeing.differences(desk.conn) == []
+    assert await stored_mail.differences(desk.conn) == []
 
 
 async def test_two_hosts_at_once_do_a_task_once(
@@ -195,7 +195,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
     kinds = "SELECT count(*) FROM mailqueue.email_events WHERE type IN ('opened', 'clicked')"
     assert await make.scalar(conn, kinds) == 0
     assert await make.rows(conn, "SELECT key FROM mailqueue.idempotency_keys") == [("new",)]
-    assert (await seeing.in_tables(conn))["email_history"] == 3
+    assert (await stored_mail.in_tables(conn))["email_history"] == 3
 
 
 async def test_changed_tables_are_analyzed_partitioned_ones_too(desk: MaintenanceContext) -> None:

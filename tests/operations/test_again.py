@@ -6,8 +6,8 @@ from psycopg import errors
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from tests import make
-from tests.operations.operating import count, finished, matching
-from tests.queue.acting import claim, difference, row, sent, settle
+from tests.operations.steps import count, finished, matching
+from tests.queue.steps import claim, difference, row, sent, settle
 
 pytestmark = pytest.mark.anyio
 

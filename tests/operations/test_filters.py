@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.operations.operating import aged, audit, count, finished, matching
+from tests.operations.steps import aged, audit, count, finished, matching
 
 pytestmark = pytest.mark.anyio
 

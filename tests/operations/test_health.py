@@ -17,7 +17,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.conftest import Server
 from tests.operations.pausing import pause, set_aside
-from tests.queue.acting import claim, settle
+from tests.queue.steps import claim, settle
 from tests.rules.logins import login
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from mailqueue.mail.model import MarkVerdict
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.operations.pausing import HOUR, let_it_end, pause, resume, set_aside, verdict, why
-from tests.queue.acting import claim, counted, difference, mark, opened, row, sent
+from tests.queue.steps import claim, counted, difference, mark, opened, row, sent
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.operations.pausing import pause, set_aside
-from tests.queue.acting import claim, settle
+from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

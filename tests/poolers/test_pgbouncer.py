@@ -1,4 +1,4 @@
-"""From accepting to the books: all of it through PgBouncer in transaction mode."""
+"""A mail is accepted, sent and booked through PgBouncer in transaction mode."""
 
 import os
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ from tests.concurrency.running import (
     workers,
 )
 from tests.conftest import Server
-from tests.poolers.bouncer import bouncing
-from tests.queue.acting import difference
+from tests.poolers.pgbouncer import bouncing
+from tests.queue.steps import difference
 from tests.smtp.client.scripted import scripted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.pgbouncer]

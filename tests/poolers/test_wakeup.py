@@ -1,4 +1,4 @@
-"""An idle worker behind a pooler looks now and then, and hears the bell where it has a way."""
+"""An idle worker behind a pooler polls; with a direct connection NOTIFY wakes it."""
 
 import asyncio
 from dataclasses import replace

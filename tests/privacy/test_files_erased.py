@@ -16,9 +16,9 @@ from mailqueue.ports.filestore import Store
 from mailqueue.privacy import erasing, persons
 from tests import make
 from tests.maintenance.old_mail import aged
-from tests.privacy.forgetting import erased, sent
-from tests.privacy.planting import ANN, in_files, naming
-from tests.queue.acting import claim, settle
+from tests.privacy.erasing import erased, sent
+from tests.privacy.planted_rows import ANN, in_files, naming
+from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from mailqueue.privacy.tenure import ErasureLease
 from mailqueue.privacy.unfinished import finish_all
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.privacy.forgetting import sent
-from tests.privacy.planting import ANN
+from tests.privacy.erasing import sent
+from tests.privacy.planted_rows import ANN
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ from mailqueue.privacy.exporting import export_person
 from mailqueue.privacy.unfinished import finish_all
 from tests import make
 from tests.maintenance.old_mail import aged
-from tests.privacy.forgetting import sent
-from tests.privacy.planting import ANN, in_files
+from tests.privacy.erasing import sent
+from tests.privacy.planted_rows import ANN, in_files
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""Fills lanes with many mails at once, past the checks of accepting."""
+"""Fills lanes with many mails at once, without the checks of accepting."""
 
 from uuid import UUID
 

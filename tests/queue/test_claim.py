@@ -10,7 +10,7 @@ from mailqueue.mail.model import Ending
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import LEASE, are_lanes_ready, claim, counted, lane, opened, row, settle
+from tests.queue.steps import LEASE, are_lanes_ready, claim, counted, lane, opened, row, settle
 
 pytestmark = pytest.mark.anyio
 

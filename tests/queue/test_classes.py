@@ -10,8 +10,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail
 from mailqueue.mail.send.store import claims as claims_store
 from tests import make
-from tests.queue.acting import LEASE, claim
 from tests.queue.filling import fill
+from tests.queue.steps import LEASE, claim
 
 pytestmark = pytest.mark.anyio
 CRITICAL, HIGH, NORMAL, LOW = range(4)

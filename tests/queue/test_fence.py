@@ -12,7 +12,7 @@ from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import (
+from tests.queue.steps import (
     LEASE,
     SILENCE,
     claim,

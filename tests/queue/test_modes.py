@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.db.fetch import Conn
 from mailqueue.db.sql import sql_folder
 from tests import make
-from tests.queue.acting import claim, due_now, lose, sent
+from tests.queue.steps import claim, due_now, lose, sent
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from mailqueue.mail.model import Ending
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import LEASE, claim, mark, opened, sent, settle
+from tests.queue.steps import LEASE, claim, mark, opened, sent, settle
 
 pytestmark = pytest.mark.anyio
 CLAIMED = 100

@@ -9,7 +9,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from mailqueue.queue import store as kernel
 from tests import make
-from tests.queue.acting import SILENCE, claim, counted, difference, lose, mark, row, sent, settle
+from tests.queue.steps import SILENCE, claim, counted, difference, lose, mark, row, sent, settle
 
 pytestmark = pytest.mark.anyio
 

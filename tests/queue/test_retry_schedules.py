@@ -9,8 +9,8 @@ from psycopg.errors import CheckViolation
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus
 from tests import make
-from tests.queue.acting import claim, due_now, row, settle
 from tests.queue.filling import fill
+from tests.queue.steps import claim, due_now, row, settle
 
 pytestmark = pytest.mark.anyio
 DEFERRED = {"reason": "busy", "log": LogStatus.DEFERRED}

@@ -9,8 +9,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import LEASE, opened, sent
 from tests.queue.filling import fill
+from tests.queue.steps import LEASE, opened, sent
 
 pytestmark = pytest.mark.anyio
 CRITICAL, NORMAL = 0, 2

@@ -19,7 +19,7 @@ from mailqueue.settings.environment import DatabaseSettings, load_settings
 from mailqueue.wiring import sending
 from tests import make
 from tests.concurrency.running import account_at, session
-from tests.queue.acting import LEASE, claim, counted, difference, lose, mark, row, sent, settle
+from tests.queue.steps import LEASE, claim, counted, difference, lose, mark, row, sent, settle
 from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio

@@ -26,8 +26,8 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.upkeep import maintenance_handler
 from tests import make
 from tests.api.support.calling import settings_for
-from tests.privacy.forgetting import sent
-from tests.privacy.planting import ANN
+from tests.privacy.erasing import sent
+from tests.privacy.planted_rows import ANN
 from tests.queue.working import work_once
 
 pytestmark = pytest.mark.anyio

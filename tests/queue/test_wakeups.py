@@ -12,7 +12,7 @@ from mailqueue.queue import store as kernel
 from mailqueue.queue.wakeup import POLL_SECONDS, Wakeup
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import LEASE, claim, difference, lane, opened, until_waiting
+from tests.queue.steps import LEASE, claim, difference, lane, opened, until_waiting
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""Has the worker of one queue work in this process."""
+"""Runs the worker of one queue in this process."""
 
 from typing import Any
 

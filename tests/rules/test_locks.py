@@ -21,7 +21,7 @@ from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.conftest import Server
-from tests.queue.acting import claim, opened
+from tests.queue.steps import claim, opened
 from tests.rules.logins import login
 from tests.rules.source import ROOT
 

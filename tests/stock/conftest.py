@@ -1,4 +1,4 @@
-"""A server of Debian's packages, and databases on it that tell what they plan."""
+"""A server of Debian's packages, and databases on it that log their plans."""
 
 import secrets
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from mailqueue.db.provision import provision
 from mailqueue.embedded.service_user import Account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests.conftest import ROLE, Server
-from tests.stock.business import grow, set_up
 from tests.stock.debian import debian_server
 from tests.stock.plans import watch
+from tests.stock.workload import grow, set_up
 
 
 @pytest.fixture(scope="session")

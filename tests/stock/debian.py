@@ -1,4 +1,4 @@
-"""A PostgreSQL as Debian's packages set it up: its programs, its files, no setting changed."""
+"""A PostgreSQL as Debian's packages install it: its programs, its files, no setting changed."""
 
 import shutil
 import time

@@ -6,8 +6,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.stock.business import ACTS
 from tests.stock.plans import Plan, told
+from tests.stock.workload import ACTS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.debian_server]
 MOST = 10_000

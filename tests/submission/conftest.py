@@ -9,7 +9,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
-from tests.submission.handing import RunningSubmission, running
+from tests.submission.programs import RunningSubmission, running
 
 
 @pytest.fixture(scope="module")

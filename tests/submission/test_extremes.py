@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.submission.handing import RunningSubmission, answered, beside
+from tests.submission.programs import RunningSubmission, answered, beside
 
 pytestmark = pytest.mark.anyio
 

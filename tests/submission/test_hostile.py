@@ -20,7 +20,7 @@ from mailqueue.tenants.keys.manage import not_in_force
 from tests import make
 from tests.conftest import Server
 from tests.smtp.server.serving import RawClient
-from tests.submission.handing import RunningSubmission, answered, beside, handed_in, running
+from tests.submission.programs import RunningSubmission, answered, beside, handed_in, running
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
-from tests.submission.dying import Answers, Server, hand_in
-from tests.submission.handing import beside
+from tests.submission.killed_server import Answers, Server, hand_in
+from tests.submission.programs import beside
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(1_800)]
 

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.clients.node import printed_by
-from tests.submission.handing import RunningSubmission, beside, documented_lines
+from tests.submission.programs import RunningSubmission, beside, documented_lines
 from tests.submission.test_many_recipients import everyone, people, written_to
 from tests.submission.test_programs import told
 

@@ -15,8 +15,8 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
-from tests.submission.dying import Server
-from tests.submission.handing import QUEUED, RunningSubmission, beside, message
+from tests.submission.killed_server import Server
+from tests.submission.programs import QUEUED, RunningSubmission, beside, message
 
 pytestmark = pytest.mark.anyio
 

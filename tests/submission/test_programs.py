@@ -14,8 +14,8 @@ import pytest
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.clients.node import printed_by
-from tests.submission.handing import QUEUED, RunningSubmission, beside, documented_lines, message
-from tests.submission.postfixed import handed_on, relaying
+from tests.submission.postfix import handed_on, relaying
+from tests.submission.programs import QUEUED, RunningSubmission, beside, documented_lines, message
 
 pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent

@@ -22,7 +22,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.conftest import Server
 from tests.rules.logins import login
-from tests.submission.handing import RunningSubmission, beside, handed_in, settings_for
+from tests.submission.programs import RunningSubmission, beside, handed_in, settings_for
 
 pytestmark = pytest.mark.anyio
 PLAIN = b"From: shop@example.com\r\nSubject: Hi\r\n\r\nHello\r\n"

@@ -17,9 +17,9 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.clients.node import printed_by
-from tests.submission.dying import Answers, Server, hand_in
-from tests.submission.handing import RunningSubmission, beside, message
-from tests.submission.postfixed import handed_on, relaying
+from tests.submission.killed_server import Answers, Server, hand_in
+from tests.submission.postfix import handed_on, relaying
+from tests.submission.programs import RunningSubmission, beside, message
 
 pytestmark = [
     pytest.mark.anyio,
@@ -70,7 +70,7 @@ def by_django(smtp: RunningSubmission) -> None:
 
 def by_nodemailer(smtp: RunningSubmission) -> None:
     given = [str(smtp.port), smtp.key, str(smtp.certificate), *names_of("nodemailer")]
-    printed_by((HERE / "insisting.mjs").read_text("utf-8"), *given)
+    printed_by((HERE / "retrying.mjs").read_text("utf-8"), *given)
 
 
 def by_swaks(smtp: RunningSubmission) -> None:

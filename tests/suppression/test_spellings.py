@@ -26,8 +26,8 @@ from tests import make
 from tests.events.sent_mail import event, left, told
 from tests.mail.accept.intakes import WAYS, NotAccepted, Way, plain
 from tests.mail.enqueueing import enqueue
-from tests.privacy.forgetting import sent
-from tests.queue.acting import claim, mark
+from tests.privacy.erasing import sent
+from tests.queue.steps import claim, mark
 
 pytestmark = pytest.mark.anyio
 

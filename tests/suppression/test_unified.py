@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.queue.acting import claim
+from tests.queue.steps import claim
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""What this machine has: other users' Python, Postfix, curl. Each need gives why it is not met."""
+"""What this machine provides: other users, Python versions, Postfix, curl; or why it is missing."""
 
 import os
 import shutil

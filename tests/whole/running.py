@@ -1,4 +1,4 @@
-"""Runs the product as its user does: real processes of `mailqueue`, looked at from outside."""
+"""Runs `mailqueue` as its users do: real processes, observed from outside."""
 
 import json
 import os

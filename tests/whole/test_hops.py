@@ -20,7 +20,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey
 from tests import make
 from tests.api.support.calling import ORIGIN
-from tests.api.support.leaving import ONE_CLICK, Leaving, leaving
+from tests.api.support.recipient_links import ONE_CLICK, Leaving, leaving
 from tests.events.sent_mail import left
 from tests.hops import hops
 from tests.inbound.json_provider import Confirming

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.whole.letters import inserts, letters
+from tests.whole.difficult_mails import inserts, letters
 from tests.whole.running import Home, eventually, up
 from tests.whole.sink import sink
 

@@ -17,7 +17,7 @@ from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account
 from mailqueue.settings.environment import DatabaseSettings
 from tests.conftest import THROWAWAY
-from tests.whole.letters import inserts, letters, read
+from tests.whole.difficult_mails import inserts, letters, read
 from tests.whole.running import Home, eventually, up
 
 pytestmark = pytest.mark.timeout(300)

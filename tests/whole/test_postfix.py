@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.embedded.service_user import Account
-from tests.whole.letters import Letter, inserts, letters, read
+from tests.whole.difficult_mails import Letter, inserts, letters, read
 from tests.whole.postfix import DOMAIN, Files, postfix, sinking
 from tests.whole.running import Up, eventually
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.whole.letters import inserts, letters, read
+from tests.whole.difficult_mails import inserts, letters, read
 from tests.whole.running import Up, eventually
 
 pytestmark = pytest.mark.timeout(300)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.whole.letters import inserts, letters, read
+from tests.whole.difficult_mails import inserts, letters, read
 from tests.whole.running import Up, eventually, workers
 from tests.whole.sink import PASSWORD, USERNAME, Sink, sink
 

@@ -7,7 +7,7 @@ import time
 import psycopg
 import pytest
 
-from tests.whole.letters import Letter, inserts, letters, read
+from tests.whole.difficult_mails import Letter, inserts, letters, read
 from tests.whole.running import STOP_SECONDS, Home, Up, eventually, is_running, up
 from tests.whole.terminal import ignore_hang_up, on_terminal
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.embedded.service_user import Account
-from tests.whole.letters import inserts, letters
+from tests.whole.difficult_mails import inserts, letters
 from tests.whole.machine import home_of
 from tests.whole.running import Home, eventually, up
 

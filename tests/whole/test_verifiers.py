@@ -7,7 +7,7 @@ import pytest
 
 from mailqueue.embedded.service_user import Account
 from tests.dkim.signing import opendkim_says, verdicts
-from tests.whole.letters import inserts, letters
+from tests.whole.difficult_mails import inserts, letters
 from tests.whole.postfix import DOMAIN, postfix
 from tests.whole.running import Up, eventually
 

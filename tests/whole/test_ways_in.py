@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from psycopg import sql
 
-from tests.whole.letters import Letter, inserts, letters, read
+from tests.whole.difficult_mails import Letter, inserts, letters, read
 from tests.whole.running import Up, eventually
 
 pytestmark = pytest.mark.timeout(300)

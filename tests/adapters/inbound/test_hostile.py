@@ -11,7 +11,7 @@ from mailqueue.adapters.inbound.json_values import elements_of, instant, network
 from mailqueue.adapters.inbound.sendgrid import SendGridEvents
 from mailqueue.adapters.providers import providers
 from mailqueue.ports.inbound import BadEvent, NotVerified, ProviderEvent
-from tests.adapters.inbound.telling import NOW, knowing, request
+from tests.adapters.inbound.signed_requests import NOW, knowing, request
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ import pytest
 
 from mailqueue.adapters.inbound.postmark import PostmarkEvents
 from mailqueue.ports.inbound import ProviderEvent
-from tests.adapters.inbound.telling import MAIL, only
+from tests.adapters.inbound.signed_requests import MAIL, only
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -20,7 +20,7 @@ from mailqueue.ports.inbound import (
     VerificationSecrets,
     Verified,
 )
-from tests.adapters.inbound.telling import (
+from tests.adapters.inbound.signed_requests import (
     MAILGUN_KEY,
     NOW,
     SECONDS,

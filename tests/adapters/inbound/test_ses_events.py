@@ -9,7 +9,7 @@ import pytest
 
 from mailqueue.adapters.inbound.ses import SesEvents
 from mailqueue.ports.inbound import ProviderEvent
-from tests.adapters.inbound.telling import MAIL, request
+from tests.adapters.inbound.signed_requests import MAIL, request
 
 AT = "2026-01-02T03:04:06.000Z"
 MAIL_SAID = {

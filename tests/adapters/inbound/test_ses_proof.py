@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from mailqueue.adapters.inbound.ses import SesEvents, is_of_sns, signed_text
 from mailqueue.core.errors import Unavailable
 from mailqueue.ports.inbound import InboundRequest, NotVerified, VerificationSecrets, Verified
-from tests.adapters.inbound.telling import NOW, request
+from tests.adapters.inbound.signed_requests import NOW, request
 
 pytestmark = pytest.mark.anyio
 

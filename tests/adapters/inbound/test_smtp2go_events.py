@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from mailqueue.adapters.inbound.smtp2go import Smtp2goEvents
-from tests.adapters.inbound.telling import MAIL, only
+from tests.adapters.inbound.signed_requests import MAIL, only
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

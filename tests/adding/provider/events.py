@@ -8,7 +8,7 @@ import pytest
 from mailqueue.adapters.inbound.sparkpost import Sparkpost  # type: ignore[import-not-found]
 
 from mailqueue.ports.inbound import NotVerified, VerificationSecrets, Verified
-from tests.adapters.inbound.telling import MAIL, NOW, only, request
+from tests.adapters.inbound.signed_requests import MAIL, NOW, only, request
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.pool import open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from tests.api.support.calling import settings_for
-from tests.api.support.leaving import MASTER, Leaving, leaving
+from tests.api.support.recipient_links import MASTER, Leaving, leaving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]
 

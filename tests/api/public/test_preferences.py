@@ -12,7 +12,7 @@ from mailqueue.api.public.wording import WORDS, words_for
 from mailqueue.core.secret import Secret
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.api.support.leaving import Leaving, leaving
+from tests.api.support.recipient_links import Leaving, leaving
 
 pytestmark = pytest.mark.anyio
 TODAY = datetime.now(UTC).date

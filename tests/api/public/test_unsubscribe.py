@@ -9,7 +9,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.tokens import Token, TokenKind
 from tests import make
-from tests.api.support.leaving import ONE_CLICK, Leaving, leaving
+from tests.api.support.recipient_links import ONE_CLICK, Leaving, leaving
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, calling, error_of
-from tests.maintenance import seeing
+from tests.maintenance import stored_mail
 
 pytestmark = pytest.mark.anyio
 PDF = b"%PDF-1.7\n" + bytes(range(256)) * 20
@@ -147,7 +147,7 @@ async def test_uploads_of_another_project_are_not_there(api: Calling) -> None:
 async def test_a_place_that_is_away_refuses_for_now_and_keeps_nothing(
     api: Calling, folder: Path
 ) -> None:
-    seeing.spoil(folder)
+    stored_mail.spoil(folder)
 
     refused = await api.send({**HELLO, "attachments": [inline()]})
 

@@ -12,7 +12,7 @@ from tests.api.sending.test_override import everything
 from tests.api.support.calling import HELLO, calling, error_of
 from tests.mail.direct.inline import PASSWORD, USER
 from tests.mail.direct.queueing import KEY, queued
-from tests.queue.acting import claim
+from tests.queue.steps import claim
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""The application as administrators call it, on a database of one test's own."""
+"""The application as administrators call it, on a database of one test."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

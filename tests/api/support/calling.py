@@ -1,4 +1,4 @@
-"""The application on a database of one test's own, called without a port."""
+"""The application on a database of one test, called without a port."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

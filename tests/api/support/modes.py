@@ -1,4 +1,4 @@
-"""A project with one of everything live, a key of each mode, and the API with all its shapes."""
+"""A project with one live row of every kind, a key of each mode, and all APIs."""
 
 import base64
 from collections import Counter
@@ -24,7 +24,7 @@ from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.tenancy import MAIL, furnished
 from tests.api.support.wired import MASTER
-from tests.queue.acting import claim, settle
+from tests.queue.steps import claim, settle
 
 PROJECT = "both"
 OF_KEYS = [each for each in ENDPOINTS if not each.superadmin]

@@ -1,4 +1,4 @@
-"""Two projects alike, each with one of everything, and the API bent to act for whom a test says."""
+"""Two equal projects with one row of every kind, and the API called for either."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

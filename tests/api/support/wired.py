@@ -1,4 +1,4 @@
-"""The application as it is wired, with a master key and a tenant beside the usual one."""
+"""The application with its adapters, a master key and a second project."""
 
 import base64
 from collections.abc import AsyncIterator

@@ -9,12 +9,12 @@ from pathlib import Path
 from mailqueue.core.crashpoints import Action
 from mailqueue.db.fetch import Conn
 from tests.chaos.arena import Arena, ScenarioSize, arena
-from tests.chaos.offspring import nursery
-from tests.chaos.points.commanding import RUN_BY_WAY
-from tests.chaos.points.crashing import crash_worker
+from tests.chaos.points.commands import RUN_BY_WAY
+from tests.chaos.points.crash import crash_worker
 from tests.chaos.points.named import POINTS, WORKER_WAYS, Point
-from tests.chaos.points.track import Track, lose_all
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.points.runner import PointRunner, lose_all
+from tests.chaos.processes import fork_server
+from tests.chaos.result import ScenarioResult
 
 TRACKS = 4
 Case = tuple[Point, Action]
@@ -23,7 +23,7 @@ ONCE_EACH: Sequence[Case] = tuple(zip(POINTS, cycle(Action), strict=False))
 QUICK_MAILS = 20
 
 
-async def all_points(first: Arena, size: ScenarioSize) -> Reckoning:
+async def all_points(first: Arena, size: ScenarioSize) -> ScenarioResult:
     """Every point × {kill, raise, stall}: nothing lost, little doubled, the books add up.
 
     The short form strikes each point once, with each action at every third.
@@ -46,33 +46,33 @@ def cases_of(size: ScenarioSize) -> Sequence[Case]:
     return CASES if size.mails > QUICK_MAILS else ONCE_EACH
 
 
-async def _case(track: Track, conn: Conn, point: Point, action: Action) -> None:
+async def _case(runner: PointRunner, conn: Conn, point: Point, action: Action) -> None:
     """Run one; one that goes wrong leaves the others a clean table."""
     run = crash_worker if point.way in WORKER_WAYS else RUN_BY_WAY[point.way]
     faults: list[str] = []
     try:
-        faults = await run(track, conn, point, action)
+        faults = await run(runner, conn, point, action)
     except AssertionError as exc:
         faults = [str(exc)]
-        track.nursery.end_all()
+        runner.nursery.end_all()
         await lose_all(conn)
-        await track.finish(conn)
-    await track.reckon(conn, f"{point.name} {action}", faults)
+        await runner.finish(conn)
+    await runner.reckon(conn, f"{point.name} {action}", faults)
 
 
 async def _track(
     number: int, first: Arena, size: ScenarioSize, cases: Iterator[Case], folder: Path
-) -> Reckoning:
+) -> ScenarioResult:
     """Take cases until there are no more."""
     own = folder / str(number)
     own.mkdir()
-    async with arena(first.name, first.server, size) as made, nursery(own) as young:
-        track = Track(made, young, size.mails)
+    async with arena(first.name, first.server, size) as made, fork_server(own) as forks:
+        runner = PointRunner(made, forks, size.mails)
         async with made.session() as conn:
             for point, action in cases:
-                await _case(track, conn, point, action)
+                await _case(runner, conn, point, action)
             found = await made.reckon(
-                conn, "a process struck at a point", struck=track.struck, accepted=track.accepted
+                conn, "a process struck at a point", struck=runner.struck, accepted=runner.accepted
             )
-    found.broken = track.broken
+    found.broken = runner.broken
     return found

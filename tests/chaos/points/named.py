@@ -1,4 +1,4 @@
-"""Every named crash point, and how a process is brought to it. Pure."""
+"""Every named crash point, and how a process reaches it. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -9,7 +9,7 @@ from glob import glob
 from pathlib import Path
 
 from tests.chaos.arena import Arena, ScenarioSize, hasten
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
 from tests.concurrency.running import Command, pids
 
 PLACES = (
@@ -32,12 +32,12 @@ def faketime_library() -> str | None:
     return next(filter(os.path.exists, places), None)
 
 
-async def a_day_off(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def a_day_off(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Only the database's clock decides: nothing goes early, nothing expires."""
     library = faketime_library()
     fault = "clocks off by a day"
     if library is None:
-        return Reckoning(arena.name, fault, 0, 0, left_out=NO_LIBRARY)
+        return ScenarioResult(arena.name, fault, 0, 0, left_out=NO_LIBRARY)
     first, total = size.mails, size.mails + LATER
     async with arena.session() as conn, AsyncExitStack() as stack:
         await conn.execute(_LATER, [first, total - 1])
@@ -61,12 +61,12 @@ async def a_day_off(arena: Arena, size: ScenarioSize) -> Reckoning:
     return found
 
 
-async def stepping(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def stepping(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """The clock of a worker's host is set, forth and back by days, while it sends."""
     library = faketime_library()
     fault = "clock set while sending"
     if library is None:
-        return Reckoning(arena.name, fault, 0, 0, left_out=NO_LIBRARY)
+        return ScenarioResult(arena.name, fault, 0, 0, left_out=NO_LIBRARY)
     steps = ("+2d", "-3d", "+0")
     with tempfile.TemporaryDirectory(prefix="mailqueue-clock-") as folder:
         clock = Path(folder) / "clock"

@@ -12,9 +12,9 @@ from pathlib import Path
 import psycopg
 
 from tests.chaos.arena import Arena, ScenarioSize, arena
-from tests.chaos.orders import Fault
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
 from tests.chaos.server import shipped_in
+from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import Shipped, until
 
 DISK_MIB = 256
@@ -26,12 +26,12 @@ NO_SPACE = b"No space left on device"
 _UNGUARDED = "UPDATE mailqueue.system_settings SET value = '0' WHERE name = 'free_space_refuse'"
 
 
-async def disk_full(theirs: Arena, size: ScenarioSize) -> Reckoning:
+async def disk_full(theirs: Arena, size: ScenarioSize) -> ScenarioResult:
     """Mail that was accepted stays accepted, and goes out once there is room."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-disk-", dir="/tmp") as name:
         disk = Path(name) / "disk"
         if complaint := _mounted(disk):
-            return Reckoning(theirs.name, "disk full", 0, 0, left_out=complaint)
+            return ScenarioResult(theirs.name, "disk full", 0, 0, left_out=complaint)
         try:
             async with _small_server(disk) as server, arena(theirs.name, server, size) as small:
                 return await _filled(small, size, disk)
@@ -86,7 +86,7 @@ async def _small_server(disk: Path) -> AsyncIterator[Shipped]:
         await asyncio.to_thread(running.__exit__, None, None, None)
 
 
-async def _filled(small: Arena, size: ScenarioSize, disk: Path) -> Reckoning:
+async def _filled(small: Arena, size: ScenarioSize, disk: Path) -> ScenarioResult:
     await small.sink.obey(Fault.SLOW, wait_ms=5)
     async with small.session() as conn:
         await conn.execute(_UNGUARDED)

@@ -7,17 +7,17 @@ from mailqueue.db.fetch import Conn
 from mailqueue.queue import store as kernel
 from tests import make
 from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
-from tests.chaos.orders import Fault
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
 from tests.chaos.scenarios.cutting import Way, proxy_to
+from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import until
-from tests.queue.acting import SILENCE
+from tests.queue.steps import SILENCE
 
 EACH_MAIL_MS = 5
 _STATES = "SELECT status FROM mailqueue.worker_status WHERE id = %s"
 
 
-async def frozen_and_held(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def frozen_and_held(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Fence: woken, it records what it had sent, and sends nothing that is no longer its own."""
     found, before = await _frozen(arena, size, "hold")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
@@ -28,14 +28,14 @@ async def frozen_and_held(arena: Arena, size: ScenarioSize) -> Reckoning:
     return found
 
 
-async def frozen_and_resent(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def frozen_and_resent(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Fence: what others sent again is at most what it had in flight."""
     found, _ = await _frozen(arena, size, "resend")
     found.promise(found.duplicated <= IN_FLIGHT, f"{found.duplicated} duplicates")
     return found
 
 
-async def _frozen(arena: Arena, size: ScenarioSize, delivery: str) -> tuple[Reckoning, int]:
+async def _frozen(arena: Arena, size: ScenarioSize, delivery: str) -> tuple[ScenarioResult, int]:
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.session() as conn, arena.workers() as frozen:
         worker = await _first_worker(conn)
@@ -55,22 +55,22 @@ async def _frozen(arena: Arena, size: ScenarioSize, delivery: str) -> tuple[Reck
     return found, before
 
 
-async def silent_both_ways(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def silent_both_ways(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Nothing arrives in either direction, and nobody says so."""
     return await _unheard(arena, size, Way.BOTH)
 
 
-async def silent_answers(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def silent_answers(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """The server hears the worker and the worker hears nothing: marks without a sender."""
     return await _unheard(arena, size, Way.ANSWERING)
 
 
-async def silent_questions(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def silent_questions(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """The worker hears the server, and the server nothing of it."""
     return await _unheard(arena, size, Way.ASKING)
 
 
-async def _unheard(arena: Arena, size: ScenarioSize, ways: Way) -> Reckoning:
+async def _unheard(arena: Arena, size: ScenarioSize, ways: Way) -> ScenarioResult:
     """No mail is begun without a claim that stands; the worker comes back once it is heard."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     port = (await asyncio.to_thread(arena.server.start)).port

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
-from tests.chaos.flock import flock
-from tests.chaos.orders import Fault
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
+from tests.chaos.sink.faults import Fault
+from tests.chaos.worker_group import worker_group
 from tests.concurrency.running import pids
 
 MANY_MAILS = 10_000
@@ -42,7 +42,7 @@ def crew_for(size: ScenarioSize) -> Crew:
     return LARGE if size.mails >= MANY_MAILS else SMALL
 
 
-async def killed_and_resent(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def killed_and_resent(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Lose nothing, double no more than was in flight at each kill."""
     found = await _killed(arena, size, "resend")
     most = found.struck * crew_for(size).in_flight
@@ -50,7 +50,7 @@ async def killed_and_resent(arena: Arena, size: ScenarioSize) -> Reckoning:
     return found
 
 
-async def killed_and_held(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def killed_and_held(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Double nothing; whose fate is unknown is listed."""
     found = await _killed(arena, size, "hold")
     most = found.struck * crew_for(size).in_flight
@@ -59,7 +59,7 @@ async def killed_and_held(arena: Arena, size: ScenarioSize) -> Reckoning:
     return found
 
 
-async def _killed(arena: Arena, size: ScenarioSize, delivery: str) -> Reckoning:
+async def _killed(arena: Arena, size: ScenarioSize, delivery: str) -> ScenarioResult:
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     run = _killed_for_long if size.mails >= MANY_MAILS else _killed_shortly
     async with arena.session() as conn:
@@ -82,7 +82,9 @@ async def _killed_shortly(arena: Arena, conn: Conn, size: ScenarioSize, delivery
 
 async def _killed_for_long(arena: Arena, conn: Conn, size: ScenarioSize, delivery: str) -> int:
     kills = turns = 0
-    workers = flock(arena, processes=LARGE.processes, in_flight=LARGE.in_flight, batch=LARGE.batch)
+    workers = worker_group(
+        arena, processes=LARGE.processes, in_flight=LARGE.in_flight, batch=LARGE.batch
+    )
     async with (
         workers as made,
         arena.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails,
@@ -115,7 +117,7 @@ def kill_one(running: Sequence[int]) -> int:
     return 0
 
 
-async def told_to_stop(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def told_to_stop(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """SIGTERM under load, again and again: nothing doubled, nothing unknown, exit 0."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     codes: list[int] = []

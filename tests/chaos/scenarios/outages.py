@@ -4,15 +4,15 @@ import asyncio
 
 from mailqueue.db.fetch import Conn
 from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
-from tests.chaos.orders import Fault
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
 from tests.chaos.scenarios.kills import kill_one
+from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import pids, until
 
 FEWEST_KILLS, SELDOM_SECONDS = 2, 10.0
 
 
-async def database_killed(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def database_killed(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Workers live on and write what they know: nothing lost, doubled or unknown."""
     await arena.sink.obey(Fault.SLOW, wait_ms=5)
     async with arena.workers(2):
@@ -33,7 +33,7 @@ async def database_killed(arena: Arena, size: ScenarioSize) -> Reckoning:
     return found
 
 
-async def both_killed(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def both_killed(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """A worker and PostgreSQL are killed in the same breath, again and again."""
     await arena.sink.obey(Fault.SLOW, wait_ms=5)
     async with arena.workers(2):

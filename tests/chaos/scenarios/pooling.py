@@ -13,11 +13,11 @@ from mailqueue.embedded.ports import free_port
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import Pooler
 from tests.chaos.arena import Arena, ScenarioSize
-from tests.chaos.orders import Fault
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
 from tests.chaos.scenarios.sessions import EACH_MAIL_MS
+from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import pids
-from tests.poolers.bouncer import PGBOUNCER, lacks_pgbouncer
+from tests.poolers.pgbouncer import PGBOUNCER, lacks_pgbouncer
 
 FAULT = "kill -9 of the pooler"
 FEWEST_KILLS, SELDOM_SECONDS = 4, 2.0
@@ -56,11 +56,11 @@ class Bouncer:
             self.process.wait()
 
 
-async def pooler_killed(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def pooler_killed(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Transactions are cut off in the middle, their answers lost: all is sent, once."""
     complaint = lacks_pgbouncer()
     if complaint is not None:
-        return Reckoning(arena.name, FAULT, 0, 0, left_out=complaint)
+        return ScenarioResult(arena.name, FAULT, 0, 0, left_out=complaint)
     server = (await asyncio.to_thread(arena.server.start)).port
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     with _bouncer(server, arena.user) as bouncer, _pooled():

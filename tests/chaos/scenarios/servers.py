@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests import make
 from tests.chaos.arena import Arena, ScenarioSize
-from tests.chaos.orders import CONNECT, DOT, RCPT, Fault
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
+from tests.chaos.sink.faults import CONNECT, DOT, RCPT, Fault
 from tests.concurrency.running import pids, until
 
 MAX_MEMORY_KIB = 300 * 1024
@@ -16,14 +16,14 @@ _SPENT = "SELECT count(*) FROM mailqueue.send_logs WHERE status <> 'sent'"
 
 @dataclass(frozen=True, slots=True)
 class Borne:
-    """What was found beside the reckoning."""
+    """Findings apart from the result of the comparison."""
 
-    found: Reckoning
+    found: ScenarioResult
     attempts_lost: int  # attempts that came to nothing
     memory_kib: int  # the most the worker ever had
 
 
-async def refused_for_good(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def refused_for_good(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """5xx: each mail refused has failed, no other has."""
     found = (await _through(arena, size, Fault.PERMANENT, RCPT)).found
     failed = found.statuses["failed"]
@@ -32,7 +32,7 @@ async def refused_for_good(arena: Arena, size: ScenarioSize) -> Reckoning:
     return found
 
 
-async def busy_at_once(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def busy_at_once(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """421 instead of a greeting: the account waits, and no mail has spent an attempt."""
     borne = await _through(arena, size, Fault.BUSY, CONNECT, strikes=1)
     lost = borne.attempts_lost
@@ -41,21 +41,21 @@ async def busy_at_once(arena: Arena, size: ScenarioSize) -> Reckoning:
     return borne.found
 
 
-async def busy_at_the_dot(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def busy_at_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """421 after the message: it was refused, and is sent once."""
     found = (await _through(arena, size, Fault.BUSY, DOT)).found
     _is_exact(found)
     return found
 
 
-async def one_byte_at_a_time(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def one_byte_at_a_time(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Slow, and nothing else."""
     found = (await _through(arena, size, Fault.DRIP, DOT)).found
     _is_exact(found)
     return found
 
 
-async def huge_replies(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def huge_replies(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Ten megabytes in answer to RCPT: the connection is given up, memory stays small.
 
     The yes to the mail before it, read in the same breath, is not believed either.
@@ -66,7 +66,7 @@ async def huge_replies(arena: Arena, size: ScenarioSize) -> Reckoning:
     return borne.found
 
 
-async def huge_reply_to_the_dot(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def huge_reply_to_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Whether such a server took the mail is not known: never sent again by itself."""
     borne = await _through(arena, size, Fault.FLOOD, DOT, delivery="hold", is_short=True)
     _is_never_doubled(borne.found)
@@ -74,21 +74,21 @@ async def huge_reply_to_the_dot(arena: Arena, size: ScenarioSize) -> Reckoning:
     return borne.found
 
 
-async def out_of_order(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def out_of_order(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """A yes before the message and a no after it: no mail is taken for sent."""
     found = (await _through(arena, size, Fault.DISORDER, DOT, delivery="hold")).found
     _is_never_doubled(found)
     return found
 
 
-async def hanging(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def hanging(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """No answer to RCPT until the connection breaks: nothing was handed over, all is sent once."""
     found = (await _through(arena, size, Fault.HANG, RCPT, strikes=1)).found
     _is_exact(found)
     return found
 
 
-async def silent_after_the_dot(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def silent_after_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Mail that must not be doubled is held and listed, every one of it."""
     found = (await _through(arena, size, Fault.SILENT, DOT, strikes=1, delivery="hold")).found
     _is_never_doubled(found)
@@ -97,7 +97,7 @@ async def silent_after_the_dot(arena: Arena, size: ScenarioSize) -> Reckoning:
     return found
 
 
-async def gone_after_every_dot(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def gone_after_every_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """The one resend, and then a person: two copies of each, never three."""
     await arena.sink.obey(Fault.GONE, at=DOT)
     async with (
@@ -114,7 +114,7 @@ async def gone_after_every_dot(arena: Arena, size: ScenarioSize) -> Reckoning:
     return found
 
 
-async def not_listening(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def not_listening(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Connections are refused: the account waits, and no mail has spent an attempt."""
     async with arena.session() as conn, arena.workers():
         async with arena.producing(size.mails, seconds=size.seconds) as mails:
@@ -165,13 +165,13 @@ async def _through(
     return Borne(found, lost, memory)
 
 
-def _is_exact(found: Reckoning, *, also: int = 0) -> None:
+def _is_exact(found: ScenarioResult, *, also: int = 0) -> None:
     sent = found.statuses["sent"]
     found.promise(sent + also == found.accepted, f"{sent} of {found.accepted} were sent")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
 
 
-def _is_never_doubled(found: Reckoning) -> None:
+def _is_never_doubled(found: ScenarioResult) -> None:
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     found.promise(
         found.unknown <= found.struck, f"{found.unknown} unknown, {found.struck} in doubt"

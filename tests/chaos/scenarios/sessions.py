@@ -15,8 +15,8 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.chaos.arena import Arena, ScenarioSize
-from tests.chaos.orders import Fault
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
+from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import Command, pids, until
 
 EACH_MAIL_MS = 5
@@ -39,7 +39,7 @@ async def superuser(arena: Arena) -> AsyncIterator[Conn]:
         yield conn
 
 
-async def beside(arena: Arena, size: ScenarioSize, fault: str, strike: Strike) -> Reckoning:
+async def beside(arena: Arena, size: ScenarioSize, fault: str, strike: Strike) -> ScenarioResult:
     """Strike while two workers send and mail comes in; then all of it is sent, once."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.workers(2) as command, superuser(arena) as dba:
@@ -56,7 +56,7 @@ async def beside(arena: Arena, size: ScenarioSize, fault: str, strike: Strike) -
     return found
 
 
-async def ended_in_storms(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def ended_in_storms(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Every session of ours is ended ten times a second."""
 
     async def strike(dba: Conn, _: Command) -> int:
@@ -69,7 +69,7 @@ async def ended_in_storms(arena: Arena, size: ScenarioSize) -> Reckoning:
     return await beside(arena, size, "pg_terminate_backend of all", strike)
 
 
-async def frozen(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def frozen(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """The server's processes that write for the workers are stopped in the middle of it."""
 
     async def strike(dba: Conn, _: Command) -> int:
@@ -84,12 +84,12 @@ async def frozen(arena: Arena, size: ScenarioSize) -> Reckoning:
     return await beside(arena, size, "SIGSTOP of backends", strike)
 
 
-async def hurried(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def hurried(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """The role may not take longer than two milliseconds for a statement."""
     return await _with_setting(arena, size, "statement_timeout", "2ms", b"statement timeout")
 
 
-async def made_read_only(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def made_read_only(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """The database takes no writes for a while, as one that is a standby now."""
     words = b"read-only transaction"
     return await _with_setting(arena, size, "default_transaction_read_only", "on", words)
@@ -97,7 +97,7 @@ async def made_read_only(arena: Arena, size: ScenarioSize) -> Reckoning:
 
 async def _with_setting(
     arena: Arena, size: ScenarioSize, name: str, value: str, words: bytes
-) -> Reckoning:
+) -> ScenarioResult:
     async def strike(dba: Conn, command: Command) -> int:
         role = sql.Identifier(arena.user)
         database = sql.Identifier(dba.info.dbname)

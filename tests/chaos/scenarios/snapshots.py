@@ -2,7 +2,7 @@
 
 from tests import make
 from tests.chaos.arena import Arena, ScenarioSize
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
 
 _FINISHED = "SELECT count(*) FROM mailqueue.email_history"
 _AGE = """
@@ -11,7 +11,7 @@ SELECT coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity
 """
 
 
-async def held_throughout(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def held_throughout(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Mail goes out as ever; what it costs is measured in `bench/`."""
     async with arena.session() as conn, arena.session() as holder, arena.workers(2):
         await holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")

@@ -6,9 +6,9 @@ import resource
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
-from tests.chaos.orders import Fault
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
 from tests.chaos.scenarios.sessions import EACH_MAIL_MS, OURS, superuser
+from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import Command, until
 
 _END = (
@@ -20,7 +20,7 @@ LARGE_BYTES = 20_000_000
 ROOM_BYTES = 30_000_000
 
 
-async def without_descriptors(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def without_descriptors(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Nothing can be opened for a while; what is known is written once it can."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.workers() as command, superuser(arena) as dba:
@@ -44,7 +44,7 @@ async def without_descriptors(arena: Arena, size: ScenarioSize) -> Reckoning:
     return found
 
 
-async def without_memory(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def without_memory(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """Memory is refused while large mail is composed; another worker finishes what is left."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.session() as conn:

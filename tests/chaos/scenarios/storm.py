@@ -7,8 +7,8 @@ from math import sqrt
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.chaos.arena import Arena, ScenarioSize, hasten
-from tests.chaos.orders import RCPT, Fault
-from tests.chaos.reckoning import Reckoning
+from tests.chaos.result import ScenarioResult
+from tests.chaos.sink.faults import RCPT, Fault
 from tests.concurrency.running import until
 
 LADDER = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
@@ -26,7 +26,7 @@ SELECT q.run_at - max(g.sent_at) FROM mailqueue.email_queue AS q
 """
 
 
-async def refused_for_now(arena: Arena, size: ScenarioSize) -> Reckoning:
+async def refused_for_now(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     """451 to everything, three attempts long: each waits by the ladder, no crowd comes back."""
     await arena.sink.obey(Fault.TEMPORARY, at=RCPT)
     late: list[str] = []

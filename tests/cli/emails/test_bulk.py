@@ -9,7 +9,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from tests import make
 from tests.cli.support.invoked import Cli
-from tests.operations.operating import audit, finished
+from tests.operations.steps import audit, finished
 
 
 async def three(conn: Conn) -> list[UUID]:

@@ -7,7 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.model import Task
 from tests.cli.support.invoked import Cli
-from tests.maintenance import seeing
+from tests.maintenance import stored_mail
 from tests.maintenance.old_mail import old
 
 
@@ -69,14 +69,14 @@ def test_the_way_of_old_mail_at_the_command_line(on_fresh_db: Cli, folder_for_fi
     back = on_fresh_db("archive", "restore", "--month", month, "--for", "1d").stdout
     assert back.endswith("records of 3 files restored\n")
     assert on_fresh_db.json("verify")["adds_up"] is True
-    assert on_fresh_db.sql(seeing.in_tables)["email_history"] == 5
+    assert on_fresh_db.sql(stored_mail.in_tables)["email_history"] == 5
 
 
 def test_a_damaged_file_makes_verifying_fail(on_fresh_db: Cli, folder_for_files: Path) -> None:
     on_fresh_db.sql(some_old_mail)
     on_fresh_db("maintain", "archive")
-    path = seeing.files(folder_for_files)[0]
-    seeing.damage(path, "cut", other=path)
+    path = stored_mail.files(folder_for_files)[0]
+    stored_mail.damage(path, "cut", other=path)
 
     result = on_fresh_db("archive", "verify")
 

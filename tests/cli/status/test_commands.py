@@ -15,7 +15,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.operations.overview import STATUSES
 from tests import make
 from tests.cli.support.invoked import Cli
-from tests.queue.acting import claim, settle
+from tests.queue.steps import claim, settle
 
 
 async def busy(conn: Conn) -> None:

@@ -11,7 +11,7 @@ import pytest
 from postmarker.core import PostmarkClient
 from postmarker.exceptions import ClientError
 
-from tests.clients.postmark.given import HELLO, code_of, post
+from tests.clients.postmark.mails import HELLO, code_of, post
 from tests.clients.serving import PDF, Served
 
 

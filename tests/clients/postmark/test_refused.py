@@ -6,7 +6,7 @@ import pytest
 import requests
 from postmarker.core import PostmarkClient
 
-from tests.clients.postmark.given import HELLO, code_of, post
+from tests.clients.postmark.mails import HELLO, code_of, post
 from tests.clients.serving import Served
 
 

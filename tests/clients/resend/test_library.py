@@ -15,7 +15,7 @@ from resend.exceptions import (
     ValidationError,
 )
 
-from tests.clients.resend.given import HELLO, hello, refused
+from tests.clients.resend.mails import HELLO, hello, refused
 from tests.clients.serving import PDF, Served
 
 pytestmark = pytest.mark.usefixtures("resend_here")

@@ -13,7 +13,7 @@ from resend.exceptions import (
     ValidationError,
 )
 
-from tests.clients.resend.given import HELLO, hello, refused
+from tests.clients.resend.mails import HELLO, hello, refused
 from tests.clients.serving import Served
 
 pytestmark = pytest.mark.usefixtures("resend_here")

@@ -1,4 +1,4 @@
-"""What tests of SendGrid's API send, and what becomes of it."""
+"""Mails that tests of SendGrid's API send, and their outcome."""
 
 from typing import Any
 

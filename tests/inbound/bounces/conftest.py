@@ -8,7 +8,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
-from tests.inbound.bounces.post import MASTER, PostOffice
+from tests.inbound.bounces.bounce_mail import MASTER, PostOffice
 
 
 @pytest.fixture(scope="module")

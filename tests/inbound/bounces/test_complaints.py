@@ -7,7 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.events.sent_mail import left
-from tests.inbound.bounces.post import PostOffice, report
+from tests.inbound.bounces.bounce_mail import PostOffice, report
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_yet")]
 

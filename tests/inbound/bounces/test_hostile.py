@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mailqueue.inbound.bounces.model import BounceKind
 from mailqueue.inbound.bounces.reading import read_bounce
 from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, read_tree
-from tests.inbound.bounces.post import failed, report
+from tests.inbound.bounces.bounce_mail import failed, report
 
 HEAD = "From: MAILER-DAEMON@x.example\nReturn-Path: <>\nSubject: failure notice\n"
 RIVAL = "Content-Type: multipart/mixed; boundary=b\n\n"

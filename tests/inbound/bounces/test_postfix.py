@@ -14,8 +14,8 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from tests import make
 from tests.events.sent_mail import left
-from tests.inbound.bounces.post import DOMAIN, MASTER, PostOffice
-from tests.inbound.bounces.postfixed import GONE, bouncing
+from tests.inbound.bounces.bounce_mail import DOMAIN, MASTER, PostOffice
+from tests.inbound.bounces.postfix import GONE, bouncing
 from tests.smtp.server.serving import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postfix]

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.events.sent_mail import also_to, left
-from tests.inbound.bounces.post import PostOffice, failed, report
+from tests.inbound.bounces.bounce_mail import PostOffice, failed, report
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_yet")]
 

@@ -21,7 +21,7 @@ from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.events.sent_mail import left
-from tests.inbound.bounces.post import MASTER, PostOffice, failed, report
+from tests.inbound.bounces.bounce_mail import MASTER, PostOffice, failed, report
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""The ways a mail comes in, all taking a mail as the columns of `email_queue`."""
+"""The ways to accept a mail, each called with the columns of `email_queue`."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

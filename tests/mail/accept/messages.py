@@ -1,4 +1,4 @@
-"""Finished messages, as programs write them."""
+"""Complete messages, as mail programs write them."""
 
 
 def raw(*fields: bytes, body: bytes = b"\r\nHello\r\n") -> bytes:

@@ -1,4 +1,4 @@
-"""A server named for one mail, what sends by it, and a look at what is left behind."""
+"""A custom SMTP server of one mail, its sending, and what is stored afterwards."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

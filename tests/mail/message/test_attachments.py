@@ -21,7 +21,7 @@ from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.prepare import FILE_WAIT
 from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import NOW, SENDER, loaded
-from tests.mail.send.office import Office, Server, introduce, line_to, until
+from tests.mail.send.scripted import RecordedContext, ScriptedServer, introduce, sender_to, until
 
 pytestmark = pytest.mark.anyio
 PDF = b"%PDF-1.7 octets"
@@ -90,26 +90,26 @@ async def test_files_are_forgotten_when_they_grow_too_many() -> None:
 
 async def test_a_mail_whose_file_was_deleted_fails_and_the_others_go() -> None:
     there = uuid4()
-    office, server = Office(octets={there: PDF}), Server()
-    async with line_to(server, office) as line:
+    recorded, server = RecordedContext(octets={there: PDF}), ScriptedServer()
+    async with sender_to(server, recorded) as line:
         line.add([loaded(files=[ref(uuid4())]), loaded(files=[ref(there)]), loaded()])
-        await until(lambda: len(office.settled) == 3)
+        await until(lambda: len(recorded.settled) == 3)
 
-    assert office.endings() == [Ending.FAILED, Ending.SENT, Ending.SENT]
-    assert office.settled[0].reason == "its file a.pdf: it was deleted"
+    assert recorded.endings() == [Ending.FAILED, Ending.SENT, Ending.SENT]
+    assert recorded.settled[0].reason == "its file a.pdf: it was deleted"
 
 
 async def test_a_mail_whose_file_is_away_waits_and_the_others_go() -> None:
     away, there = uuid4(), uuid4()
     fault = FileFault("s3://files is away", is_lasting=False)
-    office, server = Office(octets={away: fault, there: PDF}), Server()
-    async with line_to(server, office) as line:
+    recorded, server = RecordedContext(octets={away: fault, there: PDF}), ScriptedServer()
+    async with sender_to(server, recorded) as line:
         line.add([loaded(files=[ref(away)]), loaded(files=[ref(there)])])
-        await until(lambda: len(office.settled) == 2)
+        await until(lambda: len(recorded.settled) == 2)
 
-    waits = next(one for one in office.settled if one.ending is Ending.DEFER)
+    waits = next(one for one in recorded.settled if one.ending is Ending.DEFER)
     assert (waits.reason, waits.wait) == ("its file a.pdf: s3://files is away", FILE_WAIT)
-    assert Ending.SENT in office.endings()
+    assert Ending.SENT in recorded.endings()
 
 
 async def test_mails_with_large_files_go_few_at_a_time() -> None:
@@ -122,13 +122,13 @@ async def test_mails_with_large_files_go_few_at_a_time() -> None:
         count_within_memory([loaded(files=[ref(found, size=2 * MAX_GROUP_BYTES)]), loaded()]) == 1
     )
 
-    office, server = Office(octets={found: PDF}), Server()
-    async with line_to(server, office) as line:
-        await introduce(line, office)
+    recorded, server = RecordedContext(octets={found: PDF}), ScriptedServer()
+    async with sender_to(server, recorded) as line:
+        await introduce(line, recorded)
         line.add(large)
-        await until(lambda: len(office.settled) == 8)
-        office.slots.mark_responsive(known := AccountSlots())
-        assert await office.slots.take(6, known) == 6, "what was put back holds no slot"
+        await until(lambda: len(recorded.settled) == 8)
+        recorded.slots.mark_responsive(known := AccountSlots())
+        assert await recorded.slots.take(6, known) == 6, "what was put back holds no slot"
     assert max(server.groups) == 2
 
 

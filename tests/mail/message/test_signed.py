@@ -13,7 +13,7 @@ from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.model import MailDefaults
 from tests.dkim.signing import DOMAIN, signer, verdicts
 from tests.mail.claims import NOW, SENDER, loaded
-from tests.mail.send.office import Office, Server
+from tests.mail.send.scripted import RecordedContext, ScriptedServer
 
 
 def written(what: LoadedEmail, signers: Signers) -> SendAttempt:
@@ -56,15 +56,17 @@ def test_where_signatures_are_required_others_are_not_written() -> None:
 
 
 def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() -> None:
-    office, what = Office(), loaded()
+    recorded, what = RecordedContext(), loaded()
     signers = Signers(is_required=True)
-    account = SendAccount(1, 1, MailDefaults(SENDER), 4, timedelta(0), Server(), signers=signers)
-    desk = office.desk()
+    account = SendAccount(
+        1, 1, MailDefaults(SENDER), 4, timedelta(0), ScriptedServer(), signers=signers
+    )
+    desk = recorded.context()
     drafts = build_attempts([what], account=account, context=desk)
 
     assert attempts_to_send([what], drafts, Marks({}), account=account, context=desk) == []
 
-    (settled,) = office.settled
+    (settled,) = recorded.settled
     assert (settled.ending, settled.wait, settled.log) == (Ending.DEFER, UNSIGNED_WAIT, None)
     assert settled.reason == (
         "no DKIM key of example.com is active, and the project sends signed email only"

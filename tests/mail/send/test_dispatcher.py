@@ -12,7 +12,7 @@ from mailqueue.mail.send.dispatcher import MAX_STALLED_EMAILS, Dispatcher
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import SENDER, claimed, loaded
-from tests.mail.send.office import AWAY, Office, Server, until
+from tests.mail.send.scripted import AWAY, RecordedContext, ScriptedServer, until
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 class Accounts:
     """Accounts that all lead to one server; `read` says which were asked for."""
 
-    server: Server
+    server: ScriptedServer
     wants_tags: bool = False
     read: list[int] = field(default_factory=list)
     lines: Dispatcher | None = None
@@ -44,33 +44,33 @@ class Accounts:
         return {}
 
 
-def lines_to(accounts: Accounts, office: Office) -> Dispatcher:
+def lines_to(accounts: Accounts, recorded: RecordedContext) -> Dispatcher:
     accounts.lines = Dispatcher(
-        office.desk(), accounts.find, ActiveClock(), read_tags=accounts.tags
+        recorded.context(), accounts.find, ActiveClock(), read_tags=accounts.tags
     )
     return accounts.lines
 
 
 async def test_accounts_without_mail_are_forgotten_and_read_again() -> None:
-    office, accounts = Office(idle_s=0.01), Accounts(Server())
-    lines = lines_to(accounts, office)
+    recorded, accounts = RecordedContext(idle_s=0.01), Accounts(ScriptedServer())
+    lines = lines_to(accounts, recorded)
     for account in range(3):
         await lines.dispatch([loaded(email=claimed(assigned_to=account))])
-    await until(lambda: len(office.settled) == 3)
+    await until(lambda: len(recorded.settled) == 3)
     await until(lambda: all(line.is_idle for line in lines._by_account.values()))
 
     lines.drop_idle()
 
     assert lines._by_account == {}
     await lines.dispatch([loaded(email=claimed(assigned_to=1))])
-    await until(lambda: len(office.settled) == 4)
+    await until(lambda: len(recorded.settled) == 4)
     assert accounts.read == [0, 1, 2, 1]
     await lines.close()
 
 
 async def test_no_line_with_mail_or_a_connection_is_forgotten() -> None:
-    office, server = Office(), Server()
-    lines = lines_to(Accounts(server), office)
+    recorded, server = RecordedContext(), ScriptedServer()
+    lines = lines_to(Accounts(server), recorded)
     server.gate.clear()
     await lines.dispatch([loaded(email=claimed(assigned_to=1)) for _ in range(3)])
 
@@ -78,16 +78,16 @@ async def test_no_line_with_mail_or_a_connection_is_forgotten() -> None:
 
     assert len(lines._by_account) == 1
     server.gate.set()
-    await until(lambda: len(office.settled) == 3)
+    await until(lambda: len(recorded.settled) == 3)
     await lines.close()
 
 
 async def test_mail_for_a_server_that_failed_last_keeps_no_other_from_coming() -> None:
     """From the first moment: it comes back again and again while the server hangs."""
-    office, server = Office(), Server(opens=[AWAY])
-    lines = lines_to(Accounts(server), office)
+    recorded, server = RecordedContext(), ScriptedServer(opens=[AWAY])
+    lines = lines_to(Accounts(server), recorded)
     await lines.dispatch([loaded(email=claimed(assigned_to=1))])
-    await until(lambda: office.troubles == ["connection refused"])
+    await until(lambda: recorded.failures == ["connection refused"])
     server.gate.clear()  # now it says nothing at all
 
     await lines.dispatch([loaded(email=claimed(assigned_to=1)) for _ in range(50)])
@@ -99,12 +99,12 @@ async def test_mail_for_a_server_that_failed_last_keeps_no_other_from_coming() -
 
 
 async def test_a_greeting_does_not_end_the_doubt_about_a_server_that_answers_no_mail() -> None:
-    office, server = Office(), Server(hangs=9)
-    lines = lines_to(Accounts(server), office)
+    recorded, server = RecordedContext(), ScriptedServer(hangs=9)
+    lines = lines_to(Accounts(server), recorded)
     await lines.dispatch([loaded(email=claimed(assigned_to=1)) for _ in range(50)])
     line = lines._by_account[1]
     await until(lambda: server.groups == [1])
-    office.clock.move(office.unproven_stall_s + 1)
+    recorded.clock.move(recorded.unproven_stall_s + 1)
 
     line.check_stalls()  # one more connection finds out whether it was that mail's fault
 
@@ -116,13 +116,13 @@ async def test_a_greeting_does_not_end_the_doubt_about_a_server_that_answers_no_
 
 
 async def test_mail_that_waits_for_silent_servers_is_bounded_for_all_of_them_together() -> None:
-    office, server = Office(), Server(hangs=9)
-    lines = lines_to(Accounts(server), office)
+    recorded, server = RecordedContext(), ScriptedServer(hangs=9)
+    lines = lines_to(Accounts(server), recorded)
     for account in range(4):
         mails = [loaded(email=claimed(assigned_to=account)) for _ in range(MAX_STALLED_EMAILS // 2)]
         await lines.dispatch(mails)
     await until(lambda: len(server.groups) == 4)
-    office.clock.move(office.unproven_stall_s / 2)
+    recorded.clock.move(recorded.unproven_stall_s / 2)
 
     for line in lines._by_account.values():
         line.check_stalls()
@@ -132,11 +132,11 @@ async def test_mail_that_waits_for_silent_servers_is_bounded_for_all_of_them_tog
 
 
 async def test_mail_never_goes_to_a_line_that_was_forgotten_meanwhile() -> None:
-    office, accounts = Office(), Accounts(Server(), wants_tags=True)
-    lines = lines_to(accounts, office)
+    recorded, accounts = RecordedContext(), Accounts(ScriptedServer(), wants_tags=True)
+    lines = lines_to(accounts, recorded)
 
     await lines.dispatch([loaded(email=claimed(assigned_to=1))])
 
     assert [line.is_idle for line in lines._by_account.values()] == [False]
-    await until(lambda: len(office.settled) == 1)
+    await until(lambda: len(recorded.settled) == 1)
     await lines.close()

@@ -4,7 +4,7 @@ import pytest
 
 from mailqueue.mail.send.concurrency import Slots
 from tests.mail.claims import loaded
-from tests.mail.send.office import Office, Server, introduce, line_to, until
+from tests.mail.send.scripted import RecordedContext, ScriptedServer, introduce, sender_to, until
 
 pytestmark = pytest.mark.anyio
 
@@ -22,17 +22,17 @@ pytestmark = pytest.mark.anyio
 async def test_how_many_mails_a_connection_takes_follows_its_server(
     pace: float, connections: int, group: int
 ) -> None:
-    office = Office(slots=Slots(64))
-    async with line_to(Server(), office, most=connections) as line:
-        await introduce(line, office)
+    recorded = RecordedContext(slots=Slots(64))
+    async with sender_to(ScriptedServer(), recorded, max_connections=connections) as line:
+        await introduce(line, recorded)
         line._seconds_per_email = pace
         assert line._group_size() == group
 
 
 async def test_the_pace_of_a_server_is_what_a_mail_took_last() -> None:
-    office, server = Office(), Server(pause=0.01)
-    async with line_to(server, office) as line:
+    recorded, server = RecordedContext(), ScriptedServer(pause=0.01)
+    async with sender_to(server, recorded) as line:
         line.add([loaded()])
-        await until(lambda: len(office.settled) == 1 and line._seconds_per_email > 0)
+        await until(lambda: len(recorded.settled) == 1 and line._seconds_per_email > 0)
 
         assert line._seconds_per_email >= 0.01

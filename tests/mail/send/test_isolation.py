@@ -28,7 +28,7 @@ from tests.logged import log_of
 from tests.mail.enqueueing import enqueue
 from tests.mail.send.test_settler import claimed_mail
 from tests.mail.send.test_worker import courier
-from tests.queue.acting import outcome
+from tests.queue.steps import outcome
 from tests.smtp.client.scripted import scripted
 from tests.templates.making import published
 

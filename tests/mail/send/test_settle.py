@@ -10,7 +10,7 @@ from mailqueue.mail.model import Ending, LogStatus, RecipientOutcome
 from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import (
+from tests.queue.steps import (
     NO_WORKER,
     claim,
     counted,

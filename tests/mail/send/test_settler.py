@@ -16,7 +16,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.mail.claims import claimed
 from tests.mail.send.test_concurrency import is_stuck, known
-from tests.queue.acting import claim, lose, opened, outcome
+from tests.queue.steps import claim, lose, opened, outcome
 
 pytestmark = pytest.mark.anyio
 NOWHERE = Link.__new__(Link)  # of scribes that never write

@@ -13,9 +13,9 @@ from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from mailqueue.wiring import sending
 from tests import make
+from tests.concurrency.delayed_server import withholding
 from tests.concurrency.running import account_at, session, until, until_nothing_is_queued
-from tests.concurrency.withholding import withholding
-from tests.queue.acting import SILENCE, difference
+from tests.queue.steps import SILENCE, difference
 from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio

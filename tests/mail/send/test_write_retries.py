@@ -7,7 +7,7 @@ from mailqueue.db import link
 from mailqueue.mail.send import settler
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.mail.send.office import until
+from tests.mail.send.scripted import until
 from tests.mail.send.test_settler import Desk, Gated, claimed_mail, writing
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from tests import make
-from tests.queue.acting import claim, counted, lane, row, sent, settle
+from tests.queue.steps import claim, counted, lane, row, sent, settle
 
 pytestmark = pytest.mark.anyio
 

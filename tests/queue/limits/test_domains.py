@@ -11,8 +11,8 @@ from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import LEASE, claim, opened, row, sent
 from tests.queue.filling import fill
+from tests.queue.steps import LEASE, claim, opened, row, sent
 
 pytestmark = pytest.mark.anyio
 

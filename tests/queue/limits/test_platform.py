@@ -10,8 +10,8 @@ from mailqueue.mail.model import Ending
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import LEASE, claim, lane, opened, row, settle
 from tests.queue.filling import fill
+from tests.queue.steps import LEASE, claim, lane, opened, row, settle
 
 pytestmark = pytest.mark.anyio
 

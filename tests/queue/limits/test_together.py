@@ -14,8 +14,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import claim, counted, difference, lose, mark, opened, settle
 from tests.queue.filling import fill
+from tests.queue.steps import claim, counted, difference, lose, mark, opened, settle
 
 pytestmark = pytest.mark.anyio
 

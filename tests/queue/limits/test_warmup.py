@@ -8,7 +8,7 @@ from psycopg.errors import CheckViolation
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from tests import make
-from tests.queue.acting import claim, counted, lane, sent, settle
+from tests.queue.steps import claim, counted, lane, sent, settle
 
 pytestmark = pytest.mark.anyio
 

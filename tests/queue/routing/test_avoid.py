@@ -6,7 +6,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail
 from mailqueue.mail.send.store import claims as claims_store
 from tests import make
-from tests.queue.acting import LEASE, are_lanes_ready
+from tests.queue.steps import LEASE, are_lanes_ready
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import claim, counted, difference, lane, lose, mark, opened, sent, settle
+from tests.queue.steps import claim, counted, difference, lane, lose, mark, opened, sent, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from tests import make
-from tests.queue.acting import claim, difference, due_now, sent, settle
+from tests.queue.steps import claim, difference, due_now, sent, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from mailqueue.mail.model import Ending
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.mail.accept.intakes import WAYS, NotAccepted, plain
-from tests.queue.acting import claim, counted, difference, lose, opened, sent, settle
+from tests.queue.steps import claim, counted, difference, lose, opened, sent, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.store import claims as claims_store
 from tests import make
-from tests.queue.acting import claim, lane, sent
+from tests.queue.steps import claim, lane, sent
 
 pytestmark = pytest.mark.anyio
 

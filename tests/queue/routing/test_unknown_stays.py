@@ -5,7 +5,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus, MarkVerdict
 from tests import make
-from tests.queue.acting import claim, difference, due_now, lose, mark, settle
+from tests.queue.steps import claim, difference, due_now, lose, mark, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ from psycopg import DatabaseError
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.projects import manage as projects_manage
 from tests import make
-from tests.queue.acting import claim, settle
-from tests.tenants.bounds.acting import (
+from tests.queue.steps import claim, settle
+from tests.tenants.bounds.steps import (
     BATCH,
     ENQUEUE,
     INSERT,

@@ -8,7 +8,7 @@ from psycopg import DatabaseError
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.tenants.bounds.acting import (
+from tests.tenants.bounds.steps import (
     INSERT,
     MANY,
     WAYS,

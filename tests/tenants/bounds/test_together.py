@@ -10,8 +10,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import claim, settle
-from tests.tenants.bounds.acting import (
+from tests.queue.steps import claim, settle
+from tests.tenants.bounds.steps import (
     INSERT,
     MANY,
     counted,

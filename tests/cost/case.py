@@ -1,0 +1,84 @@
+"""What a case works on, and its preparation, which is not counted."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from bench.claimer import LEASE
+from bench.claims import FILL
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.mail.model import ClaimedEmail
+from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.cost.counting import DRIVER, Counting
+from tests.events.sent_mail import left
+
+BATCH = 100
+"""Mails of a batch, a claim and a settlement."""
+
+
+@dataclass(slots=True)
+class CaseSetup:
+    """What a case works on; `data` is an empty folder, `max_units` bounds the units of work."""
+
+    counting: Counting
+    database: DatabaseSettings
+    data: Path
+    max_units: int
+    worker: int = 0
+    claims: list[list[ClaimedEmail]] = field(default_factory=list)
+    mails: list[UUID] = field(default_factory=list)
+
+    def driver(self) -> AbstractAsyncContextManager[Conn]:
+        """Open a session whose statements are not counted."""
+        return connect(self.database, application_name=DRIVER)
+
+
+async def nothing(setup: CaseSetup) -> None:
+    """Prepare nothing."""
+
+
+async def account(setup: CaseSetup) -> None:
+    """Add a sender account that leads nowhere to the default project."""
+    async with setup.driver() as conn:
+        await make.sender_account(conn, name="nowhere")
+
+
+async def queued(setup: CaseSetup) -> None:
+    """Queue the mails of all claims, and register a worker."""
+    await account(setup)
+    async with setup.driver() as conn:
+        setup.worker = await make.worker(conn)
+        await conn.execute(FILL.encode(), (setup.max_units * BATCH,))
+
+
+async def claimed(setup: CaseSetup) -> None:
+    """Claim what was queued."""
+    await queued(setup)
+    async with setup.driver() as conn:
+        setup.claims = [await claim_batch(conn, setup.worker) for _ in range(setup.max_units)]
+
+
+async def mails_left(setup: CaseSetup) -> None:
+    """Have a mail for each unit that was sent."""
+    async with setup.driver() as conn:
+        setup.mails = [
+            await left(conn, recipient_email=address_of(number))
+            for number in range(setup.max_units)
+        ]
+
+
+async def claim_batch(conn: Conn, worker: int) -> list[ClaimedEmail]:
+    """Claim a batch of what is queued."""
+    await claims_store.gather_lanes(conn)
+    emails = (await claims_store.take(conn, worker, limit=BATCH, lease=LEASE)).emails
+    assert len(emails) == BATCH
+    return emails
+
+
+def address_of(number: int) -> str:
+    """Return the recipient of the mail of this number."""
+    return f"person{number}@example.com"
