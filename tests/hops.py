@@ -10,8 +10,8 @@ from types import CodeType, FrameType
 import mailqueue
 
 _ROOT = f"{Path(mailqueue.__file__).parent}/"
-_FRAME = ("api/http/", "core/", "db/", "queue/", "telemetry/", "vault/")
-"""What every request and worker goes through, and no reader of one capability has to follow."""
+_FRAME = ("api/http/", "core/", "db/", "telemetry/", "vault/")
+"""What every request and statement goes through, and no reader of one capability has to follow."""
 
 
 class Hops:

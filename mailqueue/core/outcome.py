@@ -48,6 +48,7 @@ class Again:
     wait: timedelta | None = None
     at: datetime | None = None
     values: Values = field(default_factory=dict)
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Failed:
 class Unknown:
     """The outcome is unknown: the queue's policy decides between a retry and holding the row."""
 
-    detail: str
+    reason: str
     values: Values = field(default_factory=dict)
 
 

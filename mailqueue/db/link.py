@@ -44,6 +44,8 @@ class Link:
         self._conn: Conn | None = None
         self._turn = asyncio.Lock()
         self.is_down = False
+        self.losses = 0
+        """How often the connection was lost or could not be opened."""
 
     async def call(self, operation: Callable[[Conn], Awaitable[T]]) -> T:
         """Run the operation on the connection, and repeat it while the server is unavailable."""
@@ -86,6 +88,7 @@ class Link:
                     # If cancelled, the driver waits for its statement and reports only that.
                     raise asyncio.CancelledError from exc
                 self.is_down = True
+                self.losses += 1
                 log.warning("database.unavailable", link=self._name, error=str(exc).splitlines()[0])
                 await asyncio.sleep(wait)
                 wait = min(LONGEST_WAIT, wait * 2)

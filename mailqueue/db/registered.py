@@ -84,6 +84,7 @@ def _case(one: MailOption) -> str:
 
 _QUEUE_FUNCTIONS = (
     "claim_{}(integer, integer, interval, boolean, integer, text[], integer[])",
+    "release_{}(integer, uuid[])",
     "renew_{}(uuid[], bigint[], interval)",
     "settle_{}(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[], jsonb[])",
     "suspect_{}(uuid[], bigint[], boolean, text)",

@@ -79,9 +79,6 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
             at += len(work.events)
         return outcomes
 
-    def size(self, work: PendingEvents) -> int:
-        return len(work.events)
-
     async def close(self) -> None:
         await self._link.close()
 

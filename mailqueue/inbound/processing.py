@@ -30,6 +30,7 @@ class PendingEvents:
     events: Sequence[tuple[int, ReportedEvent]]
     unknown: Sequence[str]  # kinds of event, as the provider calls them
     bad: Sequence[str]
+    size: int  # of a commit's room: events to be recorded
 
 
 def pending_events(
@@ -65,7 +66,7 @@ def pending_events(
                 data=one.data,
             )
             events.append((place, event))
-    return PendingEvents(claim, events, unknown, bad)
+    return PendingEvents(claim, events, unknown, bad, size=max(1, len(events)))
 
 
 def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outcome:

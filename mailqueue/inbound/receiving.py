@@ -25,6 +25,8 @@ MAX_HEADER_CHARACTERS = 4096
 _KEPT_HEADERS = ("content-type", "user-agent")
 _KEPT_PREFIXES = ("x-amz-sns-", "svix-id", "svix-timestamp", "webhook-id", "webhook-timestamp")
 _ENVELOPE = ("sender", "recipient")
+_NEVER = (b"", 0.0, EndpointSecrets(""))
+"""Stands for an endpoint whose secrets were not opened yet; no sealed text is empty."""
 _log = get_logger(__name__)
 
 
@@ -61,7 +63,9 @@ class Receiver:
             found = await store.find_endpoint(conn, provider.name, endpoints.hash_of(token))
             if found is None:
                 return InboundAnswer.UNKNOWN
-            known = await self._secrets(conn, found, now)
+            sealed, opened_at, known = self._opened.get(found.id, _NEVER)
+            if sealed != found.sealed or now.timestamp() - opened_at >= CACHE_SECONDS:
+                known = await self._open(conn, found, now)
         verified = await provider.verify(request, known.secrets, now)
         if isinstance(verified, NotVerified):
             _log.warning(
@@ -92,13 +96,8 @@ class Receiver:
         )
         return InboundAnswer.KEPT
 
-    async def _secrets(
-        self, conn: Conn, endpoint: InboundEndpoint, now: datetime
-    ) -> EndpointSecrets:
-        opened = self._opened.get(endpoint.id)
-        is_same = opened is not None and opened[0] == endpoint.sealed
-        if opened is not None and is_same and now.timestamp() - opened[1] < CACHE_SECONDS:
-            return opened[2]
+    async def _open(self, conn: Conn, endpoint: InboundEndpoint, now: datetime) -> EndpointSecrets:
+        """Open the secrets of an endpoint, for this request and the next ones."""
         try:
             known = await endpoints.knowledge_of(conn, endpoint, master=self.read_master())
         except (ConfigError, SealBroken) as exc:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic
 from uuid import UUID
 
-from mailqueue.queue.handler import Row
+from mailqueue.queue.rows import Row
 from mailqueue.telemetry.log import get_logger
 
 FIRST_ROWS = 1
@@ -25,35 +25,6 @@ FORGET_SECONDS = 120.0
 """Time after which an idle key is forgotten; then it is unproven again."""
 
 log = get_logger(__name__)
-
-
-@dataclass(slots=True)
-class Slots:
-    """A fixed number of slots; a key without a recent success is unproven.
-
-    Unproven keys together hold at most half of the slots, so that slow and silent ones never take
-    those of keys that are answered.
-    """
-
-    limit: int
-    taken: int = 0
-    unproven: int = 0
-
-    def take(self, *, is_unproven: bool) -> bool:
-        """Take a slot; return False when none is free."""
-        if self.taken >= self.limit:
-            return False
-        if is_unproven:
-            if self.unproven >= max(1, self.limit // 2):
-                return False
-            self.unproven += 1
-        self.taken += 1
-        return True
-
-    def give_back(self, *, was_unproven: bool) -> None:
-        """Free a slot, taken by an unproven key or not."""
-        self.taken -= 1
-        self.unproven -= was_unproven
 
 
 @dataclass(slots=True)
@@ -75,7 +46,9 @@ class Dispatcher(Generic[Row]):
     """Starts the handling of claimed rows as slots allow.
 
     Without keys all rows share the slots. With keys each has a limit of its own, which grows while
-    its rows are answered; keys take turns in random order, so that none is always last.
+    its rows are answered; keys take turns in random order, so that none is always last. Keys
+    without a recent success are unproven: together they hold at most half of the slots, so that
+    slow and silent ones never take those of keys that are answered.
     """
 
     def __init__(
@@ -86,17 +59,20 @@ class Dispatcher(Generic[Row]):
         key_of: Callable[[Row], str] | None,
         expired: Callable[[Row], None],
         max_wait: float,
-        freed: Callable[[], None],
+        wants_more: Callable[[], None],
     ) -> None:
         """Prepare; `handle` returns whether the key was answered, `expired` receives rows that
-        waited longer than `max_wait` seconds, `freed` is called when a slot becomes free.
+        waited longer than `max_wait` seconds, `wants_more` is called when fewer rows wait than may
+        be handled at once and more may be due.
         """
-        self._slots = Slots(concurrency)
+        self._limit = concurrency
+        self._taken = 0  # slots
+        self._unproven = 0  # slots that unproven keys have taken
         self._handle = handle
         self._key_of = key_of
         self._expired = expired
         self._max_wait = max_wait
-        self._freed = freed
+        self._wants_more = wants_more
         self._keys: dict[str, _Key[Row]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._was_cut = False  # whether the last claim took as many rows as it might
@@ -111,10 +87,10 @@ class Dispatcher(Generic[Row]):
     @property
     def room(self) -> int:
         """Return how many more rows may be claimed."""
-        held = self._slots.taken + sum(len(key.waiting) for key in self._keys.values())
+        held = self._taken + sum(len(key.waiting) for key in self._keys.values())
         # Rows of keys that are not answered leave room for those of others.
         per_slot = WAITING_PER_ROW if self._key_of is None else MAX_WAITING_PER_SLOT
-        return max(0, self._slots.limit * per_slot - held)
+        return max(0, self._limit * per_slot - held)
 
     def rooms(self) -> dict[str, int]:
         """Return how many more rows of each known key may be claimed."""
@@ -128,53 +104,81 @@ class Dispatcher(Generic[Row]):
         """Return whether fewer rows wait than may be handled at once, and more may be due."""
         if not self.room:
             return False
-        if self._was_cut and sum(len(key.waiting) for key in self._keys.values()) < (
-            self._slots.limit
-        ):
+        if self._was_cut and sum(len(key.waiting) for key in self._keys.values()) < (self._limit):
             return True
         return any(
             key.may_have_more and not key.doubts and len(key.waiting) < key.limit
             for key in self._keys.values()
         )
 
-    def claimed(self, rows: Sequence[Row], rooms: Mapping[str, int], limit: int) -> None:
-        """Note what a claim of at most `limit` rows left: those of keys whose `rooms` it filled."""
-        self._was_cut = len(rows) >= limit
-        if self._key_of is None:
-            return
-        counts = Counter(self._key_of(row) for row in rows)
-        share = max(1, limit // max(1, len(counts)))
-        for name in {*counts, *(name for name, room in rooms.items() if room)}:
-            key = self._key(name)
-            room = rooms.get(name, FIRST_ROWS * WAITING_PER_ROW)
-            key.may_have_more = counts[name] >= min(room, share)
+    def add(self, rows: Sequence[Row], rooms: Mapping[str, int], limit: int) -> None:
+        """Queue rows that a claim of at most `limit` took, and start those that find a slot.
 
-    def add(self, rows: Sequence[Row]) -> None:
-        """Queue claimed rows and start those that find a slot."""
-        now = self._now()
+        `rooms` are how many of each key the claim might take. A key that it filled may have more.
+        """
+        self._was_cut = len(rows) >= limit
+        now, counts = asyncio.get_running_loop().time(), Counter[str]()
         for row in rows:
-            key = self._key(self._key_of(row) if self._key_of is not None else "")
+            name = "" if self._key_of is None else self._key_of(row)
+            key = self._keys.get(name) or self._new_key(name)
             key.used_at = now
             key.waiting.append((now, row))
+            counts[name] += 1
+        if self._key_of is not None:
+            share = max(1, limit // max(1, len(counts)))
+            for name in {*counts, *(name for name, room in rooms.items() if room)}:
+                room = rooms.get(name, FIRST_ROWS * WAITING_PER_ROW)
+                key = self._keys.get(name) or self._new_key(name)
+                key.may_have_more = counts[name] >= min(room, share)
         self.start()
 
-    def start(self) -> None:
-        """Start as many rows as slots and limits allow."""
-        waiting = [key for key in self._keys.values() if key.waiting]
-        random.shuffle(waiting)
-        self._lacks_slots = False
-        for key in waiting:
-            self._start_of(key)
-
-    def _start_of(self, key: _Key[Row]) -> None:
+    def start(self, only: _Key[Row] | None = None) -> None:
+        """Start as many rows as slots and limits allow, of all keys or of one."""
         if self._is_closed:
             return
-        # A failure is settled first: it may block the key.
-        while key.waiting and key.running < key.limit and not key.doubts:
-            if not self._slots.take(is_unproven=key.is_unproven):
-                self._lacks_slots = True
-                break
-            self._start(key)
+        waiting = [only] if only else [key for key in self._keys.values() if key.waiting]
+        if only is None:
+            random.shuffle(waiting)
+            self._lacks_slots = False
+        for key in waiting:
+            # A failure is settled first: it may block the key.
+            while key.waiting and key.running < key.limit and not key.doubts:
+                is_unproven_full = self._unproven >= max(1, self._limit // 2)
+                if self._taken >= self._limit or (key.is_unproven and is_unproven_full):
+                    self._lacks_slots = True
+                    break
+                self._taken += 1
+                self._unproven += key.is_unproven
+                claimed_at, row = key.waiting.popleft()
+                key.running += 1
+                task = asyncio.create_task(self._run(key, row, claimed_at, key.is_unproven))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, key: _Key[Row], row: Row, claimed_at: float, was_unproven: bool) -> None:
+        """Handle a row in the slot that it has."""
+        loop = asyncio.get_running_loop()
+        try:
+            if loop.time() - claimed_at > self._max_wait:
+                self._expired(row)
+                return
+            is_answered = await self._handle(row)
+            key.used_at = loop.time()
+            if self._key_of is None:
+                return
+            if is_answered:
+                longest = max(FIRST_ROWS, self._limit // MAX_SHARE)
+                key.limit, key.is_unproven = min(longest, key.limit + 1), False
+            else:
+                key.limit, key.is_unproven = FIRST_ROWS, True
+                key.doubts.add(row.id)
+        finally:
+            key.running -= 1
+            self._taken -= 1
+            self._unproven -= was_unproven
+            self.start(None if self._lacks_slots else key)
+            if self.is_short:
+                self._wants_more()
 
     def give_back(self) -> list[Row]:
         """Return the rows that wait, which are no longer dispatched."""
@@ -202,6 +206,8 @@ class Dispatcher(Generic[Row]):
             if key is not None:
                 key.doubts.discard(row.id)
         self.start()
+        if self.is_short:
+            self._wants_more()
 
     async def drained(self) -> None:
         """Wait until what is being handled has ended."""
@@ -220,53 +226,14 @@ class Dispatcher(Generic[Row]):
 
     def forget_idle(self) -> None:
         """Forget keys without rows for a while."""
-        oldest = self._now() - FORGET_SECONDS
+        oldest = asyncio.get_running_loop().time() - FORGET_SECONDS
         for name, key in list(self._keys.items()):
             if key.is_idle and key.used_at < oldest:
                 del self._keys[name]
 
-    def _key(self, name: str) -> _Key[Row]:
-        key = self._keys.get(name)
-        if key is None:
-            has_keys = self._key_of is not None
-            limit = FIRST_ROWS if has_keys else self._slots.limit
-            key = self._keys[name] = _Key(limit, has_keys, self._now())
+    def _new_key(self, name: str) -> _Key[Row]:
+        has_keys = self._key_of is not None
+        limit = FIRST_ROWS if has_keys else self._limit
+        now = asyncio.get_running_loop().time()
+        key = self._keys[name] = _Key(limit, has_keys, now)
         return key
-
-    def _start(self, key: _Key[Row]) -> None:
-        claimed_at, row = key.waiting.popleft()
-        was_unproven = key.is_unproven
-        key.running += 1
-        task = asyncio.create_task(self._handled(key, row, claimed_at))
-        self._tasks.add(task)
-
-        def ended(task: asyncio.Task[None]) -> None:
-            self._tasks.discard(task)
-            key.running -= 1
-            self._slots.give_back(was_unproven=was_unproven)
-            self._freed()
-            if self._lacks_slots:
-                self.start()
-            else:
-                self._start_of(key)
-
-        task.add_done_callback(ended)
-
-    async def _handled(self, key: _Key[Row], row: Row, claimed_at: float) -> None:
-        if self._now() - claimed_at > self._max_wait:
-            self._expired(row)
-            return
-        is_answered = await self._handle(row)
-        if self._key_of is None:
-            return
-        key.used_at = self._now()
-        if is_answered:
-            most = max(FIRST_ROWS, self._slots.limit // MAX_SHARE)
-            key.limit, key.is_unproven = min(most, key.limit + 1), False
-        else:
-            key.limit, key.is_unproven = FIRST_ROWS, True
-            key.doubts.add(row.id)
-
-    @staticmethod
-    def _now() -> float:
-        return asyncio.get_running_loop().time()

@@ -12,6 +12,7 @@ from mailqueue.db.link import Link
 from mailqueue.queue.handler import Handler
 from mailqueue.queue.heartbeat import Heartbeat
 from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.running import run_worker
 from mailqueue.queue.tasks import cancelled
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.settings.environment import DatabaseSettings
@@ -125,11 +126,12 @@ async def _work(
                 kind.spec,
                 kind.build(),
                 in_progress,
+                is_registered=heartbeat.is_alive,
                 is_alone=is_alone,
                 until_idle=until_idle,
             )
             try:
-                await worker.run(stop, heartbeat.worker_id, is_registered=heartbeat.is_alive)
+                await run_worker(worker, stop, heartbeat.worker_id)
             except LeaseLost:
                 heartbeat.is_lost = True
                 raise

@@ -2,24 +2,25 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Generic, NamedTuple
 from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.errors import MailqueueError
 from mailqueue.core.outcome import OUTCOMES, Failed, Outcome, Retry
 from mailqueue.core.queues import QueueSpec
-from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import store
-from mailqueue.queue.handler import Handler, Row, Work
+from mailqueue.queue.handler import Handler, Settled, Work
+from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.rows import Row
 from mailqueue.telemetry.log import get_logger
 
 MAX_GROUP = 500
-"""Room of one commit, in rows or what `Handler.size` counts."""
+"""Room of one commit: rows, or the sizes that their work names."""
 LINGER_SECONDS = 0.01
 """Wait of an outcome for others that share its commit."""
 RETRY_SECONDS = 30.0
@@ -33,6 +34,7 @@ class Handled(NamedTuple, Generic[Row, Work]):
 
     row: Row
     result: Outcome | Work
+    size: int
 
 
 class Settler(Generic[Row, Work]):
@@ -43,15 +45,20 @@ class Settler(Generic[Row, Work]):
         link: Link,
         spec: QueueSpec,
         handler: Handler[Row, Work],
+        in_progress: InProgress,
         *,
-        written: Callable[[Sequence[Row]], None],
+        written: Callable[[Sequence[Row], Mapping[str, str]], None],
     ) -> None:
-        """Prepare; `written` is called with the rows that a commit settled."""
+        """Prepare; `written` is called with the rows that a commit settled, and with the keys whose
+        waiting rows return to the queue.
+        """
         self._link = link
         self._spec = spec
         self._handler = handler
+        self._in_progress = in_progress
         self._written = written
-        self._waiting: deque[Handled[Row, Work]] = deque()
+        self.waiting: deque[Handled[Row, Work]] = deque()
+        """Results that are not written yet."""
         self._is_due, self._is_full, self._is_idle = (
             asyncio.Event(),
             asyncio.Event(),
@@ -59,15 +66,12 @@ class Settler(Generic[Row, Work]):
         )
         self._is_idle.set()
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def settle(self, row: Row, result: Outcome | Work) -> None:
-        """Queue the result of a row to be written."""
-        self._waiting.append(Handled(row, result))
+    def settle(self, row: Row, result: Outcome | Work, size: int = 1) -> None:
+        """Queue the result of a row to be written; `size` is its part of a commit's room."""
+        self.waiting.append(Handled(row, result, size))
         self._is_idle.clear()
         self._is_due.set()
-        if len(self._waiting) >= MAX_GROUP:
+        if len(self.waiting) >= MAX_GROUP:
             self._is_full.set()
 
     async def drained(self) -> None:
@@ -82,47 +86,56 @@ class Settler(Generic[Row, Work]):
                 async with asyncio.timeout(LINGER_SECONDS):
                     await self._is_full.wait()
             await self._write(self._next_group())
-            if not self._waiting:
+            if not self.waiting:
                 self._is_due.clear()
                 self._is_idle.set()
 
     def _next_group(self) -> list[Handled[Row, Work]]:
+        """Return the results that fit in one commit, each row once."""
         group, size, ids = list[Handled[Row, Work]](), 0, set[UUID]()
-        while self._waiting:
-            size += self._size(self._waiting[0])
-            if group and (size > MAX_GROUP or self._waiting[0].row.id in ids):
+        while self.waiting:
+            one = self.waiting[0]
+            size += one.size
+            if group and (size > MAX_GROUP or one.row.id in ids):
                 break
-            group.append(self._waiting.popleft())
-            ids.add(group[-1].row.id)
-        if len(self._waiting) < MAX_GROUP:
+            group.append(self.waiting.popleft())
+            ids.add(one.row.id)
+        if len(self.waiting) < MAX_GROUP:
             self._is_full.clear()
         return group
 
-    def _size(self, one: Handled[Row, Work]) -> int:
-        return 1 if isinstance(one.result, OUTCOMES) else self._handler.size(one.result)
-
-    async def _write(self, group: Sequence[Handled[Row, Work]]) -> None:
-        """Write a group; where its data is refused, each of its rows alone."""
+    async def _write(
+        self, group: Sequence[Handled[Row, Work]], *, seconds: float = RETRY_SECONDS
+    ) -> None:
+        """Write a group; where it is refused for `seconds`, each of its rows alone."""
         reach(f"{self._spec.name}.settling")
         try:
-            ended = await self._link.insist(
-                lambda conn: self._settled(conn, group), seconds=RETRY_SECONDS
-            )
+            settled = await self._link.insist(partial(self._settled, group=group), seconds=seconds)
         except Exception as exc:
-            if not concerns_rows(exc) and not isinstance(exc, MailqueueError):
-                raise
-            if len(group) > 1:
-                for one in group:
-                    await self._write([one])
+            if len(group) == 1:
+                await self._write_failure(group[0], exc)
                 return
-            await self._write_failure(group[0], exc)
+            for one in group:
+                await self._write([one], seconds=0)
             return
         reach(f"{self._spec.name}.settled")
-        try:  # it may release a key before more of its rows are started
-            self._handler.committed(ended)
-        except Exception:  # what is durable stays so
-            log.exception("queue.committed_failed", queue=self._spec.name)
-        self._written([one.row for one in group])
+        if settled.lost:
+            # Another worker has claimed them since, or our commit was not acknowledged.
+            log.warning("queue.lost", queue=self._spec.name, count=len(settled.lost))
+        self._written([one.row for one in group], settled.blocked)
+
+    async def _settled(self, conn: Conn, group: Sequence[Handled[Row, Work]]) -> Settled[Row]:
+        """Write the work and the outcomes of a group in one transaction."""
+        outcomes = [(row, result) for row, result, _ in group if isinstance(result, OUTCOMES)]
+        works = [(row, result) for row, result, _ in group if not isinstance(result, OUTCOMES)]
+        name = self._spec.name
+        # A process that dies meanwhile was stopped by one of them.
+        slots = [self._in_progress.begin(name, one.row.id, one.row.claim_no) for one in group]
+        try:
+            return await self._handler.settle(conn, self._spec, outcomes, works)
+        finally:
+            for slot in slots:
+                self._in_progress.end(slot)
 
     async def _write_failure(self, one: Handled[Row, Work], fault: Exception) -> None:
         """Write that a row's result could not be written."""
@@ -133,47 +146,4 @@ class Settler(Generic[Row, Work]):
         await self._link.insist(
             lambda conn: store.settle(conn, self._spec, [(one.row, outcome)]), seconds=RETRY_SECONDS
         )
-        self._written([one.row])
-        self._handler.committed([(one.row, outcome)])
-
-    async def _settled(
-        self, conn: Conn, group: Sequence[Handled[Row, Work]]
-    ) -> list[tuple[Row, Outcome]]:
-        """Write the work and the outcomes of a group in one transaction; return the outcomes."""
-        outcomes = [(row, result) for row, result in group if isinstance(result, OUTCOMES)]
-        works = [(row, result) for row, result in group if not isinstance(result, OUTCOMES)]
-        ended, lost = await self._handler.settle(conn, outcomes, works) or (
-            await self._committed(conn, outcomes, works)
-            if works
-            else (outcomes, await store.settle(conn, self._spec, outcomes))
-        )
-        if lost:
-            # Another worker has claimed them since, or our commit was not acknowledged.
-            log.warning("queue.lost", queue=self._spec.name, count=len(lost))
-        return [(row, outcome) for row, outcome in ended if row.id not in lost]
-
-    async def _committed(
-        self,
-        conn: Conn,
-        outcomes: Sequence[tuple[Row, Outcome]],
-        works: Sequence[tuple[Row, Work]],
-    ) -> tuple[list[tuple[Row, Outcome]], set[UUID]]:
-        """Write works and outcomes; return the outcomes, and the ids whose claim is lost.
-
-        Lost claims are seldom and show when rows are settled; then the work is undone and written
-        again without theirs, so that no statement has to ask before.
-        """
-        lost = set[UUID]()
-        while True:
-            ours = [(row, work) for row, work in works if row.id not in lost]
-            async with conn.transaction():
-                if lost:
-                    theirs = [(row, work) for row, work in works if row.id in lost]
-                    await self._handler.commit_lost(conn, theirs)
-                written = await self._handler.commit(conn, ours) if ours else []
-                ended = [*outcomes, *zip((row for row, _ in ours), written, strict=True)]
-                found = await store.settle(conn, self._spec, ended)
-                if found.isdisjoint(row.id for row, _ in ours):
-                    return ended, lost | found
-                lost |= found
-                raise store.Undo
+        self._written([one.row], {})

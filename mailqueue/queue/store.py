@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
-from typing import TypeVar
 from uuid import UUID
 
 from psycopg import Rollback
@@ -13,18 +12,18 @@ from psycopg.sql import Composable, Identifier
 
 from mailqueue.core.errors import LeaseLost
 from mailqueue.core.json.writing import write_json
-from mailqueue.core.outcome import Again, Defer, Done, Failed, Outcome, Retry, Unknown
+from mailqueue.core.outcome import Again, Defer, Done, Outcome, Retry
 from mailqueue.core.queues import QueueSpec
 from mailqueue.core.storable_text import storable, storable_json
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.sql import SQL, Statement
-from mailqueue.queue.handler import Claim
+from mailqueue.queue.rows import Claim, Row
 
-Row = TypeVar("Row", bound=Claim)
 ROW_STATEMENTS = {
     "claim": "claim_rows",
     "settle": "settle_rows",
+    "release": "release_rows",
     "renew": "renew_rows",
     "suspect": "suspect_rows",
     "requeue": "requeue_rows",
@@ -136,16 +135,31 @@ async def claim(
 
 
 async def settle(conn: Conn, spec: QueueSpec, ended: Sequence[tuple[Claim, Outcome]]) -> set[UUID]:
-    """Write the outcomes of claimed rows; return the ids whose claim no longer holds."""
+    """Write the outcomes of claimed rows; return the ids whose claim no longer holds.
+
+    Raises:
+        ValueError: an outcome has values of columns that the queue does not write.
+    """
     if not ended:
         return set()
-    return set(await fetch.many(conn, statement(spec, "settle"), outcome_values(ended), UUID))
+    values = outcome_values(spec, ended)
+    return set(await fetch.many(conn, statement(spec, "settle"), values, UUID))
 
 
-def outcome_values(ended: Sequence[tuple[Claim, Outcome]]) -> dict[str, object]:
-    """Return the parameters of a statement that writes outcomes of claimed rows."""
+def outcome_values(spec: QueueSpec, ended: Sequence[tuple[Claim, Outcome]]) -> dict[str, object]:
+    """Return the parameters of a statement that writes outcomes of claimed rows.
+
+    Raises:
+        ValueError: an outcome has values of columns that the queue does not write.
+    """
     outcomes = [outcome for _, outcome in ended]
-    return _claims([row for row, _ in ended]) | {
+    written = [one.values for one in outcomes if one.values]
+    if unknown := set().union(*written).difference(spec.columns):
+        names = ", ".join(sorted(unknown))
+        raise ValueError(f"queue {spec.name} writes no such columns: {names}")
+    return {
+        "ids": arrays.uuids([row.id for row, _ in ended]),
+        "claims": arrays.integers([row.claim_no for row, _ in ended]),
         "outcomes": arrays.texts([type(one).__name__.lower() for one in outcomes]),
         "statuses": arrays.texts(
             [one.status if isinstance(one, Done) else None for one in outcomes]
@@ -159,7 +173,7 @@ def outcome_values(ended: Sequence[tuple[Claim, Outcome]]) -> dict[str, object]:
                 for one in outcomes
             ]
         ),
-        "reasons": arrays.texts([storable(_reason_of(one)) for one in outcomes]),
+        "reasons": arrays.texts([storable(one.reason) for one in outcomes]),
         "values": arrays.texts(
             [
                 write_json(storable_json(one.values)).decode() if one.values else None
@@ -169,20 +183,20 @@ def outcome_values(ended: Sequence[tuple[Claim, Outcome]]) -> dict[str, object]:
     }
 
 
-def _reason_of(outcome: Outcome) -> str | None:
-    match outcome:
-        case Unknown(detail):
-            return detail
-        case Done(reason=reason) | Retry(reason) | Defer(reason) | Failed(reason):
-            return reason
-        case _:
-            return None
-
-
 async def renew(conn: Conn, spec: QueueSpec, rows: Sequence[Claim]) -> int:
     """Extend the leases of claimed rows; return how many claims still hold."""
-    values = _claims(rows) | {"lease": spec.lease}
+    values = {
+        "ids": arrays.uuids([row.id for row in rows]),
+        "claims": arrays.integers([row.claim_no for row in rows]),
+        "lease": spec.lease,
+    }
     return await fetch.value(conn, statement(spec, "renew"), values, int)
+
+
+async def release(conn: Conn, spec: QueueSpec, worker: int, *, held: Sequence[UUID]) -> int:
+    """Return the rows that are assigned to a worker and that it does not hold; return how many."""
+    values = {"worker": worker, "held": arrays.uuids(held)}
+    return await fetch.value(conn, statement(spec, "release"), values, int)
 
 
 async def suspected(conn: Conn, queues: Sequence[str]) -> list[str]:
@@ -233,10 +247,3 @@ async def requeue(
     """Queue rows again that failed, were cancelled or are held; return how many."""
     values = {"project": project_id, "ids": arrays.uuids(ids), "by": by}
     return await fetch.value(conn, statement(spec, "requeue"), values, int)
-
-
-def _claims(rows: Sequence[Claim]) -> dict[str, object]:
-    return {
-        "ids": arrays.uuids([row.id for row in rows]),
-        "claims": arrays.integers([row.claim_no for row in rows]),
-    }

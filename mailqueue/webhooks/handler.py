@@ -2,15 +2,15 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from uuid import UUID
 
 from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry
+from mailqueue.core.queues import QueueSpec
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Poster
-from mailqueue.queue.handler import Call, Handler
+from mailqueue.queue.handler import Call, Handler, Settled
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks.call import call_endpoint
 from mailqueue.webhooks.model import CallOutcome, CallResult, ClaimedDelivery
@@ -40,7 +40,6 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
     def __init__(self, tools: WebhookTools) -> None:
         self._poster = tools.poster
         self._targets = EndpointTargets(tools.read_master)
-        self._blocked: Collection[UUID] = ()
 
     async def load(self, conn: Conn, rows: Sequence[ClaimedDelivery]) -> Sequence[ClaimedDelivery]:
         await self._targets.refresh(conn, {row.webhook_id: row.revision for row in rows})
@@ -66,17 +65,13 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
     async def settle(
         self,
         conn: Conn,
+        spec: QueueSpec,
         outcomes: Sequence[tuple[ClaimedDelivery, Outcome]],
         works: Sequence[tuple[ClaimedDelivery, CallResult]],
-    ) -> tuple[list[tuple[ClaimedDelivery, Outcome]], set[UUID]]:
+    ) -> Settled[ClaimedDelivery]:
         ended = [*outcomes, *((row, outcome_of(row, result)) for row, result in works)]
-        lost, self._blocked = await store.settle(conn, ended, works)
-        return ended, lost
-
-    def committed(self, done: Sequence[tuple[ClaimedDelivery, Outcome]]) -> None:  # noqa: ARG002
-        blocked, self._blocked = self._blocked, ()
-        for webhook_id in blocked:
-            self.release_key(str(webhook_id), "the endpoint's circuit is open")
+        lost, blocked = await store.settle(conn, spec, ended, works)
+        return Settled(ended, lost, {str(one): "the endpoint's circuit is open" for one in blocked})
 
     def is_answered(self, result: Outcome | CallResult) -> bool:
         return isinstance(result, CallResult) and result.outcome is CallOutcome.DELIVERED

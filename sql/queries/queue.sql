@@ -46,6 +46,10 @@ FROM {settle}(%(ids)s::uuid[], %(claims)s::bigint[], %(outcomes)s::text[], %(sta
 -- Extend the leases of claimed rows; returns how many claims still hold.
 SELECT {renew}(%(ids)s::uuid[], %(claims)s::bigint[], %(lease)s);
 
+-- name: release_rows :value
+-- Return the rows of a worker besides those that it holds; returns how many.
+SELECT {release}(%(worker)s, %(held)s::uuid[]);
+
 -- name: suspect_rows :value
 -- Count a death of their worker on rows whose handling had begun; returns how many claims still held.
 SELECT {suspect}(%(ids)s::uuid[], %(claims)s::bigint[], %(alone)s, %(reason)s);

@@ -44,6 +44,7 @@ from tests.cost.counting import LONG_SECONDS
 from tests.inbound import json_provider as inbound
 from tests.mail.direct import inline
 from tests.privacy.erasing import erased
+from tests.queue.working import turn_to_end
 from tests.submission import programs
 from tests.webhooks import delivering
 
@@ -186,7 +187,7 @@ async def record(setup: CaseSetup, units: int) -> None:
                 await inbound.kept(
                     conn, {"type": "delivered", "event_id": str(mail), "email_id": str(mail)}
                 )
-                assert await queue.turn_to_end(worker) == 1
+                assert await turn_to_end(queue, worker) == 1
         finally:
             await queue.close()
             in_progress.close()

@@ -185,7 +185,9 @@ async def test_a_worker_that_lost_a_request_records_nothing_of_it(
     assert await events(sql) == ["delivered"]
     late = handler(database)
     writes, written = Link(database, "tests"), list[ClaimedRequest]()
-    settler = Settler(writes, spec, late, written=written.extend)
+    settler = Settler(
+        writes, spec, late, InProgress(), written=lambda rows, _: written.extend(rows)
+    )
     settler.settle(claim, await late.handle(claim))
     running = asyncio.create_task(settler.run())
     await settler.drained()

@@ -1,6 +1,7 @@
 """One key that is not answered takes neither the slots nor the memory of the others."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
@@ -32,8 +33,12 @@ class Endpoints:
             key_of=lambda row: row.key,
             expired=lambda _: None,
             max_wait=60.0,
-            freed=lambda: None,
+            wants_more=lambda: None,
         )
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Dispatch rows that a claim took and that left none."""
+        self.dispatcher.add(rows, {}, len(rows) + 1)
 
     async def handle(self, row: Row) -> bool:
         self.running.append(row.key)
@@ -47,12 +52,12 @@ class Endpoints:
 
 async def test_a_key_that_falls_silent_holds_a_quarter_of_the_slots_at_most() -> None:
     endpoints = Endpoints()
-    endpoints.dispatcher.add([Row("a") for _ in range(100)])
+    endpoints.add([Row("a") for _ in range(100)])
     await endpoints.dispatcher.drained()
     endpoints.silent.add("a")
 
-    endpoints.dispatcher.add([Row("a") for _ in range(100)])
-    endpoints.dispatcher.add([Row("b") for _ in range(20)])
+    endpoints.add([Row("a") for _ in range(100)])
+    endpoints.add([Row("b") for _ in range(20)])
     async with asyncio.timeout(10):
         while endpoints.done.count("b") < 20:  # noqa: ASYNC110
             await asyncio.sleep(0)
@@ -63,16 +68,33 @@ async def test_a_key_that_falls_silent_holds_a_quarter_of_the_slots_at_most() ->
 
 async def test_rows_of_silent_keys_leave_room_for_claims_of_others() -> None:
     endpoints = Endpoints()
-    endpoints.dispatcher.add([Row("good")])
+    endpoints.add([Row("good")])
     await endpoints.dispatcher.drained()
     names = [f"silent {n}" for n in range(SLOTS * WAITING_PER_ROW)]
     endpoints.silent.update(names)
 
-    endpoints.dispatcher.add([Row(name) for name in names for _ in range(WAITING_PER_ROW)])
+    endpoints.add([Row(name) for name in names for _ in range(WAITING_PER_ROW)])
 
     assert endpoints.dispatcher.room > 0
-    endpoints.dispatcher.add([Row("good")])
+    endpoints.add([Row("good")])
     async with asyncio.timeout(10):
         while endpoints.done != ["good", "good"]:  # noqa: ASYNC110
             await asyncio.sleep(0)
+    await endpoints.dispatcher.close()
+
+
+async def test_unproven_keys_hold_half_of_the_slots() -> None:
+    endpoints = Endpoints()
+    endpoints.add([Row("good")])
+    await endpoints.dispatcher.drained()
+    endpoints.silent.update(f"new {n}" for n in range(SLOTS))
+
+    endpoints.add([Row(name) for name in sorted(endpoints.silent)])
+    endpoints.add([Row("good")])
+    async with asyncio.timeout(10):
+        while endpoints.done != ["good", "good"]:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    assert len(endpoints.running) == SLOTS // 2
+    endpoints.silent.clear()
     await endpoints.dispatcher.close()

@@ -57,7 +57,7 @@ async def settle(
 
 async def settle_each(conn: Conn, done: Sequence[tuple[ClaimedDelivery, CallResult]]) -> list[UUID]:
     ended = [(row, outcome_of(row, result)) for row, result in done]
-    lost, blocked = await store.settle(conn, ended, done)
+    lost, blocked = await store.settle(conn, SPEC, ended, done)
     assert not lost
     return blocked
 
@@ -128,7 +128,7 @@ async def test_a_late_worker_cannot_settle_a_delivery_it_lost(conn: Conn) -> Non
     second = await claim(conn)
 
     late = [(first[0], outcome_of(first[0], FAILED))]
-    assert await store.settle(conn, late, [(first[0], FAILED)]) == ({first[0].id}, [])
+    assert await store.settle(conn, SPEC, late, [(first[0], FAILED)]) == ({first[0].id}, [])
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.webhook_attempts") == 0
     assert await column(conn, hook, "failures") == 0
     assert second[0].attempts == 1, "a crash of ours takes no attempt from it"

@@ -1,4 +1,4 @@
-"""A worker that is told to stop, and who has its places."""
+"""A worker that is told to stop."""
 
 import asyncio
 from collections import Counter
@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mailqueue.db.pool import connect
-from mailqueue.queue.concurrency import Slots
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.webhooks.delivering import deliver, states, told, tools, webhook
@@ -62,12 +61,3 @@ async def slow(gate: asyncio.Event) -> AsyncIterator[tuple[str, asyncio.Event]]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", seen
     finally:
         server.close()
-
-
-def test_unproven_endpoints_hold_half_of_the_slots() -> None:
-    slots = Slots(4)
-
-    assert [slots.take(is_unproven=True) for _ in range(3)] == [True, True, False]
-    assert [slots.take(is_unproven=False) for _ in range(3)] == [True, True, False]
-    slots.give_back(was_unproven=True)
-    assert slots.take(is_unproven=True)

@@ -14,6 +14,7 @@ from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
 from mailqueue.inbound.handler import InboundHandler, InboundTools
 from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.running import run_worker
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.senders import accounts
 from mailqueue.settings.environment import DatabaseSettings
@@ -28,7 +29,9 @@ from tests.inbound.json_provider import Confirming
 pytestmark = pytest.mark.anyio
 
 MAX_CLICK_FUNCTIONS = 30
-MAX_BOUNCE_FUNCTIONS = 38
+MAX_BOUNCE_FUNCTIONS = 47
+PATIENCE_SECONDS = 60
+"""Wait for what must come on a busy machine."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,7 @@ async def test_an_unsubscribe_click_enters_few_functions(shop: Leaving) -> None:
 
 
 async def test_a_bounce_a_provider_reports_enters_few_functions(shop: Leaving) -> None:
-    """From the route to the suppression: the request is kept, then a worker records it."""
+    """From the route to the suppression: the request is kept, then a running worker records it."""
     account = await accounts.find(shop.conn, "shop", name="relay")
     shown = await endpoints.put(
         shop.conn,
@@ -64,7 +67,7 @@ async def test_a_bounce_a_provider_reports_enters_few_functions(shop: Leaving) -
         by="tests",
     )
     tools = InboundTools(providers(), Confirming())
-    number = await make.worker(shop.conn)
+    number, stop = await make.worker(shop.conn), asyncio.Event()
     worker = QueueWorker(
         shop.database, queue_named("inbound"), InboundHandler(shop.database, tools), InProgress()
     )
@@ -87,13 +90,21 @@ async def test_a_bounce_a_provider_reports_enters_few_functions(shop: Leaving) -
         answer = await shop.http.post(shown.url, json=bounce, auth=("hook", "secret"))
         assert answer.status_code == 200
 
+    async def recorded(count: int) -> None:
+        query = "SELECT count(*) FROM mailqueue.inbound_events WHERE status = 'processed'"
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while await make.scalar(shop.conn, query) < count or worker.held:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+    running = asyncio.create_task(run_worker(worker, stop, number))
     await report("carol@example.com", 1)
-    assert await worker.turn_to_end(number) == 1
+    await recorded(1)
     with hops() as entered, ThreadPoolExecutor(1) as threads:
         loop.set_default_executor(threads)
         await report("dave@example.com", 2)
-        assert await worker.turn_to_end(number) == 1
-    await worker.close()
+        await recorded(2)
+    stop.set()
+    await running
 
     assert not await shop.gets("dave@example.com", "transactional")
     assert len(entered.names) <= MAX_BOUNCE_FUNCTIONS, "\n".join(entered.names)

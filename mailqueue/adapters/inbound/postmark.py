@@ -7,7 +7,6 @@ a 403 Postmark stops retrying.
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from mailqueue.adapters.inbound.event_types import ID_NAME, ProviderEventType, ProviderSuppression
 from mailqueue.adapters.inbound.json_values import (
@@ -101,7 +100,8 @@ class PostmarkEvents:
         if record is None:
             return [BadEvent("RecordType is missing")]
         what, suppress = READ_BY_RECORD.get(record, _unknown)(payload)
-        group = text(payload.get("Type"), 100)
+        group, first = text(payload.get("Type"), 100), payload.get("FirstOpen")
+        is_subscription = record == "SubscriptionChange"
         return [
             ProviderEvent(
                 type=what,
@@ -116,7 +116,16 @@ class PostmarkEvents:
                 detail=text(payload.get("Details")) or text(payload.get("Description")),
                 code=text(payload.get("ErrorCode"), 20),
                 suppress=suppress,
-                data=_data(record, payload),
+                data=known(
+                    bounce_type=text(payload.get("Type"), 100),
+                    stream=text(payload.get("MessageStream"), 100),
+                    url=text(payload.get("OriginalLink"), MAX_URL_CHARACTERS),
+                    user_agent=text(payload.get("UserAgent"), 300),
+                    ip=network(part(payload, "Geo", "IP")),
+                    is_first=first if isinstance(first, bool) else None,
+                    origin=text(payload.get("Origin"), 50) if is_subscription else None,
+                    reason=text(payload.get("SuppressionReason"), 100),
+                ),
             )
         ]
 
@@ -175,16 +184,3 @@ READ_BY_RECORD: Mapping[str, Callable[[JsonObject], EventMeaning]] = {
     "SubscriptionChange": _subscription,
     "SMTPApiError": lambda _: (ProviderEventType.FAILED, None),
 }
-
-
-def _data(record: str, payload: JsonObject) -> dict[str, Any]:
-    return known(
-        bounce_type=text(payload.get("Type"), 100),
-        stream=text(payload.get("MessageStream"), 100),
-        url=text(payload.get("OriginalLink"), MAX_URL_CHARACTERS),
-        user_agent=text(payload.get("UserAgent"), 300),
-        ip=network(part(payload, "Geo", "IP")),
-        is_first=payload.get("FirstOpen") if isinstance(payload.get("FirstOpen"), bool) else None,
-        origin=text(payload.get("Origin"), 50) if record == "SubscriptionChange" else None,
-        reason=text(payload.get("SuppressionReason"), 100),
-    )

@@ -66,9 +66,9 @@ def refusal_by_secret(request: InboundRequest, secrets: VerificationSecrets) -> 
         return NotVerified("the account has no webhook password and no webhook secret")
     if secrets.password is not None:
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
-        basic = base64_of(value.strip()) if scheme.lower() == "basic" else None
-        wanted = f"{secrets.user or ''}:{secrets.password}"
-        if not is_one_of((basic or b"").decode("utf-8", "replace"), (wanted,)):
+        pair = f"{secrets.user or ''}:{secrets.password}".encode("utf-8", "surrogatepass")
+        basic = value.strip().encode("utf-8", "surrogatepass") if scheme.lower() == "basic" else b""
+        if not hmac.compare_digest(basic, base64.b64encode(pair)):
             return NotVerified("Basic authentication is missing or wrong")
     if any(secrets.signing):
         name = str(secrets.settings.get("header") or SECRET_HEADER).lower()

@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.outcome import Outcome
+from mailqueue.core.queues import QueueSpec
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
@@ -117,6 +118,7 @@ async def log_test(
 
 async def settle(
     conn: Conn,
+    spec: QueueSpec,
     ended: Sequence[tuple[ClaimedDelivery, Outcome]],
     calls: Sequence[tuple[ClaimedDelivery, CallResult]],
 ) -> tuple[set[UUID], list[UUID]]:
@@ -124,7 +126,7 @@ async def settle(
     no longer holds, for which nothing is written, and the endpoints to leave alone now.
     """
     results = [result for _, result in calls]
-    values = outcome_values(ended) | {
+    values = outcome_values(spec, ended) | {
         "called": arrays.uuids([row.id for row, _ in calls]),
         "results": arrays.texts([one.outcome.value for one in results]),
         "codes": arrays.integers([one.code for one in results]),

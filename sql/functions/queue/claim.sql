@@ -5,6 +5,7 @@
 --   settle_NAME   write the outcomes of claimed rows
 --   renew_NAME    extend the leases of rows that take long
 --   return_NAME   give back what a worker held, and what no lease covers any more
+--   release_NAME  give back what a worker does not know it holds, after a claim without an answer
 --   suspect_NAME  count a death of the worker on rows whose handling had begun
 --   requeue_NAME  queue finished rows again, by a person
 --

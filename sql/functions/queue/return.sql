@@ -51,6 +51,26 @@ END $body$;
 COMMENT ON FUNCTION mailqueue.return_%2$s(integer) IS
     'Return the rows of a worker to the queue, or (NULL) those whose lease is over; returns how many.';
 
+CREATE OR REPLACE FUNCTION mailqueue.release_%2$s(p_worker integer, p_held uuid[]) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER %3$s
+AS $body$
+DECLARE
+    v_count integer;
+BEGIN
+    UPDATE %1$s AS q
+       SET status = 'pending', attempts = greatest(q.attempts - 1, 0), claim_no = NULL, worker_id = NULL,
+           assigned_at = NULL, lease_until = NULL
+     WHERE q.id = ANY (ARRAY(
+           SELECT o.id FROM %1$s AS o
+            WHERE o.status = 'assigned' AND o.worker_id = p_worker AND o.id <> ALL (p_held)
+            ORDER BY o.id LIMIT 10000 FOR NO KEY UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END $body$;
+COMMENT ON FUNCTION mailqueue.release_%2$s(integer, uuid[]) IS
+    'Return rows that a claim assigned to the worker and whose answer it did not receive: all but those it knows to '
+    'hold; returns how many.';
+
 CREATE OR REPLACE FUNCTION mailqueue.suspect_%2$s(p_ids uuid[], p_claims bigint[], p_alone boolean, p_reason text)
 RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER %3$s

@@ -3,88 +3,36 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
-from mailqueue.core.errors import InvalidField, LeaseLost
-from mailqueue.core.outcome import Done, Outcome
+from mailqueue.core.errors import LeaseLost
 from mailqueue.core.queues import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.process.pool import WorkerPool, _Ending
-from mailqueue.queue import store, worker
-from mailqueue.queue.handler import Call, Handler
+from mailqueue.queue import running as running_module
+from mailqueue.queue import store
+from mailqueue.queue.handler import Call
 from mailqueue.queue.in_progress import Begun, InProgress
+from mailqueue.queue.running import DRAIN_SECONDS, run_worker
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from tests import make
+from tests.queue.kernel.fake import (
+    PATIENCE_SECONDS,
+    ClaimedRow,
+    FakeHandler,
+    add_rows,
+    states,
+    until,
+)
 from tests.queue.working import work_once
 from tests.webhooks.delivering import told, webhook
 
 pytestmark = pytest.mark.anyio
 SPEC = queue_named("inbound")
-PATIENCE_SECONDS = 60
-
-
-class ClaimedRow(NamedTuple):
-    """A claimed row of inbound_events."""
-
-    id: UUID
-    claim_no: int
-
-
-class FakeHandler(Handler[ClaimedRow, str]):
-    """Handles rows as each test says; rows wait until `go_on` is set."""
-
-    row = ClaimedRow
-
-    def __init__(self) -> None:
-        self.begun = list[UUID]()
-        self.ended = list[UUID]()
-        self.go_on = asyncio.Event()
-        self.go_on.set()
-        self.rests = 0
-        self.refused = set[UUID]()
-
-    async def handle(self, row: ClaimedRow) -> Outcome | str:
-        self.begun.append(row.id)
-        try:
-            await self.go_on.wait()
-        finally:
-            self.ended.append(row.id)
-        return "work"
-
-    async def commit(self, conn: Conn, done: Sequence[tuple[ClaimedRow, str]]) -> list[Outcome]:  # noqa: ARG002
-        for row, _ in done:
-            if row.id in self.refused:
-                raise InvalidField("field", "of this row alone")
-        return [Done() for _ in done]
-
-
-async def add_rows(conn: Conn, count: int, *, crashes: int = 0) -> list[UUID]:
-    """Make due rows; return their ids."""
-    found = await make.rows(
-        conn,
-        "INSERT INTO mailqueue.inbound_events (provider, body, run_at, crashes)"
-        " SELECT 'ses', '{}', now() - interval '1 min', %s FROM generate_series(1, %s)"
-        " RETURNING id",
-        crashes,
-        count,
-    )
-    return [row[0] for row in found]
-
-
-async def states(conn: Conn, condition: str = "true") -> dict[str, int]:
-    query = f"SELECT status, count(*) FROM mailqueue.inbound_events WHERE {condition} GROUP BY 1"
-    return dict(await make.rows(conn, query))
-
-
-async def until(condition: Any) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
 
 
 @pytest.mark.parametrize("batch", [1, SPEC.batch])
@@ -102,7 +50,7 @@ async def test_an_idle_worker_claims_seldom(database: DatabaseSettings, batch: i
         return await turn(worker)
 
     working.turn = counted  # type: ignore[method-assign]
-    running = asyncio.create_task(working.run(stop, number))
+    running = asyncio.create_task(run_worker(working, stop, number))
     await asyncio.sleep(1.0)
     stop.set()
     await running
@@ -120,14 +68,14 @@ async def test_a_worker_declared_lost_starts_no_row_and_ends_those_it_has(
         await add_rows(conn, 20)
         number = await make.worker(conn)
         working = QueueWorker(database, SPEC, handler, InProgress())
-        running = asyncio.create_task(working.run(stop, number))
+        running = asyncio.create_task(run_worker(working, stop, number))
         await until(lambda: len(handler.begun) == SPEC.concurrency)
         if notices == "heartbeat":
             running.cancel()
         else:
             await conn.execute("UPDATE mailqueue.workers SET lost_at = now()")
             await add_rows(conn, 1)
-        async with asyncio.timeout(worker.DRAIN_SECONDS / 2):
+        async with asyncio.timeout(DRAIN_SECONDS / 2):
             with pytest.raises((LeaseLost, asyncio.CancelledError)):
                 await running
         await asyncio.sleep(0.1)
@@ -143,10 +91,10 @@ async def test_a_worker_that_is_not_heard_of_handles_nothing(database: DatabaseS
     async with connect(database) as conn:
         await add_rows(conn, 20)
         number = await make.worker(conn)
-        working = QueueWorker(database, SPEC, handler, InProgress())
-        running = asyncio.create_task(
-            working.run(stop, number, is_registered=lambda: is_registered)
+        working = QueueWorker(
+            database, SPEC, handler, InProgress(), is_registered=lambda: is_registered
         )
+        running = asyncio.create_task(run_worker(working, stop, number))
         await until(lambda: len(handler.begun) == SPEC.concurrency)
         is_registered = False
         handler.go_on.set()
@@ -186,21 +134,18 @@ async def test_work_that_is_refused_fails_one_row(database: DatabaseSettings) ->
 async def test_a_worker_outlives_what_its_handler_raises_beside_rows(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "REST_SECONDS", 0.05)
+    monkeypatch.setattr(running_module, "REST_SECONDS", 0.05)
 
     class Restless(FakeHandler):
         async def rest(self, call: Call) -> None:  # noqa: ARG002
             self.rests += 1
             raise RuntimeError("rest")
 
-        def committed(self, done: Sequence[tuple[ClaimedRow, Outcome]]) -> None:  # noqa: ARG002
-            raise RuntimeError("committed")
-
     handler, stop = Restless(), asyncio.Event()
     async with connect(database) as conn:
         number = await make.worker(conn)
         working = QueueWorker(database, SPEC, handler, InProgress())
-        running = asyncio.create_task(working.run(stop, number))
+        running = asyncio.create_task(run_worker(working, stop, number))
         for count in (2, 4):
             await add_rows(conn, 2)
             await until(lambda least=count: len(handler.ended) >= least)
@@ -219,7 +164,7 @@ async def test_alone_holds_one_row_at_a_time(database: DatabaseSettings) -> None
         await add_rows(conn, 4, crashes=1)
         number = await make.worker(conn)
         working = QueueWorker(database, SPEC, handler, InProgress(), is_alone=True)
-        running = asyncio.create_task(working.run(stop, number))
+        running = asyncio.create_task(run_worker(working, stop, number))
         await until(lambda: handler.begun)
         await asyncio.sleep(0.5)
         assert await states(conn) == {"assigned": 1, "pending": 3}
