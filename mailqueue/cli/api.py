@@ -12,7 +12,7 @@ from mailqueue.process import signals
 from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 
 
 @click.command(

@@ -22,7 +22,6 @@ from mailqueue.client.answers import (
     TemplateVersion,
     Uploaded,
 )
-from mailqueue.client.asking import To
 from mailqueue.client.asynchronous import Client
 from mailqueue.client.errors import (
     ApiError,
@@ -37,6 +36,7 @@ from mailqueue.client.errors import (
     TooManyRequests,
     Unauthorized,
 )
+from mailqueue.client.request import To
 from mailqueue.client.retrying import Retries
 from mailqueue.client.synchronous import SyncClient
 from mailqueue.producer.model import Attachment, UploadedFile

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import httpx2
 
-from mailqueue.client import answers, asking
-from mailqueue.client.asking import ApiRequest, Filters, To
+from mailqueue.client import answers, request
 from mailqueue.client.exchange import ApiAccess, no_response_of, parsed, response_of
+from mailqueue.client.request import ApiRequest, Filters, To
 from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Wait
 from mailqueue.core.secret import Secret
 from mailqueue.producer.model import (
@@ -66,13 +66,13 @@ class Client:
 
     async def send(self, to: Addresses, **mail: Unpack[MailOptions]) -> answers.Sent:
         """Queue one mail, from a template where it names one."""
-        return await self._ask(asking.send(to, mail))
+        return await self._ask(request.send(to, mail))
 
     async def send_template(
         self, to: Addresses, template: str, **mail: Unpack[TemplateOptions]
     ) -> answers.Sent:
         """Queue one mail from a template: its slug, or slug@3 for a version."""
-        return await self._ask(asking.send(to, {**mail, "template": template}))
+        return await self._ask(request.send(to, {**mail, "template": template}))
 
     async def send_batch(
         self,
@@ -85,27 +85,27 @@ class Client:
 
         With `mode` strict nothing is queued if one recipient is refused.
         """
-        return await self._ask(asking.send_batch(recipients, {**mail, "mode": mode}))
+        return await self._ask(request.send_batch(recipients, {**mail, "mode": mode}))
 
     async def batch(self, batch_id: UUID | str) -> answers.BatchState:
         """Return the number of mails of a batch by state."""
-        return await self._ask(asking.find_batch(batch_id))
+        return await self._ask(request.find_batch(batch_id))
 
     async def get(self, email_id: UUID | str) -> answers.Email:
         """Return a mail and its state."""
-        return await self._ask(asking.get(email_id))
+        return await self._ask(request.get(email_id))
 
     async def list(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[Filters]
     ) -> answers.Page[answers.ListedEmail]:
         """Return one page of mail, newest first."""
-        return await self._ask(asking.list_page(filters, limit=limit, cursor=cursor))
+        return await self._ask(request.list_page(filters, limit=limit, cursor=cursor))
 
     async def iterate(self, **filters: Unpack[Filters]) -> AsyncIterator[answers.ListedEmail]:
         """Yield all mail, newest first; pages are requested as needed."""
         cursor = None
         while True:
-            page = await self.list(limit=asking.MAX_AT_ONCE, cursor=cursor, **filters)
+            page = await self.list(limit=request.MAX_AT_ONCE, cursor=cursor, **filters)
             for one in page.data:
                 yield one
             cursor = page.next_cursor
@@ -114,27 +114,27 @@ class Client:
 
     async def events(self, email_id: UUID | str) -> tuple[answers.Event, ...]:
         """Return the events of a mail after it was sent."""
-        return tuple((await self._ask(asking.events(email_id))).data)
+        return tuple((await self._ask(request.events(email_id))).data)
 
     async def source(self, email_id: UUID | str) -> bytes:
         """Return the raw message, without DKIM signatures."""
-        return await self._ask(asking.source(email_id))
+        return await self._ask(request.source(email_id))
 
     async def cancel(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
         """Cancel a mail that has not been sent yet."""
-        return await self._ask(asking.act(email_id, "cancel", reason=reason))
+        return await self._ask(request.act(email_id, "cancel", reason=reason))
 
     async def release(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
         """Release a held mail."""
-        return await self._ask(asking.act(email_id, "release", reason=reason))
+        return await self._ask(request.act(email_id, "release", reason=reason))
 
     async def resend(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
         """Send a mail once more."""
-        return await self._ask(asking.act(email_id, "resend", reason=reason))
+        return await self._ask(request.act(email_id, "resend", reason=reason))
 
     async def upload(self, file: Attachment) -> answers.Uploaded:
         """Upload a file; attach it by its id: `UploadedFile(uploaded.id)`."""
-        return await self._ask(asking.upload(file))
+        return await self._ask(request.upload(file))
 
     async def suppress(
         self,
@@ -146,20 +146,20 @@ class Client:
     ) -> tuple[answers.AddedSuppression, ...]:
         """Suppress addresses."""
         said = {"reason": reason, "category": category, "detail": detail, "expires_at": expires_at}
-        return await self._ask(asking.suppress(emails, said))
+        return await self._ask(request.suppress(emails, said))
 
     async def unsuppress(
         self, email: str, *, category: str | None = None, why: str | None = None
     ) -> answers.RemovedSuppression:
         """Remove the suppression of an address."""
         found = await self.check_suppression(email)
-        return await self._ask(asking.unsuppress(found.email_hash, category=category, why=why))
+        return await self._ask(request.unsuppress(found.email_hash, category=category, why=why))
 
     async def check_suppression(
         self, email: str, *, category: str | None = None
     ) -> answers.CheckedSuppression:
         """Return whether mail to an address is sent."""
-        return await self._ask(asking.check_suppression(email, category))
+        return await self._ask(request.check_suppression(email, category))
 
     async def suppressions(
         self,
@@ -172,25 +172,25 @@ class Client:
     ) -> answers.Page[answers.Suppression]:
         """Return one page of suppressions, newest first."""
         asked = {"reason": reason, "category": category, "q": q, "limit": limit, "cursor": cursor}
-        return await self._ask(asking.suppressions(asked))
+        return await self._ask(request.suppressions(asked))
 
     async def templates(
         self, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.Template]:
         """Return one page of templates, by slug."""
         asked = {"limit": limit, "cursor": cursor}
-        return await self._ask(asking.templates(self._way.project, asked))
+        return await self._ask(request.templates(self._way.project, asked))
 
     async def template(self, template: UUID | str) -> answers.Template:
         """Return a template, by id or slug."""
-        return await self._ask(asking.template(self._way.project, template))
+        return await self._ask(request.template(self._way.project, template))
 
     async def template_versions(
         self, template: UUID | str, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.TemplateVersion]:
         """Return one page of the versions of a template, newest first."""
         asked = {"limit": limit, "cursor": cursor}
-        return await self._ask(asking.template_versions(self._way.project, template, asked))
+        return await self._ask(request.template_versions(self._way.project, template, asked))
 
     async def preview(
         self,
@@ -202,7 +202,7 @@ class Client:
     ) -> answers.Preview:
         """Render a template with sample data."""
         asked = {"variables": variables, "version": version, "language": language}
-        return await self._ask(asking.preview(self._way.project, template, asked))
+        return await self._ask(request.preview(self._way.project, template, asked))
 
     async def _ask(self, ask: ApiRequest[T]) -> T:
         talk = self._way.talk(ask)

@@ -19,7 +19,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from mailqueue.core.errors import InvalidField, MailqueueError
-from mailqueue.producer.wording import known
+from mailqueue.producer.message import known
 
 LONGEST_TEXT = 300
 # Fields whose name in the API differs from their name in this client.

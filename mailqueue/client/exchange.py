@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import httpx2
 
 from mailqueue.client.answers import Sent
-from mailqueue.client.asking import ApiRequest
 from mailqueue.client.errors import LONGEST_TEXT, BadAnswer
 from mailqueue.client.reading import read
+from mailqueue.client.request import ApiRequest
 from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Talk, attempts_of
 from mailqueue.core.secret import Secret
 

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import httpx2
 
-from mailqueue.client import answers, asking
-from mailqueue.client.asking import ApiRequest, Filters, To
+from mailqueue.client import answers, request
 from mailqueue.client.exchange import ApiAccess, no_response_of, parsed, response_of
+from mailqueue.client.request import ApiRequest, Filters, To
 from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Wait
 from mailqueue.core.secret import Secret
 from mailqueue.producer.model import (
@@ -66,13 +66,13 @@ class SyncClient:
 
     def send(self, to: Addresses, **mail: Unpack[MailOptions]) -> answers.Sent:
         """Queue one mail, from a template where it names one."""
-        return self._ask(asking.send(to, mail))
+        return self._ask(request.send(to, mail))
 
     def send_template(
         self, to: Addresses, template: str, **mail: Unpack[TemplateOptions]
     ) -> answers.Sent:
         """Queue one mail from a template: its slug, or slug@3 for a version."""
-        return self._ask(asking.send(to, {**mail, "template": template}))
+        return self._ask(request.send(to, {**mail, "template": template}))
 
     def send_batch(
         self,
@@ -85,27 +85,27 @@ class SyncClient:
 
         With `mode` strict nothing is queued if one recipient is refused.
         """
-        return self._ask(asking.send_batch(recipients, {**mail, "mode": mode}))
+        return self._ask(request.send_batch(recipients, {**mail, "mode": mode}))
 
     def batch(self, batch_id: UUID | str) -> answers.BatchState:
         """Return the number of mails of a batch by state."""
-        return self._ask(asking.find_batch(batch_id))
+        return self._ask(request.find_batch(batch_id))
 
     def get(self, email_id: UUID | str) -> answers.Email:
         """Return a mail and its state."""
-        return self._ask(asking.get(email_id))
+        return self._ask(request.get(email_id))
 
     def list(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[Filters]
     ) -> answers.Page[answers.ListedEmail]:
         """Return one page of mail, newest first."""
-        return self._ask(asking.list_page(filters, limit=limit, cursor=cursor))
+        return self._ask(request.list_page(filters, limit=limit, cursor=cursor))
 
     def iterate(self, **filters: Unpack[Filters]) -> Iterator[answers.ListedEmail]:
         """Yield all mail, newest first; pages are requested as needed."""
         cursor = None
         while True:
-            page = self.list(limit=asking.MAX_AT_ONCE, cursor=cursor, **filters)
+            page = self.list(limit=request.MAX_AT_ONCE, cursor=cursor, **filters)
             yield from page.data
             cursor = page.next_cursor
             if cursor is None:
@@ -113,27 +113,27 @@ class SyncClient:
 
     def events(self, email_id: UUID | str) -> tuple[answers.Event, ...]:
         """Return the events of a mail after it was sent."""
-        return tuple(self._ask(asking.events(email_id)).data)
+        return tuple(self._ask(request.events(email_id)).data)
 
     def source(self, email_id: UUID | str) -> bytes:
         """Return the raw message, without DKIM signatures."""
-        return self._ask(asking.source(email_id))
+        return self._ask(request.source(email_id))
 
     def cancel(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
         """Cancel a mail that has not been sent yet."""
-        return self._ask(asking.act(email_id, "cancel", reason=reason))
+        return self._ask(request.act(email_id, "cancel", reason=reason))
 
     def release(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
         """Release a held mail."""
-        return self._ask(asking.act(email_id, "release", reason=reason))
+        return self._ask(request.act(email_id, "release", reason=reason))
 
     def resend(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
         """Send a mail once more."""
-        return self._ask(asking.act(email_id, "resend", reason=reason))
+        return self._ask(request.act(email_id, "resend", reason=reason))
 
     def upload(self, file: Attachment) -> answers.Uploaded:
         """Upload a file; attach it by its id: `UploadedFile(uploaded.id)`."""
-        return self._ask(asking.upload(file))
+        return self._ask(request.upload(file))
 
     def suppress(
         self,
@@ -145,20 +145,20 @@ class SyncClient:
     ) -> tuple[answers.AddedSuppression, ...]:
         """Suppress addresses."""
         said = {"reason": reason, "category": category, "detail": detail, "expires_at": expires_at}
-        return self._ask(asking.suppress(emails, said))
+        return self._ask(request.suppress(emails, said))
 
     def unsuppress(
         self, email: str, *, category: str | None = None, why: str | None = None
     ) -> answers.RemovedSuppression:
         """Remove the suppression of an address."""
         found = self.check_suppression(email)
-        return self._ask(asking.unsuppress(found.email_hash, category=category, why=why))
+        return self._ask(request.unsuppress(found.email_hash, category=category, why=why))
 
     def check_suppression(
         self, email: str, *, category: str | None = None
     ) -> answers.CheckedSuppression:
         """Return whether mail to an address is sent."""
-        return self._ask(asking.check_suppression(email, category))
+        return self._ask(request.check_suppression(email, category))
 
     def suppressions(
         self,
@@ -171,25 +171,25 @@ class SyncClient:
     ) -> answers.Page[answers.Suppression]:
         """Return one page of suppressions, newest first."""
         asked = {"reason": reason, "category": category, "q": q, "limit": limit, "cursor": cursor}
-        return self._ask(asking.suppressions(asked))
+        return self._ask(request.suppressions(asked))
 
     def templates(
         self, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.Template]:
         """Return one page of templates, by slug."""
         asked = {"limit": limit, "cursor": cursor}
-        return self._ask(asking.templates(self._way.project, asked))
+        return self._ask(request.templates(self._way.project, asked))
 
     def template(self, template: UUID | str) -> answers.Template:
         """Return a template, by id or slug."""
-        return self._ask(asking.template(self._way.project, template))
+        return self._ask(request.template(self._way.project, template))
 
     def template_versions(
         self, template: UUID | str, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.TemplateVersion]:
         """Return one page of the versions of a template, newest first."""
         asked = {"limit": limit, "cursor": cursor}
-        return self._ask(asking.template_versions(self._way.project, template, asked))
+        return self._ask(request.template_versions(self._way.project, template, asked))
 
     def preview(
         self,
@@ -201,7 +201,7 @@ class SyncClient:
     ) -> answers.Preview:
         """Render a template with sample data."""
         asked = {"variables": variables, "version": version, "language": language}
-        return self._ask(asking.preview(self._way.project, template, asked))
+        return self._ask(request.preview(self._way.project, template, asked))
 
     def _ask(self, ask: ApiRequest[T]) -> T:
         talk = self._way.talk(ask)

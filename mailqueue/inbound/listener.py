@@ -15,7 +15,7 @@ from mailqueue.core.errors import ConfigError, MailqueueError, StorageFull
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.inbound.bounces import store
 from mailqueue.inbound.bounces.submitted import RECIPIENT, SENDER
-from mailqueue.inbound.keeping import Keeping, keeping_of
+from mailqueue.inbound.intake import RequestIntake, intake_of
 from mailqueue.inbound.model import NewRequest
 from mailqueue.settings.bounces import DEFAULT_PORT, BounceSettings
 from mailqueue.settings.environment import DatabaseSettings
@@ -80,7 +80,7 @@ class BounceHandler:
     """SMTP handler that stores mail for the bounce domains."""
 
     domains: Domains
-    keeping: Keeping
+    keeping: RequestIntake
 
     def check_recipient(self, address: str) -> SmtpReply | None:
         """Return the refusal of a recipient in another domain: the listener does not relay."""
@@ -133,7 +133,7 @@ async def bounce_listener(
     await domains.refresh(pool, database)
     port = DEFAULT_PORT if settings.port is None else settings.port
     serving = smtp_server(
-        BounceHandler(domains, keeping_of(pool, database)),
+        BounceHandler(domains, intake_of(pool, database)),
         host=settings.host,
         port=port,
         hostname=settings.name or socket.gethostname(),

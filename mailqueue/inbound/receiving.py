@@ -10,7 +10,7 @@ from uuid import UUID
 from mailqueue.core.errors import ConfigError, SealBroken, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound import endpoints, store
-from mailqueue.inbound.keeping import Keeping
+from mailqueue.inbound.intake import RequestIntake
 from mailqueue.inbound.model import EndpointSecrets, InboundEndpoint, NewRequest
 from mailqueue.ports.inbound import InboundProvider, InboundRequest, NotVerified
 from mailqueue.telemetry.log import get_logger
@@ -45,7 +45,7 @@ class Receiver:
 
     providers: Mapping[str, InboundProvider]
     borrow: Callable[[], AbstractAsyncContextManager[Conn]]
-    keeping: Keeping
+    keeping: RequestIntake
     read_master: Callable[[], MasterKey | None]
     _opened: dict[UUID, tuple[bytes, float, EndpointSecrets]] = field(default_factory=dict)
 

@@ -107,7 +107,7 @@ async def _held(context: MaintenanceContext, task: Task, lease: Lease) -> AsyncI
 
 
 @asynccontextmanager
-async def desk_of(
+async def open_context(
     database: DatabaseSettings, stores: Stores, *, operator: str, advance: Advance
 ) -> AsyncIterator[MaintenanceContext]:
     """Open the context of tasks, as the schema's owner.

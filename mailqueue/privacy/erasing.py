@@ -14,9 +14,9 @@ from mailqueue.db.fetch import Conn, Lend
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import store
 from mailqueue.privacy.files import erase_files
+from mailqueue.privacy.lease import ErasureLease
 from mailqueue.privacy.model import Erasure, ErasureProgress, ErasureStage, Table
 from mailqueue.privacy.pattern import pattern_of
-from mailqueue.privacy.tenure import ErasureLease
 
 MAILS_TOGETHER = 200
 TABLES_TOGETHER = 50

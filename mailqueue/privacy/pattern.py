@@ -34,10 +34,10 @@ def matcher_of(spellings: Sequence[str]) -> re.Pattern[str]:
 
 def _one(address: str) -> str:
     local, _, domain = address.rpartition("@")
-    return f"(?:{'|'.join(_writings(local))}){_AT}(?:{'|'.join(_writings(domain))})"
+    return f"(?:{'|'.join(_spellings(local))}){_AT}(?:{'|'.join(_spellings(domain))})"
 
 
-def _writings(part: str) -> list[str]:
+def _spellings(part: str) -> list[str]:
     """Return the local part or domain as written in plain text, URLs, JSON and PostgreSQL's bytea
     escapes.
     """

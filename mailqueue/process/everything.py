@@ -26,7 +26,7 @@ from mailqueue.tenants.keys.local import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 
 Say = Callable[[str], None]
 

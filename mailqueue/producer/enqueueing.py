@@ -9,8 +9,8 @@ from uuid import UUID
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
 from mailqueue.producer import store
+from mailqueue.producer.message import EnqueueMessage, known, message_of
 from mailqueue.producer.model import Addresses, EmailFields, Enqueued, MailOptions
-from mailqueue.producer.wording import EnqueueMessage, known, message_of
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection

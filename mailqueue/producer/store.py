@@ -12,7 +12,7 @@ from uuid import UUID
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mailboxes import with_wire_domain, with_wire_domains
-from mailqueue.producer.wording import EnqueueMessage, known
+from mailqueue.producer.message import EnqueueMessage, known
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection

@@ -38,7 +38,7 @@ async def mail_defaults_of(conn: Conn, account: SenderAccount) -> MailDefaults:
     )
 
 
-async def as_project_says(conn: Conn, account: SenderAccount) -> SenderAccount:
+async def with_project_defaults(conn: Conn, account: SenderAccount) -> SenderAccount:
     """Return the account; without an address of its own, with the project's."""
     if account.email is not None:
         return account

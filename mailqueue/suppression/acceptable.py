@@ -21,7 +21,7 @@ _REASON_BY_WORD: Mapping[str, SuppressionReason] = {
 }
 
 
-def wanted_of(
+def new_suppression(
     email: object,
     *,
     reason: object = None,

@@ -11,10 +11,10 @@ from mailqueue.queue.process import Kind
 from mailqueue.settings.environment import Settings
 
 HANDLERS: Mapping[str, str] = {
-    "inbound": "mailqueue.wiring.receiving:inbound_handler",
-    "erasures": "mailqueue.wiring.upkeep:erasure_handler",
-    "maintenance": "mailqueue.wiring.upkeep:maintenance_handler",
-    "webhooks": "mailqueue.wiring.telling:webhook_handler",
+    "inbound": "mailqueue.wiring.inbound:inbound_handler",
+    "erasures": "mailqueue.wiring.maintenance:erasure_handler",
+    "maintenance": "mailqueue.wiring.maintenance:maintenance_handler",
+    "webhooks": "mailqueue.wiring.webhooks:webhook_handler",
     "custom-smtp": "mailqueue.wiring.sending:custom_smtp_handler",
 }
 """The function that makes the handler of each queue; a process imports those that it runs."""

@@ -8,7 +8,7 @@ import httpx2
 from mailqueue.api.app import create_app
 from mailqueue.api.http.server import bind, listening
 from mailqueue.client import Client, Retries
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests.api.support.calling import Calling, settings_for
 
 AT_ONCE = Retries(attempts=4, first_wait=0)

@@ -17,7 +17,7 @@ from mailqueue.db.pool import connect, open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import MANY, settings_for
 from tests.api.support.wired import MASTER

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mailqueue.api.compat.mailboxes import framed, mailbox, split_mailboxes
+from mailqueue.api.compat.mailboxes import format_mailbox, mailbox, split_mailboxes
 from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.core.errors import InvalidField
 
@@ -36,7 +36,7 @@ def test_names_that_cannot_be_decoded_stay_as_they_are() -> None:
 
 
 def test_a_name_cannot_break_out_of_its_quotes() -> None:
-    assert framed('a" <x@example.org>, "b', "a@example.com") == (
+    assert format_mailbox('a" <x@example.org>, "b', "a@example.com") == (
         r'"a\" <x@example.org>, \"b" <a@example.com>'
     )
 

@@ -21,7 +21,7 @@ from bench.workers import send_workers
 from mailqueue.core.queues import queue_named
 from mailqueue.db.pool import connect, open_pool
 from mailqueue.mail.send.store.outcomes import settle_and_mark
-from mailqueue.maintenance.tasks import desk_of
+from mailqueue.maintenance.tasks import open_context
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.settings.attachments import AttachmentSettings
@@ -198,7 +198,9 @@ async def erase(setup: CaseSetup, units: int) -> None:
         ArchiveSettings((setup.data / "archive").as_uri(), None),
         AttachmentSettings(places=((setup.data / "files").as_uri(),), over_bytes=100),
     )
-    async with desk_of(setup.database, stores, operator="cost", advance=lambda _: None) as opened:
+    async with open_context(
+        setup.database, stores, operator="cost", advance=lambda _: None
+    ) as opened:
         for number in range(units):
             await erased(opened, address_of(number))
 

@@ -31,7 +31,7 @@ from mailqueue.ports.inbound import (
 from mailqueue.senders import accounts
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.queue.working import work_once

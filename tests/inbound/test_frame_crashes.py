@@ -16,7 +16,7 @@ from mailqueue.inbound.handler import InboundHandler
 from mailqueue.queue import store
 from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.wiring.receiving import inbound_tools
+from mailqueue.wiring.inbound import inbound_tools
 from tests import make
 from tests.api.support.calling import settings_for
 from tests.events.sent_mail import left

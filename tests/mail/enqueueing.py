@@ -5,7 +5,7 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.producer import store
-from mailqueue.producer.wording import EnqueueMessage
+from mailqueue.producer.message import EnqueueMessage
 
 
 async def enqueue(conn: Conn, email: NewEmail, *, project: str) -> UUID:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.maintenance.context import MaintenanceContext
-from mailqueue.maintenance.tasks import desk_of
+from mailqueue.maintenance.tasks import open_context
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 
@@ -30,5 +30,5 @@ def stores(warm: Path, cold: Path) -> ArchiveStores:
 async def desk(
     database: DatabaseSettings, stores: ArchiveStores
 ) -> AsyncIterator[MaintenanceContext]:
-    async with desk_of(database, stores, operator="test", advance=lambda _: None) as opened:
+    async with open_context(database, stores, operator="test", advance=lambda _: None) as opened:
         yield opened

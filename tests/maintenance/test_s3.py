@@ -22,7 +22,7 @@ from mailqueue.mail.send.store.claims import read_attachments
 from mailqueue.maintenance.archive import task as archive_task
 from mailqueue.maintenance.archive.manifest import FileFilter, bring_back, verify
 from mailqueue.maintenance.context import MaintenanceContext
-from mailqueue.maintenance.tasks import desk_of
+from mailqueue.maintenance.tasks import open_context
 from mailqueue.ports.filestore import FileMissing
 from mailqueue.settings.attachments import AttachmentSettings
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
@@ -77,7 +77,7 @@ async def endpoint(storage: str, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture
 async def desk(database: DatabaseSettings, endpoint: str) -> AsyncIterator[MaintenanceContext]:
     stores = ArchiveStores(ArchiveSettings("s3://archive/hot", "s3://archive/ice", endpoint))
-    async with desk_of(database, stores, operator="test", advance=lambda _: None) as opened:
+    async with open_context(database, stores, operator="test", advance=lambda _: None) as opened:
         yield opened
 
 

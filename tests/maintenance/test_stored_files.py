@@ -14,7 +14,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.verify_files import check_files
 from mailqueue.maintenance import retention
 from mailqueue.maintenance.context import MaintenanceContext
-from mailqueue.maintenance.tasks import desk_of
+from mailqueue.maintenance.tasks import open_context
 from mailqueue.settings.attachments import AttachmentSettings
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
@@ -43,7 +43,7 @@ def stores(folder: Path, warm: Path) -> ArchiveStores:
 async def desk(
     database: DatabaseSettings, stores: ArchiveStores
 ) -> AsyncIterator[MaintenanceContext]:
-    async with desk_of(database, stores, operator="test", advance=lambda _: None) as opened:
+    async with open_context(database, stores, operator="test", advance=lambda _: None) as opened:
         yield opened
 
 

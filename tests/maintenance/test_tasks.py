@@ -37,7 +37,7 @@ async def test_all_tasks_on_a_database_in_use_need_nobody(desk: MaintenanceConte
 async def test_two_hosts_at_once_do_a_task_once(
     desk: MaintenanceContext, database: DatabaseSettings, stores: ArchiveStores
 ) -> None:
-    async with tasks.desk_of(
+    async with tasks.open_context(
         database, stores, operator="other host", advance=lambda _: None
     ) as other:
         async with tasks.locked(other, Task.ARCHIVE):
@@ -57,7 +57,7 @@ async def test_a_pooler_that_shares_sessions_is_refused(
     pooled = DatabaseSettings(database.url, pooler=Pooler.TRANSACTION)
 
     with pytest.raises(ConfigError, match="MAILQUEUE_DIRECT_URL"):
-        async with tasks.desk_of(pooled, stores, operator="x", advance=lambda _: None):
+        async with tasks.open_context(pooled, stores, operator="x", advance=lambda _: None):
             pass
 
 

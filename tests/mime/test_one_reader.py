@@ -8,7 +8,7 @@ from tests.rules.source import modules
 
 PARSERS = frozenset({"parser", "feedparser"})
 """Modules of the standard library that parse a whole message, at a cost that its sender chooses."""
-HOMES = frozenset({"mailqueue.inbound.bounces.second_try"})
+HOMES = frozenset({"mailqueue.inbound.bounces.library"})
 """For a library that takes what they return, and only for what is small."""
 
 

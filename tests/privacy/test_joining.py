@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 
 from mailqueue.maintenance.context import MaintenanceContext
-from mailqueue.maintenance.tasks import desk_of
+from mailqueue.maintenance.tasks import open_context
 from mailqueue.privacy import erasing, persons, store
+from mailqueue.privacy.lease import ErasureLease
 from mailqueue.privacy.model import ErasureStage
-from mailqueue.privacy.tenure import ErasureLease
 from mailqueue.privacy.unfinished import finish_all
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -25,7 +25,7 @@ async def other(
     desk: MaintenanceContext, database: DatabaseSettings
 ) -> AsyncIterator[MaintenanceContext]:
     """Another process's desk, with the same stores."""
-    opened = desk_of(database, desk.stores, operator="other", advance=lambda _: None)
+    opened = open_context(database, desk.stores, operator="other", advance=lambda _: None)
     async with opened as found:
         yield found
 
@@ -81,7 +81,7 @@ async def test_what_a_process_that_died_left_is_done_by_the_next(
     desk: MaintenanceContext, database: DatabaseSettings
 ) -> None:
     erasure = await begun(desk)
-    opened = desk_of(database, desk.stores, operator="dying", advance=lambda _: None)
+    opened = open_context(database, desk.stores, operator="dying", advance=lambda _: None)
     async with opened as dying, ErasureLease(persons.lending(dying.conn), erasure).lend():
         pass
 

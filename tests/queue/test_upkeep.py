@@ -23,7 +23,7 @@ from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.handler import ErasureHandler
 from mailqueue.queue import store
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.wiring.upkeep import maintenance_handler
+from mailqueue.wiring.maintenance import maintenance_handler
 from tests import make
 from tests.api.support.calling import settings_for
 from tests.privacy.erasing import sent

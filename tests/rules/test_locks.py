@@ -16,7 +16,7 @@ from mailqueue.db.sql import sql_folder
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.model import Task
-from mailqueue.maintenance.tasks import desk_of
+from mailqueue.maintenance.tasks import open_context
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
@@ -86,7 +86,7 @@ async def test_the_schema_is_migrated_and_maintained_whatever_a_login_holds(
     stores = ArchiveStores(ArchiveSettings(tmp_path.as_uri(), None))
     async with stranger.transaction(), asyncio.timeout(60):
         await migrate(database, told.append)
-        async with desk_of(database, stores, operator="x", advance=lambda _: None) as desk:
+        async with open_context(database, stores, operator="x", advance=lambda _: None) as desk:
             done = await tasks.run(
                 desk, [Task.PARTITIONS, Task.ARCHIVE, Task.RETENTION], tell=lambda _: None
             )

@@ -6,7 +6,7 @@ from typing import Any
 from mailqueue.contract.suppression import SuppressionOutcome
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import entries
-from mailqueue.suppression.acceptable import wanted_of
+from mailqueue.suppression.acceptable import new_suppression
 from mailqueue.suppression.lists import importing
 from mailqueue.suppression.model import ImportTally
 from tests import make
@@ -17,7 +17,7 @@ ANN = "ann@example.com"
 async def added(
     conn: Conn, *emails: str, project: str = "default", **words: Any
 ) -> list[SuppressionOutcome]:
-    wanted = [wanted_of(email, **words) for email in emails]
+    wanted = [new_suppression(email, **words) for email in emails]
     return [one.status for one in await entries.add(conn, project, entries=wanted, by="tests")]
 
 

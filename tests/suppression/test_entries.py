@@ -10,7 +10,7 @@ from mailqueue.contract.suppression import SuppressionOutcome, SuppressionReason
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import entries
-from mailqueue.suppression.acceptable import wanted_of
+from mailqueue.suppression.acceptable import new_suppression
 from mailqueue.suppression.model import NewSuppression
 from tests import make
 from tests.suppression.listing import ANN, added, audits
@@ -193,6 +193,6 @@ async def test_there_is_no_list_without_a_project_or_an_address(conn: Conn) -> N
         await entries.list_page(conn, "none")
     with pytest.raises(InvalidField):
         await entries.add(conn, "default", entries=[], by="tests")
-    many: list[NewSuppression] = [wanted_of(ANN)] * 1001
+    many: list[NewSuppression] = [new_suppression(ANN)] * 1001
     with pytest.raises(InvalidField):
         await entries.add(conn, "default", entries=many, by="tests")

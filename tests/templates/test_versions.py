@@ -5,7 +5,7 @@ from psycopg import errors
 
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.templates import cloning, trying, versions, writing
+from mailqueue.templates import cloning, previews, versions, writing
 from mailqueue.templates.model import NewTemplate, NewText, PartKind
 from tests import make
 from tests.templates.making import WELCOME, published, put_in_force, version_of
@@ -190,7 +190,7 @@ async def test_a_diff_shows_what_two_versions_say_differently(conn: Conn) -> Non
     old = await versions.find(conn, template)
     new = await version_of(conn, template, NewText("Welcome, {{ name }}", "<p>Hi</p>", None))
 
-    found = await trying.diff(conn, template, old, new)
+    found = await previews.diff(conn, template, old, new)
 
     assert found == (
         "--- welcome@1/html\n+++ welcome@2/html\n@@ -1 +1 @@\n"
@@ -198,4 +198,4 @@ async def test_a_diff_shows_what_two_versions_say_differently(conn: Conn) -> Non
         "--- welcome@1/text\n+++ welcome@2/text\n@@ -1 +0,0 @@\n-Hello {{ name }}\n"
     )
     with pytest.raises(InvalidField, match="version 1 has no text in de"):
-        await trying.diff(conn, template, old, new, language="de")
+        await previews.diff(conn, template, old, new, language="de")

@@ -11,7 +11,7 @@ from mailqueue.db.pool import borrow, open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.wired import MASTER
 from tests.deliverability.nameserver import Zone, serving

@@ -27,7 +27,7 @@ from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Token, TokenKind
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
 from mailqueue.wiring import sending
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.wired import MASTER

@@ -20,7 +20,7 @@ from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import TrackedLink
 from mailqueue.tracking.tokens import LINK_BYTES, Seals, Token, TokenKind
 from mailqueue.vault.masterkey import parse_master_key
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.wired import MASTER

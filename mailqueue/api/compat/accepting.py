@@ -5,8 +5,8 @@ from uuid import UUID
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending import service as sending_service
-from mailqueue.api.sending.override import said_by
-from mailqueue.api.sending.prepare import shelved_files
+from mailqueue.api.sending.override import given_override
+from mailqueue.api.sending.prepare import store_files
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
 from mailqueue.api.sending.templates import chosen_for
 from mailqueue.contract.sending import Sent
@@ -39,22 +39,22 @@ class OneRefused(InputError):
         super().__init__(f"{index}: {fault}")
 
 
-async def readied(call: RequestContext, request: Wanted) -> Wanted:
+async def prepare_email(call: RequestContext, request: Wanted) -> Wanted:
     """Return a mail with its template resolved and its large files stored.
 
     Raises:
         InvalidField: there is no such template, or its variables or a file are invalid.
     """
-    (ready,) = await readied_all(call, [request])
+    (ready,) = await prepare_emails(call, [request])
     if isinstance(ready, InvalidField):
         raise ready
     return ready
 
 
-async def readied_all(
+async def prepare_emails(
     call: RequestContext, requests: Sequence[Wanted | InvalidField]
 ) -> list[Wanted | InvalidField]:
-    """Return mails as `readied` does; a refused mail does not affect the others."""
+    """Return mails as `prepare_email` does; a refused mail does not affect the others."""
     templates = _Templates(call)
     ready: list[Wanted | InvalidField] = []
     for one in requests:
@@ -66,7 +66,7 @@ async def readied_all(
                     looked_at = await templates.looked_at(one)
                     ready.append(await _shelved(call, looked_at))
                 case SendRequest():
-                    ready.append(await shelved_files(call, one))
+                    ready.append(await store_files(call, one))
         except InvalidField as exc:
             ready.append(exc)
     return ready
@@ -74,8 +74,8 @@ async def readied_all(
 
 async def _shelved(call: RequestContext, request: Wanted) -> Wanted:
     if isinstance(request, SendRequest):
-        return await shelved_files(call, request)
-    return await shelved_files(call, request)
+        return await store_files(call, request)
+    return await store_files(call, request)
 
 
 class _Templates:
@@ -108,7 +108,7 @@ class _Templates:
             await self._check_css(chosen, request.inline_css)
         if request.subject is None:
             return request
-        return said_by(chosen, request).model_copy(update={"subject": request.subject})
+        return given_override(chosen, request).model_copy(update={"subject": request.subject})
 
     async def _check_css(self, chosen: ChosenVersion, is_wanted: bool) -> None:
         version = chosen.version
@@ -142,19 +142,19 @@ class _Templates:
         return found
 
 
-async def accepted_now(call: RequestContext, request: Wanted) -> Sent:
+async def accept_in_transaction(call: RequestContext, request: Wanted) -> Sent:
     """Accept one mail in the transaction of the request, which has an idempotency key.
 
     Raises:
         InvalidField: the mail is refused.
     """
-    (judged,) = await accepted_all(call, [request], is_strict=False)
+    (judged,) = await accept_all(call, [request], is_strict=False)
     if isinstance(judged, InvalidField):
         raise judged
     return judged
 
 
-async def accepted_all(
+async def accept_all(
     call: RequestContext, requests: Sequence[Wanted | InvalidField], *, is_strict: bool
 ) -> list[AcceptResult]:
     """Accept mails in one transaction, in order; those refused already stay refused.

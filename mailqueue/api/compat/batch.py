@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from mailqueue.api.compat import store as compat_store
-from mailqueue.api.compat.accepting import OneRefused, Wanted, readied_all
+from mailqueue.api.compat.accepting import OneRefused, Wanted, prepare_emails
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import AttachedFile, SendRequest
@@ -23,7 +23,7 @@ MAX_CHARACTERS = 256 * 1024 * 1024
 """Most characters of all mails of one request, counting shared content for each mail."""
 
 
-async def accepted_together(call: RequestContext, requests: Sequence[Wanted]) -> list[Sent]:
+async def accept_together(call: RequestContext, requests: Sequence[Wanted]) -> list[Sent]:
     """Accept mails in one transaction, in order; a single mail shares the commit of other requests.
 
     A mail to many recipients is sent as several, of which the first is returned. All mails of the
@@ -59,7 +59,7 @@ async def accepted_together(call: RequestContext, requests: Sequence[Wanted]) ->
     return list(sent.values())
 
 
-async def tried_together(call: RequestContext, requests: Sequence[Wanted]) -> None:
+async def validate_together(call: RequestContext, requests: Sequence[Wanted]) -> None:
     """Validate mails completely, without storing or sending any.
 
     Raises:
@@ -104,7 +104,7 @@ async def _try(
 
 async def _ready(call: RequestContext, requests: Sequence[Wanted]) -> list[Wanted]:
     ready: list[Wanted] = []
-    for index, one in enumerate(await readied_all(call, requests)):
+    for index, one in enumerate(await prepare_emails(call, requests)):
         if isinstance(one, InvalidField):
             raise OneRefused(index, one)
         ready.append(one)
@@ -140,7 +140,7 @@ async def _with_kept_files(call: RequestContext, requests: Sequence[Wanted]) -> 
 
 
 async def _kept(call: RequestContext, file: AttachedFile) -> AttachedFile:
-    kind, octets = (file.content_type or "").strip().lower(), octets_of(file.content or "")
+    kind, octets = (file.content_type or "").strip().lower(), decode_base64(file.content or "")
     found = await keep(
         call.connection,
         call.services.storage,
@@ -150,7 +150,7 @@ async def _kept(call: RequestContext, file: AttachedFile) -> AttachedFile:
     return AttachedFile(id=str(found.id), filename=file.filename, content_id=file.content_id)
 
 
-def octets_of(content: str) -> bytes:
+def decode_base64(content: str) -> bytes:
     """Return the bytes of base64 text, which may have line breaks.
 
     Raises:

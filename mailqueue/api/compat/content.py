@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from mailqueue.api.compat.mailboxes import framed
+from mailqueue.api.compat.mailboxes import format_mailbox
 from mailqueue.api.http.context import RequestContext
 from mailqueue.mail.message.preview import StoredEmail, find_email
 from mailqueue.mail.message.render import VARIABLES, key_of, templates_of
@@ -24,7 +24,7 @@ class RenderedContent:
     files: list[dict[str, Any]]
 
 
-async def said_of(call: RequestContext, email_id: UUID) -> RenderedContent:
+async def content_of(call: RequestContext, email_id: UUID) -> RenderedContent:
     """Return the content of a mail of the caller's project.
 
     Raises:
@@ -51,8 +51,8 @@ async def said_of(call: RequestContext, email_id: UUID) -> RenderedContent:
 def _sender(shown: StoredEmail) -> str:
     content = shown.email.content
     if content is None or content.from_email is None:
-        return framed(shown.identity.sender.name, shown.identity.sender.address.sent)
-    return framed(content.from_name, content.from_email)
+        return format_mailbox(shown.identity.sender.name, shown.identity.sender.address.sent)
+    return format_mailbox(content.from_name, content.from_email)
 
 
 async def _words(

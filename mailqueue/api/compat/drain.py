@@ -11,13 +11,13 @@ from http import HTTPStatus
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from mailqueue.api.http.body import body_of, head_of
+from mailqueue.api.http.body import body_of, headers_by_name
 
 MAX_UNREAD = 64 * 1024 * 1024
 SECONDS = 20.0
 
 
-async def heard_out(request: Request, *, max_bytes: int) -> bytes:
+async def drained_body(request: Request, *, max_bytes: int) -> bytes:
     """Return the body; read one that is too large to its end, within limits, and discard it.
 
     Raises:
@@ -28,7 +28,7 @@ async def heard_out(request: Request, *, max_bytes: int) -> bytes:
     except HTTPException as exc:
         # A client that sent `Expect: 100-continue` has not sent the body, and receives the
         # response.
-        is_sending = b"expect" not in head_of(request)
+        is_sending = b"expect" not in headers_by_name(request)
         if exc.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and is_sending:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SECONDS):

@@ -22,7 +22,7 @@ class AnotherRequest(InputError):
     """The idempotency key was used for another request within 24 hours."""
 
 
-async def answered_once(
+async def respond_once(
     call: RequestContext, key: str, document: Any, *, answering: Respond
 ) -> Response:
     """Return the response to a request, or the stored response of its idempotency key.
@@ -40,10 +40,10 @@ async def answered_once(
     # Their keys may be longer than ours, and are separate from the keys of /v1.
     kept = call.kept_key("shape-" + hashlib.sha256(key.encode()).hexdigest())
     async with call.in_one_transaction() as conn:
-        earlier = await store.claim_answer(conn, owner, kept, fingerprint=fingerprint)
+        earlier = await store.reserve_response(conn, owner, kept, fingerprint=fingerprint)
         if earlier is None:
             response = await answering()
-            await store.keep_answer(
+            await store.store_response(
                 conn,
                 owner,
                 kept,

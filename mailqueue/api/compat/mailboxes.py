@@ -41,10 +41,10 @@ def split_mailboxes(text: str) -> list[str]:
 
 def mailbox(text: str) -> str:
     """Return one mailbox in our form: the name, if any, decoded and quoted."""
-    return framed(*parted(text))
+    return format_mailbox(*split_mailbox(text))
 
 
-def parted(text: str) -> tuple[str, str]:
+def split_mailbox(text: str) -> tuple[str, str]:
     """Return name and address of a mailbox; text without brackets is an address."""
     trimmed = text.strip()
     before, bracket, address = trimmed.rpartition("<")
@@ -64,7 +64,7 @@ def _name(written: str) -> str:
         return written
 
 
-def framed(name: str | None, address: str) -> str:
+def format_mailbox(name: str | None, address: str) -> str:
     """Return name and address as one mailbox; the name is quoted only if necessary."""
     if not name:
         return address

@@ -50,7 +50,7 @@ def with_option_fields(api: Api) -> Callable[[type[Model]], type[Model]]:
     return extended
 
 
-def given_in(api: Api, request: BaseModel) -> dict[str, Any]:
+def options_in(api: Api, request: BaseModel) -> dict[str, Any]:
     """Return the values of options in a request to an API, by field of `/v1/send`."""
     values = {name: getattr(request, name) for name in names_in(api)}
     return {name: None if value == "" else value for name, value in values.items()}

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from mailqueue.api.compat.drain import heard_out
+from mailqueue.api.compat.drain import drained_body
 from mailqueue.api.http.body import is_heavy
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.large_bodies import in_turn
@@ -25,7 +25,7 @@ async def document_of(
         InvalidField: it has too many values.
         HTTPException: it is larger than `max_bytes` bytes, received too slowly, or compressed.
     """
-    body = await heard_out(call.request, max_bytes=max_bytes)
+    body = await drained_body(call.request, max_bytes=max_bytes)
     call.size = len(body)
 
     def read() -> tuple[int, Any]:

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 from mailqueue.api.compat.model import CompatApi
-from mailqueue.api.http.auth import caller_of, let_in, reads_only
+from mailqueue.api.http.auth import caller_of, check_rate_limit, reads_only
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.large_bodies import admit, release
@@ -111,7 +111,7 @@ class CompatRouting(BaseRoute):
             return aside
         given = shape.credential_of(request)
         caller = await caller_of(self._runtime, request, given, endpoint)
-        standing = await let_in(caller, self._runtime.allowance)
+        standing = await check_rate_limit(caller, self._runtime.allowance)
         if standing is not None:
             headers += shape.rates(standing)
         admit(request.scope, self._runtime.bodies, caller)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.kek_header import lent_key, own_key_of, platform_key
+from mailqueue.api.http.kek_header import own_key_of, platform_key, unlocked
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.domains import DkimKeyDetails, DkimKeyList, DkimVerification, DomainReport
 from mailqueue.deliverability import checking, keys, publication
@@ -60,7 +60,7 @@ async def create(call: RequestContext) -> DkimKeyDetails:
     algorithm = _ALGORITHM_BY_WORD[body.algorithm]
     domain, master, own = keys.domain_of(body.domain), platform_key(call), own_key_of(call.request)
     made = await keys.new_keys([algorithm])
-    async with call.connection() as conn, lent_key(call, own, conn):
+    async with call.connection() as conn, unlocked(call, own, conn):
         [key] = await keys.create(
             conn,
             call.caller.project,
@@ -101,7 +101,7 @@ async def rotate(call: RequestContext) -> DkimKeyList:
     """Create a successor for each active key of this key's domain."""
     key, master, own = await _key(call), platform_key(call), own_key_of(call.request)
     made = await keys.new_keys(Algorithm)
-    async with call.connection() as conn, lent_key(call, own, conn):
+    async with call.connection() as conn, unlocked(call, own, conn):
         found = await keys.rotate(
             conn, call.caller.project, domain=key.domain, master=master, by=call.by, made=made
         )

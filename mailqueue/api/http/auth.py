@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from starlette.requests import Request
 
-from mailqueue.api.http.body import head_of
+from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
@@ -24,7 +24,7 @@ def credential_of(request: Request) -> str:
     Raises:
         Unauthorized: there is none.
     """
-    head = head_of(request)
+    head = headers_by_name(request)
     given = head.get(b"x-api-key", b"").decode("latin-1")
     if not given:
         scheme, _, token = head.get(b"authorization", b"").decode("latin-1").partition(" ")
@@ -34,7 +34,7 @@ def credential_of(request: Request) -> str:
     return given
 
 
-async def admitted(
+async def authenticate(
     endpoint: Endpoint, runtime: Runtime, request: Request, *, path: Mapping[str, str]
 ) -> Caller | Admin:
     """Return the authenticated caller.
@@ -77,7 +77,7 @@ def reads_only(endpoint: Endpoint, who: Caller | Admin) -> bool:
     return isinstance(who, Caller) and who.is_test and endpoint.test_keys is ForTestKeys.READ
 
 
-async def let_in(caller: Caller, allowance: RateLimiter) -> BucketState | None:
+async def check_rate_limit(caller: Caller, allowance: RateLimiter) -> BucketState | None:
     """Count a request against the rate limits of its key and project; return the key's, if any.
 
     Raises:

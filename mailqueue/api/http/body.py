@@ -33,7 +33,7 @@ async def body_of(request: Request, *, max_bytes: int = BODY_BYTES) -> bytes:
             than BODY_SECONDS; 415 when it is compressed; 503 when memory is short.
         TooManyRequests: the key or project sends large bodies too fast.
     """
-    head = head_of(request)
+    head = headers_by_name(request)
     length = head.get(b"content-length", b"")
     declared = int(length[:20]) if length.isdigit() else 0
     if declared > max_bytes:
@@ -46,7 +46,7 @@ async def body_of(request: Request, *, max_bytes: int = BODY_BYTES) -> bytes:
         raise HTTPException(HTTPStatus.BAD_REQUEST, "the body ended early") from None
 
 
-def head_of(request: Request) -> dict[bytes, bytes]:
+def headers_by_name(request: Request) -> dict[bytes, bytes]:
     """Return the headers by name, as a dict built once per request."""
     found: dict[bytes, bytes] | None = request.scope.get(HEAD)
     if found is None:
@@ -114,7 +114,7 @@ def check_type(request: Request) -> None:
     Raises:
         HTTPException: 415.
     """
-    given = head_of(request).get(b"content-type", b"")
+    given = headers_by_name(request).get(b"content-type", b"")
     if given != _JSON and given.lower().startswith(_NOT_JSON):
         raise HTTPException(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -128,7 +128,7 @@ async def read_as(model: type[BaseModel], request: Request, body: bytes) -> Base
     Raises:
         InputError: it is not JSON, or a field is invalid; names the first.
     """
-    return await in_turn(request, lambda: parsed(model, body), is_large=is_heavy(body))
+    return await in_turn(request, lambda: parse_body(model, body), is_large=is_heavy(body))
 
 
 def is_heavy(body: bytes) -> bool:
@@ -136,7 +136,7 @@ def is_heavy(body: bytes) -> bool:
     return len(body) > LARGE_BYTES or most_values_in(body) > HEAVY_VALUES
 
 
-def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
+def parse_body(model: type[BaseModel], body: bytes) -> BaseModel:
     """Return the body as the model; no body is an empty object.
 
     Raises:
@@ -153,7 +153,7 @@ def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
         raise invalid_request(exc) from None
 
 
-def asked(model: type[BaseModel] | None, request: Request) -> BaseModel | None:
+def parse_query(model: type[BaseModel] | None, request: Request) -> BaseModel | None:
     """Return the query as the model; a repeated name is a list.
 
     Raises:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from mailqueue.api.http.body import HEAVY_VALUES, head_of
+from mailqueue.api.http.body import HEAVY_VALUES, headers_by_name
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.large_bodies import LARGE_BYTES, in_turn
 from mailqueue.api.http.runtime import Runtime
@@ -109,7 +109,7 @@ class RequestContext:
     @property
     def idempotency_key(self) -> str | None:
         """Return the header Idempotency-Key."""
-        given = head_of(self.request).get(b"idempotency-key")
+        given = headers_by_name(self.request).get(b"idempotency-key")
         return None if given is None else given.decode("latin-1")
 
     def kept_key(self, key: str) -> str:

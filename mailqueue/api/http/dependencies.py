@@ -25,12 +25,12 @@ AdminOf = Callable[[str], Awaitable[Admin]]
 TransportOf = Callable[[InlineServer], Transport]
 
 
-def no_way(server: InlineServer) -> Transport:  # noqa: ARG001
+def no_transport(server: InlineServer) -> Transport:  # noqa: ARG001
     """Raise ConfigError: no server can be reached."""
     raise Conflict("this process does not send emails")
 
 
-OpenWay = Callable[[SenderAccount, Secret | None, Transcript], Transport]
+OpenTransport = Callable[[SenderAccount, Secret | None, Transcript], Transport]
 """Return the transport of a sender account with its password decrypted; log to the transcript."""
 
 
@@ -58,8 +58,8 @@ class Services:
     """One field per dependency, with the default that is used when none is injected."""
 
     admin_of: AdminOf = no_admin
-    open_way: OpenWay = no_account
-    transport_of: TransportOf = no_way  # transport of a server that is named for one mail
+    open_way: OpenTransport = no_account
+    transport_of: TransportOf = no_transport  # transport of a server that is named for one mail
     make_poster: Callable[[], Poster] = no_poster  # HTTP client that calls webhooks
     storage: AttachmentStorage = field(default_factory=AttachmentStorage)  # large attachments
     # Compiles and previews templates.

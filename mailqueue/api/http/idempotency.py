@@ -41,7 +41,7 @@ class _StoredResponse:
     fingerprint: bytes
 
 
-async def answered_once(
+async def respond_once(
     endpoint: Endpoint, call: RequestContext, body: bytes, *, answering: Respond
 ) -> Response:
     """Return the response to a request, or the stored response of its idempotency key.
@@ -68,7 +68,9 @@ async def _together(
     endpoint: Endpoint, call: RequestContext, kept: _StoredResponse, answering: Respond
 ) -> Response:
     async with call.in_one_transaction() as conn:
-        earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
+        earlier = await store.reserve_response(
+            conn, kept.owner, kept.key, fingerprint=kept.fingerprint
+        )
         if earlier is not None:
             return _again(kept, earlier)
         response = await answering()
@@ -80,7 +82,9 @@ async def _apart(
     endpoint: Endpoint, call: RequestContext, kept: _StoredResponse, answering: Respond
 ) -> Response:
     async with call.connection() as conn:
-        earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
+        earlier = await store.reserve_response(
+            conn, kept.owner, kept.key, fingerprint=kept.fingerprint
+        )
     if earlier is not None:
         return _again(kept, earlier)
     try:
@@ -88,7 +92,7 @@ async def _apart(
     except MailqueueError:
         # Refused before anything was changed.
         async with call.connection() as conn:
-            await store.give_back_answer(conn, kept.owner, kept.key)
+            await store.release_response(conn, kept.owner, kept.key)
         raise
     await _keep(endpoint, call, kept, response)
     return response
@@ -98,7 +102,7 @@ async def _keep(
     endpoint: Endpoint, call: RequestContext, kept: _StoredResponse, response: Response
 ) -> None:
     async with call.connection() as conn:
-        await store.keep_answer(
+        await store.store_response(
             conn,
             kept.owner,
             kept.key,

@@ -41,7 +41,7 @@ def own_key_of(request: Request, name: str = KEK) -> OwnKey | None:
     raise InvalidField(name, "must be 32 bytes in base64 or hexadecimal digits") from None
 
 
-def needed_key(request: Request, name: str = KEK) -> OwnKey:
+def require_key(request: Request, name: str = KEK) -> OwnKey:
     """Return the key and remove it from the headers.
 
     Raises:
@@ -77,7 +77,7 @@ def refused_as_header() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def lent_key(call: RequestContext, own: OwnKey | None, conn: Conn) -> AsyncIterator[None]:
+async def unlocked(call: RequestContext, own: OwnKey | None, conn: Conn) -> AsyncIterator[None]:
     """Unlock a project's secrets within the block, for its transaction only.
 
     Does nothing without a key, or if the project is not locked.

@@ -10,11 +10,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.http.auth import PROJECT, admitted, let_in, reads_only
-from mailqueue.api.http.body import asked, body_of, check_type, read_as
+from mailqueue.api.http.auth import PROJECT, authenticate, check_rate_limit, reads_only
+from mailqueue.api.http.body import body_of, check_type, parse_query, read_as
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, Once
-from mailqueue.api.http.idempotency import REPLAYED, answered_once
+from mailqueue.api.http.idempotency import REPLAYED, respond_once
 from mailqueue.api.http.large_bodies import admit, release
 from mailqueue.api.http.responses import (
     RawHeaders,
@@ -106,15 +106,15 @@ class Routing(BaseRoute):
 
     async def _handled(self, endpoint: Endpoint, request: Request, limits: RawHeaders) -> Response:
         path = variables(endpoint, request.scope["path"])
-        who = await admitted(endpoint, self._runtime, request, path=path)
+        who = await authenticate(endpoint, self._runtime, request, path=path)
         if isinstance(who, Caller):
-            limits += limit_headers(await let_in(who, self._runtime.allowance))
+            limits += limit_headers(await check_rate_limit(who, self._runtime.allowance))
             admit(request.scope, self._runtime.bodies, who)
         call = RequestContext(
             self._runtime, request, path, who=who, is_read_only=reads_only(endpoint, who)
         )
         if endpoint.query is not None or request.scope["query_string"]:
-            call.query = asked(endpoint.query, request)
+            call.query = parse_query(endpoint.query, request)
         body = b""
         if endpoint.request is not None:
             check_type(request)
@@ -125,7 +125,7 @@ class Routing(BaseRoute):
             return await _answer(endpoint, call)
         if endpoint.request is None:
             body = request._body = await body_of(request)  # where a handler's own parsing finds it
-        return await answered_once(endpoint, call, body, answering=lambda: _answer(endpoint, call))
+        return await respond_once(endpoint, call, body, answering=lambda: _answer(endpoint, call))
 
 
 async def _answer(endpoint: Endpoint, call: RequestContext) -> Response:

@@ -46,7 +46,9 @@ class Earlier(NamedTuple):
     age: timedelta
 
 
-async def claim_answer(conn: Conn, owner: UUID, key: str, *, fingerprint: bytes) -> Earlier | None:
+async def reserve_response(
+    conn: Conn, owner: UUID, key: str, *, fingerprint: bytes
+) -> Earlier | None:
     """Reserve an idempotency key; return the stored response if it is already taken.
 
     Raises:
@@ -62,7 +64,7 @@ async def claim_answer(conn: Conn, owner: UUID, key: str, *, fingerprint: bytes)
     return None if claimed is not None else await maybe(conn, "read_answer", params, Earlier)
 
 
-async def keep_answer(
+async def store_response(
     conn: Conn, owner: UUID, key: str, *, status: int, content_type: str | None, body: bytes
 ) -> None:
     """Store the response of a reserved key."""
@@ -76,7 +78,7 @@ async def keep_answer(
     await run(conn, "keep_answer", params)
 
 
-async def give_back_answer(conn: Conn, owner: UUID, key: str) -> None:
+async def release_response(conn: Conn, owner: UUID, key: str) -> None:
     """Release a reserved key that had no effect."""
     await run(conn, "give_back_answer", {"project_id": owner, "key": key})
 

@@ -10,10 +10,10 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import (
     KEK,
     NEW_KEK,
-    needed_key,
     own_key_of,
     platform_key,
     refused_as_header,
+    require_key,
 )
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.projects import VaultStatus
@@ -55,7 +55,7 @@ async def show(call: RequestContext) -> VaultStatus:
 async def set_own(call: RequestContext) -> VaultStatus:
     """Encrypt the project's data keys with the key in the header only."""
     body: SetOwnKey = call.body
-    own, master = needed_key(call.request), platform_key(call)
+    own, master = require_key(call.request), platform_key(call)
     lasts = body.unlock_for_seconds
     async with call.connection() as conn:
         with refused_as_header():
@@ -73,7 +73,7 @@ async def set_own(call: RequestContext) -> VaultStatus:
 async def unlock(call: RequestContext) -> VaultStatus:
     """Allow the project's mail to be sent for a time."""
     body: Unlock = call.body
-    own, master = needed_key(call.request), platform_key(call)
+    own, master = require_key(call.request), platform_key(call)
     async with call.connection() as conn:
         with refused_as_header():
             found = await ownkey.unlock(
@@ -96,7 +96,7 @@ async def lock(call: RequestContext) -> VaultStatus:
 async def rewrap(call: RequestContext) -> VaultStatus:
     """Encrypt the data keys with the new key, or with the platform's again."""
     body: SetOwnKey = call.body
-    own, new = needed_key(call.request), own_key_of(call.request, NEW_KEK)
+    own, new = require_key(call.request), own_key_of(call.request, NEW_KEK)
     master = platform_key(call)
     if new is not None and new.id == own.id:
         raise InvalidField(NEW_KEK, f"is the key in {KEK}")

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route
 from mailqueue.api.http.responses import error_answer, json_answer
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Conflict, Locked, NotFound, Unavailable
-from mailqueue.inbound.keeping import keeping_of
+from mailqueue.inbound.intake import intake_of
 from mailqueue.inbound.receiving import InboundAnswer, Receiver
 from mailqueue.ports.inbound import InboundRequest
 from mailqueue.vault.masterkey import master_key_of
@@ -24,7 +24,7 @@ def inbound_routes(runtime: Runtime) -> list[BaseRoute]:
     receiver = Receiver(
         runtime.services.inbound,
         runtime.borrow,
-        keeping_of(runtime.pool, runtime.settings.database),
+        intake_of(runtime.pool, runtime.settings.database),
         lambda: master_key_of(runtime.settings),
     )
     webhook = _ProviderWebhook(receiver)

@@ -6,8 +6,8 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
+from mailqueue.api.public.recipient_page import Visit, form_of
 from mailqueue.api.public.rendering import page
-from mailqueue.api.public.visiting import Visit, form_of
 from mailqueue.suppression.subscriptions import choices as subscriptions_choices
 from mailqueue.suppression.subscriptions.model import (
     EVERYTHING,

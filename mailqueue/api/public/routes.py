@@ -4,8 +4,8 @@ from starlette.routing import BaseRoute, Route
 
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.preferences import preferences
+from mailqueue.api.public.recipient_page import RecipientPage
 from mailqueue.api.public.unsubscribe import unsubscribe
-from mailqueue.api.public.visiting import RecipientPage
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import TokenKind
 from mailqueue.vault.masterkey import master_key_of

@@ -7,8 +7,8 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
+from mailqueue.api.public.recipient_page import Visit, form_of
 from mailqueue.api.public.rendering import page
-from mailqueue.api.public.visiting import Visit, form_of
 from mailqueue.suppression.subscriptions import choices
 from mailqueue.suppression.subscriptions.model import ChoiceOrigin, ChoiceSource
 from mailqueue.tracking.tokens import Token, TokenKind

@@ -138,10 +138,10 @@ _MODELS: tuple[type[_Credentials], ...] = (
 )
 _SCHEMAS = [model.model_json_schema() for model in dict.fromkeys(_MODELS)]
 AccountCredentials = Annotated[dict[str, Any], WithJsonSchema({"anyOf": _SCHEMAS})]
-"""Parsed by `way_out`, once the provider is known."""
+"""Parsed by `parse_credentials`, once the provider is known."""
 
 
-def way_out(provider: Provider, settings: Mapping[str, Any]) -> NewSender:
+def parse_credentials(provider: Provider, settings: Mapping[str, Any]) -> NewSender:
     """Return an account with these credentials; the caller fills in the name and the other fields.
 
     Raises:

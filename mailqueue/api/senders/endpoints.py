@@ -5,8 +5,8 @@ from http import HTTPStatus
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.kek_header import lent_key, own_key_of
-from mailqueue.api.senders.credentials import way_out
+from mailqueue.api.http.kek_header import own_key_of, unlocked
+from mailqueue.api.senders.credentials import parse_credentials
 from mailqueue.api.senders.schema import (
     ChangeSender,
     CreateSender,
@@ -38,7 +38,7 @@ async def create(call: RequestContext) -> Sender:
     with renamed():
         limits = changed(Limits(), body.limits())
     new = replace(
-        way_out(Provider(body.provider_type), body.credentials),
+        parse_credentials(Provider(body.provider_type), body.credentials),
         name=body.name,
         email=body.from_email,
         display_name=body.from_name,
@@ -48,7 +48,7 @@ async def create(call: RequestContext) -> Sender:
         notes=body.notes,
     )
     master, own = master_key_of(call.settings), own_key_of(call.request)
-    async with call.connection() as conn, lent_key(call, own, conn):
+    async with call.connection() as conn, unlocked(call, own, conn):
         with renamed(body.credentials):
             made = await changing.add(
                 conn, new, project=call.caller.project, master=master, by=call.by
@@ -79,7 +79,7 @@ async def change(call: RequestContext) -> Sender:
     """Change an account."""
     body: ChangeSender = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
-    async with call.connection() as conn, lent_key(call, own, conn):
+    async with call.connection() as conn, unlocked(call, own, conn):
         account = await account_of(conn, call)
         with renamed(body.credentials):
             after = await changing.change(
@@ -119,7 +119,7 @@ def _change(body: ChangeSender, account: SenderAccount) -> SenderChange:
         if theirs in body.model_fields_set:
             asked[ours] = getattr(body, theirs)
     if "credentials" in body.model_fields_set:
-        asked["way"] = way_out(account.provider, body.credentials)
+        asked["way"] = parse_credentials(account.provider, body.credentials)
     return SenderChange(limits=body.limits(), **asked)
 
 

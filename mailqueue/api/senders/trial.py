@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.kek_header import lent_key, own_key_of
+from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.senders.schema import TestRequest
 from mailqueue.api.senders.views import account_of
 from mailqueue.contract.senders import SenderCircuit, SenderTest
@@ -13,7 +13,7 @@ from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import Forbidden, InvalidField
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders import accounts, health
-from mailqueue.senders.identity import as_project_says
+from mailqueue.senders.identity import with_project_defaults
 from mailqueue.senders.model import SenderAccount
 from mailqueue.senders.trial import trial_mail, try_out
 from mailqueue.senders.values import circuit_of, test_of
@@ -32,11 +32,11 @@ async def test(call: RequestContext) -> SenderTest:
         raise Forbidden("a live key: mail of a test key goes to the trap only")
     to = None if body.to is None else _recipient(body.to)
     own = own_key_of(call.request)
-    async with call.connection() as conn, lent_key(call, own, conn):
+    async with call.connection() as conn, unlocked(call, own, conn):
         account = await account_of(conn, call)
         master = master_key_of(call.settings) if account.smtp_password else None
         password = await accounts.password_of(conn, account, master=master)
-        named = await as_project_says(conn, account)
+        named = await with_project_defaults(conn, account)
     # The connection is released before the network is used.
     transcript = Transcript()
     mail = None if to is None else _mail(named, to)

@@ -7,7 +7,7 @@ from pydantic import Field, SecretStr
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.kek_header import lent_key, own_key_of
+from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.http.schema_base import OneOf, RequestModel
 from mailqueue.api.senders.views import account_of
 from mailqueue.contract.senders import BounceRates, ProviderEndpoint
@@ -92,7 +92,7 @@ async def put_webhook(call: RequestContext) -> ProviderEndpoint:
         topics=body.topics,
         settings=body.settings,
     )
-    async with call.connection() as conn, lent_key(call, own_key_of(call.request), conn):
+    async with call.connection() as conn, unlocked(call, own_key_of(call.request), conn):
         account = await account_of(conn, call)
         return await endpoints.put(
             conn,
@@ -109,7 +109,7 @@ async def put_webhook(call: RequestContext) -> ProviderEndpoint:
 async def show_webhook(call: RequestContext) -> ProviderEndpoint:
     """Return the URL of a provider's webhook."""
     query: WebhookQuery = call.query
-    async with call.connection() as conn, lent_key(call, own_key_of(call.request), conn):
+    async with call.connection() as conn, unlocked(call, own_key_of(call.request), conn):
         account = await account_of(conn, call)
         return await endpoints.show(
             conn,

@@ -40,7 +40,7 @@ class DryRunResult:
     warnings: list[str]
 
 
-async def tried(call: RequestContext, request: SendRequest | TemplateRequest) -> DryRunResult:
+async def run_dry(call: RequestContext, request: SendRequest | TemplateRequest) -> DryRunResult:
     """Accept a mail, roll back, and return the result it would have.
 
     Raises:

@@ -8,10 +8,10 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending.batches import BATCH_ENDPOINTS
-from mailqueue.api.sending.dry_run import tried
+from mailqueue.api.sending.dry_run import run_dry
 from mailqueue.api.sending.keys import with_key
 from mailqueue.api.sending.override import sent_by_override
-from mailqueue.api.sending.prepare import routed, shelved_files
+from mailqueue.api.sending.prepare import routed, store_files
 from mailqueue.api.sending.schema import SendRequest
 from mailqueue.api.sending.service import accepted
 from mailqueue.api.sending.templates import TEMPLATE_ENDPOINTS
@@ -26,8 +26,8 @@ async def send(call: RequestContext) -> Sent | Response:
         return await accepted(call, wanted)
     wanted = await routed(call, wanted)
     if wanted.dry_run:
-        return json_answer(await tried(call, wanted))
-    wanted = await shelved_files(call, wanted)
+        return json_answer(await run_dry(call, wanted))
+    wanted = await store_files(call, wanted)
     if wanted.smtp_override is not None:
         return await sent_by_override(call, wanted, wanted.smtp_override, None)
     return await accepted(call, wanted)

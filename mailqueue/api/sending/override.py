@@ -63,7 +63,7 @@ async def sent_by_override(
         if override.queue:
             queued = await _queued(call, sending_service.new_email(call.caller, request), server)
             return json_answer(queued, status=HTTPStatus.ACCEPTED)
-        said = request if isinstance(request, SendRequest) else said_by(chosen, request)
+        said = request if isinstance(request, SendRequest) else given_override(chosen, request)
         return json_answer(
             await _sent_now(call, sending_service.new_email(call.caller, said), server)
         )
@@ -104,7 +104,7 @@ async def _sent_now(call: RequestContext, email: NewEmail, server: InlineServer)
     return Sent(done.id, before.status, before.reason)
 
 
-def said_by(chosen: ChosenVersion | None, request: TemplateRequest) -> SendRequest:
+def given_override(chosen: ChosenVersion | None, request: TemplateRequest) -> SendRequest:
     """Return an email from a template with its content rendered.
 
     Raises:

@@ -10,7 +10,7 @@ from mailqueue.api.sending.keys import OneMail
 from mailqueue.api.sending.schema import AttachedFile
 from mailqueue.api.sending.service import renamed
 from mailqueue.core.errors import InvalidField
-from mailqueue.mail.accept.attachments import shelved
+from mailqueue.mail.accept.attachments import store_large
 
 AnyMail = TypeVar("AnyMail", bound=BaseModel)
 
@@ -26,7 +26,7 @@ async def routed(call: RequestContext, request: AnyMail) -> AnyMail:
     return request.model_copy(update={"smtp_config_id": name or given})
 
 
-async def shelved_files(call: RequestContext, request: OneMail) -> OneMail:
+async def store_files(call: RequestContext, request: OneMail) -> OneMail:
     """Return the request with its large files stored.
 
     Raises:
@@ -36,7 +36,7 @@ async def shelved_files(call: RequestContext, request: OneMail) -> OneMail:
         return request
     given = [one.model_dump(exclude_none=True) for one in request.attachments]
     try:
-        kept = await shelved(
+        kept = await store_large(
             call.runtime.borrow, call.services.storage, given, project_id=call.caller.project_id
         )
     except InvalidField as exc:

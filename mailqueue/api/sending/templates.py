@@ -11,10 +11,10 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending.batches import own_of, sent_to_many
-from mailqueue.api.sending.dry_run import tried
+from mailqueue.api.sending.dry_run import run_dry
 from mailqueue.api.sending.keys import with_key
 from mailqueue.api.sending.override import sent_by_override
-from mailqueue.api.sending.prepare import routed, shelved_files
+from mailqueue.api.sending.prepare import routed, store_files
 from mailqueue.api.sending.schema import TemplateBatchRequest, TemplateRecipient, TemplateRequest
 from mailqueue.api.sending.service import accepted, renamed
 from mailqueue.contract.sending import Batch, Sent
@@ -31,8 +31,8 @@ async def send_template(call: RequestContext) -> Sent | Response:
     chosen = await chosen_for(call, wanted.template, wanted.language)
     chosen.check(wanted.variables)
     if wanted.dry_run:
-        return json_answer(await tried(call, wanted))
-    wanted = await shelved_files(call, wanted)
+        return json_answer(await run_dry(call, wanted))
+    wanted = await store_files(call, wanted)
     if wanted.smtp_override is not None:
         return await sent_by_override(call, wanted, wanted.smtp_override, chosen)
     return await accepted(call, wanted)

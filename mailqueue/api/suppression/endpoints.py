@@ -21,7 +21,7 @@ from mailqueue.contract.suppression import (
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import cursor_of, key_of
 from mailqueue.suppression import entries
-from mailqueue.suppression.acceptable import reason_of, wanted_of
+from mailqueue.suppression.acceptable import new_suppression, reason_of
 from mailqueue.suppression.model import (
     NewSuppression,
 )
@@ -45,7 +45,7 @@ def _wanted(body: AddSuppressions) -> list[NewSuppression]:
         one = SuppressionItem(email=item) if isinstance(item, str) else item
         try:
             wanted.append(
-                wanted_of(
+                new_suppression(
                     one.email,
                     reason=one.reason or body.reason,
                     category=one.category if one.category is not None else body.category,

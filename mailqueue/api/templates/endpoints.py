@@ -19,7 +19,7 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.templates import Preview, Template
 from mailqueue.core.errors import NotFound
 from mailqueue.core.paging import key_of
-from mailqueue.templates import cloning, trying, values, versions, writing
+from mailqueue.templates import cloning, previews, values, versions, writing
 from mailqueue.templates.model import NewTemplate
 from mailqueue.tenants.model import Scope
 
@@ -109,9 +109,9 @@ async def preview(call: RequestContext) -> Preview:
         if asked.version is not None:
             version = await versions.find(conn, template, number=asked.version)
         else:
-            version = await trying.usual(conn, template)
-        words = await trying.words_of(conn, template, version, asked.language)
-    return await trying.preview(
+            version = await previews.usual(conn, template)
+        words = await previews.words_of(conn, template, version, asked.language)
+    return await previews.preview(
         call.services.compile_process, template, version, words, variables=asked.variables
     )
 

@@ -14,7 +14,7 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.templates import TemplateContent, TemplateDiff, TemplateVersion
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
-from mailqueue.templates import trying, values, versions
+from mailqueue.templates import previews, values, versions
 from mailqueue.templates.model import NewText, NewVersion
 from mailqueue.tenants.model import Scope
 
@@ -86,7 +86,7 @@ async def diff(call: RequestContext) -> TemplateDiff:
         template = await template_of(call, conn)
         old = await versions.find(conn, template, number=asked.from_)
         new = await versions.find(conn, template, number=asked.to)
-        return TemplateDiff(await trying.diff(conn, template, old, new, language=asked.language))
+        return TemplateDiff(await previews.diff(conn, template, old, new, language=asked.language))
 
 
 VERSION_ENDPOINTS = (

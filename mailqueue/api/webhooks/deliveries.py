@@ -6,7 +6,7 @@ from uuid import UUID
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.kek_header import lent_key, own_key_of
+from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.http.pagination import page_of
 from mailqueue.api.webhooks.schema import (
     LogQuery,
@@ -103,7 +103,7 @@ async def test(call: RequestContext) -> WebhookTest:
 
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:
-        async with call.connection() as conn, lent_key(call, own, conn):
+        async with call.connection() as conn, unlocked(call, own, conn):
             yield conn
 
     poster = call.services.make_poster()

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.kek_header import lent_key, own_key_of
+from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.webhooks.deliveries import LOG_ENDPOINTS
 from mailqueue.api.webhooks.schema import (
@@ -31,7 +31,7 @@ async def create(call: RequestContext) -> CreatedWebhook:
     """Register a webhook."""
     body: CreateWebhook = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
-    async with call.connection() as conn, lent_key(call, own, conn):
+    async with call.connection() as conn, unlocked(call, own, conn):
         added = await endpoints.add(
             conn,
             call.caller.project_id,
@@ -77,7 +77,7 @@ async def change(call: RequestContext) -> Webhook:
     body: ChangeWebhook = call.body
     project_id, webhook_id = call.caller.project_id, call.id("webhook_id")
     master, own = master_key_of(call.settings), own_key_of(call.request)
-    async with call.connection() as conn, lent_key(call, own, conn):
+    async with call.connection() as conn, unlocked(call, own, conn):
         now = await endpoints.find(conn, project_id, webhook_id)
         if body.model_fields_set & {"url", "event_types", "description"}:
             has_words = "description" in body.model_fields_set
@@ -127,7 +127,7 @@ async def rotate(call: RequestContext) -> CreatedWebhook:
     """Replace the signing secret."""
     body: SecretRotation = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
-    async with call.connection() as conn, lent_key(call, own, conn):
+    async with call.connection() as conn, unlocked(call, own, conn):
         rotated = await endpoints.rotate(
             conn,
             call.caller.project_id,

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import click
 
-from mailqueue.cli.emails.many import Deed, lay_hand
+from mailqueue.cli.emails.many import EmailCommand, run_command
 from mailqueue.cli.emails.selection import Selection, selection_options
 from mailqueue.cli.emails.view import print_email
 from mailqueue.cli.support.answer import execute, json_option, print_result
@@ -47,13 +47,13 @@ def show(*, email_id: UUID) -> None:
 @json_option
 def cancel(*, selection: Selection, reason: str) -> None:
     """Cancel unfinished emails, including those a worker has claimed but not yet handed over."""
-    deed = Deed(
+    deed = EmailCommand(
         "cancel",
         "cancelled",
         {"reason": reason},
         lambda conn, operation: emails.cancel(conn, operation, reason=reason),
     )
-    lay_hand(selection, deed)
+    run_command(selection, deed)
 
 
 @email.command(
@@ -67,13 +67,13 @@ def cancel(*, selection: Selection, reason: str) -> None:
 @json_option
 def hold(*, selection: Selection, reason: str) -> None:
     """Hold pending emails until they are released."""
-    deed = Deed(
+    deed = EmailCommand(
         "hold",
         "held",
         {"reason": reason},
         lambda conn, operation: emails.hold(conn, operation, reason=reason),
     )
-    lay_hand(selection, deed)
+    run_command(selection, deed)
 
 
 @email.command(
@@ -86,7 +86,7 @@ def hold(*, selection: Selection, reason: str) -> None:
 @json_option
 def release(*, selection: Selection) -> None:
     """Release held emails, so that they are sent."""
-    lay_hand(selection, Deed("release", "released", {}, emails.release))
+    run_command(selection, EmailCommand("release", "released", {}, emails.release))
 
 
 @email.command(
@@ -99,7 +99,7 @@ def release(*, selection: Selection) -> None:
 @json_option
 def requeue(*, selection: Selection) -> None:
     """Requeue failed, expired or cancelled emails under the same ids."""
-    lay_hand(selection, Deed("requeue", "requeued", {}, emails.requeue))
+    run_command(selection, EmailCommand("requeue", "requeued", {}, emails.requeue))
 
 
 @email.command(
@@ -113,13 +113,13 @@ def requeue(*, selection: Selection) -> None:
 @json_option
 def resend(*, selection: Selection, reason: str) -> None:
     """Resend sent emails, each as a new email with a new id."""
-    deed = Deed(
+    deed = EmailCommand(
         "resend",
         "resent",
         {"reason": reason},
         lambda conn, operation: emails.resend(conn, operation, reason=reason),
     )
-    lay_hand(selection, deed)
+    run_command(selection, deed)
 
 
 @email.command(
@@ -133,10 +133,10 @@ def resend(*, selection: Selection, reason: str) -> None:
 @json_option
 def reprioritise(*, selection: Selection, priority: str) -> None:
     """Change the priority of unfinished emails."""
-    deed = Deed(
+    deed = EmailCommand(
         "reprioritise",
         "moved",
         {"priority": priority},
         lambda conn, operation: emails.reprioritise(conn, operation, priority=priority),
     )
-    lay_hand(selection, deed)
+    run_command(selection, deed)

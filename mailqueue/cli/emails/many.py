@@ -23,7 +23,7 @@ _HANDLED = (Column("id", "ID"), Column("result", "RESULT"))
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class EmailCommand:
     """One operation, for single emails and for all that match a filter."""
 
     verb: str
@@ -32,7 +32,7 @@ class Deed:
     act: Callable[[Conn, EmailOperation], Awaitable[list[ActionResult]]]
 
 
-def lay_hand(selection: Selection, deed: Deed) -> None:
+def run_command(selection: Selection, deed: EmailCommand) -> None:
     """Run the operation on the selected emails and print the result."""
     if selection.ids:
         hand = EmailOperation(selection.ids, operator(), is_trial=selection.is_trial)
@@ -64,7 +64,7 @@ def print_handled(handled: list[ActionResult]) -> None:
         click.get_current_context().exit(EXIT_UNCHANGED)
 
 
-def _print(deed: Deed, *, found: int, done: BulkResult | None) -> None:
+def _print(deed: EmailCommand, *, found: int, done: BulkResult | None) -> None:
     document = {
         "matched": found,
         "emails": done.emails if done else 0,

@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 
 import click
 
-from mailqueue.cli.maintenance.context import at_desk
+from mailqueue.cli.maintenance.context import maintenance_context
 from mailqueue.cli.maintenance.days import days, keep
 from mailqueue.cli.support.answer import (
     execute,
@@ -188,18 +188,18 @@ async def _listed(app: Opened, filters: FileFilter, *, with_purged: bool) -> lis
 
 async def _verified(filters: FileFilter) -> list[VerifiedFile]:
     with progress("reading", None) as advance:
-        async with at_desk(advance) as desk:
+        async with maintenance_context(advance) as desk:
             return [each async for each in manifest.verify(desk, filters)]
 
 
 async def _restored(filters: FileFilter, *, keep: timedelta) -> list[Restored]:
     with progress("restoring", None) as advance:
-        async with at_desk(advance) as desk, tasks.locked(desk, Task.ARCHIVE):
+        async with maintenance_context(advance) as desk, tasks.locked(desk, Task.ARCHIVE):
             return [each async for each in manifest.bring_back(desk, filters, keep=keep)]
 
 
 async def _read(filters: FileFilter, having: str | None) -> None:
-    async with at_desk(lambda _: None) as desk:
+    async with maintenance_context(lambda _: None) as desk:
         async for line in manifest.read(desk, filters, having=having):
             click.echo(line.decode())
 

@@ -12,14 +12,14 @@ from mailqueue.wiring.files import ArchiveStores
 
 
 @asynccontextmanager
-async def at_desk(advance: Advance) -> AsyncIterator[MaintenanceContext]:
+async def maintenance_context(advance: Advance) -> AsyncIterator[MaintenanceContext]:
     """Read the settings and open the connections that tasks use.
 
     Raises:
         ConfigError, Unavailable: as every command does.
     """
     settings = load_settings()
-    opened = tasks.desk_of(
+    opened = tasks.open_context(
         settings.database,
         ArchiveStores(settings.archive, settings.attachments),
         operator=operator(),

@@ -2,7 +2,7 @@
 
 import click
 
-from mailqueue.cli.maintenance.context import at_desk
+from mailqueue.cli.maintenance.context import maintenance_context
 from mailqueue.cli.support.answer import json_option, print_result, print_rows, prints_json
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import Column, examples, paint
@@ -49,7 +49,7 @@ def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool) -> 
 
 async def _run(chosen: list[Task]) -> list[TaskResult]:
     with progress("maintenance", None) as advance:
-        async with at_desk(advance) as desk:
+        async with maintenance_context(advance) as desk:
             return await tasks.run(desk, chosen, tell=_silent if prints_json() else _tell)
 
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import click
 
-from mailqueue.cli.maintenance.context import at_desk
+from mailqueue.cli.maintenance.context import maintenance_context
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import run
@@ -83,7 +83,7 @@ def erase(
 
 async def _counted(email: str, project: str | None) -> list[MentionCount]:
     spellings = persons.spellings_of(email)
-    async with at_desk(lambda _: None) as desk:
+    async with maintenance_context(lambda _: None) as desk:
         found = list[MentionCount]()
         for one in await persons.concerned(desk.conn, project, spellings):
             found += await persons.count(persons.lending(desk.conn), one, spellings)
@@ -94,7 +94,7 @@ async def _erased(
     email: str, project: str | None, suppress: bool, wait: float
 ) -> list[tuple[str, ErasureProgress]]:
     spellings = persons.spellings_of(email)
-    async with at_desk(lambda _: None) as desk:
+    async with maintenance_context(lambda _: None) as desk:
         lend, by = persons.lending(desk.conn), operator()
         # All are begun first: no mail of another project leaves meanwhile.
         begun = [
@@ -118,7 +118,7 @@ async def _gone(context: MaintenanceContext, erasure_id: UUID, wait: float) -> E
 
 
 async def _finished() -> list[tuple[str, ErasureProgress]]:
-    async with at_desk(lambda _: None) as desk:
+    async with maintenance_context(lambda _: None) as desk:
         names = {one.id: one.name for one in await persons.projects(desk.conn, None)}
         done = await finish_all(desk, by=operator())
         return [(names.get(each.erasure.project_id, "-"), each) for each in done]

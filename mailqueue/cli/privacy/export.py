@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mailqueue.cli.maintenance.context import at_desk
+from mailqueue.cli.maintenance.context import maintenance_context
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import emit, examples
 from mailqueue.privacy import persons
@@ -27,7 +27,7 @@ def export(*, email: str, project: str | None) -> None:
 
 async def _exported(email: str, project: str | None) -> dict[str, Any]:
     spellings = persons.spellings_of(email)
-    async with at_desk(lambda _: None) as desk:
+    async with maintenance_context(lambda _: None) as desk:
         found = [
             await export_person(persons.lending(desk.conn), one, spellings, context=desk)
             for one in await persons.concerned(desk.conn, project, spellings)

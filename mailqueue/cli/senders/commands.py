@@ -8,7 +8,7 @@ import click
 
 from mailqueue.cli.senders.add import add
 from mailqueue.cli.senders.health import health
-from mailqueue.cli.senders.place import prefer, remove
+from mailqueue.cli.senders.order import prefer, remove
 from mailqueue.cli.senders.rates import rates
 from mailqueue.cli.senders.trial import test
 from mailqueue.cli.senders.view import print_accounts, print_outcome

@@ -14,7 +14,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt, Transport
 from mailqueue.senders import accounts
-from mailqueue.senders.identity import as_project_says
+from mailqueue.senders.identity import with_project_defaults
 from mailqueue.senders.model import SenderAccount
 from mailqueue.senders.trial import SenderTestResult, trial_mail, try_out
 from mailqueue.senders.values import test_of
@@ -46,7 +46,7 @@ def test(ctx: click.Context, *, name: str, project: str, to: str | None) -> None
         async with opened() as app:
             account = await accounts.find(app.conn, project, name=name)
             transport = await _transport(app, account, transcript)
-            named = await as_project_says(app.conn, account)
+            named = await with_project_defaults(app.conn, account)
         # The database is let go before the network is waited for.
         mail = None if recipient is None else _mail(named, recipient)
         return account, await try_out(transport, mail)

@@ -13,7 +13,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.attachment_options import attachment_options
 from mailqueue.cli.support.mail_options import given_only, mail_options
 from mailqueue.cli.support.output import examples
-from mailqueue.cli.support.retrying import Insistent, insisting
+from mailqueue.cli.support.retrying import RetryingDatabase, retrying_database
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import template_options
 from mailqueue.contract.emails import OperatorEmail
@@ -123,7 +123,7 @@ def send(
 
 
 async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> OperatorEmail:
-    async with insisting(app) as database:
+    async with retrying_database(app) as database:
         email_id = await database.call(partial(_accepted, email=email, project=project))
         if not prints_json():
             click.echo(email_id)
@@ -136,7 +136,7 @@ async def _accepted(conn: Conn, email: NewEmail, project: str) -> UUID:
 
 
 async def _outcome(
-    database: Insistent, look: Callable[[Conn], Awaitable[OperatorEmail]]
+    database: RetryingDatabase, look: Callable[[Conn], Awaitable[OperatorEmail]]
 ) -> OperatorEmail:
     """Poll until the email is finished or held; print each new reason for waiting."""
     told = ""

@@ -9,7 +9,7 @@ from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.operations.doctor.checks import examine
-from mailqueue.operations.doctor.context import CheckContext, unsound
+from mailqueue.operations.doctor.context import CheckContext, problem
 from mailqueue.operations.model import CheckState, Finding
 from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.vault.masterkey import master_key_of
@@ -55,7 +55,7 @@ async def _examine(settings: Settings) -> list[Finding]:
             return await examine(_patient(settings, conn))
     except MailqueueError as exc:
         # The sentence names the fix itself; nothing else can be looked at.
-        return [unsound("server", str(exc), fix="fix this and run `mailqueue doctor` again")]
+        return [problem("server", str(exc), fix="fix this and run `mailqueue doctor` again")]
 
 
 def _count(failed: list[Finding]) -> str:

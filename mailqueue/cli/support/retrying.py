@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 60.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 2.0
 
 
-class Insistent:
+class RetryingDatabase:
     """Runs operations on a command's connection, and on a new one if that is lost or in doubt.
 
     For emails with idempotency keys only: a commit whose reply was lost may have happened.
@@ -63,9 +63,9 @@ class Insistent:
 
 
 @asynccontextmanager
-async def insisting(app: Opened) -> AsyncIterator[Insistent]:
+async def retrying_database(app: Opened) -> AsyncIterator[RetryingDatabase]:
     """Yield a runner that retries operations within the block."""
-    insistent = Insistent(app)
+    insistent = RetryingDatabase(app)
     try:
         yield insistent
     finally:

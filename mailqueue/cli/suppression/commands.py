@@ -20,7 +20,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import cursor_of, key_of
 from mailqueue.core.units import parse_duration
 from mailqueue.suppression import entries
-from mailqueue.suppression.acceptable import wanted_of
+from mailqueue.suppression.acceptable import new_suppression
 
 EXIT_SUPPRESSED = 1
 
@@ -99,7 +99,7 @@ def add(
     """Suppress addresses, for queued emails too."""
     until = _end(lasts)
     wanted = [
-        wanted_of(
+        new_suppression(
             email,
             reason=reason,
             category=category,

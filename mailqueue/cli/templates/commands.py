@@ -13,9 +13,9 @@ from mailqueue.cli.support.answer import (
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.cli.support.paging import read_page
-from mailqueue.cli.templates.options import found_in, owner_of, owner_options
+from mailqueue.cli.templates.options import owner_of, owner_options, template_in
 from mailqueue.cli.templates.part import part
-from mailqueue.cli.templates.trying import clone, diff, preview
+from mailqueue.cli.templates.previews import clone, diff, preview
 from mailqueue.cli.templates.version import archive, publish, version
 from mailqueue.contract.page import Page
 from mailqueue.templates import values, versions, writing
@@ -129,7 +129,7 @@ def show(*, slug: str, project: str | None) -> None:
     """Show a template and its versions; with --json, also their content."""
 
     async def work(app: Opened) -> tuple[TemplateRow, list[tuple[VersionRow, list[StoredText]]]]:
-        found = await found_in(app, project, slug)
+        found = await template_in(app, project, slug)
         all_ = await versions.list_all(app.conn, found)
         return found, [(one, await versions.texts_of(app.conn, one)) for one in all_]
 
@@ -174,7 +174,7 @@ def change(*, slug: str, project: str | None, **fields: str | None) -> None:
         raise click.UsageError("give at least one of --name, --description, --category, --language")
 
     async def work(app: Opened) -> TemplateRow:
-        found = await found_in(app, project, slug, to_change=True)
+        found = await template_in(app, project, slug, to_change=True)
         return await writing.change(app.conn, found, changes=changes, by=operator())
 
     made = execute(work)
@@ -188,7 +188,7 @@ def delete(*, slug: str, project: str | None) -> None:
     """Delete a template and its versions. Emails already accepted are still rendered."""
 
     async def work(app: Opened) -> None:
-        found = await found_in(app, project, slug, to_change=True)
+        found = await template_in(app, project, slug, to_change=True)
         await writing.remove(app.conn, found, by=operator())
 
     execute(work)

@@ -116,7 +116,7 @@ async def owner_of(app: Opened, project: str | None) -> UUID | None:
     return None if project is None else await writing.project_of(app.conn, project)
 
 
-async def found_in(
+async def template_in(
     app: Opened, project: str | None, slug: str, *, to_change: bool = False
 ) -> TemplateRow:
     """Find a template by its slug.

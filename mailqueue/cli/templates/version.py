@@ -10,9 +10,9 @@ from mailqueue.cli.support.answer import execute, json_option, print_message
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.text_file import text_file_option
-from mailqueue.cli.templates.options import compile_process, found_in, lending, owner_options
+from mailqueue.cli.templates.options import compile_process, lending, owner_options, template_in
 from mailqueue.core.errors import InvalidField
-from mailqueue.templates import trying, values, versions
+from mailqueue.templates import previews, values, versions
 from mailqueue.templates.model import NewText, NewVersion, VersionRow
 
 number_option = click.option(
@@ -76,7 +76,7 @@ def version(
 
     async def work(app: Opened) -> VersionRow:
         async with compile_process() as inside:
-            found = await found_in(app, project, slug, to_change=True)
+            found = await template_in(app, project, slug, to_change=True)
             made = await versions.add(lending(app), inside, found, new=new, by=operator())
             if is_published:
                 made = await versions.publish(lending(app), inside, found, made, by=operator())
@@ -99,7 +99,7 @@ def publish(*, slug: str, project: str | None, number: int | None) -> None:
 
     async def work(app: Opened) -> VersionRow:
         async with compile_process() as inside:
-            found = await found_in(app, project, slug, to_change=True)
+            found = await template_in(app, project, slug, to_change=True)
             chosen = await versions.find(app.conn, found, number=number or found.newest)
             return await versions.publish(lending(app), inside, found, chosen, by=operator())
 
@@ -115,9 +115,9 @@ def archive(*, slug: str, project: str | None, number: int | None) -> None:
     """Archive a version, by default the published one."""
 
     async def work(app: Opened) -> VersionRow:
-        found = await found_in(app, project, slug, to_change=True)
+        found = await template_in(app, project, slug, to_change=True)
         chosen = (
-            await trying.usual(app.conn, found)
+            await previews.usual(app.conn, found)
             if number is None
             else await versions.find(app.conn, found, number=number)
         )

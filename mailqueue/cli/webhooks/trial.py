@@ -7,10 +7,10 @@ import click
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import examples, show
-from mailqueue.cli.webhooks.view import lent
+from mailqueue.cli.webhooks.view import connection_per_step
 from mailqueue.contract.webhooks import WebhookTest
 from mailqueue.webhooks import endpoints, trial
-from mailqueue.wiring import telling
+from mailqueue.wiring import webhooks
 
 EXIT_FAILED = 1
 
@@ -33,10 +33,10 @@ def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None) -> None:
     async def tried() -> WebhookTest:
         async with opened() as app:
             found = await endpoints.find(app.conn, None, webhook_id)
-        poster = telling.poster_of(app.settings)
+        poster = webhooks.poster_of(app.settings)
         try:
             return await trial.try_out(
-                lent,
+                connection_per_step,
                 found.project_id,
                 webhook_id,
                 event_type=kind,

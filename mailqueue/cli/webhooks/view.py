@@ -8,7 +8,7 @@ from mailqueue.db.fetch import Conn
 
 
 @asynccontextmanager
-async def lent() -> AsyncIterator[Conn]:
+async def connection_per_step() -> AsyncIterator[Conn]:
     """Yield a connection for one step; none is held during a call to an endpoint."""
     async with opened() as app:
         yield app.conn

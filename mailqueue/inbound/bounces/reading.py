@@ -13,6 +13,7 @@ from mailqueue.inbound.bounces.feedback import (
     is_complaint_of_old,
     old_complaint_recipients,
 )
+from mailqueue.inbound.bounces.library import named_by_library
 from mailqueue.inbound.bounces.model import BounceKind, Fate, ParsedBounce, ReportedRecipient
 from mailqueue.inbound.bounces.plain_text import text_of
 from mailqueue.inbound.bounces.report import (
@@ -22,7 +23,6 @@ from mailqueue.inbound.bounces.report import (
     status_part,
 )
 from mailqueue.inbound.bounces.returned import returned_in
-from mailqueue.inbound.bounces.second_try import named_by_library
 from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, BouncePart, read_tree
 from mailqueue.inbound.bounces.unstructured import (
     count_bounce_marks,

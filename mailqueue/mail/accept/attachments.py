@@ -63,7 +63,7 @@ async def keep(
     return kept
 
 
-async def shelved(
+async def store_large(
     lend: Lend, storage: AttachmentStorage, files: Sequence[Any], *, project_id: UUID
 ) -> list[Any]:
     """Return the files of a mail; those too large for rows are stored and replaced by references.

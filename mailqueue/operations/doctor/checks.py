@@ -4,7 +4,7 @@ from mailqueue.contract.administration import HealthCheck
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.reported import reported
 from mailqueue.operations.doctor import mail, server
-from mailqueue.operations.doctor.context import Check, CheckContext, unsound
+from mailqueue.operations.doctor.context import Check, CheckContext, problem
 from mailqueue.operations.doctor.disk_space import report_once
 from mailqueue.operations.doctor.retention import retention
 from mailqueue.operations.model import CheckState, Finding
@@ -61,4 +61,4 @@ def _finding(row: HealthCheck) -> Finding:
 
 
 def _in_the_way(check: str, exc: MailqueueError) -> Finding:
-    return unsound(check, f"cannot be checked: {exc}", fix="fix this and check again")
+    return problem(check, f"cannot be checked: {exc}", fix="fix this and check again")

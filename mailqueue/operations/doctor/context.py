@@ -23,12 +23,12 @@ class CheckContext:
 Check = Callable[[CheckContext], Awaitable[Finding]]
 
 
-def sound(check: str, says: str) -> Finding:
+def passed(check: str, says: str) -> Finding:
     """Return a finding without a fault."""
     return Finding(check, is_ok=True, says=says)
 
 
-def unsound(check: str, says: str, *, fix: str) -> Finding:
+def problem(check: str, says: str, *, fix: str) -> Finding:
     """Return a finding with a fault and its fix."""
     return Finding(check, is_ok=False, says=says, fix=fix, state=CheckState.ALARM)
 

@@ -1,6 +1,6 @@
 """The check that records leave: reads the registry RETAINED, as the database has it."""
 
-from mailqueue.operations.doctor.context import CheckContext, some, sound
+from mailqueue.operations.doctor.context import CheckContext, passed, some
 from mailqueue.operations.model import CheckState, Finding
 from mailqueue.operations.store import health as health_store
 
@@ -13,10 +13,10 @@ MAX_PAGES = 500
 async def retention(context: CheckContext) -> Finding:
     """Check that no table has rows far past their retention."""
     if not await health_store.may_read_retention(context.conn):
-        return sound("retention", "left out: this login may not read all tables")
+        return passed("retention", "left out: this login may not read all tables")
     late = await health_store.kinds_past_retention(context.conn, days=GRACE_DAYS, pages=MAX_PAGES)
     if not late:
-        return sound("retention", f"no table has rows {GRACE_DAYS} days past their retention")
+        return passed("retention", f"no table has rows {GRACE_DAYS} days past their retention")
     named = [f"{one.kind} has rows of {one.oldest:%Y-%m-%d}" for one in late]
     return Finding(
         "retention",

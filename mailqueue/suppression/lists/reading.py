@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from mailqueue.contract.suppression import BadLine, ListEncoding, SuppressionReason
 from mailqueue.core.errors import InvalidField
-from mailqueue.suppression.acceptable import wanted_of
+from mailqueue.suppression.acceptable import new_suppression
 from mailqueue.suppression.lists.encoding import text_of
 from mailqueue.suppression.lists.formula import plain
 from mailqueue.suppression.lists.json_list import elements
@@ -69,7 +69,7 @@ def _line(
     email = next((values[name] for name in ADDRESS_NAMES if values.get(name)), None)
     try:
         others = {name: values.get(name) for name in _OTHERS}
-        return ListLine(number, wanted_of(email, **others, otherwise=otherwise))
+        return ListLine(number, new_suppression(email, **others, otherwise=otherwise))
     except InvalidField as exc:
         return BadLine(number, str(exc))
 

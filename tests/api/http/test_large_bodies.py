@@ -56,7 +56,7 @@ async def test_probes_are_answered_while_a_large_request_is_read(
 ) -> None:
     """Isolate: the request is read only after the probe was answered."""
     is_read, is_answered = threading.Event(), threading.Event()
-    parsed = http_body.parsed
+    parsed = http_body.parse_body
 
     def waiting(*given: Any) -> Any:
         is_read.set()
@@ -78,7 +78,7 @@ async def test_a_small_request_of_many_values_is_read_beside_the_event_loop_too(
     shared_api: Calling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
-    parsed = http_body.parsed
+    parsed = http_body.parse_body
 
     def noted(*given: Any) -> Any:
         threads.append(threading.current_thread())

@@ -11,7 +11,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.openapi import operation_id
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests.api.projects.test_tenants_apart import needed_query
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.modes import (

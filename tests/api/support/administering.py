@@ -12,7 +12,7 @@ from mailqueue.api.app import create_app
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests.api.support.calling import ORIGIN, settings_for
 
 

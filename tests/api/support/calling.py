@@ -12,7 +12,7 @@ from mailqueue.api.app import create_app
 from mailqueue.db.pool import Pool, connect, open_pool
 from mailqueue.settings.environment import DatabaseSettings, Settings, load_settings
 from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests import make
 
 ORIGIN = "http://127.0.0.1:8025"

@@ -19,7 +19,7 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.tenancy import MAIL, furnished

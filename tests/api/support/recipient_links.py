@@ -18,7 +18,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Token, TokenKind
 from mailqueue.vault.masterkey import master_key_of
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 

@@ -20,7 +20,7 @@ from mailqueue.db.pool import Pool, connect, open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.wired import MASTER

@@ -12,7 +12,7 @@ from mailqueue.api.app import create_app
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import open_pool
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.api import build_services
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.wired import MASTER
 from tests.cli.support.invoked import Cli

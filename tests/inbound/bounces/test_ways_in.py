@@ -16,8 +16,8 @@ from mailqueue.inbound.endpoints import NO_CHANGE, SecretsChange
 from mailqueue.senders import accounts
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
+from mailqueue.wiring.api import build_services
 from mailqueue.wiring.sending import SenderDirectory
-from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.events.sent_mail import left

@@ -13,7 +13,7 @@ import pytest
 from mailqueue.adapters.filestores.folder import FolderStore
 from mailqueue.core.errors import InvalidField, Unavailable
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.attachments import NewFile, keep, shelved
+from mailqueue.mail.accept.attachments import NewFile, keep, store_large
 from mailqueue.mail.message.attachments import read_stored
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.model import FileFault
@@ -138,8 +138,8 @@ async def test_a_mail_keeps_its_large_files_in_storage_and_the_same_key_means_th
     project = await make.project_named(conn)
     given = [inline(content_id="x"), inline(b"%PDF-1.7 small"), inline(content="%%"), "text"]
 
-    first = await shelved(lender(conn), storage, given, project_id=project)
-    again = await shelved(lender(conn), storage, given, project_id=project)
+    first = await store_large(lender(conn), storage, given, project_id=project)
+    again = await store_large(lender(conn), storage, given, project_id=project)
 
     assert first == again
     assert set(first[0]) == {"id", "filename", "content_id"}

@@ -42,7 +42,7 @@ async def index(call: RequestContext) -> Response:
 
 async def _allowed(call: RequestContext) -> list[str] | None:
     async with call.connection() as conn:
-        found = await mailgun_store.grounds_of(conn, call.caller.project_id)
+        found = await mailgun_store.sending_rights_of(conn, call.caller.project_id)
     return None if found is None else found.allowed_from
 
 

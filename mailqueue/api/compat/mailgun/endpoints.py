@@ -10,18 +10,18 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailqueue.api.compat.batch import accepted_together
-from mailqueue.api.compat.mailboxes import parted
+from mailqueue.api.compat.batch import accept_together
+from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.mailgun import domains
 from mailqueue.api.compat.mailgun import store as mailgun_store
 from mailqueue.api.compat.mailgun.domains import check_domain
 from mailqueue.api.compat.mailgun.faults import refused
 from mailqueue.api.compat.mailgun.form import form_of
+from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
 from mailqueue.api.compat.mailgun.mime import accepted_message
 from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
-from mailqueue.api.compat.mailgun.wanted import meant_by, wanted_of
 from mailqueue.api.compat.model import CompatApi
-from mailqueue.api.http.body import head_of
+from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
@@ -40,8 +40,8 @@ async def send(call: RequestContext) -> Response:
     form = await form_of(call.request)
     call.size = form.size
     options = await _options(call, options_of(form, datetime.now(UTC)))
-    meant = meant_by(form, options)
-    sent = await accepted_together(call, wanted_of(meant, _key(call)))
+    meant = parse_request(form, options)
+    sent = await accept_together(call, mails_of(meant, _key(call)))
     return _queued(_message_id(sent[0], meant.sender))
 
 
@@ -60,7 +60,7 @@ def _queued(mail_id: str) -> Response:
 
 def _message_id(sent: Sent, sender: str) -> str:
     """Return the Message-ID of the mail; of several, that of the first."""
-    return message_id(sent.id, parse_address(parted(sender)[1]).domain)
+    return message_id(sent.id, parse_address(split_mailbox(sender)[1]).domain)
 
 
 async def _options(call: RequestContext, options: MailgunOptions) -> MailgunOptions:
@@ -72,7 +72,7 @@ async def _options(call: RequestContext, options: MailgunOptions) -> MailgunOpti
     if not options.is_test:
         return options
     async with call.connection() as conn:
-        found = await mailgun_store.grounds_of(conn, call.caller.project_id)
+        found = await mailgun_store.sending_rights_of(conn, call.caller.project_id)
     if found is None or found.trap is None:
         raise InvalidField("o:testmode", "this project has no trap, to which test mail is sent")
     return replace(options, fields=options.fields | {"smtp_config_id": found.trap})
@@ -91,7 +91,7 @@ def key_of(request: Request) -> str:
     Raises:
         Unauthorized: there is none.
     """
-    given = head_of(request).get(b"authorization", b"")
+    given = headers_by_name(request).get(b"authorization", b"")
     scheme, _, coded = given.partition(b" ")
     try:
         pair = base64.b64decode(coded.strip(), validate=True).decode()
@@ -105,7 +105,7 @@ def key_of(request: Request) -> str:
 
 def is_mailguns(request: Request) -> bool:
     """Return whether a request is one of Mailgun's clients: its user is `api`. Pure."""
-    given = head_of(request).get(b"authorization", b"")
+    given = headers_by_name(request).get(b"authorization", b"")
     return given[:6].lower() == b"basic " and given[6:].strip()[:5] == b"YXBpO"
 
 

@@ -57,7 +57,7 @@ class NoBody(InputError):
 
 def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
-    status, message = worded(exc)
+    status, message = description_of(exc)
     if status is HTTPStatus.UNAUTHORIZED:  # plain text, as Mailgun sends it
         headers = {"WWW-Authenticate": 'Basic realm="MG API"', "Cache-Control": "no-store"}
         return PlainTextResponse(message, status, headers)
@@ -71,15 +71,15 @@ def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     return json_answer({"message": message}, status=status, headers=more)
 
 
-def worded(exc: CompatError) -> tuple[HTTPStatus, str]:
+def description_of(exc: CompatError) -> tuple[HTTPStatus, str]:
     """Return status and message of an error. Pure."""
     match exc:
         case HTTPException():
             return HTTPStatus(exc.status_code), exc.detail
         case OneRefused():
-            return worded(exc.fault)
+            return description_of(exc.fault)
         case InvalidField():
-            return HTTPStatus.BAD_REQUEST, field_worded(exc)
+            return HTTPStatus.BAD_REQUEST, field_description(exc)
         case DomainNotFound():
             return HTTPStatus.NOT_FOUND, str(exc)
         case Unauthorized():
@@ -98,7 +98,7 @@ def worded(exc: CompatError) -> tuple[HTTPStatus, str]:
             return HTTPStatus.INTERNAL_SERVER_ERROR, "Internal Server Error"
 
 
-def field_worded(exc: InvalidField) -> str:
+def field_description(exc: InvalidField) -> str:
     """Return the message for an invalid field. Pure."""
     name, dot, rest = exc.field.partition(".")
     field = _FIELD.get(name, name) + dot + rest

@@ -9,8 +9,8 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from mailqueue.api.compat.drain import heard_out
-from mailqueue.api.http.body import head_of
+from mailqueue.api.compat.drain import drained_body
+from mailqueue.api.http.body import headers_by_name
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
 
@@ -58,7 +58,7 @@ class Form:
             raise InvalidField(name, "may be given once")
         return found[0] if found else None
 
-    def below(self, prefix: str) -> dict[str, list[str]]:
+    def with_prefix(self, prefix: str) -> dict[str, list[str]]:
         """Return the fields whose names have a prefix, by the rest of the name."""
         found: dict[str, list[str]] = {}
         for name, text in self.fields:
@@ -85,12 +85,12 @@ async def form_of(request: Request) -> Form:
         HTTPException: it is not a form, too large, or received too slowly.
         InvalidField: a field has characters that cannot be stored, or options are too large.
     """
-    given = head_of(request).get(b"content-type", b"")
+    given = headers_by_name(request).get(b"content-type", b"")
     if len(given) > MAX_TYPE_BYTES:
         why = f"the Content-Type has more than {MAX_TYPE_BYTES} bytes"
         raise HTTPException(HTTPStatus.BAD_REQUEST, why)
     kind = given.lower()
-    body = await heard_out(request, max_bytes=BODY_BYTES)
+    body = await drained_body(request, max_bytes=BODY_BYTES)
     if body and not kind.startswith(_TYPES):
         why = "the body must be multipart/form-data or application/x-www-form-urlencoded"
         raise HTTPException(HTTPStatus.BAD_REQUEST, why)

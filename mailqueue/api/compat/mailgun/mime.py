@@ -4,11 +4,11 @@ import re
 from typing import Any
 from uuid import uuid5
 
-from mailqueue.api.compat.mailboxes import parted
+from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.mailgun.faults import MISSING
 from mailqueue.api.compat.mailgun.form import Form
 from mailqueue.api.compat.mailgun.options import MailgunOptions, custom_data
-from mailqueue.api.compat.mailgun.recipients import boxes_of
+from mailqueue.api.compat.mailgun.recipients import mailboxes_of
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending import service as sending_service
 from mailqueue.core.address import parse_address
@@ -34,14 +34,14 @@ async def accepted_message(
     form.check_names(FIELDS)
     if options.headers or options.reply_to:
         raise InvalidField("h:", "a finished message has its own headers")
-    if form.below("t:") or form.one("recipient-variables"):
+    if form.with_prefix("t:") or form.one("recipient-variables"):
         raise InvalidField("t:", "a finished message has no template")
     if options.fields.get("track_opens") or options.fields.get("track_clicks"):
         raise InvalidField("o:tracking", "a finished message is sent unchanged")
     for name in ("from", "cc", "bcc"):
-        boxes_of(form, name)
-    recipients = boxes_of(form, "to") + boxes_of(form, "cc") + boxes_of(form, "bcc")
-    if not boxes_of(form, "to"):
+        mailboxes_of(form, name)
+    recipients = mailboxes_of(form, "to") + mailboxes_of(form, "cc") + mailboxes_of(form, "bcc")
+    if not mailboxes_of(form, "to"):
         raise InvalidField("to", MISSING)
     given: dict[str, Any] = {
         _OPTION.get(name, name): value
@@ -59,7 +59,7 @@ async def accepted_message(
         octets = _own_id(call, key) + octets
     raw = RawEmail(
         octets=octets,
-        recipients=tuple(dict.fromkeys(parted(one)[1] for one in recipients)),
+        recipients=tuple(dict.fromkeys(split_mailbox(one)[1] for one in recipients)),
         options=sending_service.options_for(call.caller, given),
         by=call.by,
     )

@@ -51,7 +51,7 @@ def options_of(form: Form, now: datetime) -> MailgunOptions:
         InvalidField: the first option that is invalid or not supported.
     """
     fields: dict[str, Any] = {}
-    given = form.below("o:")
+    given = form.with_prefix("o:")
     is_test = "testmode" in given and _is_yes("o:testmode", given.pop("testmode"))
     is_tracked = _is_tracked(given.pop("tracking", None))
     for name, values in given.items():
@@ -61,7 +61,7 @@ def options_of(form: Form, now: datetime) -> MailgunOptions:
     elif is_tracked is False:
         fields |= {"track_opens": False, "track_clicks": False}
     headers, variables = _headers(form), {}
-    for name, values in form.below("v:").items():
+    for name, values in form.with_prefix("v:").items():
         variables[name] = _only(f"v:{name}", values)
     variables |= _embedded(headers)
     reply_to = headers.pop("reply-to", None)
@@ -136,7 +136,7 @@ def _only(path: str, values: list[str]) -> str:
 def _headers(form: Form) -> dict[str, str]:
     """Return headers by name; names of headers that we interpret are in lower case."""
     found: dict[str, str] = {}
-    for name, values in form.below("h:").items():
+    for name, values in form.with_prefix("h:").items():
         own = name.lower()
         kept = own if own in ("reply-to", "x-mailgun-variables") else name
         if kept.lower() in (each.lower() for each in found):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mailqueue.api.compat.batch import Budget
-from mailqueue.api.compat.mailboxes import mailbox, parted, split_mailboxes
+from mailqueue.api.compat.mailboxes import mailbox, split_mailbox, split_mailboxes
 from mailqueue.api.compat.mailgun.faults import MISSING, NO_ADDRESS, NO_JSON
 from mailqueue.api.compat.mailgun.form import Form
 from mailqueue.api.compat.mailgun.options import object_of, written
@@ -42,7 +42,7 @@ def recipients_of(form: Form) -> Recipients:
     Raises:
         InvalidField: an address is invalid, or there are too many recipients or none.
     """
-    found = {name: boxes_of(form, name) for name in ("to", "cc", "bcc")}
+    found = {name: mailboxes_of(form, name) for name in ("to", "cc", "bcc")}
     if not found["to"]:
         raise InvalidField("to", MISSING)
     if sum(map(len, found.values())) > MAX_RECIPIENTS:
@@ -55,12 +55,12 @@ def recipients_of(form: Form) -> Recipients:
             raise InvalidField("cc" if found["cc"] else "bcc", why)
         by_address: dict[str, str] = {}
         for one in found["to"]:
-            by_address.setdefault(parted(one)[1].lower(), one)
+            by_address.setdefault(split_mailbox(one)[1].lower(), one)
         found["to"] = list(by_address.values())
     return Recipients(found["to"], found["cc"], found["bcc"], variables)
 
 
-def boxes_of(form: Form, name: str) -> list[str]:
+def mailboxes_of(form: Form, name: str) -> list[str]:
     """Return the mailboxes of a field, which may be repeated and hold lists.
 
     Raises:
@@ -71,18 +71,18 @@ def boxes_of(form: Form, name: str) -> list[str]:
         raise InvalidField(name, f"has more than {MAX_BOX_CHARACTERS} characters")
     boxes = [box for text in texts for box in split_mailboxes(text)]
     for box in boxes:
-        check_box(name, box)
+        check_mailbox(name, box)
     return boxes
 
 
-def check_box(name: str, box: str) -> None:
+def check_mailbox(name: str, box: str) -> None:
     """Raise InvalidField for a mailbox without an address.
 
     Raises:
         InvalidField: naming the field.
     """
     try:
-        parse_address(parted(box)[1])
+        parse_address(split_mailbox(box)[1])
     except InvalidAddress:
         raise InvalidField(name, NO_ADDRESS) from None
 
@@ -102,12 +102,12 @@ def sender_of(form: Form) -> str:
         boxes = [mailbox(_quoted(given[0]))] if len(given) == 1 else boxes
     if len(boxes) != 1:
         raise InvalidField("from", NO_ADDRESS)
-    check_box("from", boxes[0])
+    check_mailbox("from", boxes[0])
     return boxes[0]
 
 
 def _quoted(text: str) -> str:
-    name, address = parted(text)
+    name, address = split_mailbox(text)
     return text if "@" in name or not name else f'"{name}" <{address}>'
 
 

@@ -13,6 +13,6 @@ class SendingRights(NamedTuple):
     trap: str | None
 
 
-async def grounds_of(conn: Conn, project_id: UUID) -> SendingRights | None:
+async def sending_rights_of(conn: Conn, project_id: UUID) -> SendingRights | None:
     """Return the From patterns and the trap account of a project."""
     return await maybe(conn, "find_allowed_from", {"project_id": project_id}, SendingRights)

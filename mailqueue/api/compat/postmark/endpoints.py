@@ -9,19 +9,19 @@ from starlette.responses import Response
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.accepting import (
     Wanted,
-    accepted_all,
-    accepted_now,
-    readied,
-    readied_all,
+    accept_all,
+    accept_in_transaction,
+    prepare_email,
+    prepare_emails,
 )
-from mailqueue.api.compat.idempotency import answered_once
+from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.compat.postmark.faults import (
     UNPROCESSABLE,
     ErrorCode,
     MissingToken,
     error_of,
-    field_worded,
+    field_description,
     inactive,
     partly_inactive,
     refused,
@@ -36,9 +36,9 @@ from mailqueue.api.compat.postmark.reading import (
     messages_of,
     sent_at,
 )
-from mailqueue.api.compat.postmark.trial import TEST_TOKEN, tried
+from mailqueue.api.compat.postmark.trial import TEST_TOKEN, validate
 from mailqueue.api.compat.reading import document_of
-from mailqueue.api.http.body import head_of
+from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
@@ -60,14 +60,14 @@ def sending_one(model: type[AnyMessage]) -> Callable[[RequestContext], Awaitable
         check_headers(call.request)
         document = await document_of(call, max_bytes=MESSAGE_BYTES)
         message = await call.in_turn(lambda: message_of(model, document, call.values))
-        ready = await readied(call, await call.in_turn(message.wanted))
+        ready = await prepare_email(call, await call.in_turn(message.to_mail))
 
         async def answer() -> Response:
-            return await _told(call, message, await accepted_now(call, ready))
+            return await _told(call, message, await accept_in_transaction(call, ready))
 
         if call.idempotency_key is None:
             return await _told(call, message, await accepted(call, ready))
-        return await answered_once(call, call.idempotency_key, document, answering=answer)
+        return await respond_once(call, call.idempotency_key, document, answering=answer)
 
     return send
 
@@ -81,16 +81,16 @@ def sending_many(model: type[AnyMessage]) -> Callable[[RequestContext], Awaitabl
         documents = listed(model, document)
         messages = await call.in_turn(lambda: messages_of(model, documents, call.values))
         wanted = await call.in_turn(lambda: [_wanted(one) for one in messages])
-        ready = await readied_all(call, wanted)
+        ready = await prepare_emails(call, wanted)
 
         async def answer() -> Response:
-            judged = await accepted_all(call, ready, is_strict=False)
+            judged = await accept_all(call, ready, is_strict=False)
             gone = await _suppressed(call, messages, judged)
             return json_answer([outcome(m, j, gone) for m, j in zip(messages, judged, strict=True)])
 
         if call.idempotency_key is None:
             return await answer()
-        return await answered_once(call, call.idempotency_key, document, answering=answer)
+        return await respond_once(call, call.idempotency_key, document, answering=answer)
 
     return send
 
@@ -99,7 +99,7 @@ def _wanted(message: AnyMessage | InvalidField) -> Wanted | InvalidField:
     if isinstance(message, InvalidField):
         return message
     try:
-        return message.wanted()
+        return message.to_mail()
     except InvalidField as exc:
         return exc
 
@@ -139,7 +139,7 @@ def outcome(
     if isinstance(message, InvalidField) or isinstance(judged, InvalidField):
         fault = judged if isinstance(judged, InvalidField) else message
         assert isinstance(fault, InvalidField), "a refused message has no email"
-        return error_of(*field_worded(fault))
+        return error_of(*field_description(fault))
     addresses = gone.get(judged.id, [])
     if judged.status == "suppressed":
         return error_of(ErrorCode.INACTIVE_RECIPIENT, inactive(addresses or message.addresses))
@@ -157,7 +157,7 @@ def token_of(request: Request) -> str:
     Raises:
         Unauthorized: there is none.
     """
-    given = head_of(request).get(TOKEN, b"").decode("latin-1").strip()
+    given = headers_by_name(request).get(TOKEN, b"").decode("latin-1").strip()
     if not given:
         raise MissingToken("an API key is needed: X-Postmark-Server-Token")
     return given
@@ -165,14 +165,14 @@ def token_of(request: Request) -> str:
 
 def is_postmarks(request: Request) -> bool:
     """Return whether a request is one of Postmark's clients: it has their token header."""
-    return TOKEN in head_of(request)
+    return TOKEN in headers_by_name(request)
 
 
-async def tried_without_key(request: Request) -> Response | None:
+async def validate_without_key(request: Request) -> Response | None:
     """Return the response to a request with the test token, which validates messages only."""
-    if head_of(request).get(TOKEN, b"").strip().upper() != TEST_TOKEN:
+    if headers_by_name(request).get(TOKEN, b"").strip().upper() != TEST_TOKEN:
         return None
-    return await tried(request)
+    return await validate(request)
 
 
 def _endpoint(
@@ -208,5 +208,5 @@ POSTMARK = CompatApi(
     refused=refused,
     roots=("/email",),
     is_known_by_head=is_postmarks,
-    without_key=tried_without_key,
+    without_key=validate_without_key,
 )

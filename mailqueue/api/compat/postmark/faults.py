@@ -105,7 +105,7 @@ class NoFormat(InvalidField):
 
 def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
-    status, code, message = worded(exc)
+    status, code, message = description_of(exc)
     headers: dict[str, str] = {}
     if isinstance(exc, HTTPException):
         headers = dict(exc.headers or {})
@@ -121,7 +121,7 @@ def error_of(code: ErrorCode, message: str) -> dict[str, Any]:
     return {"ErrorCode": int(code), "Message": message}
 
 
-def worded(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
+def description_of(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
     """Return status, code and message of an error. Pure."""
     match exc:
         case HTTPException():
@@ -139,7 +139,7 @@ def worded(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
         case TooManyMessages():
             return UNPROCESSABLE, ErrorCode.TOO_MANY_MESSAGES, str(exc)
         case InvalidField():
-            code, message = field_worded(exc)
+            code, message = field_description(exc)
             return UNPROCESSABLE, code, message
         case NotFound():
             return UNPROCESSABLE, ErrorCode.NO_MESSAGE, "This message was not found."
@@ -169,7 +169,7 @@ def _http_worded(exc: HTTPException) -> tuple[HTTPStatus, ErrorCode, str]:
     return status, ErrorCode.INVALID_EMAIL, exc.detail
 
 
-def field_worded(exc: InvalidField) -> tuple[ErrorCode, str]:
+def field_description(exc: InvalidField) -> tuple[ErrorCode, str]:
     """Return code and message for an invalid field. Pure."""
     field = _FIELD.get(exc.field, exc.field)
     match exc:

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from mailqueue.api.compat import store as compat_store
-from mailqueue.api.compat.content import said_of
+from mailqueue.api.compat.content import content_of
 from mailqueue.api.compat.postmark.model import METADATA
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
@@ -41,7 +41,7 @@ async def details(call: RequestContext) -> Response:
         recipients = await compat_store.list_recipients(
             conn, [email_id], project_id=call.caller.project_id
         )
-    said = await said_of(call, email_id)
+    said = await content_of(call, email_id)
     custom = email.custom_data if isinstance(email.custom_data, dict) else {}
     boxes = [(one.kind, one.address, one.name) for one in recipients]
     boxes = boxes or [("to", email.recipient_email, email.recipient_name)]

@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_pascal
 
 from mailqueue.api.compat.accepting import CompatTemplateRequest
-from mailqueue.api.compat.mailboxes import framed, parted, split_mailboxes
-from mailqueue.api.compat.option_fields import given_in, with_option_fields
+from mailqueue.api.compat.mailboxes import format_mailbox, split_mailbox, split_mailboxes
+from mailqueue.api.compat.option_fields import options_in, with_option_fields
 from mailqueue.api.emails.schema import StorableObject, StorableText, Whole
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
@@ -104,7 +104,7 @@ class _Message(_Given):
     def addresses(self) -> list[str]:
         """Return the addresses of all recipients."""
         boxes = (box for each in (self.to, self.cc, self.bcc) for box in split_mailboxes(each))
-        return [parted(box)[1] for box in boxes]
+        return [split_mailbox(box)[1] for box in boxes]
 
     @property
     def is_to_several(self) -> bool:
@@ -139,7 +139,7 @@ class _Message(_Given):
         }
 
     def _tracked(self) -> dict[str, Any]:
-        tracked = given_in(Api.POSTMARK, self)
+        tracked = options_in(Api.POSTMARK, self)
         if self.track_links == "TextOnly":
             raise InvalidField("TrackLinks", "'TrackLinks': links in text are not tracked.")
         if self.track_links is not None:
@@ -154,7 +154,7 @@ class PostmarkMessage(_Message):
     html_body: StorableText = ""
     text_body: StorableText = ""
 
-    def wanted(self) -> SendRequest:
+    def to_mail(self) -> SendRequest:
         """Return the mail to accept.
 
         Raises:
@@ -184,7 +184,7 @@ class TemplatedMessage(_Message):
     template_model: StorableObject
     inline_css: bool | None = None
 
-    def wanted(self) -> TemplateRequest:
+    def to_mail(self) -> TemplateRequest:
         """Return the mail to accept.
 
         Raises:
@@ -224,12 +224,12 @@ def _boxes(field: str, mailboxes: str) -> list[str]:
         raise InvalidField(field, f"'{field}' is too long.")
     boxes = []
     for text in split_mailboxes(mailboxes):
-        name, address = parted(text)
+        name, address = split_mailbox(text)
         try:
             parse_address(address)
         except InvalidAddress as exc:
             raise NotAnAddress(field, address[:300], exc.reason) from None
-        boxes.append(framed(name, address))
+        boxes.append(format_mailbox(name, address))
     return boxes
 
 

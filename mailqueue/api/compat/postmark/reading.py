@@ -14,7 +14,7 @@ from mailqueue.api.compat.postmark.faults import (
     invalid_document,
 )
 from mailqueue.api.compat.postmark.model import PostmarkMessage, TemplatedMessage
-from mailqueue.api.http.body import head_of
+from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField
 
@@ -31,7 +31,7 @@ def check_headers(request: Request) -> None:
     Raises:
         NotJson: Content-Type or Accept name another type.
     """
-    head = head_of(request)
+    head = headers_by_name(request)
     kind = head.get(b"content-type", b"").partition(b";")[0].strip().lower()
     wanted = head.get(b"accept", b"*/*").lower()
     if kind != b"application/json" or not any(

@@ -10,7 +10,7 @@ from uuid import uuid4
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailqueue.api.compat.postmark.faults import ErrorCode, error_of, field_worded
+from mailqueue.api.compat.postmark.faults import ErrorCode, error_of, field_description
 from mailqueue.api.compat.postmark.model import PostmarkMessage, TemplatedMessage
 from mailqueue.api.compat.postmark.reading import (
     AnyMessage,
@@ -40,7 +40,7 @@ _MANY: Mapping[str, type[AnyMessage]] = {
 }
 
 
-async def tried(request: Request) -> Response:
+async def validate(request: Request) -> Response:
     """Return the response that says whether messages are valid.
 
     Raises:
@@ -59,7 +59,7 @@ async def tried(request: Request) -> Response:
     document = parsed_json(body)
     if (model := _ONE.get(path)) is not None:
         message = message_of(model, document, values)
-        message.wanted()
+        message.to_mail()
         return json_answer(_right(message))
     model = _MANY[path]
     return json_answer(
@@ -71,9 +71,9 @@ def _judged(message: AnyMessage | InvalidField) -> dict[str, Any]:
     try:
         if isinstance(message, InvalidField):
             raise message
-        message.wanted()
+        message.to_mail()
     except InvalidField as exc:
-        return error_of(*field_worded(exc))
+        return error_of(*field_description(exc))
     return _right(message)
 
 

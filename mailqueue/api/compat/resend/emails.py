@@ -9,11 +9,11 @@ from starlette.responses import Response
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.resend.faults import WrongState, invalid_document
-from mailqueue.api.compat.resend.shown import listed, whole
 from mailqueue.api.compat.resend.times import instant_of
+from mailqueue.api.compat.resend.views import email_of, listed
 from mailqueue.api.emails import store as emails_store
 from mailqueue.api.emails.schema import StorableText
-from mailqueue.api.http.body import asked
+from mailqueue.api.http.body import parse_query
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
@@ -45,12 +45,12 @@ class Query(RequestModel):
 
 async def show(call: RequestContext) -> Response:
     """Show a mail."""
-    return json_answer(await whole(call, call.id("email_id")))
+    return json_answer(await email_of(call, call.id("email_id")))
 
 
 async def index(call: RequestContext) -> Response:
     """List mail, newest first."""
-    query = asked(Query, call.request)
+    query = parse_query(Query, call.request)
     assert isinstance(query, Query)
     if query.after is not None and query.before is not None:
         raise InvalidField("before", "cannot be given together with `after`")

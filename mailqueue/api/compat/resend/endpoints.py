@@ -11,19 +11,19 @@ from starlette.responses import Response
 from mailqueue.api.compat.accepting import (
     OneRefused,
     Wanted,
-    accepted_all,
-    accepted_now,
-    readied,
-    readied_all,
+    accept_all,
+    accept_in_transaction,
+    prepare_email,
+    prepare_emails,
 )
-from mailqueue.api.compat.idempotency import answered_once
+from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.resend.emails import EMAIL_ENDPOINTS
 from mailqueue.api.compat.resend.faults import (
     InvalidKey,
     MissingKey,
-    field_worded,
+    field_description,
     invalid_document,
     rates,
     refused,
@@ -31,7 +31,7 @@ from mailqueue.api.compat.resend.faults import (
 from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
-from mailqueue.api.http.body import head_of
+from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import BadJson, json_answer
@@ -52,14 +52,14 @@ async def send(call: RequestContext) -> Response:
     """Accept one mail."""
     document = await document_of(call, max_bytes=BODY_BYTES, prepared=octets_as_text)
     key = _idempotency_key(call)
-    ready = await readied(call, await call.in_turn(lambda: _wanted(document, call.values)))
+    ready = await prepare_email(call, await call.in_turn(lambda: _wanted(document, call.values)))
     if key is None:
         return _one(await accepted(call, ready))
 
     async def answer() -> Response:
-        return _one(await accepted_now(call, ready))
+        return _one(await accept_in_transaction(call, ready))
 
-    return await answered_once(call, key, document, answering=answer)
+    return await respond_once(call, key, document, answering=answer)
 
 
 async def send_batch(call: RequestContext) -> Response:
@@ -73,20 +73,20 @@ async def send_batch(call: RequestContext) -> Response:
         why = f"a batch has 1 to {MAX_IN_BATCH} emails, got {len(document)}"
         raise InvalidField("emails", why)
     wanted = await call.in_turn(lambda: [_judged(each, call.values) for each in document])
-    ready = await readied_all(call, wanted)
+    ready = await prepare_emails(call, wanted)
     if is_strict:
         for index, one in enumerate(ready):
             if isinstance(one, InvalidField):
                 raise OneRefused(index, one)
 
     async def answer() -> Response:
-        judged = await accepted_all(call, ready, is_strict=is_strict)
+        judged = await accept_all(call, ready, is_strict=is_strict)
         shown: dict[str, Any] = {
             "data": [{"id": one.id} for one in judged if isinstance(one, Sent)]
         }
         if not is_strict:
             shown["errors"] = [
-                {"index": index, "message": field_worded(one)[2]}
+                {"index": index, "message": field_description(one)[2]}
                 for index, one in enumerate(judged)
                 if isinstance(one, InvalidField)
             ]
@@ -94,7 +94,7 @@ async def send_batch(call: RequestContext) -> Response:
 
     if key is None:
         return await answer()
-    return await answered_once(call, key, [is_strict, document], answering=answer)
+    return await respond_once(call, key, [is_strict, document], answering=answer)
 
 
 def _wanted(document: Any, values: int) -> Wanted:
@@ -104,7 +104,7 @@ def _wanted(document: Any, values: int) -> Wanted:
         if not isinstance(document, dict):
             raise BadJson("the body must be a JSON object") from None
         raise invalid_document(exc) from None
-    return email.wanted(datetime.now(UTC))
+    return email.to_mail(datetime.now(UTC))
 
 
 def _judged(document: Any, values: int) -> Wanted | InvalidField:
@@ -121,7 +121,7 @@ def _one(sent: Sent) -> Response:
 
 
 def _is_strict(call: RequestContext) -> bool:
-    given = head_of(call.request).get(b"x-batch-validation", b"strict").decode("latin-1")
+    given = headers_by_name(call.request).get(b"x-batch-validation", b"strict").decode("latin-1")
     if given not in ("strict", PERMISSIVE):
         raise InvalidField("x-batch-validation", f"strict or permissive, got {given[:100]!r}")
     return given == "strict"
@@ -140,7 +140,7 @@ def key_of(request: Request) -> str:
     Raises:
         Unauthorized: there is none.
     """
-    given = head_of(request).get(b"authorization", b"").decode("latin-1")
+    given = headers_by_name(request).get(b"authorization", b"").decode("latin-1")
     scheme, _, key = given.partition(" ")
     if scheme.lower() != "bearer" or not key.strip():
         raise MissingKey("an API key is needed: Authorization: Bearer")

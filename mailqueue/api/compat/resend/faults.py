@@ -64,7 +64,7 @@ class WrongState(InputError):
 
 def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
-    status, name, message = worded(exc)
+    status, name, message = description_of(exc)
     headers: dict[str, str] = {}
     if isinstance(exc, HTTPException):
         headers = dict(exc.headers or {})
@@ -76,7 +76,7 @@ def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     return json_answer(document, status=status, headers=headers)
 
 
-def worded(exc: CompatError) -> tuple[HTTPStatus, str, str]:
+def description_of(exc: CompatError) -> tuple[HTTPStatus, str, str]:
     """Return status, name and message of an error. Pure."""
     match exc:
         case HTTPException():
@@ -99,10 +99,10 @@ def worded(exc: CompatError) -> tuple[HTTPStatus, str, str]:
         case BadJson():
             return HTTPStatus.BAD_REQUEST, "validation_error", str(exc)
         case OneRefused():
-            status, name, message = worded(exc.fault)
+            status, name, message = description_of(exc.fault)
             return status, name, f"emails[{exc.index}]: {message}"
         case InvalidField():
-            return field_worded(exc)
+            return field_description(exc)
         case NotFound():
             return HTTPStatus.NOT_FOUND, "not_found", f"{exc.kind.capitalize()} not found"
         case LimitReached():
@@ -119,7 +119,7 @@ def worded(exc: CompatError) -> tuple[HTTPStatus, str, str]:
             return status, "internal_server_error", "internal error; report it with the request id"
 
 
-def field_worded(exc: InvalidField) -> tuple[HTTPStatus, str, str]:
+def field_description(exc: InvalidField) -> tuple[HTTPStatus, str, str]:
     """Return status, name and message for an invalid field. Pure."""
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     field = _FIELD.get(exc.field, exc.field)

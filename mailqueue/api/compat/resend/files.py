@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from mailqueue.api.compat.content import said_of
+from mailqueue.api.compat.content import content_of
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
@@ -52,7 +52,7 @@ async def download(call: RequestContext) -> Response:
 async def _all(call: RequestContext) -> list[tuple[dict[str, Any], int]]:
     """Return the files of a mail, each with its position."""
     email_id = call.id("email_id")
-    said = await said_of(call, email_id)
+    said = await content_of(call, email_id)
     base = f"{str(call.request.base_url).rstrip('/')}/emails/{email_id}/attachments"
     return [(_shown(one, base), place) for place, one in enumerate(said.files)]
 

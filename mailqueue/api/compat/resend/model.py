@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from mailqueue.api.compat.accepting import CompatTemplateRequest
 from mailqueue.api.compat.mailboxes import mailbox
-from mailqueue.api.compat.option_fields import given_in, with_option_fields
+from mailqueue.api.compat.option_fields import options_in, with_option_fields
 from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.api.emails.schema import StorableObject, StorableText
 from mailqueue.api.http.schema_base import StrictRequestModel
@@ -146,7 +146,7 @@ class ResendEmail(StrictRequestModel):
             return {name: value for name, value in document.items() if value is not None}
         return document
 
-    def wanted(self, now: datetime) -> SendRequest | TemplateRequest:
+    def to_mail(self, now: datetime) -> SendRequest | TemplateRequest:
         """Return the mail to accept.
 
         Raises:
@@ -195,14 +195,14 @@ class ResendEmail(StrictRequestModel):
             "reply_to": ", ".join(answers) or None,
             "headers": self.headers or {},
             "attachments": [AttachedFile(**one.attached()) for one in self.attachments or ()],
-            "tags": [word_of(one) for one in self.tags or ()][:MAX_WORDS],
+            "tags": [tag_of(one) for one in self.tags or ()][:MAX_WORDS],
             "custom_data": {TAGS: tags} if tags else None,
             "scheduled_at": at,
-            **given_in(Api.RESEND, self),
+            **options_in(Api.RESEND, self),
         }
 
 
-def word_of(tag: Tag) -> str:
+def tag_of(tag: Tag) -> str:
     """Return the tag stored for the mail: `name:value`, shortened to the maximum length. Pure."""
     for word in (f"{tag.name}:{tag.value}" if tag.value else tag.name, tag.name):
         if len(word) <= MAX_WORD_CHARACTERS:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mailqueue.api.compat.accepting import OneRefused
-from mailqueue.api.compat.batch import accepted_together, tried_together
+from mailqueue.api.compat.batch import accept_together, validate_together
 from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.sendgrid.checks import check
@@ -22,9 +22,9 @@ from mailqueue.api.compat.sendgrid.faults import (
     rates,
     refused,
 )
+from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.model import SendGridMail
-from mailqueue.api.compat.sendgrid.wanted import wanted_of
-from mailqueue.api.http.body import check_type, head_of
+from mailqueue.api.http.body import check_type, headers_by_name
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import BadJson, json_bytes_answer
@@ -45,11 +45,11 @@ async def send(call: RequestContext) -> Response:
     mail = await call.in_turn(lambda: _checked(document, call.values))
     key = _idempotency_key(call)
     try:
-        wanted = await call.in_turn(lambda: wanted_of(mail, key))
+        wanted = await call.in_turn(lambda: mails_of(mail, key))
         if mail.is_sandboxed:
-            await tried_together(call, wanted)
+            await validate_together(call, wanted)
             return _empty(HTTPStatus.OK)
-        sent = await accepted_together(call, wanted)
+        sent = await accept_together(call, wanted)
     except OneRefused as exc:
         raise located(mail, exc) from None
     return _empty(HTTPStatus.ACCEPTED, sent[0])
@@ -80,7 +80,7 @@ def _empty(status: HTTPStatus, sent: Sent | None = None) -> Response:
 
 
 def _refuse_subuser(request: Request) -> None:
-    if b"on-behalf-of" in head_of(request):
+    if b"on-behalf-of" in headers_by_name(request):
         raise HTTPException(HTTPStatus.FORBIDDEN, "on-behalf-of: subusers are not supported")
 
 
@@ -98,7 +98,7 @@ def key_of(request: Request) -> str:
     Raises:
         Unauthorized: there is none.
     """
-    given = head_of(request).get(b"authorization", b"").decode("latin-1")
+    given = headers_by_name(request).get(b"authorization", b"").decode("latin-1")
     scheme, _, key = given.partition(" ")
     if scheme.lower() != "bearer" or not key.strip():
         raise Unauthorized("an API key is needed: Authorization: Bearer")
@@ -109,7 +109,7 @@ def is_sendgrids(request: Request) -> bool:
     """Return whether a request is one of SendGrid's clients: path of version 3 and form of the key.
     Pure.
     """
-    is_bearer = head_of(request).get(b"authorization", b"")[:7].lower() == b"bearer "
+    is_bearer = headers_by_name(request).get(b"authorization", b"")[:7].lower() == b"bearer "
     return is_bearer and request.scope["path"].startswith("/v3/")
 
 

@@ -127,7 +127,7 @@ class SendGridRefused(InputError):
 
 def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
-    status, wrongs = worded(exc)
+    status, wrongs = description_of(exc)
     headers: dict[str, str] = {}
     if isinstance(exc, HTTPException):
         headers = dict(exc.headers or {})
@@ -139,7 +139,7 @@ def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     return json_answer({"errors": errors}, status=status, headers=headers)
 
 
-def worded(exc: CompatError) -> tuple[HTTPStatus, Sequence[Wrong]]:
+def description_of(exc: CompatError) -> tuple[HTTPStatus, Sequence[Wrong]]:
     """Return status and errors for an exception. Pure."""
     match exc:
         case SendGridRefused():

@@ -14,7 +14,7 @@ from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.mail_options import mail_options
 from mailqueue.cli.support.output import examples, show
-from mailqueue.cli.support.retrying import insisting
+from mailqueue.cli.support.retrying import retrying_database
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import language_option
 from mailqueue.core.errors import Unavailable
@@ -115,7 +115,7 @@ async def _enqueue(job: Job) -> Tally:
     tally = Tally()
     try:
         with _progress(job.source) as advance:
-            async with opened() as app, insisting(app) as database:
+            async with opened() as app, retrying_database(app) as database:
                 await enqueue_file(database, job, tally=tally, tell=_tell, advance=advance)
     except Unavailable as exc:
         if not tally.queued:

@@ -7,7 +7,7 @@ from functools import partial
 
 from mailqueue.cli.sending.enqueue.file import Line, RefusedLine, Source, records
 from mailqueue.cli.sending.enqueue.render import StoredTemplate, Templates, named, rendered
-from mailqueue.cli.support.retrying import Insistent
+from mailqueue.cli.support.retrying import RetryingDatabase
 from mailqueue.contract.sending import Repeated
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import InvalidField
@@ -47,7 +47,7 @@ def key_prefix(source: Source, *words: str | None) -> str:
 
 
 async def enqueue_file(
-    database: Insistent,
+    database: RetryingDatabase,
     job: Job,
     *,
     tally: Tally,
@@ -71,7 +71,7 @@ async def enqueue_file(
 
 
 async def _commit(
-    database: Insistent, job: Job, batch: list[Numbered], *, tally: Tally
+    database: RetryingDatabase, job: Job, batch: list[Numbered], *, tally: Tally
 ) -> list[RefusedLine]:
     emails = [email for _, email in batch]
     accepting = partial(

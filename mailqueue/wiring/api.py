@@ -17,10 +17,10 @@ from mailqueue.settings.environment import Settings
 from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.tracking.injector import TrackingInjector
 from mailqueue.wiring.files import attachment_storage
+from mailqueue.wiring.inbound import inbound_tools
 from mailqueue.wiring.keyring import keyring_of
-from mailqueue.wiring.receiving import inbound_tools
 from mailqueue.wiring.sending import inline_transport, transport_for
-from mailqueue.wiring.telling import poster_of
+from mailqueue.wiring.webhooks import poster_of
 
 
 def build_services(settings: Settings, pool: Pool) -> Services:

@@ -8,15 +8,15 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples, facts, paint
 from mailqueue.cli.templates.options import (
     compile_process,
-    found_in,
     language_option,
     owner_of,
     owner_options,
+    template_in,
     variables_options,
 )
 from mailqueue.cli.templates.version import number_option
 from mailqueue.contract.templates import Preview, TemplateDiff
-from mailqueue.templates import cloning, trying, values, versions
+from mailqueue.templates import cloning, previews, values, versions
 from mailqueue.templates.model import TemplateRow
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -48,14 +48,14 @@ def preview(
 
     async def work(app: Opened) -> Preview:
         async with compile_process() as inside:
-            found = await found_in(app, project, slug)
+            found = await template_in(app, project, slug)
             chosen = (
-                await trying.usual(app.conn, found)
+                await previews.usual(app.conn, found)
                 if number is None
                 else await versions.find(app.conn, found, number=number)
             )
-            words = await trying.words_of(app.conn, found, chosen, language)
-            return await trying.preview(inside, found, chosen, words, variables=variables or {})
+            words = await previews.words_of(app.conn, found, chosen, language)
+            return await previews.preview(inside, found, chosen, words, variables=variables or {})
 
     made = execute(work)
 
@@ -99,10 +99,10 @@ def diff(
     """Show the differences between versions OLD and NEW."""
 
     async def work(app: Opened) -> str:
-        found = await found_in(app, project, slug)
+        found = await template_in(app, project, slug)
         before = await versions.find(app.conn, found, number=old)
         after = await versions.find(app.conn, found, number=new)
-        return await trying.diff(app.conn, found, before, after, language=language)
+        return await previews.diff(app.conn, found, before, after, language=language)
 
     lines = execute(work)
 
@@ -130,7 +130,7 @@ def clone(*, slug: str, project: str | None, to: str | None, new_slug: str | Non
     """Copy a template with its published version, which becomes version 1 of the copy."""
 
     async def work(app: Opened) -> TemplateRow:
-        found = await found_in(app, project, slug)
+        found = await template_in(app, project, slug)
         owner = await owner_of(app, to or project)
         return await cloning.clone(app.conn, found, to=owner, slug=new_slug, by=operator())
 

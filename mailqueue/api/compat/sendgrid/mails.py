@@ -7,8 +7,8 @@ from typing import Any
 
 from mailqueue.api.compat.accepting import OneRefused, Wanted
 from mailqueue.api.compat.batch import Budget
-from mailqueue.api.compat.mailboxes import framed
-from mailqueue.api.compat.option_fields import given_in
+from mailqueue.api.compat.mailboxes import format_mailbox
+from mailqueue.api.compat.option_fields import options_in
 from mailqueue.api.compat.sendgrid.checks import TRACKED
 from mailqueue.api.compat.sendgrid.model import (
     Box,
@@ -29,7 +29,7 @@ CUSTOM_ARGS = "custom_args"
 """Key of an email's custom_data that holds its custom_args."""
 
 
-def wanted_of(mail: SendGridMail, key: str | None) -> list[Wanted]:
+def mails_of(mail: SendGridMail, key: str | None) -> list[Wanted]:
     """Return the mails in the order of their personalizations; `key` is the base of their
     idempotency keys.
 
@@ -91,7 +91,7 @@ def _shared(mail: SendGridMail, html: str | None) -> dict[str, Any]:
         "attachments": [_attached(one, html) for one in mail.attachments],
         "tags": mail.categories,
         "category": None if mail.asm is None else f"asm-{mail.asm.group_id}",
-        **given_in(Api.SENDGRID, mail),
+        **options_in(Api.SENDGRID, mail),
     }
     for name, field in TRACKED.items():
         if (chosen := _chosen(getattr(mail.tracking_settings, name))) is not None:
@@ -122,7 +122,7 @@ def _own(mail: SendGridMail, each: Personalization) -> dict[str, Any]:
 
 
 def _box(box: Box) -> str:
-    return framed((box.name or "").strip(), box.email.strip())
+    return format_mailbox((box.name or "").strip(), box.email.strip())
 
 
 def _attached(file: SendGridFile, html: str | None) -> AttachedFile:

@@ -12,10 +12,10 @@ from mailqueue.inbound.model import NewRequest
 from mailqueue.settings.environment import DatabaseSettings
 
 GROUP_LIMITS = GroupLimits(rows=100, bytes=8 * 1024 * 1024, commits=2)
-Keeping = GroupCommit[NewRequest, None]
+RequestIntake = GroupCommit[NewRequest, None]
 
 
-def keeping_of(pool: Pool, database: DatabaseSettings) -> Keeping:
+def intake_of(pool: Pool, database: DatabaseSettings) -> RequestIntake:
     """Return the group commit for requests; a call returns once its request is durable."""
 
     async def keep(group: Sequence[Waiter[NewRequest, None]]) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.api.compat import store as compat_store
-from mailqueue.api.compat.content import said_of
-from mailqueue.api.compat.mailboxes import framed, split_mailboxes
+from mailqueue.api.compat.content import content_of
+from mailqueue.api.compat.mailboxes import format_mailbox, split_mailboxes
 from mailqueue.api.compat.resend.model import TAGS
 from mailqueue.api.compat.store import NamedEmail, OneRecipient
 from mailqueue.api.http.context import RequestContext
@@ -57,8 +57,10 @@ def _listed(one: NamedEmail, recipients: Sequence[OneRecipient], now: datetime) 
     boxes = [(each.kind, each.name, each.address) for each in recipients]
     return {
         "id": one.id,
-        "from": framed(one.from_name, one.from_email) if one.from_email is not None else None,
-        **addressed(boxes or [("to", one.recipient_name, one.recipient_email)]),
+        "from": format_mailbox(one.from_name, one.from_email)
+        if one.from_email is not None
+        else None,
+        **mailboxes_by_kind(boxes or [("to", one.recipient_name, one.recipient_email)]),
         "reply_to": None if one.reply_to is None else split_mailboxes(one.reply_to),
         "subject": one.subject,
         "created_at": stamp(one.created_at),
@@ -67,11 +69,11 @@ def _listed(one: NamedEmail, recipients: Sequence[OneRecipient], now: datetime) 
     }
 
 
-def addressed(boxes: Iterable[tuple[str, str | None, str]]) -> dict[str, list[str]]:
+def mailboxes_by_kind(boxes: Iterable[tuple[str, str | None, str]]) -> dict[str, list[str]]:
     """Return mailboxes by the kind of their recipient. Pure."""
     shown: dict[str, list[str]] = {"to": [], "cc": [], "bcc": []}
     for kind, name, address in boxes:
-        shown[kind].append(framed(name, address))
+        shown[kind].append(format_mailbox(name, address))
     return shown
 
 
@@ -85,7 +87,7 @@ def _scheduled(status: str, run_at: datetime | None, now: datetime) -> str | Non
     return stamp(run_at) if is_waiting and run_at is not None else None
 
 
-async def whole(call: RequestContext, email_id: UUID) -> dict[str, Any]:
+async def email_of(call: RequestContext, email_id: UUID) -> dict[str, Any]:
     """Return one mail with its content.
 
     Raises:
@@ -97,7 +99,7 @@ async def whole(call: RequestContext, email_id: UUID) -> dict[str, Any]:
             conn, [email_id], project_id=call.caller.project_id
         )
     now = datetime.now(UTC)
-    said = await said_of(call, email_id)
+    said = await content_of(call, email_id)
     event = email.events[-1].type if email.events else None
     custom = email.custom_data if isinstance(email.custom_data, dict) else {}
     boxes = [(each.kind, each.name, each.address) for each in recipients]
@@ -106,7 +108,7 @@ async def whole(call: RequestContext, email_id: UUID) -> dict[str, Any]:
         "id": email.id,
         "message_id": email.message_id,
         "from": said.sender,
-        **addressed(boxes or [("to", email.recipient_name, email.recipient_email)]),
+        **mailboxes_by_kind(boxes or [("to", email.recipient_name, email.recipient_email)]),
         "reply_to": split_mailboxes(email.reply_to or ""),
         "subject": said.subject,
         "html": said.html,

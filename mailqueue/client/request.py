@@ -11,8 +11,8 @@ from uuid import UUID
 from mailqueue.client import answers
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
+from mailqueue.producer.message import addresses, plain
 from mailqueue.producer.model import Addresses, Attachment
-from mailqueue.producer.wording import addresses, plain
 
 T = TypeVar("T")
 MAX_AT_ONCE = 200

@@ -25,7 +25,7 @@ def maintenance_handler(settings: Settings) -> MaintenanceHandler:
 
 def _context_of(settings: Settings) -> OpenContext:
     return partial(
-        tasks.desk_of,
+        tasks.open_context,
         settings.database,
         ArchiveStores(settings.archive, settings.attachments),
         operator=OPERATOR,

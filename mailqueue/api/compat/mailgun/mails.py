@@ -8,7 +8,7 @@ from typing import Any
 
 from mailqueue.api.compat.accepting import CompatTemplateRequest, OneRefused, Wanted
 from mailqueue.api.compat.batch import Budget
-from mailqueue.api.compat.mailboxes import parted
+from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.mailgun.faults import NO_BODY, NoBody
 from mailqueue.api.compat.mailgun.form import Form, FormFile
 from mailqueue.api.compat.mailgun.options import MailgunOptions, custom_data, object_of
@@ -60,7 +60,7 @@ class ParsedRequest:
     options: MailgunOptions
 
 
-def meant_by(form: Form, options: MailgunOptions) -> ParsedRequest:
+def parse_request(form: Form, options: MailgunOptions) -> ParsedRequest:
     """Parse a request.
 
     Raises:
@@ -73,7 +73,7 @@ def meant_by(form: Form, options: MailgunOptions) -> ParsedRequest:
     if PLACE in f"{html}{text}":
         options = replace(options, fields=options.fields | {"unsubscribe": True})
     template = form.one("template")
-    own = form.below("t:")
+    own = form.with_prefix("t:")
     for name in own:
         if name not in _TEMPLATE or template is None:
             why = "is not supported or not known"
@@ -105,7 +105,7 @@ def meant_by(form: Form, options: MailgunOptions) -> ParsedRequest:
     )
 
 
-def wanted_of(meant: ParsedRequest, key: str | None) -> list[Wanted]:
+def mails_of(meant: ParsedRequest, key: str | None) -> list[Wanted]:
     """Return the mails in the order of their recipients; `key` is the base of their idempotency
     keys.
 
@@ -118,7 +118,7 @@ def wanted_of(meant: ParsedRequest, key: str | None) -> list[Wanted]:
     budget = Budget(MAX_CHARACTERS)
     mails = []
     for index, one in enumerate(whom.to):
-        address = parted(one)[1]
+        address = split_mailbox(one)[1]
         putting = VariableInserter(address, whom.variables.get(address.lower(), {}), budget)
         own_key = None if key is None else f"{key}/{index}"
         try:
