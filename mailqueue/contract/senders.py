@@ -21,7 +21,7 @@ class SenderRouting(Value):
 class Sender(Value):
     """A sender account. Counts and limits are in recipients."""
 
-    id: int
+    id: UUID
     project_id: UUID
     name: str
     provider_type: str

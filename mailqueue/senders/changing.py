@@ -50,6 +50,18 @@ async def get(conn: Conn, project: str, *, account_id: int) -> SenderAccount:
     return found
 
 
+async def named(conn: Conn, project: str, *, given: str) -> SenderAccount:
+    """Return an account of a project by its id in the HTTP API, or by its number.
+
+    Raises:
+        NotFound: the project has no such account.
+    """
+    account_id = await accounts_store.find_id(conn, project, given=given)
+    if account_id is None:
+        raise NotFound("sender account", given[:100])
+    return await get(conn, project, account_id=account_id)
+
+
 async def add(
     conn: Conn, new: NewSender, *, project: str, master: MasterKey | None, by: str
 ) -> SenderAccount:

@@ -96,6 +96,7 @@ class SenderAccount:
     """A stored sender account; the password is sealed."""
 
     id: int
+    public_id: UUID  # in the HTTP API
     project_id: UUID
     project: str
     name: str

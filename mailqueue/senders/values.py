@@ -23,7 +23,7 @@ async def sender_of(conn: Conn, account: SenderAccount) -> Sender:
     """Return an account."""
     everyone = await accounts.list_all(conn, project=account.project)
     found = await _senders(conn, account.project, everyone)
-    return next(one for one in found if one.id == account.id)
+    return next(one for one in found if one.id == account.public_id)
 
 
 async def senders_of(conn: Conn, project: str, found: list[SenderAccount]) -> list[Sender]:
@@ -59,7 +59,7 @@ def _sender(
     is_primary: bool,
 ) -> Sender:
     return Sender(
-        id=account.id,
+        id=account.public_id,
         project_id=account.project_id,
         name=account.name,
         provider_type=account.provider,

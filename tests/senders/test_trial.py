@@ -23,6 +23,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 REFUSED = Rejected(Fault.ACCOUNT, "535", "authentication failed", Stage.CONNECT)
 ACCOUNT = SenderAccount(
     id=1,
+    public_id=UUID(int=2),
     project_id=UUID(int=1),
     project="default",
     name="relay",

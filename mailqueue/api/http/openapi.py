@@ -74,7 +74,8 @@ _ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "batch_id": "Id of the batch, from the response that accepted it.",
     "email_id": "Id of the email, from the response that accepted it.",
     "key_id": "Id of the key, from the list of keys; not the key itself.",
-    "config_id": "Id of the sender account, a number from the list of accounts.",
+    "config_id": "Id of the sender account, from the list of accounts; its number, which earlier "
+    "versions answered as `id`, is accepted, too.",
     "email_hash": "Hash of the address, `email_hash` in the list, or the address itself.",
     "email": "Address of a recipient.",
     "slug": "Slug of the category, as used in emails.",

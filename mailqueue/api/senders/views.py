@@ -57,9 +57,7 @@ async def account_of(conn: Conn, call: RequestContext) -> SenderAccount:
         NotFound: the caller's project has no such account; the trap is not shown.
     """
     given = call.path["config_id"]
-    if not (given.isascii() and given.isdecimal() and len(given) < 10):
-        raise NotFound("sender account", given[:100])
-    account = await changing.get(conn, call.caller.project, account_id=int(given))
+    account = await changing.named(conn, call.caller.project, given=given)
     if account.provider is Provider.TRAP:
-        raise NotFound("sender account", given)
+        raise NotFound("sender account", given[:100])
     return account

@@ -26,6 +26,16 @@ Mailboxes = Annotated[
 """A list of mailboxes, or one as a string."""
 
 
+def _id_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+SenderId = Annotated[
+    StorableText, BeforeValidator(_id_text, json_schema_input_type=StorableText | int)
+]
+"""Id or name of a sender account, or its number."""
+
+
 class AttachedFile(StrictRequestModel):
     """An attachment: content in base64 with name and type, or the id of an upload.
 
@@ -81,12 +91,12 @@ class _Mail(StrictRequestModel):
     """Attachments: PDF, GIF, JPEG, PNG and WebP, 4 MiB in total, unless the project allows
     others.
     """
-    smtp_config_id: StorableText | None = Field(
+    smtp_config_id: SenderId | None = Field(
         default=None,
         validation_alias=AliasChoices("smtp_config_id", "sender"),
     )
-    """Id or name of the sender account; if omitted, the project's accounts by routing and
-    priority.
+    """Id or name of the sender account, or the number that earlier versions answered as its id; if
+    omitted, the project's accounts by routing and priority.
     """
 
     def options(self) -> dict[str, Any]:

@@ -25,6 +25,11 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
     return await maybe(conn, "find_senders_project", {"project": project}, UUID)
 
 
+async def find_id(conn: Conn, project: str, *, given: str) -> int | None:
+    """Return the number of an account by its id in the HTTP API, or by the number itself."""
+    return await maybe(conn, "find_sender_id", {"project": project, "given": given}, int)
+
+
 async def next_id(conn: Conn) -> int:
     """Return an id for a new account."""
     return await value(conn, "next_sender_id", None, int)

@@ -33,11 +33,11 @@ FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(from)s, %(to)s
                            %(before)s, %(limit)s) AS e;
 
 -- name: find_sender_name :maybe
--- The name of a project's sender account with this id or name; a name takes precedence.
+-- The name of a project's sender account with this id, number or name; a name takes precedence.
 SELECT a.name
 FROM mailqueue.sender_accounts AS a
 WHERE a.project_id = %(project_id)s
-  AND (a.name = %(given)s OR a.id::text = %(given)s)
+  AND (a.name = %(given)s OR a.public_id::text = lower(%(given)s) OR a.id::text = %(given)s)
 ORDER BY a.name = %(given)s DESC
 LIMIT 1;
 

@@ -25,7 +25,7 @@ VALUES (
 
 -- name: find_sender :maybe
 -- One account of a project by its name.
-SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
+SELECT a.id, a.public_id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
        a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls,
        a.is_private_ok, a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
@@ -37,7 +37,7 @@ WHERE p.name = %(project)s
 
 -- name: find_sender_by_id :maybe
 -- One account by its id.
-SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
+SELECT a.id, a.public_id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
        a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls,
        a.is_private_ok, a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
@@ -46,9 +46,17 @@ FROM mailqueue.sender_accounts AS a
 JOIN mailqueue.projects AS p ON p.id = a.project_id
 WHERE a.id = %(id)s;
 
+-- name: find_sender_id :maybe
+-- The number of a project's account by its id in the HTTP API, or by the number itself.
+SELECT a.id
+FROM mailqueue.sender_accounts AS a
+JOIN mailqueue.projects AS p ON p.id = a.project_id
+WHERE p.name = %(project)s
+  AND (a.public_id::text = lower(%(given)s) OR a.id::text = %(given)s);
+
 -- name: list_senders :many
 -- The accounts of a project, or of all, in the order they are tried.
-SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
+SELECT a.id, a.public_id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
        a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls,
        a.is_private_ok, a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from psycopg.errors import InvalidParameterValue
@@ -168,7 +169,10 @@ async def test_a_removed_account_leaves_its_mail_to_the_others(shop: Wired) -> N
         assert (await shop.call("DELETE", f"{PATH}/{gone['id']}")).status_code == 404
         worker = await make.worker(conn)
         assert [one for one, _ in await make.claimed(conn, worker)] == [email]
-        assigned = "SELECT assigned_to FROM mailqueue.email_queue"
+        assigned = (
+            "SELECT a.public_id::text FROM mailqueue.email_queue AS q"
+            " JOIN mailqueue.sender_accounts AS a ON a.id = q.assigned_to"
+        )
         assert await make.rows(conn, assigned) == [(left["id"],)]
         assert await make.rows(conn, "SELECT difference FROM mailqueue.books") == [(0,)]
         with pytest.raises(InvalidParameterValue, match="no sender account"):
@@ -196,5 +200,42 @@ async def test_others_and_readers_are_kept_out(shop: Wired) -> None:
         reader = await shop.call(method, f"{path}{there}", body, key=shop.reads)
         assert reader.status_code == (200 if method == "GET" else 403)
     assert (await shop.call("GET", theirs, key=shop.other)).json()["data"] == []
-    for odd in ("0", "x", "999999999999", "1e3", "%00"):
+    for odd in ("0", "x", "999999999999", "1e3", "%00", str(UUID(int=7)), "%ED%A0%80"):
         assert (await shop.call("GET", f"{PATH}/{odd}")).status_code == 404
+
+
+async def test_an_account_is_named_by_its_id_its_number_or_its_name(shop: Wired) -> None:
+    relay, spare = await shop.made(), await shop.made(name="spare")
+    other = await shop.call(
+        "POST", PATH.replace("shop", "other"), RELAY | {"name": "foreign"}, key=shop.other
+    )
+    numbers = {"relay": 0, "spare": 0, "foreign": 0}
+    async with connect(shop.database) as conn:
+        numbers |= await make.rows(conn, "SELECT name, id FROM mailqueue.sender_accounts")
+
+    async def sender_of(given: object) -> str | None:
+        mail = {"to": ["ann@example.com"], "subject": "s", "text_body": "t", "dry_run": True}
+        answer = await shop.call("POST", "/v1/send", mail | {"smtp_config_id": given})
+        if answer.status_code != 200:
+            assert (answer.status_code, error_of(answer)["field"]) == (422, "smtp_config_id")
+            return None
+        (found,) = answer.json()["route"]["senders"]
+        return str(found["name"])
+
+    for one, name in ((relay, "relay"), (spare, "spare")):
+        assert str(UUID(one["id"])) == one["id"]
+        for given in (one["id"], one["id"].upper(), numbers[name], str(numbers[name])):
+            assert (await shop.call("GET", f"{PATH}/{given}")).json() == one
+            assert await sender_of(given) == name
+        assert await sender_of(name) == name
+    for wrong in (
+        other.json()["id"],
+        numbers["foreign"],
+        0,
+        -1,
+        True,
+        1.5,
+        10**30,
+        str(UUID(int=7)),
+    ):
+        assert await sender_of(wrong) is None

@@ -99,7 +99,8 @@ def test_an_account_is_added_listed_and_shown(cli: Cli, fresh_db: str) -> None:
     }
     with psycopg.connect(fresh_db) as conn:
         stored = conn.execute(
-            "SELECT is_private_ok FROM mailqueue.sender_accounts WHERE id = %s", (added["id"],)
+            "SELECT is_private_ok FROM mailqueue.sender_accounts WHERE public_id = %s",
+            (added["id"],),
         )
         assert stored.fetchone() == (True,)
     assert document(cli("sender", "show", "relay", "--json")) == added
@@ -118,7 +119,9 @@ def test_what_an_account_sent_today_stands_beside_it(cli: Cli, fresh_db: str) ->
         conn.execute("SET ROLE mailqueue_owner")
         conn.execute(
             "UPDATE mailqueue.limit_counters SET sent = 10, day = (now() AT TIME ZONE 'UTC')::date"
-            " WHERE limit_id = (SELECT id FROM mailqueue.limits WHERE sender_account_id = %s)",
+            " WHERE limit_id = (SELECT l.id FROM mailqueue.limits AS l"
+            " JOIN mailqueue.sender_accounts AS a ON a.id = l.sender_account_id"
+            " WHERE a.public_id = %s)",
             (added["id"],),
         )
 
