@@ -6,10 +6,10 @@
 
 DROP FUNCTION IF EXISTS mailqueue.claim_emails(integer, integer, interval);
 
--- A row for each mail, in the order of the claim, and a last one without id: whether more can be claimed now, and when
--- the next block of a lane ends.
+-- A row for each mail, in the order of the claim; a row without id for each content; and a last one without either:
+-- whether more can be claimed now, and when the next block of a lane ends.
 -- p_avoid: sender accounts whose servers do not respond to this worker. It holds mail of theirs, and takes no more.
--- p_reads: read contents and recipients. Of mails in a row that share content only the first has it.
+-- p_reads: read contents, each once, and recipients.
 -- p_may_mark: this worker has nothing marked and nothing to mark, so that a claim of one mail also marks it; the last
 -- row has the verdict.
 CREATE OR REPLACE FUNCTION mailqueue.claim_and_read(p_worker integer, p_limit integer, p_lease interval,
@@ -49,7 +49,10 @@ DECLARE
     p integer; d integer; a integer;                         -- places in v_limits: project, domain, account
     v_is_test boolean; v_is_full boolean;
     v_choice record; v_got record; v_picked integer; v_quota integer; v_room integer;
-    v_one uuid;                                              -- the first mail
+    v_mails uuid[] := '{}';                                  -- all that were picked
+    v_contents bigint[] := '{}';                             -- their contents
+    v_from date; v_to date;                                  -- days between which these were written
+    v_several uuid[] := '{}';                                -- messages that have recipients of their own
     m record;                                                -- its mark
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -146,13 +149,17 @@ BEGIN
                 v_is_test := coalesce(l.home_route, l.route) LIKE '(test)%';  -- only its trap counts test mail
                 IF v_has_rates AND d IS NULL AND v_picked > 0 AND NOT v_is_test THEN
                     SELECT r.ids, r.recipients, v_got.last_due AS last_due, v_got.passed AS passed,
-                           v_got.content_from AS content_from, v_got.content_to AS content_to INTO v_got
+                           v_got.contents AS contents, v_got.content_from AS content_from,
+                           v_got.content_to AS content_to INTO v_got
                       FROM mailqueue.move_rated(l.id, v_got.ids) AS r;
                 END IF;
                 IF v_got.recipients > 0 THEN
                     v_picks := v_picks || ROW(v_got.ids, v_limits[a].account, v_limits[a].revision, v_limits[a].today,
-                        CASE WHEN NOT v_is_test THEN v_limits[p].today END,
-                        v_got.content_from, v_got.content_to)::mailqueue.claim_pick;
+                        CASE WHEN NOT v_is_test THEN v_limits[p].today END)::mailqueue.claim_pick;
+                    v_mails := v_mails || v_got.ids;
+                    v_contents := v_contents || v_got.contents;
+                    v_from := least(v_from, v_got.content_from);
+                    v_to := greatest(v_to, v_got.content_to);
                     v_left := v_left - v_got.recipients;
                     v_limits[a].used := v_limits[a].used + v_got.recipients;
                     IF NOT v_is_test THEN
@@ -185,9 +192,29 @@ BEGIN
 
             -- In every round: locks of this transaction do not hide rows from its next round, their status does.
             IF v_picks <> '{}' THEN
-                v_one := coalesce(v_one, v_picks[1].ids[1]);
-                RETURN QUERY SELECT e.*, NULL, NULL, NULL::text[], NULL::boolean, NULL::interval
-                               FROM mailqueue.assign_emails(v_picks, p_worker, v_claim, v_now, p_lease, p_reads) AS e;
+                IF p_reads THEN
+                    -- Not by the count of recipients: of several, one may be left.
+                    v_several := ARRAY(SELECT DISTINCT r.email_id FROM mailqueue.email_recipients AS r
+                                        WHERE r.email_id = ANY (v_mails));
+                END IF;
+                -- Not in a function of its own, which would copy each row once more.
+                RETURN QUERY
+                UPDATE mailqueue.email_queue AS q
+                   SET status = 'assigned', claim_no = v_claim, worker_id = p_worker, assigned_at = v_now,
+                       lease_until = v_now + p_lease, attempts = least(q.attempts, 32766) + 1,
+                       assigned_to = x.account, account_day = x.account_day, project_day = x.project_day
+                  FROM unnest(v_picks) AS x CROSS JOIN LATERAL unnest(x.ids) AS i(id)
+                 WHERE q.id = i.id
+                RETURNING q.id, q.claim_no, q.assigned_to, x.revision, q.project_id, q.attempts, q.recipients,
+                          q.unknowns, q.expires_at, q.category, q.recipient_email, q.recipient_name, q.custom_data,
+                          q.content_id, q.content_on,
+                          NULL::bigint, NULL, NULL, NULL, NULL, NULL, NULL, NULL::jsonb, NULL::jsonb, NULL::uuid, NULL,
+                          NULL::smallint, NULL::jsonb,
+                          CASE WHEN q.id = ANY (v_several) THEN
+                               (SELECT jsonb_agg(jsonb_build_array(r.kind, r.address, r.name, r.status)
+                                                 ORDER BY r.position)
+                                  FROM mailqueue.email_recipients AS r WHERE r.email_id = q.id) END,
+                          NULL, NULL, NULL::text[], NULL::boolean, NULL::interval;
             END IF;
             EXIT WHEN v_changed = '{}';
             UPDATE mailqueue.lanes AS k
@@ -204,10 +231,21 @@ BEGIN
         PERFORM mailqueue.reserve_all(array_agg(m.id), array_agg(m.today), array_agg(m.used), v_now)
            FROM unnest(v_limits) AS m WHERE m.used > 0;
     END IF;
+    IF p_reads AND v_left < v_asked THEN
+        -- By id on the days of all mails together: partitions of other days are not opened.
+        RETURN QUERY
+        SELECT NULL::uuid, NULL::bigint, NULL::integer, NULL::integer, NULL::uuid, NULL::smallint, NULL::smallint,
+               NULL::smallint, NULL::timestamptz, NULL, NULL, NULL, NULL::jsonb, NULL::bigint, NULL::date,
+               c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files,
+               c.template_version_id, c.template_language, coalesce(c.tracking_options, c.dressing),
+               c.header_recipients, NULL::jsonb, NULL, NULL, NULL::text[], NULL::boolean, NULL::interval
+          FROM mailqueue.email_contents AS c
+         WHERE c.id = ANY (v_contents) AND c.created_on BETWEEN v_from AND v_to;
+    END IF;
     -- v_left counts recipients: a claim of one recipient is one mail.
     IF p_may_mark AND v_asked - v_left = 1 THEN
         SELECT k.verdict, k.reason, k.stopped INTO verdict, reason, stopped
-          FROM mailqueue.mark_emails(p_worker, ARRAY[v_one], ARRAY[v_claim], '{}', '{}') AS k;
+          FROM mailqueue.mark_emails(p_worker, v_mails, ARRAY[v_claim], '{}', '{}') AS k;
     END IF;
     -- Lanes that are still ready have mail, or are held by another claim.
     is_left := v_left <= 0 OR EXISTS (
@@ -232,8 +270,6 @@ RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision i
                recipient_email text, recipient_name text, custom_data jsonb, content_id bigint, content_on date)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 BEGIN
     RETURN QUERY

@@ -24,16 +24,15 @@ COMMENT ON FUNCTION mailqueue.pick_lanes(smallint, bigint, integer[], integer[],
 -- accounts only the first are locked: further ones are needed only when those are blocked; see choose_account().
 CREATE OR REPLACE FUNCTION mailqueue.first_limits(p_lanes mailqueue.lanes[], p_locked integer[]) RETURNS integer[]
 LANGUAGE plpgsql
-SET enable_sort = on SET jit = off                      -- a few ids; the claim turns sorting off for its rows
 AS $$
 BEGIN
     RETURN ARRAY(
         SELECT DISTINCT n.id FROM unnest(p_lanes) AS l
          CROSS JOIN LATERAL unnest(ARRAY[l.project_limit, l.domain_limit] || l.account_limits[1:8]) AS n(id)
-         WHERE n.id IS NOT NULL AND n.id <> ALL (p_locked) ORDER BY n.id);
+         WHERE n.id IS NOT NULL AND n.id <> ALL (p_locked));
 END $$;
 COMMENT ON FUNCTION mailqueue.first_limits(mailqueue.lanes[], integer[]) IS
-    'Ids of the limits that lanes need first, in order.';
+    'Ids of the limits that lanes need first.';
 
 CREATE OR REPLACE FUNCTION mailqueue.lock_limits(p_limits integer[], p_may_wait boolean, p_now timestamptz)
 RETURNS mailqueue.claim_limit[]
@@ -117,35 +116,36 @@ COMMENT ON FUNCTION mailqueue.choose_account(mailqueue.lanes, integer[], mailque
 DROP FUNCTION IF EXISTS mailqueue.pick_emails(integer, timestamptz, timestamptz, integer, integer);
 
 -- Rows of one lane that fit, in order of being due: about p_quota recipients, the last message may go over it, and
--- never more than p_room. Messages with more recipients than p_room are skipped, not waited for.
+-- never more than p_room. Messages with more recipients than p_room are skipped, not waited for. contents are those of
+-- ids, written on the days between content_from and content_to.
 CREATE OR REPLACE FUNCTION mailqueue.pick_emails(p_lane integer, p_floor timestamptz, p_now timestamptz,
     p_quota integer, p_room integer, OUT ids uuid[], OUT recipients integer, OUT last_due timestamptz,
-    OUT passed integer, OUT content_from date, OUT content_to date)
+    OUT passed integer, OUT contents bigint[], OUT content_from date, OUT content_to date)
 LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     v_ids uuid[];
+    v_contents bigint[];
     v_sizes integer[];
 BEGIN
     WITH got AS MATERIALIZED (
-        SELECT q.id, q.run_at, q.recipients, q.content_on FROM mailqueue.email_queue AS q
+        SELECT q.id, q.run_at, q.recipients, q.content_id, q.content_on FROM mailqueue.email_queue AS q
          WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= p_now AND q.run_at >= p_floor
            AND q.recipients <= p_room AND q.crashes = 0      -- suspects: see suspects.sql
          ORDER BY q.run_at, q.id LIMIT p_quota FOR NO KEY UPDATE SKIP LOCKED
     )
-    SELECT array_agg(g.id), array_agg(g.recipients::integer), coalesce(sum(g.recipients), 0), max(g.run_at), 0,
-           min(g.content_on), max(g.content_on)
-      INTO v_ids, v_sizes, recipients, last_due, passed, content_from, content_to FROM got AS g;
+    SELECT array_agg(g.id), array_agg(g.content_id), array_agg(g.recipients::integer), coalesce(sum(g.recipients), 0),
+           max(g.run_at), 0, min(g.content_on), max(g.content_on)
+      INTO v_ids, v_contents, v_sizes, recipients, last_due, passed, content_from, content_to FROM got AS g;
     IF recipients <= p_quota THEN
-        ids := v_ids;
+        ids := v_ids; contents := v_contents;
         RETURN;
     END IF;
-    ids := '{}'; recipients := 0; last_due := NULL;
+    ids := '{}'; contents := '{}'; recipients := 0; last_due := NULL;
     FOR i IN 1..cardinality(v_ids) LOOP
         IF recipients < p_quota AND recipients + v_sizes[i] <= p_room THEN
             ids := ids || v_ids[i];
+            contents := contents || v_contents[i];
             recipients := recipients + v_sizes[i];
         ELSE
             passed := passed + 1;
@@ -189,53 +189,6 @@ COMMENT ON FUNCTION mailqueue.next_look(mailqueue.lanes, uuid[], timestamptz, in
                                         boolean) IS
     'Until when a lane that gave less mail than wanted is blocked, and why.';
 
--- Contents are found by their id on the days of all mails together: partitions of other days are not opened.
-CREATE OR REPLACE FUNCTION mailqueue.assign_emails(p_picks mailqueue.claim_pick[], p_worker integer, p_claim bigint,
-    p_now timestamptz, p_lease interval, p_reads boolean)
-RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
-               attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
-               recipient_email text, recipient_name text, custom_data jsonb, content_id bigint, content_on date,
-               found_content_id bigint, subject text, html_body text, text_body text, from_email text, from_name text,
-               reply_to text, headers jsonb, files jsonb, template_version_id uuid, template_language text,
-               tracking_options smallint, header_recipients jsonb, several jsonb)
-LANGUAGE plpgsql
-AS $$
-#variable_conflict use_column
-DECLARE
-    v_ids uuid[]; v_from date; v_to date;
-    v_several uuid[] := '{}';                                -- messages that have recipients of their own
-BEGIN
-    IF p_reads THEN
-        SELECT min(x.content_from), max(x.content_to) INTO v_from, v_to FROM unnest(p_picks) AS x;
-        v_ids := ARRAY(SELECT i.id FROM unnest(p_picks) AS x CROSS JOIN LATERAL unnest(x.ids) AS i(id));
-        -- Not by the count of recipients: of several, one may be left.
-        v_several := ARRAY(SELECT DISTINCT r.email_id FROM mailqueue.email_recipients AS r
-                            WHERE r.email_id = ANY (v_ids));
-    END IF;
-    RETURN QUERY
-    WITH assigned AS (
-        UPDATE mailqueue.email_queue AS q
-           SET status = 'assigned', claim_no = p_claim, worker_id = p_worker, assigned_at = p_now,
-               lease_until = p_now + p_lease, attempts = least(q.attempts, 32766) + 1, assigned_to = x.account,
-               account_day = x.account_day, project_day = x.project_day
-          FROM unnest(p_picks) AS x CROSS JOIN LATERAL unnest(x.ids) AS i(id)
-         WHERE q.id = i.id
-        RETURNING q.id, q.claim_no, q.assigned_to, x.revision, q.project_id, q.attempts, q.recipients, q.unknowns,
-                  q.expires_at, q.category, q.recipient_email, q.recipient_name, q.custom_data, q.content_id,
-                  q.content_on
-    ), read AS (
-        SELECT a.*, lag(a.content_id) OVER () IS DISTINCT FROM a.content_id AND p_reads AS is_first FROM assigned AS a
-    )
-    SELECT e.id, e.claim_no, e.assigned_to, e.revision, e.project_id, e.attempts, e.recipients, e.unknowns,
-           e.expires_at, e.category, e.recipient_email, e.recipient_name, e.custom_data, e.content_id, e.content_on,
-           c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files,
-           c.template_version_id, c.template_language, coalesce(c.tracking_options, c.dressing), c.header_recipients,
-           CASE WHEN e.id = ANY (v_several) THEN
-                (SELECT jsonb_agg(jsonb_build_array(r.kind, r.address, r.name, r.status) ORDER BY r.position)
-                   FROM mailqueue.email_recipients AS r WHERE r.email_id = e.id) END
-      FROM read AS e
-      LEFT JOIN mailqueue.email_contents AS c
-        ON e.is_first AND c.id = e.content_id AND c.created_on BETWEEN v_from AND v_to;
-END $$;
-COMMENT ON FUNCTION mailqueue.assign_emails(mailqueue.claim_pick[], integer, bigint, timestamptz, interval, boolean) IS
-    'Assign picked mails to a worker under a claim number, and read their contents and recipients.';
+-- An earlier version assigned the mails of a claim by a function of its own.
+DROP FUNCTION IF EXISTS mailqueue.assign_emails(mailqueue.claim_pick[], integer, bigint, timestamptz, interval,
+                                                boolean);

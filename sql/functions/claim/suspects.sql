@@ -81,7 +81,7 @@ BEGIN
     IF FOUND THEN
         SELECT r.headroom, r.today INTO v_platform_room, v_platform_day FROM mailqueue.headroom('{0}', v_now) AS r;
     END IF;
-    FOR s IN SELECT q.id, q.lane_id, q.recipients, q.content_on FROM mailqueue.email_queue AS q
+    FOR s IN SELECT q.id, q.lane_id, q.recipients FROM mailqueue.email_queue AS q
               WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now ORDER BY q.run_at LIMIT 50 LOOP
         v_later := v_later || s.id;
         CONTINUE WHEN v_platform_room <= 0;
@@ -114,11 +114,15 @@ BEGIN
             CONTINUE WHEN v_moved.recipients = 0;            -- it is in the lane of its domain now
         END IF;
         RETURN QUERY
-        SELECT e.id, e.claim_no, e.assigned_to, e.account_revision, e.project_id, e.attempts, e.recipients, e.unknowns,
-               e.expires_at, e.category, e.recipient_email, e.recipient_name, e.custom_data, e.content_id, e.content_on
-          FROM mailqueue.assign_emails(ARRAY[ROW(ARRAY[s.id], v_limits[a].account, v_limits[a].revision,
-                   v_limits[a].today, CASE WHEN NOT v_is_test THEN v_limits[p].today END, s.content_on,
-                   s.content_on)::mailqueue.claim_pick], p_worker, v_claim, v_now, p_lease, false) AS e;
+        UPDATE mailqueue.email_queue AS q
+           SET status = 'assigned', claim_no = v_claim, worker_id = p_worker, assigned_at = v_now,
+               lease_until = v_now + p_lease, attempts = least(q.attempts, 32766) + 1,
+               assigned_to = v_limits[a].account, account_day = v_limits[a].today,
+               project_day = CASE WHEN NOT v_is_test THEN v_limits[p].today END
+         WHERE q.id = s.id
+        RETURNING q.id, q.claim_no, q.assigned_to, v_limits[a].revision, q.project_id, q.attempts, q.recipients,
+                  q.unknowns, q.expires_at, q.category, q.recipient_email, q.recipient_name, q.custom_data,
+                  q.content_id, q.content_on;
         IF v_limits[a].why IS NULL AND v_limits[a].until IS NOT NULL THEN
             PERFORM mailqueue.begin_probe(v_limits[a].id, v_claim);
         END IF;

@@ -70,7 +70,7 @@ class Taken(NamedTuple):
 
 
 class _Row(NamedTuple):
-    id: UUID | None  # None: the last row
+    id: UUID | None  # None: a content, or the last row
     claim_no: int
     assigned_to: int
     account_revision: int
@@ -85,7 +85,7 @@ class _Row(NamedTuple):
     custom_data: Any
     content_id: int
     content_on: date
-    found_content_id: int | None  # None: no content, or an email before has it
+    found_content_id: int | None  # None: an email, or the last row
     subject: str
     html_body: str | None
     text_body: str | None
@@ -139,19 +139,20 @@ async def take(
     except ObjectNotInPrerequisiteState as exc:
         raise LeaseLost(f"worker {worker} was declared lost") from exc
     last = rows.pop()
+    emails = [row for row in rows if row.id is not None]
     return Taken(
-        [ClaimedEmail._make(row[:_CONTENT]) for row in rows],
+        [ClaimedEmail._make(row[:_CONTENT]) for row in emails],
         {
             row.found_content_id: EmailContent._make(row[_CONTENT:_AFTER_CONTENT])
-            for row in rows
+            for row in rows[len(emails) :]
             if row.found_content_id is not None
         },
         {
             row.id: tuple([EmailRecipient(row.id, *one) for one in row.several])
-            for row in rows
+            for row in emails
             if row.id is not None and row.several
         },
-        _marks(rows[0].id, last) if rows else None,
+        _marks(emails[0].id, last) if emails else None,
         last.is_left,
         last.next_wake,
     )
