@@ -1,4 +1,4 @@
--- 0073_claim_contents.sql
+-- 0074_claim_contents.sql
 -- Removes: the days of contents from claim_pick: a claim reads the contents of all its mails at once
 -- Running workers: not affected
 -- Locks:   none
