@@ -6,7 +6,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import LEASE, opened
+from tests.queue.steps import LEASE, opened
 
 pytestmark = pytest.mark.anyio
 CLAIMED = 100
