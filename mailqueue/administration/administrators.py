@@ -4,7 +4,8 @@ import re
 from datetime import datetime
 
 from mailqueue.administration import store
-from mailqueue.administration.model import Administrator, NewAdministrator
+from mailqueue.administration.model import NewAdministrator
+from mailqueue.contract.administration import Administrator
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.keys import text as keys_text

@@ -1,8 +1,19 @@
 """Overviews for administrators: queue, workers, accounts, health."""
 
+from collections.abc import Sequence
+
 from mailqueue.administration import store
-from mailqueue.contract.administration import HealthCheck, ProviderBoard, QueueBoard, WorkerProcess
+from mailqueue.contract.administration import (
+    HealthCheck,
+    PlatformHealth,
+    ProviderBoard,
+    QueueBoard,
+    WorkerProcess,
+)
 from mailqueue.db.fetch import Conn
+
+_STATES = ("ok", "warning", "alarm")
+"""States of a check, the best first."""
 
 
 async def queue(conn: Conn) -> QueueBoard:
@@ -28,3 +39,9 @@ async def providers(conn: Conn) -> list[ProviderBoard]:
 async def health(conn: Conn) -> list[HealthCheck]:
     """Return the result of each check of the installation."""
     return await store.health_board(conn)
+
+
+def health_of(checks: Sequence[HealthCheck]) -> PlatformHealth:
+    """Return the worst state of all checks, and each of them. Pure."""
+    worst = max((each.state for each in checks), key=_STATES.index, default=_STATES[0])
+    return PlatformHealth(worst, checks)

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from mailqueue.contract.administration import Administrator
 from mailqueue.core.secret import Secret
 
 
@@ -17,20 +18,6 @@ class SettingKind(StrEnum):
     RATE = "rate"
     LIST = "list"
     FLAG = "flag"
-
-
-@dataclass(frozen=True, slots=True)
-class Administrator:
-    """An administrator with a token, without the token itself."""
-
-    id: UUID
-    name: str
-    hint: str
-    created_by: str
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    last_used_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,9 @@ from uuid import UUID
 
 from psycopg.errors import InvalidParameterValue
 
-from mailqueue.administration.model import (
-    Administrator,
-    PlatformEvent,
-)
+from mailqueue.administration.model import PlatformEvent
 from mailqueue.contract.administration import (
+    Administrator,
     Flow,
     HealthCheck,
     ProviderBoard,

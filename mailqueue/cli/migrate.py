@@ -5,6 +5,7 @@ import click
 from mailqueue.cli.support.answer import json_option, print_facts, print_message
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import examples
+from mailqueue.contract.maintenance import Applied, SchemaStatus
 from mailqueue.db import migrate as runner
 from mailqueue.settings.environment import load_settings
 
@@ -43,7 +44,7 @@ def _say(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _print_applied(applied: runner.Applied) -> None:
+def _print_applied(applied: Applied) -> None:
     migrations = len(applied.migrations)
     print_message(
         applied,
@@ -55,14 +56,14 @@ def _print_applied(applied: runner.Applied) -> None:
 
 def _print_status(status: runner.MigrationStatus) -> None:
     print_facts(
-        {
-            "version": status.version,
-            "newest_known": status.newest_known,
-            "is_current": status.is_current,
-            "objects_are_current": status.objects_are_current,
-            "pending": status.pending,
-            "applied": status.applied,
-        },
+        SchemaStatus(
+            status.version,
+            status.newest_known,
+            status.is_current,
+            status.objects_are_current,
+            status.pending,
+            status.applied,
+        ),
         (
             ("version", status.version),
             ("newest known", status.newest_known),

@@ -10,8 +10,9 @@ import uvloop
 
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.output import examples, paint
+from mailqueue.contract.processes import Running
 from mailqueue.process import signals
-from mailqueue.process.everything import Running, run_everything
+from mailqueue.process.everything import run_everything
 from mailqueue.settings.data_folder import default_data
 from mailqueue.settings.environment import DatabaseSource, Settings, load_settings
 from mailqueue.telemetry.log import configure_logging
@@ -101,7 +102,7 @@ async def _up(settings: Settings) -> None:
     async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
 
         def ready(running: Running) -> None:
-            print_result({"ready": True} | _document(running), lambda: _print(running, settings))
+            print_result(running, lambda: _print(running, settings))
             tell_ready()
 
         await run_everything(settings, stop, say=_say, ready=ready)
@@ -110,18 +111,6 @@ async def _up(settings: Settings) -> None:
 
 def _say(line: str) -> None:
     click.echo(line, err=True)
-
-
-def _document(running: Running) -> dict[str, object]:
-    return {
-        "api": running.api,
-        "database": running.database,
-        "trap_smtp": running.trap_smtp,
-        "trap": running.trap,
-        "data": running.data,
-        "api_key": running.api_key,
-        "submission": running.submission,
-    }
 
 
 def _print(running: Running, settings: Settings) -> None:

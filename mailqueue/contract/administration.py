@@ -190,3 +190,34 @@ class Setting(Value):
     meaning: str
     changed_at: datetime | None
     """Null where it is not recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Administrator(Value):
+    """An administrator with a token, without the token itself."""
+
+    id: UUID
+    name: str
+    hint: str
+    created_by: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedAdministrator(Value):
+    """A new administrator; the token is shown only once."""
+
+    name: str
+    token: str
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevokedAdministrator(Value):
+    """An administrator whose token was revoked."""
+
+    name: str
+    is_revoked: bool

@@ -31,3 +31,55 @@ class ErasureState(Value):
     """Number of rows that were changed or deleted, by table."""
     requested_at: datetime
     finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MentionCount(Value):
+    """Number of rows of a table that name a person."""
+
+    project: str
+    table: str
+    rows: int
+    is_settings: bool
+    """Configuration: exported, and not changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectExport(ExportedPerson):
+    """Everything one project stores about a person."""
+
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonExport(Value):
+    """Everything all projects store about a person."""
+
+    email: str
+    projects: Sequence[ProjectExport]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPerson(Value):
+    """Rows that name a person, and would be erased."""
+
+    erased: bool
+    rows: Sequence[MentionCount]
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectErasure(ErasureState):
+    """The erasure of a person in one project."""
+
+    project: str
+    waiting: int
+    """Number of emails that are being sent at this moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonErasure(Value):
+    """The erasure of a person in each project."""
+
+    erased: bool
+    """Whether nothing is left to do."""
+    projects: Sequence[ProjectErasure]

@@ -207,3 +207,27 @@ class VaultStatus(Value):
     """Hash of the project's own key; null where the platform holds the key."""
     is_locked: bool
     unlocked_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevokedApiKey(Value):
+    """An API key that was revoked."""
+
+    name: str
+    project: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySchedule(Value):
+    """When temporarily refused emails of a category are retried."""
+
+    category: str | None
+    """Null for all categories without a schedule of their own."""
+    steps_seconds: Sequence[float]
+    """Delays between attempts; the last one repeats."""
+    max_attempts: int | None
+    """Null for until the email expires."""
+    soft_wait_seconds: float | None
+    """Delay after a full mailbox; null for that of any other refusal."""
+    soft_retries: int

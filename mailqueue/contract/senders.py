@@ -152,3 +152,59 @@ class BounceRates(Value):
     complaint_pause: float
     state: str
     found: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Value):
+    """A stored routing rule."""
+
+    project: str
+    rule_id: int
+    position: int
+    category: str | None
+    tag: str | None
+    domain: str | None
+    senders: list[str]
+    note: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Value):
+    """An account that could send a mail, by a rule or, with None, by none, and what prevents it."""
+
+    rule_id: int | None
+    sender: str
+    is_fallback: bool
+    blocked_reason: str | None
+    blocked_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rate(Value):
+    """A rate that all projects share: of a recipient domain, or of all mail.
+
+    `used_up_until` is None where mail may be sent now.
+    """
+
+    holds_for: str
+    rate_per_second: float
+    burst: int
+    note: str | None
+    used_up_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedSender(Value):
+    """A sender account that was deleted."""
+
+    removed: str
+    """Its name."""
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedEndpoint(Value):
+    """The URL for a provider's webhook was removed."""
+
+    removed: bool

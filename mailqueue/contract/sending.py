@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from mailqueue.contract.suppression import BadLine
 from mailqueue.contract.value import Value
 
 
@@ -23,6 +24,24 @@ class Sent(Value):
 @dataclass(frozen=True, slots=True)
 class Repeated(Sent):
     """The same, of an email that an earlier request with the same idempotency key sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentAndExplained(Sent):
+    """The same, and why the email is in this status."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnqueuedFile(Value):
+    """Number of lines of a CSV file by outcome."""
+
+    queued: int
+    suppressed: int
+    there_already: int
+    bad: Sequence[BadLine]
+    dry_run: bool
 
 
 @dataclass(frozen=True, slots=True)

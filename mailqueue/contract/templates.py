@@ -70,6 +70,14 @@ class TemplateContent(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class TemplateVersions(Value):
+    """A template, and the content of every version."""
+
+    template: Template
+    versions: Sequence[TemplateContent]
+
+
+@dataclass(frozen=True, slots=True)
 class TemplateDiff(Value):
     """Differences of two versions, as a unified diff of subject, HTML and text."""
 

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
+from mailqueue.contract.maintenance import Applied, AppliedMigration
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.db import leases
 from mailqueue.db.apply import MigrationFailed, SqlFile, apply_alone, apply_together
@@ -23,16 +23,6 @@ _APPLICATION = "mailqueue/migrate"
 _PAUSE_SECONDS = 0.25
 _TURN_SECONDS = 600
 _RACE_TRIES = 20
-
-
-@dataclass(frozen=True, slots=True)
-class AppliedMigration:
-    """A migration as recorded in the database."""
-
-    version: int
-    name: str
-    sha256: str
-    applied_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +49,6 @@ class MigrationStatus:
     @property
     def is_current(self) -> bool:
         return not self.pending and self.objects_are_current and self.version <= self.newest_known
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """The result of a run of the migrations."""
-
-    version: int
-    migrations: tuple[str, ...]  # file names
-    objects: int  # files of functions, views and grants that were re-applied
 
 
 def _silent(_: str) -> None:

@@ -4,10 +4,11 @@ from datetime import datetime
 from uuid import UUID
 
 from mailqueue.contract.emails import RecipientEvent, RecordedEvent
+from mailqueue.contract.operations import Notice
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.events import store
-from mailqueue.events.model import EventQuery, Notice
+from mailqueue.events.model import EventQuery
 
 
 async def list_events(conn: Conn, query: EventQuery) -> list[RecordedEvent]:

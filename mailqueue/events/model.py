@@ -95,21 +95,6 @@ class RecordResult(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """A notice for the administrators of a project."""
-
-    id: int
-    noticed_at: datetime
-    project: str
-    kind: str
-    sender: str | None
-    email_id: UUID | None
-    told: str
-    seen_at: datetime | None
-    seen_by: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class EventQuery:
     """Filters of a list of events; an event is listed if all given filters match."""
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.contract.emails import RecipientEvent, RecordedEvent
+from mailqueue.contract.operations import Notice
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.events.model import EventQuery, Notice, RecordResult, ReportedEvent
+from mailqueue.events.model import EventQuery, RecordResult, ReportedEvent
 
 
 class _Recorded(NamedTuple):

@@ -68,20 +68,3 @@ class ClaimedRequest(NamedTuple):
     def is_over(self) -> bool:
         """Return whether events without a mail are given up now."""
         return self.wait_until <= self.assigned_at
-
-
-class RequestSummary(NamedTuple):
-    """A request as it is listed."""
-
-    id: UUID
-    project: str | None
-    sender: str | None
-    provider: str
-    status: str
-    received_at: datetime
-    run_at: datetime
-    attempts: int
-    bytes: int
-    outcome: dict[str, Any]
-    last_error: str | None
-    finished_at: datetime | None

@@ -7,11 +7,12 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from mailqueue.contract.operations import RequestSummary
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.inbound.model import InboundEndpoint, NewRequest, RequestSummary
+from mailqueue.inbound.model import InboundEndpoint, NewRequest
 from mailqueue.senders.model import SenderAccount
 
 

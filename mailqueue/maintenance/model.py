@@ -129,31 +129,6 @@ class Archive:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveFile:
-    """An archive file, as shown to operators."""
-
-    id: int
-    project: str | None
-    kind: str
-    month: date
-    part: int
-    state: str
-    tier: str
-    records: int | None
-    bytes: int | None
-    first_at: datetime | None
-    last_at: datetime | None
-    store: str
-    path: str
-    sha256: str | None
-    written_at: datetime
-    verified_at: datetime | None
-    archived_at: datetime | None
-    keep_until: datetime | None
-    purged_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Leftover:
     """A replaced or purged file that is still to be deleted."""
 

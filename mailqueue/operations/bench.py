@@ -9,6 +9,7 @@ from secrets import token_hex
 from statistics import median
 from uuid import UUID
 
+from mailqueue.contract.processes import Accepting, Sending
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept import acceptance
@@ -30,25 +31,6 @@ class BenchProject:
     name: str
     project: UUID
     account: int
-
-
-@dataclass(frozen=True, slots=True)
-class Accepting:
-    """Measured rates of accepting mail."""
-
-    round_trip_ms: float
-    single_ms: float  # time for one mail in a commit of its own
-    batch_per_second: float
-
-
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """Measured rate of one worker process; `cpu_share` is its CPU use, 0 to 1."""
-
-    mails: int
-    per_second: float
-    cpu_us: float
-    cpu_share: float
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Check that every accepted mail is accounted for."""
 
+from mailqueue.contract.operations import BookLine
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import BookLine
 from mailqueue.operations.store import health as health_store
 from mailqueue.operations.store import overview as overview_store
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from uuid import UUID
 
+from mailqueue.contract.operations import BulkResult
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import BulkOperation, BulkResult
+from mailqueue.operations.model import BulkOperation
 from mailqueue.operations.store import actions as actions_store
 
 BATCH = 1000

@@ -3,16 +3,18 @@ resolve.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import groupby
 from uuid import UUID
 
 from mailqueue.contract.emails import OperatorEmail
+from mailqueue.contract.operations import ActionResult
+from mailqueue.contract.value import named
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails as reads
-from mailqueue.operations.model import PRIORITIES, ActionResult
+from mailqueue.operations.model import PRIORITIES
 from mailqueue.operations.store import actions as actions_store
 from mailqueue.operations.store import overview as overview_store
 from mailqueue.operations.store.actions import EmailPlace
@@ -46,8 +48,7 @@ async def explain(conn: Conn, email_id: UUID) -> OperatorEmail:
     """
     for place in await actions_store.places(conn, [email_id]):
         email = await reads.find(conn, email_id, project_id=place.project_id)
-        shown = {each.name: getattr(email, each.name) for each in fields(email)}
-        shown |= {"attempts": await overview_store.attempts(conn, email_id)}
+        shown = named(email) | {"attempts": await overview_store.attempts(conn, email_id)}
         return OperatorEmail(**shown, project=place.project)
     raise NotFound("email", email_id)
 

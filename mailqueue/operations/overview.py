@@ -1,7 +1,7 @@
 """Overview of the queue, read in one snapshot."""
 
+from mailqueue.contract.operations import Overview
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import Overview
 from mailqueue.operations.store import overview as overview_store
 from mailqueue.operations.store import queues as queues_store
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from mailqueue.contract.operations import BulkResult, Pause
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import bulk
-from mailqueue.operations.model import BulkResult, Pause
 from mailqueue.operations.store import actions as actions_store
 
 

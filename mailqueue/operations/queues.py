@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from mailqueue.contract.operations import ExplainedRow, QueueRow, RowsChanged
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import ExplainedRow, QueueRow, RowsChanged
 from mailqueue.operations.store import overview as overview_store
 from mailqueue.operations.store import queues as store
 from mailqueue.tenants.projects import manage as projects

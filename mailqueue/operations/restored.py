@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
+from mailqueue.contract.operations import BulkResult
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import BulkResult
 from mailqueue.operations.store import actions as actions_store
 
 BATCH = 1000

@@ -64,16 +64,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class MentionCount:
-    """Number of rows of a table that name a person."""
-
-    project: str
-    table: str
-    rows: int
-    is_settings: bool  # configuration: exported, and not changed
-
-
-@dataclass(frozen=True, slots=True)
 class ProjectName:
     """Id and name of a project."""
 

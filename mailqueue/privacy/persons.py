@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
+from mailqueue.contract.privacy import MentionCount
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn, Lend
 from mailqueue.privacy import store
-from mailqueue.privacy.model import Erasure, MentionCount, ProjectName, Table
+from mailqueue.privacy.model import Erasure, ProjectName, Table
 from mailqueue.privacy.pattern import pattern_of
 
 _HASH = re.compile(r"[0-9a-f]{64}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from mailqueue.api.app import create_app
 from mailqueue.api.http.server import bind, listening, local_url
+from mailqueue.contract.processes import Running
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import Pool, borrow, open_pool
@@ -29,23 +30,6 @@ from mailqueue.vault.vault import check_master_key
 from mailqueue.wiring.api import build_services
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """Where everything is, as URLs; `trap` and `trap_smtp` are None when the trap is off.
-
-    `api_key` is None where the installation gives out no test keys, `submission` where no mail is
-    taken by SMTP.
-    """
-
-    api: str
-    database: str
-    trap_smtp: str | None
-    trap: str | None
-    data: str
-    api_key: str | None
-    submission: str | None = None
 
 
 async def run_everything(

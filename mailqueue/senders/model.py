@@ -221,17 +221,3 @@ class MailDefaults:
     reply_to: Mailbox | None = None
     bounce_address: Address | None = None  # None: to the From address
     bounce_domain: str | None = None  # its mail is delivered here: return paths are signed
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A rate that all projects share: of a recipient domain, or of all mail.
-
-    `used_up_until` is None where mail may be sent now.
-    """
-
-    holds_for: str
-    rate_per_second: float
-    burst: int
-    note: str | None
-    used_up_until: datetime | None

@@ -2,11 +2,11 @@
 
 import re
 
+from mailqueue.contract.senders import Rate
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.mailboxes import wire_domain
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import acceptable
-from mailqueue.senders.model import Rate
 from mailqueue.senders.store import rates as rates_store
 from mailqueue.telemetry.log import get_logger
 

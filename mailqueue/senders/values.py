@@ -4,14 +4,20 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from mailqueue.contract.senders import Sender, SenderCircuit, SenderRouting, SenderTest, SmtpLine
+from mailqueue.contract.senders import (
+    Route,
+    Sender,
+    SenderCircuit,
+    SenderRouting,
+    SenderTest,
+    SmtpLine,
+)
 from mailqueue.core.providers import Provider
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import accounts, health
 from mailqueue.senders.model import Headroom, SenderAccount, SenderHealth, SenderStatus
 from mailqueue.senders.routes import manage as routes_manage
-from mailqueue.senders.routes.model import Route
 from mailqueue.senders.trial import SenderTestResult
 from mailqueue.smtp.client.transcript import Transcript
 

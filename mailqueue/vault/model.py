@@ -3,15 +3,9 @@
 import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
-
-class WrappedBy(StrEnum):
-    """The kind of key that wraps a data key."""
-
-    PLATFORM = "platform"  # the master key
-    OWN = "own"  # the project's, which is not stored here
+from mailqueue.contract.maintenance import WrappedBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +51,3 @@ class SealedRow:
 
     row_id: str
     sealed: bytes = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectVault:
-    """The state of a project's keys."""
-
-    project: str
-    wrapped_by: WrappedBy
-    master_key_id: str  # or the id of the project's own key
-    data_keys: int
-    to_clear: int  # replaced keys with which something is still sealed
-    is_locked: bool
-    unlocked_until: datetime | None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "wrapped_by", WrappedBy(self.wrapped_by))

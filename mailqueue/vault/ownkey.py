@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
+from mailqueue.contract.maintenance import ProjectVault, WrappedBy
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.vault import store, vault
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.model import KeyGrant, OwnKey, ProjectVault, WrappedBy, WrappedKey
+from mailqueue.vault.model import KeyGrant, OwnKey, WrappedKey
 from mailqueue.vault.sealing import DataKey
 from mailqueue.vault.wrapping import unwrap, wrap, wrap_grant
 

@@ -5,10 +5,11 @@ it is started again.
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
+from mailqueue.contract.maintenance import Rotated
 from mailqueue.core.errors import ConfigError, NotFound, SealBroken
 from mailqueue.db.fetch import Conn
 from mailqueue.vault import store, vault
@@ -67,16 +68,6 @@ SEALED_COLUMNS = (
         "replace_sealed_previous_webhook_secret",
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Rotated:
-    """The result of a rotation."""
-
-    rewrapped: int  # data keys and grants now wrapped by the current master key
-    renewed: int  # projects with a new data key
-    resealed: int  # values sealed with the new data keys
-    damaged: tuple[str, ...]  # values that no key opens, one sentence each; unchanged
 
 
 async def rotate(

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from mailqueue.contract.maintenance import ProjectVault
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.vault.model import KeyGrant, ProjectVault, SealedRow, WrappedKey
+from mailqueue.vault.model import KeyGrant, SealedRow, WrappedKey
 
 
 async def find_data_key(conn: Conn, project_id: UUID, *, data_key_id: UUID) -> WrappedKey | None:

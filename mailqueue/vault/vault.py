@@ -3,11 +3,12 @@
 import os
 from uuid import UUID, uuid4
 
+from mailqueue.contract.maintenance import WrappedBy
 from mailqueue.core.errors import ConfigError, Locked
 from mailqueue.db.fetch import Conn
 from mailqueue.vault import store
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.model import KeyGrant, WrappedBy, WrappedKey
+from mailqueue.vault.model import KeyGrant, WrappedKey
 from mailqueue.vault.sealing import (
     KEY_BYTES,
     DataKey,

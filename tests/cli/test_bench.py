@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from mailqueue.contract.processes import Accepting, Sending
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.bench import Accepting, Sending, words
+from mailqueue.operations.bench import words
 from tests import make
 from tests.cli.support.invoked import Cli
 

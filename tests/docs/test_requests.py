@@ -5,7 +5,7 @@ from dataclasses import fields
 from urllib.parse import urlsplit
 
 from mailqueue.api.table import ENDPOINTS
-from mailqueue.process.everything import Running
+from mailqueue.contract.processes import Running
 from tests.docs.reading import blocks, shell_lines
 
 

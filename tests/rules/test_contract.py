@@ -30,7 +30,6 @@ RELATIVES: Mapping[tuple[str, str], str] = {
     ("BatchRow", "BatchResult"): "a row; callers see the address beside it",
     ("EndedSuppressionRow", "EndedSuppression"): "a row; callers see its address once",
     ("ImportTally", "ImportedSuppressions"): "counts that still grow",
-    ("LaneDepth", "QueueLane"): "the overview of one moment, with rates",
     ("PlatformEvent", "AdminEvent"): "a row of one of two logs, with the id of that log",
     ("ProjectSettings", "ProjectDetails"): "a body is validated, and names what it changes",
     ("SenderHealth", "SenderCircuit"): "a row names its account",

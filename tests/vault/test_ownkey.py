@@ -5,11 +5,12 @@ from uuid import UUID
 
 import pytest
 
+from mailqueue.contract.maintenance import WrappedBy
 from mailqueue.core.errors import Conflict, InvalidField, Locked, NotFound, SealBroken
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys
 from mailqueue.vault import ownkey, store
-from mailqueue.vault.model import OwnKey, WrappedBy
+from mailqueue.vault.model import OwnKey
 from mailqueue.vault.rotation import rotate
 from mailqueue.vault.vault import check_master_key
 from tests import make

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from mailqueue.contract.maintenance import Rotated
 from mailqueue.core.errors import ConfigError, NotFound, SealBroken
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault import rotation, store
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.rotation import SEALED_COLUMNS, Rotated, rotate
+from mailqueue.vault.rotation import SEALED_COLUMNS, rotate
 from mailqueue.vault.vault import check_master_key
 from tests import make
 from tests.vault.sealed import FIRST, SECOND, data_keys, secrets

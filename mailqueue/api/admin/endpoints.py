@@ -32,7 +32,6 @@ from mailqueue.tenants.projects import manage as projects_manage
 
 PATH = "/admin"
 _LONG = timedelta(days=7)
-_STATES = ("ok", "warning", "alarm")
 
 
 async def show_settings(call: RequestContext) -> Page[Setting]:
@@ -133,9 +132,7 @@ async def health(call: RequestContext) -> PlatformHealth:
     """Return how everything is."""
     async with call.connection() as conn:
         checks = await boards.health(conn)
-    return PlatformHealth(
-        max((each.state for each in checks), key=_STATES.index, default="ok"), checks
-    )
+    return boards.health_of(checks)
 
 
 def _endpoint(

@@ -8,7 +8,8 @@ from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.privacy import ErasureState, ExportedPerson
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.exporting import export_person
-from mailqueue.privacy.model import Erasure, ProjectName
+from mailqueue.privacy.model import ProjectName
+from mailqueue.privacy.values import state_of
 from mailqueue.tenants.model import Scope
 
 SECONDS = 10.0
@@ -39,13 +40,13 @@ async def erase(call: RequestContext) -> ErasureState:
         call.connection, erasure_id, by=call.by, may_go_on=lambda: loop.time() < until
     )
     async with call.connection() as conn:
-        return _shown(await erasing.get(conn, erasure_id))
+        return state_of(await erasing.get(conn, erasure_id))
 
 
 async def show(call: RequestContext) -> ErasureState:
     """Return the progress of an erasure."""
     async with call.connection() as conn:
-        return _shown(await persons.last_erasure(conn, _project(call), call.path["email_hash"]))
+        return state_of(await persons.last_erasure(conn, _project(call), call.path["email_hash"]))
 
 
 async def export(call: RequestContext) -> ExportedPerson:
@@ -59,17 +60,6 @@ async def export(call: RequestContext) -> ExportedPerson:
 
 def _project(call: RequestContext) -> ProjectName:
     return ProjectName(call.caller.project_id, call.caller.project)
-
-
-def _shown(one: Erasure) -> ErasureState:
-    return ErasureState(
-        id=one.id,
-        email_hash=one.address_hash,
-        state="done" if one.finished_at is not None else "running",
-        rows=dict(one.found),
-        requested_at=one.requested_at,
-        finished_at=one.finished_at,
-    )
 
 
 ENDPOINTS = (

@@ -20,7 +20,7 @@ from mailqueue.contract.projects import VaultStatus
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
 from mailqueue.vault import ownkey
-from mailqueue.vault.model import ProjectVault, WrappedBy
+from mailqueue.vault.values import status_of
 
 PATH = "/v1/projects/{pid}/byok"
 _TAG = "Own keys"
@@ -45,7 +45,7 @@ class Unlock(RequestModel):
 async def show(call: RequestContext) -> VaultStatus:
     """Return who holds the key."""
     async with call.connection() as conn:
-        return _shown(
+        return status_of(
             await ownkey.list_vaults(
                 conn, project=call.caller.project, is_read_only=call.is_read_only
             )
@@ -67,7 +67,7 @@ async def set_own(call: RequestContext) -> VaultStatus:
                 unlock_for=None if lasts is None else timedelta(seconds=lasts),
                 by=call.by,
             )
-    return _shown(found)
+    return status_of(found)
 
 
 async def unlock(call: RequestContext) -> VaultStatus:
@@ -84,13 +84,13 @@ async def unlock(call: RequestContext) -> VaultStatus:
                 lasts=timedelta(seconds=body.for_seconds),
                 by=call.by,
             )
-    return _shown(found)
+    return status_of(found)
 
 
 async def lock(call: RequestContext) -> VaultStatus:
     """Lock the project at once."""
     async with call.connection() as conn:
-        return _shown(await ownkey.lock(conn, call.caller.project, by=call.by))
+        return status_of(await ownkey.lock(conn, call.caller.project, by=call.by))
 
 
 async def rewrap(call: RequestContext) -> VaultStatus:
@@ -115,14 +115,7 @@ async def rewrap(call: RequestContext) -> VaultStatus:
                 unlock_for=None if lasts is None else timedelta(seconds=lasts),
                 by=call.by,
             )
-    return _shown(found)
-
-
-def _shown(found: list[ProjectVault]) -> VaultStatus:
-    own = next((one for one in found if one.wrapped_by is WrappedBy.OWN), None)
-    if own is None:
-        return VaultStatus("platform", None, is_locked=False, unlocked_until=None)
-    return VaultStatus("project", own.master_key_id, own.is_locked, own.unlocked_until)
+    return status_of(found)
 
 
 _DESCRIPTION = ". It is used and not stored: if it is lost, so are the project's secrets."

@@ -16,6 +16,7 @@ from mailqueue.cli.support.answer import (
 )
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts
+from mailqueue.contract.administration import CreatedAdministrator, RevokedAdministrator
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 
@@ -64,9 +65,7 @@ def create(*, name: str, lasting: str | None) -> None:
         facts((("administrator", made.record.name), ("until", made.record.expires_at)))
         click.echo(f"\n  {token}\n\nSave it now: it is not shown again.")
 
-    print_result(
-        {"name": made.record.name, "token": token, "expires_at": made.record.expires_at}, as_text
-    )
+    print_result(CreatedAdministrator(made.record.name, token, made.record.expires_at), as_text)
 
 
 @admin.command(name="list", epilog=examples("mailqueue admin list"))
@@ -83,7 +82,8 @@ def list_() -> None:
 def revoke(*, name: str) -> None:
     """Revoke an administrator's token. It takes effect at once."""
     execute(lambda app: administrators.revoke(app.conn, name, by=operator()))
-    print_message({"name": name, "is_revoked": True}, f"{name} is no longer an administrator")
+    gone = RevokedAdministrator(name, is_revoked=True)
+    print_message(gone, f"{name} is no longer an administrator")
 
 
 def _time(text: str) -> timedelta:

@@ -12,8 +12,8 @@ from mailqueue.cli.bench.sink import sink
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import opened
 from mailqueue.cli.support.output import examples, facts
+from mailqueue.contract.processes import Accepting, Benchmark, Sending
 from mailqueue.operations import bench as measuring
-from mailqueue.operations.bench import Accepting, Sending
 from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings, Settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.wiring import sending
@@ -42,7 +42,7 @@ def bench(*, count: int, yes: bool) -> None:
         accepting, sending = uvloop.run(_measured(port, count, is_forced=yes))
     words = measuring.words(accepting, sending)
     print_result(
-        {"accepting": accepting, "sending": sending, "words": words},
+        Benchmark(accepting, sending, words),
         lambda: _print(accepting, sending, words),
     )
 

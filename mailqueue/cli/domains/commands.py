@@ -5,10 +5,10 @@ import click
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.contract.senders import Rate
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_rate
 from mailqueue.senders import rates
-from mailqueue.senders.model import Rate
 
 _COLUMNS = (
     Column("holds_for", "FOR"),

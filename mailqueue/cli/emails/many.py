@@ -12,10 +12,11 @@ from mailqueue.cli.support.answer import execute, print_message, print_result, p
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, table
 from mailqueue.cli.support.progress import progress
+from mailqueue.contract.operations import ActionResult, BulkAction, BulkResult
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import bulk
 from mailqueue.operations.emails import EmailOperation
-from mailqueue.operations.model import ActionResult, BulkOperation, BulkResult
+from mailqueue.operations.model import BulkOperation
 
 EXIT_UNCHANGED = 1
 
@@ -65,12 +66,12 @@ def print_handled(handled: list[ActionResult]) -> None:
 
 
 def _print(deed: EmailCommand, *, found: int, done: BulkResult | None) -> None:
-    document = {
-        "matched": found,
-        "emails": done.emails if done else 0,
-        "operation": (done and done.operation) or None,
-        "dry_run": done is None,
-    }
+    document = BulkAction(
+        matched=found,
+        emails=done.emails if done else 0,
+        operation=(done and done.operation) or None,
+        dry_run=done is None,
+    )
     text = f"{found} would be {deed.past}" if done is None else f"{done.emails} {deed.past}"
     print_message(document, text)
 

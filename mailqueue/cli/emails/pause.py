@@ -9,10 +9,10 @@ from mailqueue.cli.support.answer import execute, json_option, print_message, pr
 from mailqueue.cli.support.app import Opened, opened, run
 from mailqueue.cli.support.output import Column, Command, examples, show
 from mailqueue.cli.support.progress import progress
+from mailqueue.contract.operations import BulkResult, Pause, Resumed
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.operations import pausing
-from mailqueue.operations.model import BulkResult, Pause
 from mailqueue.operations.pausing import PauseKind, Target
 
 _PAUSES = (
@@ -73,7 +73,7 @@ def resume(*, kind: str, name: str, project: str) -> None:
     """End a pause; waiting emails are sent."""
     target = _target(kind, name, project)
     execute(lambda app: _resumed(app, target))
-    print_message({"resumed": True}, "resumed")
+    print_message(Resumed(resumed=True), "resumed")
 
 
 @click.command(epilog=examples("mailqueue pauses", "mailqueue pauses --project shop --json"))

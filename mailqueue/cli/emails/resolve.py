@@ -10,9 +10,9 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples
+from mailqueue.contract.operations import ActionResult
 from mailqueue.operations import emails
 from mailqueue.operations.emails import EmailOperation
-from mailqueue.operations.model import ActionResult
 
 _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 

@@ -11,11 +11,11 @@ from mailqueue.cli.queues.view import print_row
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.output import examples
 from mailqueue.contract.emails import OperatorEmail
+from mailqueue.contract.operations import ExplainedRow
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import queues
 from mailqueue.operations.emails import explain
-from mailqueue.operations.model import ExplainedRow
 
 
 @click.command(

@@ -13,9 +13,10 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.cli.support.paging import read_page
 from mailqueue.contract.emails import RecipientEvent, RecordedEvent
+from mailqueue.contract.operations import Notice
 from mailqueue.contract.page import Page
 from mailqueue.events import listing
-from mailqueue.events.model import EventQuery, Notice, Type
+from mailqueue.events.model import EventQuery, Type
 
 _TYPES = sorted(
     {*(one.value for one in Type), "suppressed", "expired", "cancelled", "held", "resolved"}

@@ -8,9 +8,9 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.contract.operations import RequestSummary, RetriedRequests
 from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.inbound import requests
-from mailqueue.inbound.model import RequestSummary
 
 _STATES = ("pending", "assigned", "processed", "unmatched", "failed")
 _COLUMNS = (
@@ -63,11 +63,12 @@ def received(
             limit=limit,
         )
     )
-    print_rows(
-        [one._asdict() | {"why": _why(one)} for one in found],
-        _COLUMNS,
-        document=[one._asdict() for one in found],
-    )
+    print_rows(found, _COLUMNS, document=found, row=_row)
+
+
+def _row(one: RequestSummary) -> dict[str, object]:
+    shown = {column.key: getattr(one, column.key, None) for column in _COLUMNS}
+    return shown | {"why": _why(one)}
 
 
 def _why(one: RequestSummary) -> str | None:
@@ -90,4 +91,4 @@ def raw(*, request_id: UUID) -> None:
 def retry(*, request_ids: tuple[UUID, ...]) -> None:
     """Process requests again that could not be read or matched no email."""
     count = execute(lambda app: requests.retry(app.conn, request_ids, by=operator()))
-    print_message({"retried": count}, f"{count} queued to be processed again")
+    print_message(RetriedRequests(count), f"{count} queued to be processed again")

@@ -16,11 +16,19 @@ from mailqueue.cli.support.answer import (
 from mailqueue.cli.support.app import Opened, run
 from mailqueue.cli.support.output import Column, Command, examples
 from mailqueue.cli.support.progress import progress
+from mailqueue.contract.maintenance import (
+    ArchiveFile,
+    ArchiveFiles,
+    Restored,
+    RestoredFiles,
+    VerifiedFile,
+    VerifiedFiles,
+)
 from mailqueue.core.units import parse_duration
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.archive import manifest
-from mailqueue.maintenance.archive.manifest import FileFilter, Restored, VerifiedFile
-from mailqueue.maintenance.model import ArchiveFile, RecordKind, Task
+from mailqueue.maintenance.archive.manifest import FileFilter
+from mailqueue.maintenance.model import RecordKind, Task
 
 EXIT_BROKEN = 1
 _COLUMNS = (
@@ -94,7 +102,7 @@ def list_(
     found = execute(
         lambda app: _listed(app, FileFilter(ids, project, month, kind), with_purged=purged)
     )
-    print_rows(found, _COLUMNS, document={"archives": found}, row=_row, nothing="no archives")
+    print_rows(found, _COLUMNS, document=ArchiveFiles(found), row=_row, nothing="no archives")
 
 
 @archive.command(epilog=examples("mailqueue archive verify", "mailqueue archive verify 12 13"))
@@ -119,7 +127,7 @@ def verify(
         records = sum(each.records for each in found if not each.fault)
         click.echo(f"{len(found) - len(faults)} files are intact, with {records} records")
 
-    print_result({"whole": not faults, "archives": found}, as_text)
+    print_result(VerifiedFiles(not faults, found), as_text)
     if faults:
         ctx.exit(EXIT_BROKEN)
 
@@ -159,7 +167,7 @@ def restore(
         raise click.BadParameter(str(exc), param_hint="--for") from None
     found = run(_restored(wanted, keep=kept))
     records = sum(each.records for each in found)
-    print_message({"archives": found}, f"{records} records of {len(found)} files restored")
+    print_message(RestoredFiles(found), f"{records} records of {len(found)} files restored")
 
 
 @archive.command(

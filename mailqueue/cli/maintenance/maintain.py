@@ -7,6 +7,12 @@ from mailqueue.cli.support.answer import json_option, print_result, print_rows, 
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import Column, examples, paint
 from mailqueue.cli.support.progress import progress
+from mailqueue.contract.maintenance import (
+    MaintenanceResult,
+    MaintenanceResults,
+    MaintenanceTask,
+    MaintenanceTasks,
+)
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.model import Task, TaskResult
 
@@ -41,7 +47,7 @@ def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool) -> 
     done = run(_run(wanted))
     needs_person = any(each.needs_person for each in done)
     # As text each task is told as soon as it is over.
-    document = {"needs_person": needs_person, "tasks": [_document(each) for each in done]}
+    document = MaintenanceResults(needs_person, [_document(each) for each in done])
     print_result(document, lambda: None)
     if needs_person:
         ctx.exit(EXIT_NEEDS_PERSON)
@@ -63,18 +69,17 @@ def _silent(_: TaskResult) -> None:
     return
 
 
-def _document(done: TaskResult) -> dict[str, object]:
-    return {
-        "task": done.task,
-        "was_busy": done.is_busy,
-        "summary": done.report.summary,
-        "counts": done.report.counts,
-        "needs": done.report.needs,
-    }
+def _document(done: TaskResult) -> MaintenanceResult:
+    return MaintenanceResult(
+        task=done.task,
+        was_busy=done.is_busy,
+        summary=done.report.summary,
+        counts=done.report.counts,
+        needs=done.report.needs,
+    )
 
 
 def _list() -> None:
-    rows = [{"task": task, "purpose": tasks.PURPOSE_BY_TASK[task]} for task in Task]
-    print_rows(
-        rows, [Column("task", "TASK"), Column("purpose", "WHAT IT DOES")], document={"tasks": rows}
-    )
+    rows = [MaintenanceTask(task, tasks.PURPOSE_BY_TASK[task]) for task in Task]
+    columns = [Column("task", "TASK"), Column("purpose", "WHAT IT DOES")]
+    print_rows(rows, columns, document=MaintenanceTasks(rows))

@@ -9,9 +9,9 @@ from mailqueue.cli.support.answer import execute, json_option, print_message
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.progress import progress
+from mailqueue.contract.operations import BulkResult, RestoreHold
 from mailqueue.core.errors import InvalidField
 from mailqueue.operations import restored as held_back
-from mailqueue.operations.model import BulkResult
 
 
 @click.command(
@@ -38,11 +38,11 @@ def restored(*, since: str, dry_run: bool) -> None:
     moment = _moment(since)
     found = execute(lambda app: held_back.count(app.conn, moment))
     done = None if dry_run else run(_held(moment, found))
-    document = {
-        "emails": done.emails if done else found,
-        "operation": done.operation if done else None,
-        "dry_run": dry_run,
-    }
+    document = RestoreHold(
+        emails=done.emails if done else found,
+        operation=done.operation if done else None,
+        dry_run=dry_run,
+    )
     text = f"{found} would be held" if done is None else f"{done.emails} held"
     print_message(document, text)
 

@@ -9,10 +9,13 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import Column, examples, show, table
+from mailqueue.contract.privacy import CountedPerson, MentionCount, PersonErasure, ProjectErasure
+from mailqueue.contract.value import named
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import erasing, persons
-from mailqueue.privacy.model import ErasureProgress, MentionCount
+from mailqueue.privacy.model import ErasureProgress
 from mailqueue.privacy.unfinished import finish_all
+from mailqueue.privacy.values import state_of
 
 EXIT_LEFT = 1
 _COUNTED = (
@@ -135,7 +138,7 @@ def _print_counted(found: list[MentionCount]) -> None:
             click.echo("nothing was changed; to erase, run it again with --yes", err=True)
         _warn(found)
 
-    print_result({"erased": False, "rows": found}, as_text)
+    print_result(CountedPerson(erased=False, rows=found), as_text)
 
 
 def _warn(found: list[MentionCount]) -> None:
@@ -172,4 +175,8 @@ def _print_done(done: list[tuple[str, ErasureProgress]]) -> None:
         if all(each.is_done for _, each in done):
             click.echo("erased")
 
-    print_result({"erased": all(each.is_done for _, each in done), "projects": rows}, as_text)
+    projects = [
+        ProjectErasure(**named(state_of(each.erasure)), project=name, waiting=each.waiting)
+        for name, each in done
+    ]
+    print_result(PersonErasure(all(each.is_done for _, each in done), projects), as_text)

@@ -1,12 +1,11 @@
 """`mailqueue export-person`: all data stored about a person, as one JSON document."""
 
-from typing import Any
-
 import click
 
 from mailqueue.cli.maintenance.context import maintenance_context
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import emit, examples
+from mailqueue.contract.privacy import PersonExport, ProjectExport
 from mailqueue.privacy import persons
 from mailqueue.privacy.exporting import export_person
 
@@ -25,12 +24,18 @@ def export(*, email: str, project: str | None) -> None:
     emit(run(_exported(email, project)))
 
 
-async def _exported(email: str, project: str | None) -> dict[str, Any]:
+async def _exported(email: str, project: str | None) -> PersonExport:
     spellings = persons.spellings_of(email)
     async with maintenance_context(lambda _: None) as desk:
         found = [
             await export_person(persons.lending(desk.conn), one, spellings, context=desk)
             for one in await persons.concerned(desk.conn, project, spellings)
         ]
-    told = [one for one in found if one["mails"] or one["records"] or one["archives"]]
-    return {"address": spellings[0], "projects": told}
+    told = [
+        ProjectExport(
+            spellings[0], one["mails"], one["records"], one["archives"], project=one["project"]
+        )
+        for one in found
+        if one["mails"] or one["records"] or one["archives"]
+    ]
+    return PersonExport(spellings[0], told)

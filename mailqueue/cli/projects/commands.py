@@ -10,6 +10,7 @@ from mailqueue.cli.projects.status import activate, audit, delete, stats, suspen
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.contract.projects import RetrySchedule
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.mail.accept import retry_schedule
@@ -127,15 +128,15 @@ def _wait(field: str, text: str) -> timedelta:
         raise InvalidField(field, str(exc)) from None
 
 
-def _document(each: OfCategory) -> dict[str, object]:
+def _document(each: OfCategory) -> RetrySchedule:
     wait = each.ladder.soft_wait
-    return {
-        "category": each.category or None,
-        "steps_seconds": [step.total_seconds() for step in each.ladder.steps],
-        "max_attempts": each.ladder.max_attempts,
-        "soft_wait_seconds": None if wait is None else wait.total_seconds(),
-        "soft_retries": each.ladder.soft_retries,
-    }
+    return RetrySchedule(
+        category=each.category or None,
+        steps_seconds=[step.total_seconds() for step in each.ladder.steps],
+        max_attempts=each.ladder.max_attempts,
+        soft_wait_seconds=None if wait is None else wait.total_seconds(),
+        soft_retries=each.ladder.soft_retries,
+    )
 
 
 def _row(each: OfCategory) -> dict[str, object]:

@@ -18,6 +18,7 @@ from mailqueue.cli.support.answer import (
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, show
 from mailqueue.contract.page import Page
+from mailqueue.contract.projects import RevokedApiKey
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.tenants.actor import acting
@@ -181,7 +182,7 @@ def revoke(*, name: str, project: str, reason: str | None) -> None:
 
     execute(revoked)
     print_message(
-        {"name": name, "project": project, "status": "revoked"},
+        RevokedApiKey(name, project, "revoked"),
         f"key {show(name)} of project {show(project)} is revoked",
     )
 

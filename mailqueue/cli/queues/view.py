@@ -3,7 +3,8 @@
 import click
 
 from mailqueue.cli.support.output import Column, facts
-from mailqueue.operations.model import PRIORITIES, ExplainedRow
+from mailqueue.contract.operations import ExplainedRow
+from mailqueue.operations.model import PRIORITIES
 
 ROWS = (
     Column("id", "ID"),

@@ -7,6 +7,7 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples, show
+from mailqueue.contract.senders import RemovedSender
 from mailqueue.senders import accounts, changing
 from mailqueue.senders.model import SenderAccount
 
@@ -49,4 +50,4 @@ def remove(*, name: str, project: str) -> None:
         return account
 
     gone = execute(removed)
-    print_message({"removed": gone.name, "id": gone.id}, f"{show(gone.name)} is deleted")
+    print_message(RemovedSender(gone.name, gone.id), f"{show(gone.name)} is deleted")

@@ -6,8 +6,9 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.contract.senders import Route
 from mailqueue.senders.routes import manage as routes_manage
-from mailqueue.senders.routes.model import NewRoute, Route
+from mailqueue.senders.routes.model import NewRoute
 
 _RULES = (
     Column("project", "PROJECT"),

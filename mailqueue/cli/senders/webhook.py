@@ -11,7 +11,7 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples, facts
-from mailqueue.contract.senders import ProviderEndpoint
+from mailqueue.contract.senders import ProviderEndpoint, RemovedEndpoint
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.inbound import endpoints
@@ -117,7 +117,7 @@ def webhook(
         else:
             _print(shown)
 
-    print_result(shown if shown is not None else {"removed": True}, as_text)
+    print_result(shown if shown is not None else RemovedEndpoint(removed=True), as_text)
 
 
 async def _done(

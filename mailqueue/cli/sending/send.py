@@ -17,6 +17,7 @@ from mailqueue.cli.support.retrying import RetryingDatabase, retrying_database
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import template_options
 from mailqueue.contract.emails import OperatorEmail
+from mailqueue.contract.sending import SentAndExplained
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.accept.enqueue import NewEmail
@@ -110,12 +111,12 @@ def send(
             click.echo(found.why, err=True)
 
     print_result(
-        {
-            "id": found.id,
-            "status": found.status,
-            "reason": found.reason,
-            "why": found.why,
-        },
+        SentAndExplained(
+            found.id,
+            "queued" if found.status in _QUEUED else found.status,
+            found.reason,
+            found.why,
+        ),
         as_text,
     )
     if wait and found.status != "sent":

@@ -10,7 +10,7 @@ from mailqueue.cli.status.view import print_overview, rendered
 from mailqueue.cli.support.answer import execute, json_option, print_result, prints_json
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import examples
-from mailqueue.operations.model import Overview
+from mailqueue.contract.operations import Overview
 from mailqueue.operations.overview import look
 
 DEFAULT_SECONDS = 2.0

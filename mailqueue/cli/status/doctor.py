@@ -2,6 +2,7 @@
 
 import click
 
+from mailqueue.administration.boards import health_of
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import examples, paint, show
@@ -9,7 +10,7 @@ from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.operations.doctor.checks import examine
-from mailqueue.operations.doctor.context import CheckContext, problem
+from mailqueue.operations.doctor.context import CheckContext, check_of, problem
 from mailqueue.operations.model import CheckState, Finding
 from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.vault.masterkey import master_key_of
@@ -39,7 +40,7 @@ def doctor(ctx: click.Context) -> None:
         _print(findings)
         click.echo(f"{len(findings)} checks, {_count(failed)}")
 
-    print_result({"is_sound": not failed, "checks": findings}, as_text)
+    print_result(health_of([check_of(each) for each in findings]), as_text)
     if failed:
         ctx.exit(EXIT_UNSOUND)
 

@@ -5,9 +5,9 @@ import click
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, show, table
+from mailqueue.contract.operations import BookLine, Verification
 from mailqueue.mail.message.verify_files import Checked, check_files
 from mailqueue.operations import books
-from mailqueue.operations.model import BookLine
 from mailqueue.wiring.files import attachment_storage
 
 EXIT_DIFFERENCE = 1
@@ -33,13 +33,14 @@ def verify(ctx: click.Context, *, with_files: bool) -> None:
     lines, checked = execute(lambda app: _read(app, with_files=with_files))
     faults = books.faults(lines)
     damaged = [] if checked is None else list(checked.faults)
-    document = {"adds_up": not faults, "faults": faults + damaged, "books": lines}
+    files = None if checked is None else checked.files
+    document = Verification(not faults, faults + damaged, lines, files)
 
     def as_text() -> None:
         _print(lines, faults)
         _print_files(checked)
 
-    print_result(document | ({} if checked is None else {"files": checked.files}), as_text)
+    print_result(document, as_text)
     if faults or damaged:
         ctx.exit(EXIT_DIFFERENCE)
 

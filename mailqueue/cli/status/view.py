@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from mailqueue.cli.support.output import Column, paint, show, table
-from mailqueue.operations.model import PRIORITIES, LaneDepth, Overview, SenderToday
+from mailqueue.contract.operations import LaneDepth, Overview, SenderToday
+from mailqueue.operations.model import PRIORITIES
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -1,16 +1,19 @@
 """What most commands do: open a connection, await one verb, print its result as text or as JSON."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import click
 
 from mailqueue.cli.support.app import Opened, opened, run
 from mailqueue.cli.support.output import Column, emit, facts, table
+from mailqueue.contract.value import Value
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Result = TypeVar("Result")
 Row = TypeVar("Row")
+Document = Value | Sequence[Value] | None
+"""What `--json` prints: values of the contract, so that each is declared once."""
 
 _JSON = "mailqueue.json"
 
@@ -43,7 +46,7 @@ def execute(verb: Callable[[Opened], Awaitable[Result]]) -> Result:
     return run(working())
 
 
-def print_result(document: object, as_text: Callable[[], object]) -> None:
+def print_result(document: Document, as_text: Callable[[], object]) -> None:
     """Print a JSON document, or call `as_text`, which prints the same for people."""
     if prints_json():
         emit(document)
@@ -51,22 +54,43 @@ def print_result(document: object, as_text: Callable[[], object]) -> None:
         as_text()
 
 
-def print_message(document: object, text: str) -> None:
+def print_message(document: Document, text: str) -> None:
     """Print a JSON document, or a sentence."""
     print_result(document, lambda: click.echo(text))
 
 
-def print_facts(document: object, pairs: Iterable[tuple[str, object]]) -> None:
+def print_facts(document: Document, pairs: Iterable[tuple[str, object]]) -> None:
     """Print a JSON document, or one name and value per line."""
     print_result(document, lambda: facts(pairs))
 
 
+@overload
+def print_rows(
+    rows: Sequence[Value],
+    columns: Sequence[Column],
+    *,
+    row: Callable[[Any], object] | None = None,
+    nothing: str | None = None,
+) -> None: ...
+
+
+@overload
 def print_rows(
     rows: Sequence[Row],
     columns: Sequence[Column],
     *,
-    document: object = None,
+    document: Document,
     row: Callable[[Row], object] | None = None,
+    nothing: str | None = None,
+) -> None: ...
+
+
+def print_rows(
+    rows: Sequence[Any],
+    columns: Sequence[Column],
+    *,
+    document: Document = None,
+    row: Callable[[Any], object] | None = None,
     nothing: str | None = None,
 ) -> None:
     """Print a JSON document, by default the list of the rows, or a table.

@@ -137,6 +137,6 @@ def _plain(value: object) -> object:
         case Secret():
             return str(value)
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return {field.name: getattr(value, field.name) for field in fields(value)}
+            return {field.name.rstrip("_"): getattr(value, field.name) for field in fields(value)}
         case _:
             return str(value)

@@ -18,6 +18,7 @@ from mailqueue.cli.templates.part import part
 from mailqueue.cli.templates.previews import clone, diff, preview
 from mailqueue.cli.templates.version import archive, publish, version
 from mailqueue.contract.page import Page
+from mailqueue.contract.templates import TemplateVersions
 from mailqueue.templates import values, versions, writing
 from mailqueue.templates.model import NewTemplate, StoredText, TemplateRow, VersionRow
 
@@ -151,7 +152,7 @@ def show(*, slug: str, project: str | None) -> None:
         table([one for one, _ in both], _VERSIONS)
 
     contents = [values.content_of(found, one, texts) for one, texts in both]
-    print_result({"template": values.template_of(found), "versions": contents}, as_text)
+    print_result(TemplateVersions(values.template_of(found), contents), as_text)
 
 
 @template.command(

@@ -14,7 +14,8 @@ from mailqueue.cli.support.answer import (
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.cli.trap.serve import serve_trap
-from mailqueue.cli.trap.view import document, printed
+from mailqueue.cli.trap.view import caught_content, caught_email, printed
+from mailqueue.contract.trap import CaughtEmail, ClearedTrap
 from mailqueue.settings.environment import load_settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.trap import inbox
@@ -23,7 +24,7 @@ from mailqueue.trap.model import TrapMessage
 _COLUMNS = (
     Column("id", "ID", numeric=True),
     Column("received_at", "CAUGHT"),
-    Column("from_header", "FROM"),
+    Column("from_", "FROM"),
     Column("rcpt_to", "TO"),
     Column("subject", "SUBJECT"),
     Column("size_bytes", "BYTES", numeric=True),
@@ -63,18 +64,29 @@ def list_caught(*, limit: int | None, search: str, full: bool) -> None:
     if full and not prints_json():
         raise click.UsageError("--full needs --json")
 
-    async def listed(app: Opened) -> list[dict[str, object]]:
+    reduced = (caught_content if full else caught_email) if prints_json() else _row
+
+    async def listed(app: Opened) -> list[CaughtEmail]:
         # Messages are reduced one by one: all of them might not fit into memory.
         found = inbox.read_all(app.conn, limit=limit, search=search)
-        if prints_json():
-            return [document(message, full=full) async for message in found]
-        return [_row(message) async for message in found]
+        return [reduced(message) async for message in found]
 
     print_rows(execute(listed), _COLUMNS)
 
 
-def _row(message: TrapMessage) -> dict[str, object]:
-    return {column.key: getattr(message, column.key) for column in _COLUMNS}
+def _row(message: TrapMessage) -> CaughtEmail:
+    """Return a line of the table, by what was stored when it was caught."""
+    return CaughtEmail(
+        id=message.id,
+        received_at=message.received_at,
+        mail_from=message.mail_from,
+        rcpt_to=message.rcpt_to,
+        subject=message.subject,
+        from_=message.from_header,
+        to=message.to_header,
+        message_id="",
+        size_bytes=message.size_bytes,
+    )
 
 
 @trap.command(epilog=examples("mailqueue trap show 12", "mailqueue trap show 12 --raw > m.eml"))
@@ -89,7 +101,7 @@ def show(*, message_id: int, raw: bool) -> None:
     if raw:
         click.echo(message.raw, nl=False)
     else:
-        print_result(document(message, full=True), lambda: _print(message))
+        print_result(caught_content(message), lambda: _print(message))
 
 
 def _print(message: TrapMessage) -> None:
@@ -104,7 +116,7 @@ def clear() -> None:
     """Delete all caught emails."""
     cleared = execute(lambda app: inbox.clear(app.conn))
     print_message(
-        {"cleared": cleared},
+        ClearedTrap(cleared),
         f"{cleared} caught {'message' if cleared == 1 else 'messages'} deleted",
     )
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from mailqueue.mime.parse import parse_message
+from mailqueue.contract.trap import CaughtAttachment, CaughtEmail, CaughtEmailContent
+from mailqueue.mime.parse import ShownMessage, parse_message
 from mailqueue.mime.reader import MimeLimits
 from mailqueue.trap.model import TrapMessage
 
@@ -18,27 +20,38 @@ class Printed:
     text: str
 
 
-def document(message: TrapMessage, *, full: bool) -> dict[str, object]:
-    """Return a message as a JSON object; `full` adds text, HTML and headers."""
-    content = parse_message(message.raw, None if full else _HEADERS_ONLY)
-    light: dict[str, object] = {
+def caught_email(message: TrapMessage) -> CaughtEmail:
+    """Return a message without its texts."""
+    return CaughtEmail(**_light(message, parse_message(message.raw, _HEADERS_ONLY)))
+
+
+def caught_content(message: TrapMessage) -> CaughtEmailContent:
+    """Return a message with text, HTML, headers and the names of its attachments."""
+    content = parse_message(message.raw)
+    attachments = [
+        CaughtAttachment(each.filename, each.content_type, each.size_bytes)
+        for each in content.attachments
+    ]
+    return CaughtEmailContent(
+        **_light(message, content),
+        text=content.text,
+        html=content.html,
+        headers=content.headers,
+        attachments=attachments,
+    )
+
+
+def _light(message: TrapMessage, content: ShownMessage) -> dict[str, Any]:
+    return {
         "id": message.id,
         "received_at": message.received_at,
         "mail_from": message.mail_from,
         "rcpt_to": message.rcpt_to,
         "subject": content.subject,
-        "from": content.sender,
+        "from_": content.sender,
         "to": content.to,
         "message_id": content.header("Message-ID").strip(),
         "size_bytes": message.size_bytes,
-    }
-    if not full:
-        return light
-    return light | {
-        "text": content.text,
-        "html": content.html,
-        "headers": content.headers,
-        "attachments": content.attachments,
     }
 
 

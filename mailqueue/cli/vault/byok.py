@@ -14,11 +14,13 @@ from mailqueue.cli.support.answer import execute, json_option
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.vault.view import print_vaults
+from mailqueue.contract.maintenance import ProjectVault
 from mailqueue.core.errors import ConfigError, InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.vault import ownkey
 from mailqueue.vault.masterkey import MasterKey, parse_key, read_key_file
-from mailqueue.vault.model import OwnKey, ProjectVault
+from mailqueue.vault.model import OwnKey
+from mailqueue.vault.values import status_of
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -97,7 +99,7 @@ def lock(*, project: str) -> None:
         return app.master_key(), await ownkey.lock(app.conn, project, by=operator())
 
     master, found = execute(work)
-    print_vaults(found, master=master)
+    print_vaults(found, master=master, document=status_of(found))
 
 
 @byok.command(epilog=examples("mailqueue vault byok release shop --key-env SHOP_KEY"))
@@ -122,7 +124,7 @@ def _print(verb: Callable[[Opened, MasterKey], Awaitable[list[ProjectVault]]]) -
         return master, await verb(app, master)
 
     master, found = execute(work)
-    print_vaults(found, master=master)
+    print_vaults(found, master=master, document=status_of(found))
 
 
 def _own_key(variable: str | None, file: Path | None) -> OwnKey:

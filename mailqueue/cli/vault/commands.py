@@ -1,7 +1,5 @@
 """`mailqueue vault`: the keys that encrypt stored secrets."""
 
-from dataclasses import asdict
-
 import click
 
 from mailqueue.cli.support.actor import operator
@@ -10,6 +8,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.vault.byok import byok
 from mailqueue.cli.vault.view import print_vaults
+from mailqueue.contract.maintenance import ProjectVault
 from mailqueue.core.errors import ConfigError
 from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.vault import ownkey, rotation
@@ -20,7 +19,6 @@ from mailqueue.vault.masterkey import (
     MasterKey,
     replace_master_key,
 )
-from mailqueue.vault.model import ProjectVault
 
 EXIT_DAMAGED = 1
 
@@ -86,7 +84,7 @@ def rotate(ctx: click.Context, *, new_key: bool, fresh: bool, project: str | Non
         )
     )
     print_facts(
-        asdict(done),
+        done,
         [
             ("data keys rewrapped", done.rewrapped),
             ("projects with a new data key", done.renewed),

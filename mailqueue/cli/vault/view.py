@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from mailqueue.cli.support.answer import print_result
 from mailqueue.cli.support.output import Column, facts, table
+from mailqueue.contract.maintenance import ProjectKeys, ProjectVault, VaultOverview, WrappedBy
+from mailqueue.contract.value import Value, named
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.vault.model import ProjectVault, WrappedBy
 
 _COLUMNS = (
     Column("project", "PROJECT"),
@@ -17,7 +18,9 @@ _COLUMNS = (
 )
 
 
-def print_vaults(found: Sequence[ProjectVault], *, master: MasterKey | None) -> None:
+def print_vaults(
+    found: Sequence[ProjectVault], *, master: MasterKey | None, document: Value | None = None
+) -> None:
     """Print the available keys, and how each project's data keys are wrapped."""
     rows = [_row(each, master) for each in found]
     keys = [] if master is None else list(master.ids)
@@ -26,19 +29,11 @@ def print_vaults(found: Sequence[ProjectVault], *, master: MasterKey | None) -> 
         facts([("master key", keys[:1]), ("previous master key", keys[1:])])
         table(rows, _COLUMNS)
 
-    print_result({"master_keys": keys, "projects": rows}, as_text)
+    print_result(document or VaultOverview(keys, rows), as_text)
 
 
-def _row(each: ProjectVault, master: MasterKey | None) -> dict[str, object]:
-    return {
-        "project": each.project,
-        "wrapped_by": each.wrapped_by,
-        "master_key_id": each.master_key_id,
-        "data_keys": each.data_keys,
-        "to_clear": each.to_clear,
-        "state": _state(each, master),
-        "unlocked_until": each.unlocked_until,
-    }
+def _row(each: ProjectVault, master: MasterKey | None) -> ProjectKeys:
+    return ProjectKeys(**named(each), state=_state(each, master))
 
 
 def _state(each: ProjectVault, master: MasterKey | None) -> str:

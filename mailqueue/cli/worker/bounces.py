@@ -7,6 +7,7 @@ import uvloop
 
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.output import examples
+from mailqueue.contract.processes import BounceListener
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.inbound.listener import Listener, run
@@ -56,7 +57,7 @@ async def _serve(settings: Settings) -> None:
         def ready(running: Listener) -> None:
             url = f"smtp://{running.host}:{running.port}"
             print_result(
-                {"ready": True, "host": running.host, "port": running.port},
+                BounceListener(running.host, running.port),
                 lambda: click.echo(f"Bounces  {url} (SMTP, LMTP)", err=True),
             )
             tell_ready()

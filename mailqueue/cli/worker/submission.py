@@ -7,6 +7,7 @@ import uvloop
 
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.output import examples
+from mailqueue.contract.processes import SubmissionListener
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.process import signals
@@ -79,14 +80,11 @@ async def _serve(settings: Settings) -> None:
             await require_current(conn)
 
         def ready(running: Submission) -> None:
-            print_result({"ready": True} | _document(running), lambda: _print(running))
+            listener = SubmissionListener(running.host, running.port, running.tls_port)
+            print_result(listener, lambda: _print(running))
             tell_ready()
 
         await run(settings, stop, pool=pool, ready=ready)
-
-
-def _document(running: Submission) -> dict[str, object]:
-    return {"host": running.host, "port": running.port, "tls_port": running.tls_port}
 
 
 def _print(running: Submission) -> None:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from mailqueue.contract.maintenance import ArchiveFile, Restored, VerifiedFile
 from mailqueue.contract.projects import Retention
 from mailqueue.core.errors import MailqueueError, NotFound
 from mailqueue.db.fetch import Conn
@@ -11,7 +12,7 @@ from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.check import check
 from mailqueue.maintenance.archive.restore import MAY_COME_BACK, restore
 from mailqueue.maintenance.context import MaintenanceContext
-from mailqueue.maintenance.model import Archive, ArchiveFile, ArchiveState
+from mailqueue.maintenance.model import Archive, ArchiveState
 from mailqueue.maintenance.store import archives as archives_store
 from mailqueue.maintenance.store.archives import EVERYBODY
 
@@ -32,25 +33,6 @@ class FileFilter:
     project: str | None = None
     month: date | None = None
     kind: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedFile:
-    """Result of verifying one file; `fault` is None where it is intact."""
-
-    id: int
-    path: str
-    records: int
-    fault: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """A restored file; `records` is the number of rows inserted."""
-
-    id: int
-    path: str
-    records: int
 
 
 async def listed(conn: Conn, filters: FileFilter, *, with_purged: bool) -> list[ArchiveFile]:

@@ -8,12 +8,13 @@ from uuid import UUID
 
 from psycopg.errors import InvalidParameterValue
 
+from mailqueue.contract.maintenance import ArchiveFile
 from mailqueue.contract.projects import Retention
 from mailqueue.core.errors import InvalidField
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.archive.file_format import FileDraft
-from mailqueue.maintenance.model import Archive, ArchiveFile, Leftover
+from mailqueue.maintenance.model import Archive, Leftover
 
 EVERYBODY = "all"
 """Stands for the projects without retention of their own."""

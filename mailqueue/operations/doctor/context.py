@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from mailqueue.contract.administration import HealthCheck
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.operations.model import CheckState, Finding
@@ -31,6 +32,11 @@ def passed(check: str, says: str) -> Finding:
 def problem(check: str, says: str, *, fix: str) -> Finding:
     """Return a finding with a fault and its fix."""
     return Finding(check, is_ok=False, says=says, fix=fix, state=CheckState.ALARM)
+
+
+def check_of(found: Finding) -> HealthCheck:
+    """Return a finding as callers see it."""
+    return HealthCheck(found.check, found.state.value, found.says, found.fix)
 
 
 def some(names: list[str], limit: int = 3) -> str:

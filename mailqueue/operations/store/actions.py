@@ -9,11 +9,11 @@ from uuid import UUID
 from psycopg.errors import InvalidParameterValue, ObjectInUse
 from psycopg.types.json import Jsonb
 
+from mailqueue.contract.operations import ActionResult, Pause
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.core.mailboxes import wire_domain, with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import ActionResult, Pause
 
 
 @dataclass(frozen=True, slots=True)

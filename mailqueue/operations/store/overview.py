@@ -5,14 +5,9 @@ from uuid import UUID
 
 from mailqueue.contract.administration import StatusCount
 from mailqueue.contract.emails import LoggedAttempt
+from mailqueue.contract.operations import BookLine, LaneDepth, SenderToday, WorkerSeen
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import (
-    BookLine,
-    LaneDepth,
-    SenderToday,
-    WorkerSeen,
-)
 
 
 @dataclass(frozen=True, slots=True)

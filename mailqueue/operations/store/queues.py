@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from mailqueue.contract.administration import QueueState
+from mailqueue.contract.operations import QueueRow, RowsChanged
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import QueueRow, RowsChanged
 
 
 async def states(conn: Conn) -> list[QueueState]:

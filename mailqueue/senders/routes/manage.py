@@ -1,10 +1,11 @@
 """Add, list, remove and test routing rules."""
 
+from mailqueue.contract.senders import Candidate, Route
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.senders.routes import store as routes_store
-from mailqueue.senders.routes.model import Candidate, NewRoute, Route
+from mailqueue.senders.routes.model import NewRoute
 from mailqueue.senders.store import accounts as accounts_store
 
 

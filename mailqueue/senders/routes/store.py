@@ -4,10 +4,11 @@ from dataclasses import asdict
 
 from psycopg.errors import InvalidParameterValue
 
+from mailqueue.contract.senders import Candidate, Route
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db.fetch import Conn, many, value
-from mailqueue.senders.routes.model import Candidate, NewRoute, Route
+from mailqueue.senders.routes.model import NewRoute
 
 
 async def add_route(conn: Conn, project: str, *, new: NewRoute, by: str | None) -> int:

@@ -1,7 +1,7 @@
 """SQL of the rates of the installation and of recipient domains."""
 
+from mailqueue.contract.senders import Rate
 from mailqueue.db.fetch import Conn, many, run, value
-from mailqueue.senders.model import Rate
 
 
 async def set_max_send_rate(conn: Conn, rate: float | None) -> bool:

@@ -73,7 +73,7 @@ def test_a_person_is_counted_exported_and_erased(on_fresh_db: Cli) -> None:
     done = cli.json("erase", "ANN@example.com", "--yes", "--suppress")
 
     assert done["erased"] is True
-    assert [(one["project"], one["mails"]) for one in done["projects"]] == [("default", 1)]
+    assert [(one["project"], one["rows"]["mails"]) for one in done["projects"]] == [("default", 1)]
     assert cli("erase", "ann@example.com").stdout == "no row contains this address\n"
     checked = cli.json("suppression", "check", "ann@example.com", exit_code=1)
     assert checked["suppressions"][0]["email"] is None

@@ -47,7 +47,7 @@ def run_worker(cli: Cli, spec: QueueSpec) -> None:
 
 
 def findings(cli: Cli) -> dict[str, dict[str, str]]:
-    return {one["check"]: one for one in json.loads(cli("doctor", "--json").stdout)["checks"]}
+    return {one["name"]: one for one in json.loads(cli("doctor", "--json").stdout)["checks"]}
 
 
 def test_a_queue_that_nobody_runs_is_seen_everywhere(on_fresh_db: Cli, spec: QueueSpec) -> None:
@@ -59,12 +59,12 @@ def test_a_queue_that_nobody_runs_is_seen_everywhere(on_fresh_db: Cli, spec: Que
     assert state["oldest_due_at"]
     assert f"mailqueue worker {spec.name}" in on_fresh_db.json("why", row)["why"]
     finding = findings(on_fresh_db)["work queues"]
-    assert f"{spec.name} for 5 min" in finding["says"]
+    assert f"{spec.name} for 5 min" in finding["found"]
     assert spec.name in finding["fix"]
 
     run_worker(on_fresh_db, spec)
     assert "waiting for its turn behind" in on_fresh_db("why", row).stdout
-    assert spec.name not in findings(on_fresh_db)["work queues"]["says"]
+    assert spec.name not in findings(on_fresh_db)["work queues"]["found"]
 
 
 def test_a_row_that_stopped_its_worker_is_named_and_queued_again(
@@ -79,14 +79,14 @@ def test_a_row_that_stopped_its_worker_is_named_and_queued_again(
     [listed] = on_fresh_db.json("queue", "list", spec.name, "--status", "failed")
     assert listed["id"] == row
     finding = findings(on_fresh_db)["rows that stop workers"]
-    assert f"1 of {spec.name}" in finding["says"]
+    assert f"1 of {spec.name}" in finding["found"]
     assert row in finding["fix"]
 
     again = on_fresh_db.json("queue", "requeue", row)
     assert again == [{"queue": spec.name, "rows": 1}]
     shown = on_fresh_db.json("queue", "show", row)["row"]
     assert (shown["status"], shown["crashes"], shown["attempts"]) == ("pending", 0, 0)
-    assert findings(on_fresh_db)["rows that stop workers"]["is_ok"]
+    assert findings(on_fresh_db)["rows that stop workers"]["state"] == "ok"
 
 
 def test_a_row_that_waits_is_cancelled(on_fresh_db: Cli, spec: QueueSpec) -> None:

@@ -81,7 +81,7 @@ def test_every_option_reaches_the_mail(on_fresh_db: Cli, tmp_path: Path) -> None
     assert {name: email[name] for name in wanted} == wanted
     assert email["run_at"].startswith("2030-01-01T08:00:00")
     assert email["expires_at"].startswith("2030-01-02T08:00:00")
-    assert document["status"] == "pending"
+    assert document["status"] == "queued"
 
 
 def test_a_body_comes_from_standard_input(on_fresh_db: Cli) -> None:

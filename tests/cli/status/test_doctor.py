@@ -25,11 +25,11 @@ def findings(cli: Cli, env: dict[str, str | None] | None = None) -> dict[str, An
     cli.environment |= env or {}
     result = cli("doctor", "--json")
     document = json.loads(result.stdout)
-    assert (result.exit_code == 0) is document["is_sound"]
+    assert (result.exit_code == 0) is (document["status"] == "ok")
     return {
-        each["check"]: each
+        each["name"]: each
         for each in document["checks"]
-        if not each["is_ok"] and each["check"] not in OF_THE_TEST_SERVER
+        if each["state"] != "ok" and each["name"] not in OF_THE_TEST_SERVER
     }
 
 
@@ -142,7 +142,7 @@ def test_each_fault_is_found_with_its_fix(
 
     assert list(found) == checks
     first = found[checks[0]]
-    assert says in first["says"]
+    assert says in first["found"]
     assert first["fix"]
     assert first["state"] in ("warning", "alarm")
     shown = on_fresh_db("doctor")
@@ -156,7 +156,7 @@ def test_a_row_that_was_deleted_is_told_by_project_and_day(on_fresh_db: Cli) -> 
     on_fresh_db.sql(well)
     on_fresh_db.sql(lost_row)
 
-    assert "1 email of project default" in findings(on_fresh_db)["books"]["says"]
+    assert "1 email of project default" in findings(on_fresh_db)["books"]["found"]
 
 
 def test_a_transaction_open_for_long_is_named_by_pid_and_program(on_fresh_db: Cli) -> None:
@@ -171,7 +171,7 @@ def test_a_transaction_open_for_long_is_named_by_pid_and_program(on_fresh_db: Cl
         found = findings(on_fresh_db)["transactions"]
 
         pid = other.info.backend_pid
-    assert f"pid {pid} (report, user mailqueue_test, idle in transaction) since" in found["says"]
+    assert f"pid {pid} (report, user mailqueue_test, idle in transaction) since" in found["found"]
     assert str(pid) in found["fix"]
 
 
@@ -241,7 +241,7 @@ def test_a_server_that_is_away_is_one_finding(on_fresh_db: Cli) -> None:
     )
 
     assert list(found) == ["server"]
-    assert "127.0.0.1:1" in found["server"]["says"]
+    assert "127.0.0.1:1" in found["server"]["found"]
     assert "hunter2" not in str(found)
 
 
@@ -275,7 +275,7 @@ def test_an_unlucky_user_is_told_what_cannot_be_checked(on_fresh_db: Cli, server
     found = found_by_login(on_fresh_db, server, "")
 
     assert list(found) == ["schema"]
-    assert "cannot be checked" in found["schema"]["says"]
+    assert "cannot be checked" in found["schema"]["found"]
 
 
 def test_a_login_that_may_not_read_all_tables_leaves_retention_out(

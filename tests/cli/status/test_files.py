@@ -35,7 +35,7 @@ def test_a_file_that_is_gone_is_named_by_both(on_fresh_db: Cli, tmp_path: Path) 
     assert "2 files read, 0 missing or damaged" in whole.stdout
     assert (found["adds_up"], found["files"]) == (True, 2)
     assert [gone.name in fault for fault in found["faults"]] == [True]
-    [finding] = [each for each in sick["checks"] if each["check"] == "attachment files"]
-    assert gone.name in finding["says"]
+    [finding] = [each for each in sick["checks"] if each["name"] == "attachment files"]
+    assert gone.name in finding["found"]
     assert "restore them from a backup" in finding["fix"]
     assert on_fresh_db("verify").exit_code == 0, "without being asked to it reads no file"

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import click
 
-from mailqueue.cli.sending.enqueue.file import RefusedLine, Source, examined
+from mailqueue.cli.sending.enqueue.file import Source, examined
 from mailqueue.cli.sending.enqueue.render import StoredTemplate, Templates, compiled
 from mailqueue.cli.sending.enqueue.run import Job, Tally, enqueue_file, key_prefix
 from mailqueue.cli.support.answer import json_option, print_message
@@ -17,6 +17,7 @@ from mailqueue.cli.support.output import examples, show
 from mailqueue.cli.support.retrying import retrying_database
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import language_option
+from mailqueue.contract.suppression import BadLine
 from mailqueue.core.errors import Unavailable
 
 EXIT_BAD_LINES = 1
@@ -118,31 +119,26 @@ async def _enqueue(job: Job) -> Tally:
             async with opened() as app, retrying_database(app) as database:
                 await enqueue_file(database, job, tally=tally, tell=_tell, advance=advance)
     except Unavailable as exc:
-        if not tally.queued:
+        queued = tally.lines["queued"]
+        if not queued:
             raise
-        kept = f"{tally.queued} lines were queued: run the same command again to queue the rest"
+        kept = f"{queued} lines were queued: run the same command again to queue the rest"
         raise Unavailable(f"{exc}\n{kept}") from exc
     return tally
 
 
-def _tell(bad: RefusedLine) -> None:
+def _tell(bad: BadLine) -> None:
     click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
 
 
 def _print(tally: Tally, *, dry_run: bool) -> None:
-    document = {
-        "queued": tally.queued,
-        "suppressed": tally.suppressed,
-        "there_already": tally.there_already,
-        "bad": sorted(tally.bad, key=lambda each: each.line),
-        "dry_run": dry_run,
-    }
+    document = tally.result(is_trial=dry_run)
     words = "would be queued" if dry_run else "queued"
     lines = "line" if len(tally.bad) == 1 else "lines"
     print_message(
         document,
-        f"{tally.queued} {words}, {tally.there_already} already queued, "
-        f"{tally.suppressed} suppressed, {len(tally.bad)} bad {lines}",
+        f"{document.queued} {words}, {document.there_already} already queued, "
+        f"{document.suppressed} suppressed, {len(document.bad)} bad {lines}",
     )
 
 

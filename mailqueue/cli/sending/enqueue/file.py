@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 from mailqueue.cli.support.text_file import not_utf8
+from mailqueue.contract.suppression import BadLine
 from mailqueue.core.errors import InvalidField
 
 ADDRESS_COLUMNS = ("email", "recipient_email")
@@ -41,14 +42,6 @@ class Line:
     values: dict[str, str]
     address: str
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedLine:
-    """A record with an error, which is not queued."""
-
-    line: int
-    reason: str
 
 
 def examined(file: BinaryIO, name: str) -> Source:
@@ -85,7 +78,7 @@ def _kept(stream: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, kept)
 
 
-def records(source: Source) -> Iterator[Line | RefusedLine]:
+def records(source: Source) -> Iterator[Line | BadLine]:
     """Yield the records in order; an invalid one does not stop those after it.
 
     Raises:
@@ -138,11 +131,11 @@ def _header(name: str, rows: CsvRows) -> list[str]:
 
 def _record(
     number: int, row: list[str] | csv.Error, *, header: list[str], address: str
-) -> Line | RefusedLine:
+) -> Line | BadLine:
     if isinstance(row, csv.Error):
-        return RefusedLine(number, f"this is not CSV: {row}")
+        return BadLine(number, f"this is not CSV: {row}")
     if len(row) != len(header):
         counts = f"{len(row)} value{'' if len(row) == 1 else 's'}"
-        return RefusedLine(number, f"it has {counts}, the header has {len(header)} columns")
+        return BadLine(number, f"it has {counts}, the header has {len(header)} columns")
     values = dict(zip(header, row, strict=True))
     return Line(number, values, values[address].strip(), values.get(NAME_COLUMN, "").strip())

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from mailqueue.cli.sending.enqueue.file import Line, RefusedLine
+from mailqueue.cli.sending.enqueue.file import Line
+from mailqueue.contract.suppression import BadLine
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.enqueue import NewEmail
 
@@ -53,7 +54,7 @@ def compiled(*, subject: str, html: str | None, text: str | None) -> Templates:
 
 def rendered(
     line: Line, templates: Templates, *, options: dict[str, object], key: str
-) -> NewEmail | RefusedLine:
+) -> NewEmail | BadLine:
     """Return the email of one line, rendered from the templates."""
     parts: dict[str, str | None] = {}
     for name in ("subject", "html", "text"):
@@ -61,7 +62,7 @@ def rendered(
         try:
             parts[name] = None if template is None else template.render(line.values)
         except _RENDERING as exc:
-            return RefusedLine(line.number, f"{name}: {_said(exc)}")
+            return BadLine(line.number, f"{name}: {_said(exc)}")
     return NewEmail(
         recipient=_mailbox(line),
         subject=parts["subject"] or "",

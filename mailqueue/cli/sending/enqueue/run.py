@@ -1,14 +1,16 @@
 """Queue the lines of a file in batches, each in its own transaction, so that it can be rerun."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from mailqueue.cli.sending.enqueue.file import Line, RefusedLine, Source, records
+from mailqueue.cli.sending.enqueue.file import Line, Source, records
 from mailqueue.cli.sending.enqueue.render import StoredTemplate, Templates, named, rendered
 from mailqueue.cli.support.retrying import RetryingDatabase
-from mailqueue.contract.sending import Repeated
+from mailqueue.contract.sending import EnqueuedFile, Repeated
+from mailqueue.contract.suppression import BadLine
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.acceptance import Numbered, accept, statements_of
@@ -30,12 +32,20 @@ class Job:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of the lines processed so far."""
+    """Counts of the lines processed so far, by outcome, and the invalid lines."""
 
-    queued: int = 0
-    suppressed: int = 0
-    there_already: int = 0
-    bad: list[RefusedLine] = field(default_factory=list)
+    lines: Counter[str] = field(default_factory=Counter)
+    bad: list[BadLine] = field(default_factory=list)
+
+    def result(self, *, is_trial: bool) -> EnqueuedFile:
+        """Return the counts and the invalid lines, in order."""
+        return EnqueuedFile(
+            queued=self.lines["queued"],
+            suppressed=self.lines["suppressed"],
+            there_already=self.lines["there_already"],
+            bad=sorted(self.bad, key=lambda each: each.line),
+            dry_run=is_trial,
+        )
 
 
 def key_prefix(source: Source, *words: str | None) -> str:
@@ -51,7 +61,7 @@ async def enqueue_file(
     job: Job,
     *,
     tally: Tally,
-    tell: Callable[[RefusedLine], None],
+    tell: Callable[[BadLine], None],
     advance: Callable[[int], None],
 ) -> None:
     """Queue every valid line; count it in `tally` after its commit.
@@ -59,7 +69,7 @@ async def enqueue_file(
     `tell` is called for each invalid line, `advance` with the last line of each batch.
     """
 
-    def refuse(bad: RefusedLine) -> None:
+    def refuse(bad: BadLine) -> None:
         tally.bad.append(bad)
         tell(bad)
 
@@ -72,7 +82,7 @@ async def enqueue_file(
 
 async def _commit(
     database: RetryingDatabase, job: Job, batch: list[Numbered], *, tally: Tally
-) -> list[RefusedLine]:
+) -> list[BadLine]:
     emails = [email for _, email in batch]
     accepting = partial(
         accept,
@@ -85,28 +95,28 @@ async def _commit(
     for (line, _), result in zip(batch, await database.call(accepting), strict=True):
         match result:
             case InvalidField():
-                refused.append(RefusedLine(line, str(result)))
+                refused.append(BadLine(line, str(result)))
             case Repeated():
-                tally.there_already += 1
+                tally.lines["there_already"] += 1
             case _ if result.status == "suppressed":
-                tally.suppressed += 1
+                tally.lines["suppressed"] += 1
             case _:
-                tally.queued += 1
+                tally.lines["queued"] += 1
     return refused
 
 
-def _mails(job: Job, refuse: Callable[[RefusedLine], None]) -> Iterator[Numbered]:
+def _mails(job: Job, refuse: Callable[[BadLine], None]) -> Iterator[Numbered]:
     for record in records(job.source):
         made = _mail(record, job) if isinstance(record, Line) else record
-        if isinstance(made, RefusedLine):
+        if isinstance(made, BadLine):
             refuse(made)
         else:
             yield made
 
 
-def _mail(line: Line, job: Job) -> Numbered | RefusedLine:
+def _mail(line: Line, job: Job) -> Numbered | BadLine:
     key = f"{job.prefix}:{line.number}"
     if isinstance(job.words, StoredTemplate):
         return line.number, named(line, job.words, options=job.options, key=key)
     made = rendered(line, job.words, options=job.options, key=key)
-    return made if isinstance(made, RefusedLine) else (line.number, made)
+    return made if isinstance(made, BadLine) else (line.number, made)
