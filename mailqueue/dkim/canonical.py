@@ -4,21 +4,38 @@ Lines end in CRLF, as in every composed message; a bare CR or LF is an ordinary 
 """
 
 import hashlib
+from collections.abc import Iterator
 
+PIECE_BYTES = 256 * 1024
+"""Bytes of a body that are reduced at once."""
 _CRLF = b"\r\n"
 
 
 def relaxed_body(body: bytes) -> bytes:
     """Return the canonical body: spaces and tabs reduced, none at ends of lines or of the body."""
-    body = _squeezed(body)
-    if b" \r\n" in body:
-        body = body.replace(b" \r\n", _CRLF)
+    body = _reduced(body) if len(body) <= PIECE_BYTES else b"".join(map(_reduced, _pieces(body)))
     end = len(body)
     if body.endswith(b" "):  # the last line has no line end
         end -= 1
     if body.endswith(_CRLF, 0, end):
         end -= _crlfs_before(body, end)
     return body[:end] + _CRLF if end else b""
+
+
+def _reduced(lines: bytes) -> bytes:
+    """Return lines with spaces and tabs reduced, and without those at their ends."""
+    lines = _squeezed(lines)
+    return lines.replace(b" \r\n", _CRLF) if b" \r\n" in lines else lines
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """Yield a body in pieces of whole lines: one call keeps all other threads from running."""
+    start = 0
+    while start < len(body):
+        found = body.find(_CRLF, start + PIECE_BYTES)
+        end = len(body) if found < 0 else found + len(_CRLF)
+        yield body[start:end]
+        start = end
 
 
 def _crlfs_before(body: bytes, end: int) -> int:

@@ -6,6 +6,10 @@ from typing import NamedTuple
 MAX_LINE_BYTES = 998  # RFC 5322 2.1.1
 _BASE64_INPUT = 57  # bytes that make a line of 76 characters
 
+_QP_LINE = 76
+PIECE_BYTES = 256 * 1024
+"""Bytes encoded as quoted-printable by one call."""
+
 _CONTROLS = bytes(octet for octet in range(32) if octet not in b"\t\r\n") + b"\x7f"
 _ALL_BUT_CONTROLS = bytes(octet for octet in range(256) if octet not in _CONTROLS)
 # Bytes that quoted-printable leaves unchanged at any place in a line.
@@ -73,7 +77,25 @@ def _has_long_lines(octets: bytes) -> bool:
 def _quoted_printable(octets: bytes) -> bytes:
     # The encoder copies the first line end it finds for its soft line breaks, and defaults to LF.
     # So it is given bare LF, and every line end becomes CRLF afterwards.
-    return b2a_qp(octets, istext=True).replace(b"\n", b"\r\n")
+    if len(octets) <= PIECE_BYTES:
+        return b2a_qp(octets, istext=True).replace(b"\n", b"\r\n")
+    pieces: list[bytes] = []
+    start = 0
+    while start < len(octets):  # one call would keep all other threads from running
+        end = octets.rfind(b"\n", start, start + PIECE_BYTES) + 1 or start + PIECE_BYTES
+        piece = b2a_qp(octets[start:end], istext=True).replace(b"\n", b"\r\n")
+        is_within_line = end < len(octets) and not piece.endswith(b"\n")
+        pieces.append(_with_soft_break(piece) if is_within_line else piece)
+        start = end
+    return b"".join(pieces)
+
+
+def _with_soft_break(quoted: bytes) -> bytes:
+    """Return lines of at most 76 characters, the last of which goes on after a soft line break."""
+    if len(quoted) - quoted.rfind(b"\n") <= _QP_LINE:
+        return quoted + b"=\r\n"
+    last = 3 if quoted[-3:-2] == b"=" else 1  # an escape is not divided
+    return quoted[:-last] + b"=\r\n" + quoted[-last:] + b"=\r\n"
 
 
 def _base64(octets: bytes) -> bytes:

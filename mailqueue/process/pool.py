@@ -19,7 +19,7 @@ from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space
 from mailqueue.queue import store
 from mailqueue.queue.heartbeat import HUNG_SECONDS, LOST_AFTER
-from mailqueue.queue.in_progress import EXIT_OUT_OF_MEMORY, Begun, InProgress
+from mailqueue.queue.in_progress import EXIT_REASONS, Begun, InProgress
 from mailqueue.queue.rescue import rescuing
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import get_logger
@@ -276,8 +276,8 @@ class _Ending:
     def words(self) -> str:
         if self.why is not None:
             return self.why
-        if self.code == EXIT_OUT_OF_MEMORY:
-            return "it needed more memory than a process may take that handles one row"
+        if self.code in EXIT_REASONS:
+            return EXIT_REASONS[self.code]
         if self.code < 0:
             return f"signal {_SIGNALS.get(-self.code, -self.code)}"
         return f"exit code {self.code}"

@@ -17,6 +17,12 @@ SLOTS = 4096
 """Rows that are noted at the same time; further ones are not noted."""
 EXIT_OUT_OF_MEMORY = 86
 """Exit code of a process whose memory is bounded and was not enough for the row it handled."""
+EXIT_BUILD_TOO_LONG = 87
+"""Exit code of a process whose thread did not end building the message of an email."""
+EXIT_REASONS = {
+    EXIT_OUT_OF_MEMORY: "it needed more memory than a process may take that handles one row",
+    EXIT_BUILD_TOO_LONG: "its message was not built in time",
+}
 _HEADER = struct.Struct("=dq")  # monotonic seconds of the last turn; slot of the row in a long step
 _SLOT = struct.Struct("=16sq32sd")  # id, claim number, queue, monotonic seconds of the begin
 _EMPTY = bytes(_SLOT.size)

@@ -3,7 +3,10 @@
 from base64 import b64encode
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mailqueue.dkim import canonical
 from mailqueue.dkim.canonical import body_hash, relaxed_body, relaxed_headers
 
 
@@ -53,6 +56,19 @@ def test_headers_of_one_name_stay_in_order_and_apart() -> None:
         b"subject": [b""],
         b"x": [b":\xc3\xa9:"],
     }
+
+
+LINES = st.lists(
+    st.sampled_from([b"a", b" ", b"\t", b"\r\n", b"\n", b"\r", b"  b", b" \r\n", b"c \t"])
+).map(b"".join)
+
+
+@given(LINES, st.integers(0, 9))
+def test_a_body_reduced_in_pieces_is_the_same(body: bytes, size: int) -> None:
+    whole = relaxed_body(body)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(canonical, "PIECE_BYTES", size)
+        assert relaxed_body(body) == whole
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mailqueue.mime import body
 from mailqueue.mime.body import EncodedBody, check_body, encode_body
 
 TEXTS = st.one_of(
@@ -44,14 +45,29 @@ def with_crlf(text: str) -> bytes:
 @example("trailing  \nspaces \t\né \n\t")
 @example(".\n..\n.é\n.\n")
 def test_decoding_gives_the_text_with_crlf_line_ends(text: str) -> None:
-    body = encode_body(text)
+    encoded = encode_body(text)
 
-    assert decoded(body) == with_crlf(text)
-    lines = body.octets.split(b"\r\n")
+    assert decoded(encoded) == with_crlf(text)
+    lines = encoded.octets.split(b"\r\n")
     assert not any(b"\r" in line or b"\n" in line for line in lines)
-    limit = 998 if body.encoding == "7bit" else 78
+    limit = 998 if encoded.encoding == "7bit" else 78
     assert max(map(len, lines)) <= limit
-    assert body.octets.isascii()
+    assert encoded.octets.isascii()
+
+
+@given(TEXTS, st.integers(1, 100))
+@example("é" * 500, 75)
+@example("x" * 76 + "é" * 40, 76)
+def test_a_body_encoded_in_pieces_is_the_same_text(text: str, size: int) -> None:
+    octets = text.replace("\r", "").encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(body, "PIECE_BYTES", size)
+        quoted = body._quoted_printable(octets)
+
+    assert binascii.a2b_qp(quoted) == octets.replace(b"\n", b"\r\n")
+    lines = quoted.split(b"\r\n")
+    assert max(map(len, lines)) <= 76
+    assert not any(line.endswith((b" ", b"\t")) for line in lines)
 
 
 @pytest.mark.parametrize(

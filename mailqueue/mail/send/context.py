@@ -10,6 +10,7 @@ from mailqueue.dkim.signer import Signers
 from mailqueue.mail.message.attachments import AttachmentLoader
 from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.send.concurrency import Slots
+from mailqueue.mail.send.large import LargeBuilds
 from mailqueue.mail.send.settler import Settler
 from mailqueue.ports.transport import Transport
 from mailqueue.senders.model import MailDefaults
@@ -49,6 +50,7 @@ class SendContext:
     slots: Slots
     settler: Settler
     skeleton_cache: SkeletonCache
+    large_builds: LargeBuilds
     attachments: AttachmentLoader
     may_finish: Callable[[], bool]
     account_answered: Callable[[int], None]  # its server accepts connections

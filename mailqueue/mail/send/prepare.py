@@ -7,7 +7,13 @@ from functools import partial
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.mail.message.attachments import carries_files
-from mailqueue.mail.message.build import CannotCompose, NotSigned, NotYet, build_message
+from mailqueue.mail.message.build import (
+    CannotCompose,
+    NotSigned,
+    NotYet,
+    SkeletonCache,
+    build_message,
+)
 from mailqueue.mail.model import (
     Ending,
     LoadedEmail,
@@ -19,6 +25,7 @@ from mailqueue.mail.model import (
 )
 from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.context import SendAccount, SendContext
+from mailqueue.mail.send.large import is_large, rendered_here
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.telemetry.log import get_logger
 
@@ -56,14 +63,25 @@ async def prepare(
             group = await context.attachments.fetched(group)
         build = partial(build_attempts, group, account=account, context=context)
         early = build() if context.is_alone else None  # before its mark: certainly not sent
+        has_large = early is None and any(map(is_large, group))
         marking = context.settler.mark([mail.claim for mail in group], slots)
         held = 0  # each slot is freed with its email
         for _ in range(2):  # the settler sends its statement; build while the database works
             await asyncio.sleep(0)
-        built = early or build()
+        if has_large:
+            built = [await _built(mail, account=account, context=context) for mail in group]
+        else:
+            built = early or build()
         marks = await marking
         reach("mark.read")
-        return attempts_to_send(group, built, marks, account=account, context=context)
+        if any(mark.stopped for mark in marks.named.values()):
+            built = [
+                await _built(mail, stopped, account=account, context=context)
+                if (stopped := marks.of(mail.claim.id).stopped)
+                else first
+                for mail, first in zip(group, built, strict=True)
+            ]
+        return attempts_to_send(group, built, marks, context=context)
     except Exception as exc:  # one bad row must not stop a worker
         log.exception("group.failed", sender_account=account.id)
         context.slots.give_back(held, slots)
@@ -86,14 +104,13 @@ def attempts_to_send(
     built: Sequence[SendAttempt | SendOutcome],
     marks: Marks,
     *,
-    account: SendAccount,
     context: SendContext,
 ) -> list[SendAttempt]:
     """Return the attempts that may be sent; settle every other email, or forget a lost one."""
     attempts = []
     is_plain = not marks.named and not marks.are_lost
     for mail, first in zip(group, built, strict=True):
-        made = first if is_plain else _checked(mail, first, marks, account=account, context=context)
+        made = first if is_plain else _checked(mail, first, marks, context)
         if isinstance(made, SendAttempt):
             attempts.append(made)
         elif made is not None:
@@ -113,17 +130,37 @@ def _checked(
     mail: LoadedEmail,
     built: SendAttempt | SendOutcome,
     marks: Marks,
-    *,
-    account: SendAccount,
     context: SendContext,
 ) -> SendAttempt | SendOutcome | None:
     """Apply the mark of one email; None if the email is no longer this worker's."""
     mark = marks.of(mail.claim.id)
-    if mark.verdict is not MarkVerdict.GO:
-        return _stopped(mail, mark, context)
-    if not mark.stopped:
-        return built
-    return _build(mail, mark.stopped, account=account, context=context, now=datetime.now(UTC))
+    return built if mark.verdict is MarkVerdict.GO else _stopped(mail, mark, context)
+
+
+async def _built(
+    mail: LoadedEmail,
+    suppressed: tuple[str, ...] = (),
+    *,
+    account: SendAccount,
+    context: SendContext,
+) -> SendAttempt | SendOutcome:
+    """Build the message of one email, in a thread if it is large."""
+    now = datetime.now(UTC)
+    if context.is_alone or not is_large(mail):
+        return _build(mail, suppressed, account=account, context=context, now=now)
+    context.settler.begun.begin(mail.claim)
+    large = context.large_builds
+    return await large.run(
+        partial(
+            _outcome_of_build,
+            rendered_here(mail),
+            large.skeleton_cache,
+            account=account,
+            suppressed=suppressed,
+            now=now,
+        ),
+        email_id=str(mail.claim.id),
+    )
 
 
 def _build(
@@ -134,17 +171,30 @@ def _build(
     context: SendContext,
     now: datetime,
 ) -> SendAttempt | SendOutcome:
+    with context.settler.begun.step(mail.claim):
+        return _outcome_of_build(
+            mail, context.skeleton_cache, account=account, suppressed=suppressed, now=now
+        )
+
+
+def _outcome_of_build(
+    mail: LoadedEmail,
+    skeleton_cache: SkeletonCache,
+    *,
+    account: SendAccount,
+    suppressed: tuple[str, ...],
+    now: datetime,
+) -> SendAttempt | SendOutcome:
     try:
-        with context.settler.begun.step(mail.claim):
-            return build_message(
-                mail,
-                context.skeleton_cache,
-                identity=account.identity,
-                now=now,
-                suppressed=suppressed,
-                signers=account.signers,
-                returns=account.returns,
-            )
+        return build_message(
+            mail,
+            skeleton_cache,
+            identity=account.identity,
+            now=now,
+            suppressed=suppressed,
+            signers=account.signers,
+            returns=account.returns,
+        )
     except NotYet as exc:
         return unsent(mail, Ending.DEFER, str(exc))._replace(wait=FILE_WAIT)
     except NotSigned as exc:

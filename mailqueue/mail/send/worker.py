@@ -30,6 +30,7 @@ from mailqueue.mail.send.claims import Claims
 from mailqueue.mail.send.concurrency import Slots
 from mailqueue.mail.send.context import SendAccount, SendContext, SendWorkerSettings
 from mailqueue.mail.send.dispatcher import Dispatcher
+from mailqueue.mail.send.large import LargeBuilds
 from mailqueue.mail.send.load import load_taken
 from mailqueue.mail.send.partitions import keep_partitions_forever
 from mailqueue.mail.send.settler import Settler
@@ -169,6 +170,7 @@ class SendWorker:
             slots=self._slots,
             settler=self._settler,
             skeleton_cache=SkeletonCache(),
+            large_builds=LargeBuilds(),
             attachments=AttachmentLoader(self._read_files),
             may_finish=self._heartbeat.is_alive,
             account_answered=self._account_health.account_answered,

@@ -66,7 +66,7 @@ class Conversation(asyncio.Protocol):
         self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         """Send the emails in order and report each exactly once; see `ports.transport.Channel`."""
-        self._batch = EnvelopeBatch(mails, report, self._offered)
+        self._batch = await EnvelopeBatch.of(mails, report, self._offered)
         self._may_finish = may_finish
         self._done = done = self._loop.create_future()
         if self.is_usable:

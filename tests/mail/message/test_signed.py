@@ -64,7 +64,7 @@ def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() 
     desk = recorded.context()
     drafts = build_attempts([what], account=account, context=desk)
 
-    assert attempts_to_send([what], drafts, Marks({}), account=account, context=desk) == []
+    assert attempts_to_send([what], drafts, Marks({}), context=desk) == []
 
     (settled,) = recorded.settled
     assert (settled.ending, settled.wait, settled.log) == (Ending.DEFER, UNSIGNED_WAIT, None)

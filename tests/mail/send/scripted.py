@@ -23,6 +23,7 @@ from mailqueue.mail.model import (
 from mailqueue.mail.send.account_sender import AccountSender
 from mailqueue.mail.send.concurrency import AccountSlots, Slots
 from mailqueue.mail.send.context import SendAccount, SendContext
+from mailqueue.mail.send.large import LargeBuilds
 from mailqueue.mail.send.settler import Settler
 from mailqueue.ports.transport import Channel, Report, SendAttempt
 from mailqueue.senders.model import MailDefaults
@@ -145,6 +146,7 @@ class RecordedContext:
             slots=self.slots,
             settler=self.settler,
             skeleton_cache=SkeletonCache(),
+            large_builds=LargeBuilds(),
             attachments=AttachmentLoader(self.read),
             may_finish=lambda: True,
             account_answered=lambda _: self.failures.append("answered"),
