@@ -1,4 +1,4 @@
-"""A mail sink that says yes to everything and remembers when each mail came; runs by itself too."""
+"""A mail sink that accepts every mail and records when it arrived; also runs by itself."""
 
 import asyncio
 import re
@@ -15,7 +15,7 @@ END = b"\r\n.\r\n"
 _RECIPIENT = re.compile(rb"RCPT TO:<([^>]*)>", re.IGNORECASE)
 
 Arrived = Callable[[bytes, float], None]
-"""Told the recipient's address and the instant (time.time) at which the final dot was read."""
+"""Called with the recipient's address and the time (time.time) at which the final dot was read."""
 
 
 class Receiving(asyncio.Protocol):
@@ -33,7 +33,7 @@ class Receiving(asyncio.Protocol):
         self._transport.write(GREETING)
 
     def data_received(self, data: bytes) -> None:
-        """Answer all that these bytes complete, in one write."""
+        """Answer every complete line of these bytes in one write."""
         data = self._rest + data if self._rest else data
         answers: list[bytes] = []
         at = 0

@@ -1,4 +1,4 @@
-"""Measures claiming and settling alone, lanes and limits on: how it grows with workers and backlog.
+"""Measures claiming and settling alone, with lanes and limits, by number of workers and backlog.
 
 Each claimer is a process of its own with one connection: gather, claim 200, settle 200, again.
 """
@@ -47,7 +47,7 @@ FILL = """
 async def claim_and_settle(
     server: Server, name: str, *, backlog: int, claimers: int, rows: int
 ) -> dict[str, float]:
-    """Fill the queue up to that length and run so many claimers against it."""
+    """Fill the queue up to that length and run that many claimers against it."""
     database = server.database(name)
     async with connect(database, application_name="bench") as conn:
         await conn.execute(FILL, (backlog - await _count(conn, "email_queue"),))

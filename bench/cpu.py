@@ -1,4 +1,4 @@
-"""Decides what a process costs: CPU and memory of it and all its children, from /proc."""
+"""Measures the CPU time and memory of a process and all its children, from /proc."""
 
 import os
 from collections.abc import Iterator, Mapping

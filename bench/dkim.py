@@ -1,4 +1,4 @@
-"""Measures what a signature costs, and gives the benchmarks' domain keys to sign with.
+"""Measures the cost of a signature, and provides the benchmarks' domain keys.
 
 CPU of this process, body hash included: once where each mail has a body of its own, once where all
 share one.

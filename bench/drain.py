@@ -1,4 +1,4 @@
-"""Measures how fast a full queue is sent: every mail composed by us, every outcome recorded.
+"""Measures how fast a full queue is sent: every mail is composed, every outcome recorded.
 
 The workers wait at a paused account with the queue full; the clock starts when the account is
 resumed and stops at the last outcome. CPU is that of the same stretch; commits and flushes of the
@@ -33,7 +33,7 @@ UNFINISHED = "SELECT NOT EXISTS (SELECT FROM mailqueue.email_queue)"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One way to fill the queue and so many processes to empty it."""
+    """One way to fill the queue, and the number of processes that empty it."""
 
     processes: int
     count: int
@@ -121,7 +121,9 @@ async def _finished(conn: Conn) -> tuple[int, float]:
 
 
 async def measure(cases: list[Case], *, repeat: int, json: Path | None) -> None:
-    """Run all cases in turn, so often; one case's runs are spread over the whole time."""
+    """Run each case that many times, in turn, so that the runs of one case are spread over the
+    whole time.
+    """
     async with own_server() as server, own_sink() as sink:
         settings: dict[str, object] = {**server.settings, "sink": sink.kind, "cases": cases}
         report = Report("drain", settings)

@@ -73,7 +73,7 @@ async def one_by_one(
 
 
 async def many(server: Server, how: str, *, count: int, size: int, run: int) -> dict[str, float]:
-    """Hand many mails in at once: one content for all, or COPY with a body each."""
+    """Insert many mails at once: one content for all, or COPY with a body for each."""
     name = f"enqueue_{run}"
     database = await make_database(server, name)
     async with connect(database, application_name="bench") as conn:

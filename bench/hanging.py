@@ -1,4 +1,4 @@
-"""Measures what servers that hang cost the others: the rate of forty accounts beside ten of them.
+"""Measures what servers that hang cost others: the rate of forty accounts beside ten that hang.
 
 Each account is a project of its own. The ten hang at one point of the conversation, with mail of
 their own behind it: from the beginning, before the forty are resumed, or having taken some mails
@@ -56,7 +56,7 @@ SELECT count(*), extract(epoch FROM max(h.finished_at))
 
 
 class Hanging:
-    """A server that hangs at one place once it has taken `after` mails; `struck` tells when."""
+    """A server that hangs at one step after it has taken `after` mails; `struck` returns when."""
 
     def __init__(self, place: str, after: int) -> None:
         self.place = place
@@ -72,21 +72,23 @@ class Hanging:
         self.port = int(self._listener.sockets[0].getsockname()[1])
 
     def count(self) -> None:
-        """Count a mail; who hangs at the beginning of a conversation ends all there are first."""
+        """Count a mail; a server that hangs at the start of a conversation ends all open ones
+        first.
+        """
         self.mails += 1
         if self.mails == self.after and self.place in ("connect", "EHLO"):
             for transport in self.transports:
                 transport.close()
 
     def end(self) -> None:
-        """Drop whoever waits, and let nobody in."""
+        """Close every open connection, and accept no more."""
         self._listener.close()
         for transport in self.transports:
             transport.abort()
 
 
 class Dialog(asyncio.Protocol):
-    """A connection that answers as usual until its place comes, and then says nothing more."""
+    """A connection that answers as usual up to its step, and nothing afterwards."""
 
     def __init__(self, server: Hanging) -> None:
         self._server = server
@@ -129,7 +131,7 @@ class Dialog(asyncio.Protocol):
 
 @asynccontextmanager
 async def hanging(place: str, after: int) -> AsyncIterator[list[Hanging]]:
-    """Have the servers that hang."""
+    """Run the servers that hang."""
     servers = [Hanging(place, after) for _ in range(HANGING if place != NOBODY else 0)]
     for server in servers:
         await server.start()
@@ -188,7 +190,7 @@ async def _ask(conn: Conn, question: str) -> tuple[int, float]:
 async def measure(
     places: list[str], *, afters: list[int], count: int, repeat: int, json: Path | None
 ) -> None:
-    """Run all places in turn, so often, each beside a run in which nobody hangs."""
+    """Run each step that many times, in turn, each beside a run without hanging servers."""
     async with own_server() as server, own_sink() as sink:
         report = Report("hanging", {**server.settings, "sink": sink.kind, "count": count})
         for run, (_, after, place) in enumerate(product(range(repeat), afters, places)):

@@ -32,7 +32,7 @@ class Arrivals:
         self._news.set()
 
     async def until(self, count: int) -> None:
-        """Wait until so many mails have arrived."""
+        """Wait until that many mails have arrived."""
         async with asyncio.timeout(GRACE_SECONDS):
             while len(self.at) < count:
                 self._news.clear()

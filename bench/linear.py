@@ -1,4 +1,4 @@
-"""Measures that what meets the words of others takes no longer than they are long.
+"""Measures that parsers of untrusted text take time in proportion to its length.
 
 Run: python -m bench.linear
 

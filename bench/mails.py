@@ -1,4 +1,4 @@
-"""Decides what the benchmarks send: mails of a chosen size, each with a text of its own."""
+"""The mails of the benchmarks: of a chosen size, each with its own text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ TEXT_SHARE = 6  # a sixth of a mail is its text part
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What one mail says."""
+    """The subject and bodies of one mail."""
 
     subject: str
     html: str
@@ -92,7 +92,7 @@ async def fill_templated(conn: Conn, count: int, *, size: int) -> None:
 
 
 async def fill_from_template(conn: Conn, count: int) -> None:
-    """Queue mails from the template that is there."""
+    """Queue mails from the existing template."""
     await conn.execute(
         """
         SELECT count(*) FROM mailqueue.enqueue_batch('default', (
@@ -113,7 +113,7 @@ async def _value(conn: Conn, query: str, *params: object) -> object:
 
 
 async def add_account(conn: Conn, port: int, *, daily_limit: int | None = None) -> int:
-    """Return the default project a sender account that leads to the sink, paused."""
+    """Add a paused sender account that leads to the sink to the default project."""
     cursor = await conn.execute(
         """
         INSERT INTO mailqueue.sender_accounts

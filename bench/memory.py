@@ -1,4 +1,4 @@
-"""Watches the memory of a send worker that is never out of mail."""
+"""Watches the memory of a send worker that always has mail."""
 
 import asyncio
 import time
@@ -68,7 +68,7 @@ async def _count(conn: Conn, query: str) -> int:
 @click.option("--size", default=5_000, show_default=True, help="Bytes of html and text together.")
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
 def main(*, minutes: int, count: int, size: int, json: Path | None) -> None:
-    """Watch the memory of one worker while it sends without end."""
+    """Watch the memory of one worker while it sends continuously."""
     uvloop.run(_measure(minutes=minutes, count=count, size=size, json=json))
 
 

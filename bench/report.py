@@ -26,7 +26,7 @@ class Report:
     runs: dict[str, list[Mapping[str, float]]] = field(default_factory=dict)
 
     def add(self, case: str, figures: Mapping[str, float]) -> None:
-        """Take the figures of one run and say them."""
+        """Add the figures of one run and print them."""
         self.runs.setdefault(case, []).append(figures)
         said = "  ".join(f"{name} {show(value)}" for name, value in figures.items())
         click.echo(f"  {case}: {said}", err=True)
@@ -78,7 +78,7 @@ def machine() -> dict[str, object]:
 
 
 def show(value: float) -> str:
-    """Write a figure with the digits that mean something."""
+    """Return a figure with its significant digits."""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
@@ -109,6 +109,6 @@ def _commit() -> str:
 
 
 def fail(why: str) -> None:
-    """End the benchmark: its figures would mean nothing."""
+    """End the benchmark with an error: its figures would be invalid."""
     click.echo(f"error: {why}", err=True)
     sys.exit(1)

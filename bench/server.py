@@ -1,4 +1,4 @@
-"""Runs a PostgreSQL of our own for one benchmark, with every commit on disk."""
+"""Runs a PostgreSQL for one benchmark, with every commit on disk."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ class Server:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Return what a reader of the figures wants to know about the server."""
+        """Return the settings of the server that matter for the figures."""
         return {
             "postgresql": self.version,
             "fsync": "on",
@@ -50,7 +50,7 @@ class Server:
 
 @asynccontextmanager
 async def own_server(**settings: str) -> AsyncIterator[Server]:
-    """Have a fresh server with mailqueue's schema; gone when the block ends."""
+    """Run a fresh server with mailqueue's schema until the block ends."""
     buffers_mb = min(WANTED_BUFFERS_MB, memory_mb() // 4)
     wanted = {
         "shared_buffers": f"{buffers_mb}MB",
@@ -102,14 +102,14 @@ async def make_database(server: Server, name: str) -> DatabaseSettings:
 
 
 async def empty_database(server: Server, name: str) -> DatabaseSettings:
-    """Make a database that the owner of mailqueue's schema may make it in."""
+    """Create an empty database in which the owner of mailqueue's schema may create it."""
     superuser = DatabaseSettings(Secret(server.superuser_url))
     await provision(superuser, role=NAME, password=NAME, database=name)
     return server.database(name)
 
 
 async def settle_down(server: Server, name: str = NAME) -> None:
-    """Write out what earlier work left, so that a measurement does not pay for it."""
+    """Write out the changes of earlier work, so that a measurement does not include it."""
     url = f"{server.superuser_url.rpartition('/')[0]}/{name}"
     async with connect(DatabaseSettings(Secret(url)), application_name="bench") as conn:
         await conn.execute("VACUUM ANALYZE")

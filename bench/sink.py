@@ -1,4 +1,4 @@
-"""Runs a mail sink of our own: Postfix's smtp-sink where it is installed, else `bench.arrivals`."""
+"""Runs a mail sink: Postfix's smtp-sink where it is installed, else `bench.arrivals`."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ _POLL_SECONDS, _POLLS = 0.05, 100
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """A server that takes every mail; `kind` is smtp-sink or bench.arrivals."""
+    """A server that accepts every mail; `kind` is smtp-sink or bench.arrivals."""
 
     port: int
     pid: int
@@ -25,7 +25,7 @@ class Sink:
 
 @asynccontextmanager
 async def own_sink() -> AsyncIterator[Sink]:
-    """Have a sink on a free port of loopback; gone when the block ends."""
+    """Run a sink on a free port of loopback until the block ends."""
     port = free_port()
     program = shutil.which("smtp-sink", path=_PLACES)
     if program:

@@ -1,4 +1,4 @@
-"""Measures our SMTP server and aiosmtpd side by side, with one handler behind both.
+"""Measures our SMTP server and aiosmtpd side by side, with the same handler.
 
 Each server runs in a process of its own. The handler answers a message when the group commit that
 took it is over; the commit is a pause, so that PostgreSQL has no part in the figures. Our server
@@ -115,7 +115,9 @@ async def serve(name: str, commit_s: float) -> None:
 
 @asynccontextmanager
 async def running(name: str, commit_s: float) -> AsyncIterator[tuple[int, int, dict[str, int]]]:
-    """Have one server; yield its port, its process id and its counts, filled in at the end."""
+    """Run one server; yield its port, its process id and its counts, which are filled in at the
+    end.
+    """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bench.smtp_servers", "--serve", name),
         *("--commit-ms", str(1_000 * commit_s)),
@@ -135,7 +137,7 @@ async def running(name: str, commit_s: float) -> AsyncIterator[tuple[int, int, d
 
 
 async def converse(port: int, messages: int, text: bytes, *, is_grouped: bool) -> None:
-    """Hand in messages on one connection; `is_grouped`: the envelope's commands in one write."""
+    """Submit messages on one connection; `is_grouped`: the envelope's commands in one write."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
 
     async def expect(*codes: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Measures opens and clicks: mail programs at once, each answer after its commit."""
+"""Measures opens and clicks of concurrent mail programs; each response follows its commit."""
 
 import asyncio
 import base64
@@ -42,7 +42,7 @@ _SENT = """
 
 
 async def ask(server: Server, *, what: str, clients: int, count: int, run: int) -> dict[str, float]:
-    """Have clients ask as fast as they are answered, each time for another mail."""
+    """Send requests as fast as they are answered, each for another mail."""
     name = f"tracking_{run}"
     database = await make_database(server, name)
     master = MasterKey(os.urandom(32))
@@ -138,7 +138,7 @@ async def _client(port: int, paths: list[bytes], what: str) -> list[float]:
 @click.option("--repeat", default=3, show_default=True)
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
 def main(*, clients: str, count: int, repeat: int, json: Path | None) -> None:
-    """Measure opens, clicks, HEAD, and an answer that asks nobody beside them."""
+    """Measure opens, clicks, HEAD, and beside them a response that needs no database."""
     numbers = [int(number) for number in clients.split(",")]
     uvloop.run(_measure(numbers, count=count, repeat=repeat, json=json))
 

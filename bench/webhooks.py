@@ -42,7 +42,7 @@ LEFT = """
 
 
 class Endpoint(asyncio.Protocol):
-    """Answers each request when its last octet is there."""
+    """Answers each request when its last byte has arrived."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # a loop's own class may be none
@@ -60,11 +60,11 @@ class Endpoint(asyncio.Protocol):
 
 
 class Silent(asyncio.Protocol):
-    """Takes everything and says nothing."""
+    """Accepts connections and never answers."""
 
 
 def serve(pipe: Connection) -> None:
-    """Run both endpoints; tell their ports."""
+    """Run both endpoints; report their ports."""
 
     async def run() -> None:
         loop = asyncio.get_running_loop()
@@ -93,7 +93,7 @@ async def add(conn: Conn, port: int) -> UUID:
 
 @asynccontextmanager
 async def working(database: DatabaseSettings, count: int) -> AsyncIterator[list[int]]:
-    """Run so many workers while the block runs; yield their process ids."""
+    """Run that many workers while the block runs; yield their process ids."""
     environment = os.environ | {
         "MAILQUEUE_DATABASE_URL": database.url.reveal(),
         "MAILQUEUE_MASTER_KEY": MASTER,
@@ -115,7 +115,7 @@ async def working(database: DatabaseSettings, count: int) -> AsyncIterator[list[
 async def deliver(
     server: Server, name: str, *, events: int, silent: int, ports: list[int], endpoint: int
 ) -> dict[str, float]:
-    """Tell so many events while a worker waits for them; measure until all are delivered."""
+    """Insert that many events while a worker waits for them; measure until all are delivered."""
     database = await make_database(server, name)
     async with connect(database, application_name="bench") as conn:
         good = await add(conn, ports[0])

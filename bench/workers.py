@@ -1,4 +1,4 @@
-"""Starts mailqueue's real send workers, and waits for what they do."""
+"""Starts mailqueue's real send workers, and waits for their work."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ POLL_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Running workers; `process` stands above all of them."""
+    """Running workers; `process` is their parent process."""
 
     process: asyncio.subprocess.Process
 
@@ -26,7 +26,7 @@ class Workers:
         return self.process.pid
 
     async def until(self, conn: Conn, question: str, *asked: object) -> None:
-        """Wait until the database says yes.
+        """Wait until a query of the database returns true.
 
         Raises:
             RuntimeError: if the workers end before.
@@ -43,7 +43,7 @@ class Workers:
 def environment(
     database: DatabaseSettings, data: str, variables: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the environment of a process of ours: only what the benchmark decides."""
+    """Return the environment of a mailqueue process, with the settings of the benchmark only."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAILQUEUE_", "PG"))}
     return {
         **kept,

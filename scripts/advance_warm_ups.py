@@ -1,4 +1,6 @@
-"""End warm-ups that are finished, point at those that go badly: `mailqueue maintain warm-up`."""
+"""End finished warm-ups, and report accounts whose warm-up has problems: `mailqueue maintain
+warm-up`.
+"""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Say what keeps dead rows and which tables need a hand: `mailqueue maintain vacuum`."""
+"""Report what keeps dead rows, and which tables need a vacuum: `mailqueue maintain vacuum`."""
 
 import sys
 

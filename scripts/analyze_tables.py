@@ -1,4 +1,4 @@
-"""Bring the planner's statistics of changed tables up to date: `mailqueue maintain analyze`."""
+"""Update the planner's statistics of changed tables: `mailqueue maintain analyze`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Delete what is kept no longer and has no archive: `mailqueue maintain retention`."""
+"""Delete records past their retention that have no archive: `mailqueue maintain retention`."""
 
 import sys
 

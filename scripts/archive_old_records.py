@@ -1,4 +1,4 @@
-"""Write old months to files and take them out of their tables: `mailqueue maintain archive`."""
+"""Write old months to files and delete them from their tables: `mailqueue maintain archive`."""
 
 import sys
 

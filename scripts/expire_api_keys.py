@@ -1,4 +1,4 @@
-"""Revoke API keys that expired, name those that soon will: `mailqueue maintain keys`."""
+"""Revoke expired API keys, and list those that expire soon: `mailqueue maintain keys`."""
 
 import sys
 

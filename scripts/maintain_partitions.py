@@ -1,4 +1,4 @@
-"""Make months ahead, retire months of which nothing is left: `mailqueue maintain partitions`."""
+"""Create partitions of coming months, and drop empty ones: `mailqueue maintain partitions`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Set counters to a new day, count accepted mail: `mailqueue maintain counters`."""
+"""Start counters of a new day, and count accepted mail: `mailqueue maintain counters`."""
 
 import sys
 

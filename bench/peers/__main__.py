@@ -1,4 +1,4 @@
-"""Measures other queues beside ours, in one run on one server and one sink.
+"""Measures other queues beside mailqueue, in one run on one server and one sink.
 
 Every peer gets ready messages, except django-post-office, which stores subject and bodies and
 builds them as we do. The clock of a peer starts at its first job and stops when its table says
@@ -101,7 +101,7 @@ async def _first(workers: list[asyncio.subprocess.Process], peer: Peer) -> float
 
 
 async def _listen(worker: asyncio.subprocess.Process, begun: asyncio.Future[float]) -> None:
-    """Read all a worker says, so that it never waits for us; the first job is what counts."""
+    """Read all output of a worker, so that it never blocks; the time of its first job counts."""
     assert worker.stdout is not None
     async for line in worker.stdout:
         if line.startswith(b"first ") and not begun.done():

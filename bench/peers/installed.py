@@ -1,4 +1,4 @@
-"""Installs the peers from their published packages into a folder that is thrown away."""
+"""Installs the peers from their published packages into a temporary folder."""
 
 import asyncio
 import os
@@ -13,7 +13,9 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """One peer: how its script is run, and what asks its table whether all mail is done."""
+    """One peer: the command of its script, and the query that returns whether all its mail is
+    done.
+    """
 
     name: str
     language: str  # node or python

@@ -1,4 +1,4 @@
-"""The SMTP transport as the rest of the system sees it."""
+"""The SMTP transport, through its port."""
 
 from datetime import timedelta
 

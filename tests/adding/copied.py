@@ -1,4 +1,4 @@
-"""A copy of the checkout to which a test adds a thing by its guide, and counts the files."""
+"""A copy of the checkout to which a test adds something by its guide, and counts the files."""
 
 import os
 import shutil
@@ -33,7 +33,9 @@ class Copy:
         self._count(path)
 
     def insert(self, path: str, text: str, *, before: str) -> None:
-        """Insert lines before the first line that begins so, spaces aside."""
+        """Insert lines before the first line that begins with a text, apart from its
+        indentation.
+        """
         file = self.root / path
         lines = file.read_text("utf-8").splitlines(keepends=True)
         found = [n for n, line in enumerate(lines) if line.strip().startswith(before)]
@@ -43,7 +45,7 @@ class Copy:
         self._count(path)
 
     def replace(self, path: str, old: str, new: str) -> None:
-        """Replace a text that stands once in a file."""
+        """Replace a text that occurs once in a file."""
         file = self.root / path
         text = file.read_text("utf-8")
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {path}"

@@ -1,4 +1,4 @@
-"""An option that comes in by every way and is kept is added in five files beside tests and docs."""
+"""An option that every interface accepts is added in five files beside tests and docs."""
 
 from pathlib import Path
 

@@ -55,7 +55,7 @@ def text(name: str) -> str:
 
 
 def with_tests(copy: Copy) -> None:
-    """Add what the contract suite is to know of it."""
+    """Add the provider to the contract suite."""
     copy.add("tests/adapters/sending/sparkpost.py", text("documented.py"))
     copy.add("tests/adapters/inbound/test_sparkpost_events.py", text("events.py"))
     suite = "tests/adapters/sending/providers.py"

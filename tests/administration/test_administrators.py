@@ -1,4 +1,6 @@
-"""Administrators with a token of ours: shown once, found by its hash, refused out of force."""
+"""Administrators with a token created here: shown once, found by its hash, refused when not
+valid.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -42,7 +44,7 @@ async def test_revoked_expired_and_invented_tokens_are_refused(conn: Conn) -> No
 
 
 async def test_an_api_key_is_no_administrators_token(conn: Conn) -> None:
-    """Even one whose hash somebody has written where those of administrators are."""
+    """Not even if its hash was written into the table of administrators."""
     key = keys_text.new_key(is_test=False).reveal()
     values = {"name": "ann", "token_hash": keys_text.hash_of(key), "hint": "x", "created_by": "x"}
     await make.inserted(conn, "administrators", values)

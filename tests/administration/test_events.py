@@ -1,4 +1,4 @@
-"""What happened to mail, found over all projects: nothing twice, nothing left out."""
+"""Events of all projects are searched: none is repeated, none is missing."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

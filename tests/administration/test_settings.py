@@ -1,4 +1,4 @@
-"""Settings and flags: typed, audited, and read by what they are for."""
+"""Settings and flags: typed, audited, and effective."""
 
 from dataclasses import replace
 

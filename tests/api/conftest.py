@@ -1,4 +1,4 @@
-"""One application a test, and one that the tests of a file share."""
+"""One application for each test, and one for all tests of a file."""
 
 from collections.abc import AsyncIterator
 
@@ -17,6 +17,6 @@ async def api(database: DatabaseSettings) -> AsyncIterator[Calling]:
 
 @pytest.fixture(scope="module")
 async def shared_api(module_db: str) -> AsyncIterator[Calling]:
-    """An application for tests that mind nothing the others of their file leave behind."""
+    """An application for tests that do not depend on what other tests of their file leave."""
     async with calling(DatabaseSettings(Secret(module_db))) as made:
         yield made

@@ -1,4 +1,4 @@
-"""A server of one's own that is started and stopped by PostgreSQL's own programs."""
+"""A server that is started and stopped by PostgreSQL's own programs."""
 
 import asyncio
 import secrets

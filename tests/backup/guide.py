@@ -15,7 +15,9 @@ PAGE = "docs/backup.md"
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """The page's blocks of `bash`, in order, on one cluster; `mailqueue` runs as ourselves."""
+    """The page's blocks of `bash`, in order, on one cluster; `mailqueue` runs as the user of the
+    tests.
+    """
 
     cluster: Cluster
     folder: Path
@@ -28,7 +30,7 @@ class Guide:
         return self.cluster.binaries.wheel is None or self.cluster.binaries.major < 18
 
     def run(self, *words: str, **variables: str) -> str:
-        """Run the block that has all these words; return what it says."""
+        """Run the block that contains all these words; return its output."""
         [text] = [
             block.text
             for block in blocks("bash")

@@ -1,4 +1,4 @@
-"""The guide's commands bring a moment back, and no mail goes out twice by itself."""
+"""The guide's commands restore a point in time, and no mail is sent twice by itself."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ MAILS = 10
 
 
 async def sent(database: DatabaseSettings, server: ScriptedServer, count: int) -> None:
-    """Have a worker send what is due, until the server has so many."""
+    """Send due mail with a worker until the server has received that many."""
     async with workers(database) as command:
         await messages(server, count)
         assert await command.stopped() == 0
@@ -42,7 +42,7 @@ async def queue(conn: Conn, about: str, **columns: object) -> Sequence[UUID]:
 async def test_mail_sent_after_the_moment_is_held_and_not_sent_again(
     guide: Guide, restorable: DatabaseSettings
 ) -> None:
-    """O7: the queue as of then is held with that reason, and a person decides."""
+    """Mail queued at that point in time is held with this reason, and an operator decides."""
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     async with scripted() as server:
         async with session(restorable) as conn:

@@ -1,4 +1,4 @@
-"""Runs scenarios at any size and prints what each did: `scripts/chaos`."""
+"""Runs scenarios of any size and prints the result of each: `scripts/chaos`."""
 
 import asyncio
 import sys

@@ -1,15 +1,15 @@
-"""The address of each mail of a scenario, and its number back. Pure."""
+"""The address of each mail of a scenario, and the number of an address. Pure."""
 
 DOMAIN = "@example.com"
 
 
 def recipient(number: int) -> str:
-    """Return the address of a mail: each has one of its own."""
+    """Return the address of a mail; each mail has its own."""
     return f"m{number}{DOMAIN}"
 
 
 def number_of(address: str) -> int:
-    """Return the number back.
+    """Return the number of the mail with an address.
 
     Raises:
         ValueError: the address is of no mail of ours.

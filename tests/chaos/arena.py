@@ -32,25 +32,25 @@ _UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pend
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSize:
-    """How long a scenario runs: so many mails, accepted over so many seconds under the fault."""
+    """The size of a scenario: the number of mails, and the seconds over which they are accepted."""
 
     mails: int
     seconds: float
 
     @property
     def first(self) -> int:
-        """Return how many mails are sent before the fault."""
+        """Return the number of mails that are sent before the fault."""
         return min(self.mails // 10, 100)
 
     @property
     def patience(self) -> float:
-        """Return how long, in seconds, anything may take that is only a matter of time."""
+        """Return the limit, in seconds, of waits that only depend on speed."""
         return PATIENCE_SECONDS + 2 * self.seconds + self.mails / SLOWEST_A_SECOND
 
 
 @dataclass
 class Arena:
-    """One scenario's database and sink, on a server that others use after it."""
+    """The database and sink of one scenario, on a server that other scenarios use afterwards."""
 
     name: str
     server: Shipped
@@ -79,13 +79,13 @@ class Arena:
         return producing(self.database, mails, seconds=seconds, delivery=delivery)
 
     def database_by(self, port: int) -> DatabaseSettings:
-        """Return the same database by way of another port."""
+        """Return the same database through another port."""
         here = f":{self.server.start().port}/"
         url = self.database.url.reveal().replace(here, f":{port}/")
         return replace(self.database, url=Secret(url))
 
     async def taken(self, count: int) -> None:
-        """Wait until the sink has taken so many mails."""
+        """Wait until the sink has accepted that many mails."""
 
         async def enough() -> bool:
             return (await self.sink.counts()).taken >= count
@@ -93,7 +93,9 @@ class Arena:
         await until(enough, seconds=self.size.patience)
 
     async def struck(self, count: int = 1) -> int:
-        """Wait until the sink's fault has struck so often; return how often it has."""
+        """Wait until the sink's fault has occurred that many times; return the number of
+        occurrences.
+        """
 
         async def often() -> int:
             struck = (await self.sink.counts()).struck
@@ -110,7 +112,7 @@ class Arena:
         await until(none_waits, seconds=self.size.patience)
 
     async def finished(self, conn: Conn) -> None:
-        """Wait until no mail is pending or assigned, with every wait made short."""
+        """Wait until no mail is pending or assigned, with every delay shortened."""
 
         async def none_waits() -> bool:
             await end_rests(conn)
@@ -133,13 +135,15 @@ class Arena:
 
 
 async def hasten(conn: Conn, by: str) -> None:
-    """Bring waiting mail nearer by an interval, and wake who sleeps, in place of waiting."""
+    """Move the due time of waiting mail by an interval, and wake idle workers, instead of
+    waiting.
+    """
     await conn.execute(_HASTEN, [by])
     await conn.execute("SELECT pg_notify('mailqueue_email_queue', '')")
 
 
 async def end_rests(conn: Conn) -> None:
-    """Have accounts whose servers were unreachable looked at again now."""
+    """Make accounts with unreachable servers due for a probe now."""
     for table in ("limits", "lanes"):
         await make.rows(
             conn,
@@ -150,7 +154,7 @@ async def end_rests(conn: Conn) -> None:
 
 @asynccontextmanager
 async def arena(name: str, server: Shipped, size: ScenarioSize) -> AsyncIterator[Arena]:
-    """Have a fresh database with one sender account that sends to a fresh sink."""
+    """Create a fresh database with one sender account that sends to a fresh sink."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-chaos-sink-") as folder:
         async with fresh_database(server) as database, own_sink(Path(folder)) as sink:
             async with session(database) as conn:

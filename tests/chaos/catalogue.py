@@ -1,4 +1,4 @@
-"""All scenarios, with the size at which each is quick."""
+"""All scenarios, with the size at which each is fast."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ MAX_TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A fault and what must hold; `name` is what the command line calls it."""
+    """A fault and the function that checks its promises; `name` is its name on the command line."""
 
     name: str
     run: Callable[[Arena, ScenarioSize], Awaitable[ScenarioResult]]
     short: ScenarioSize
 
     async def on(self, server: Shipped, size: ScenarioSize | None = None) -> ScenarioResult:
-        """Run it on a database and a sink of its own, again where chance let it prove nothing."""
+        """Run it on its own database and sink; repeat it if the run proved nothing."""
         size = size or self.short
         for _ in range(MAX_TRIES):
             async with arena(self.name, server, size) as made:

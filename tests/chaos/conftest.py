@@ -10,7 +10,7 @@ from tests.concurrency.running import Shipped
 
 @pytest.fixture(scope="session")
 def killable(request: pytest.FixtureRequest) -> Iterator[Shipped]:
-    """A server with nothing turned off for speed, which scenarios may kill."""
+    """A server with durable settings, which scenarios may kill."""
     major = request.config.getoption("--server-version")
     with reachable_folder() as folder, shipped_in(folder / "server", major=major) as server:
         yield server

@@ -1,4 +1,4 @@
-"""A service that inserts mail, at a steady pace, and knows what was accepted."""
+"""A producer that inserts mail at a steady rate and records what was accepted."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ BATCHES_A_SECOND = 10
 
 @dataclass
 class Producer:
-    """Inserts `mails` mails within `seconds`; both ways in take turns.
+    """Inserts `mails` mails within `seconds`, alternating between both ways to enqueue.
 
     A batch whose COMMIT was not answered is sent again: its keys make that harmless.
     """
@@ -44,7 +44,7 @@ class Producer:
         self.done.set()
 
     async def insert(self, numbers: range, *, by_function: bool) -> None:
-        """Insert these mails, however often it takes."""
+        """Insert these mails; retry until it succeeds."""
         accept = self._by_function if by_function else self._by_insert
         await self.link.call(lambda conn: accept(conn, [recipient(n) for n in numbers]))
 
@@ -68,7 +68,7 @@ class Producer:
 async def producing(
     database: DatabaseSettings, mails: int, *, seconds: float = 0.0, delivery: str = "resend"
 ) -> AsyncIterator[Producer]:
-    """Insert beside the block; with 0 seconds everything is there when it begins."""
+    """Insert mail during the block; with 0 seconds all of it before the block begins."""
     link = Link(database, "producer")
     producer = Producer(link, mails, seconds, delivery)
     task = asyncio.create_task(producer.run())

@@ -1,4 +1,4 @@
-"""One question, one answer: what a connection makes of servers that do not keep to HTTP."""
+"""An HTTP connection and servers that violate HTTP."""
 
 import asyncio
 from collections.abc import AsyncIterator

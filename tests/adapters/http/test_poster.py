@@ -1,4 +1,4 @@
-"""Whatever endpoints do, a call ends in time, reads little and goes nowhere inside."""
+"""A webhook request is bounded in time and size, and reaches no private network."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ async def poster(
 
 @asynccontextmanager
 async def endless(first: bytes, then: bytes, *, pause: float) -> AsyncIterator[str]:
-    """Answer with the one, then again and again with the other."""
+    """Send the first text, then the second one without end."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -76,7 +76,7 @@ async def test_a_connection_that_was_closed_meanwhile_is_opened_again() -> None:
 
 
 async def test_a_kept_connection_that_breaks_is_no_failure() -> None:
-    """It hung up while we wrote, as servers do with connections that rested."""
+    """The server closed an idle connection while the request was written."""
     async with fake([FakeReply(200), CLOSES, FakeReply(200)]) as server, poster() as calls:
         url = f"http://127.0.0.1:{server.port}/"
         posted = [await calls.post(url, HEADERS, b"{}") for _ in range(2)]

@@ -31,7 +31,7 @@ SENDGRID_PUBLIC = base64.b64encode(
 
 
 def request(body: bytes | Any, **headers: str) -> InboundRequest:
-    """Return a request; `_` in names of headers stand for dashes."""
+    """Return a request; `_` in header names stands for `-`."""
     octets = body if isinstance(body, bytes) else json.dumps(body).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return InboundRequest("POST", named, {}, octets)

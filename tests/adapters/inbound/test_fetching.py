@@ -1,4 +1,4 @@
-"""Certificates and confirmations are fetched by TLS from outside, and are small."""
+"""Certificates and confirmations are fetched by TLS from public addresses, bounded in size."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ HOST = "127.0.0.1"
 
 @asynccontextmanager
 async def answering(folder: Path, answer: bytes) -> AsyncIterator[tuple[int, list[bytes]]]:
-    """Yield every question one answer; yield the port, and what was asked."""
+    """Answer every request alike; yield the port and the requests."""
     asked: list[bytes] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

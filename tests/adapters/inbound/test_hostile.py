@@ -1,4 +1,4 @@
-"""Whatever stands in a request, reading it neither fails nor takes its good events along."""
+"""Malformed requests raise nothing, and their valid events are read."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Only the provider itself is believed: published answers, and every byte of a signature."""
+"""Signatures: published examples verify, and every changed byte is refused."""
 
 import base64
 from dataclasses import replace

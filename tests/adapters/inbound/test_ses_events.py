@@ -1,4 +1,4 @@
-"""What SES tells, kind by kind, is what happened to each recipient."""
+"""Each kind of SES event is read as events of its recipients."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""SNS signs for everybody: only topics of the account count, and certificates of SNS alone."""
+"""SNS signs for any customer: only the account's topics and SNS's certificates are accepted."""
 
 import base64
 import json
@@ -62,7 +62,7 @@ def certificate(key: Any = KEY, *, from_days: int = -10, for_days: int = 100) ->
 
 
 def told(said: Mapping[str, Any], *, version: str = "2", **changed: Any) -> InboundRequest:
-    """Sign an envelope and then change it; headers are those of the body as it was signed."""
+    """Sign an envelope and then change it; headers are those of the signed body."""
     whole = dict(said) | {"SignatureVersion": version, "SigningCertURL": CERTIFICATE_URL}
     algorithm = SHA1() if version == "1" else SHA256()
     signature = KEY.sign(signed_text(whole), PKCS1v15(), algorithm)
@@ -78,7 +78,7 @@ def told(said: Mapping[str, Any], *, version: str = "2", **changed: Any) -> Inbo
 
 @dataclass
 class Certificates:
-    """Has certificates by URL, and remembers who asked."""
+    """Returns certificates by URL, and records the requested URLs."""
 
     pem: bytes | None = field(default_factory=certificate)
     fetched: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What SMTP2GO tells, row by row of what it publishes, is what happened in our words."""
+"""Each event that SMTP2GO documents is read as an event of ours."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""An OpenID Connect issuer on loopback: real HTTP, keys that rotate, answers that lie or dawdle.
+"""An OpenID Connect issuer on loopback: HTTP, rotating keys, and invalid or slow responses.
 
 It signs with the cryptography package alone, so that what reads its tokens is judged by another.
 """
@@ -25,7 +25,7 @@ AUDIENCE = "mailqueue-api"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key pair with its name and what it signs by."""
+    """A key pair with its id and algorithm."""
 
     kid: str
     alg: str
@@ -76,7 +76,7 @@ def _octets(number: int) -> bytes:
 
 
 def written(header: Any, claims: Any, sign: Callable[[bytes], bytes]) -> str:
-    """Return a token of any header, claims and signature; texts stand as they are."""
+    """Return a token of any header, claims and signature; texts are used unchanged."""
     parts = [each if isinstance(each, str) else json.dumps(each) for each in (header, claims)]
     signed = ".".join(encoded(part.encode()) for part in parts)
     return f"{signed}.{encoded(sign(signed.encode()))}"
@@ -84,7 +84,7 @@ def written(header: Any, claims: Any, sign: Callable[[bytes], bytes]) -> str:
 
 @dataclass(slots=True)
 class Issuer:
-    """What it publishes, and what it was asked; `replies` by path win over all else."""
+    """The documents it publishes, and the requests it received; `replies` by path override them."""
 
     port: int = 0
     keys: list[dict[str, Any]] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Issuer:
         return f"http://127.0.0.1:{self.port}/realms/staff"
 
     def claims(self, **other: Any) -> dict[str, Any]:
-        """Return what a good token says; None leaves a claim out."""
+        """Return the claims of a valid token; None leaves a claim out."""
         now = int(time.time())
         usual = {
             "iss": self.name,

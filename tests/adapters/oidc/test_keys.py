@@ -1,4 +1,4 @@
-"""Keys of an issuer: fetched when needed, seldom, and believed as it publishes them."""
+"""Keys of an issuer: fetched when needed, cached, and replaced when the issuer changes them."""
 
 import asyncio
 from dataclasses import dataclass

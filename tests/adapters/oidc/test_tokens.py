@@ -1,4 +1,4 @@
-"""Signed tokens: read when the issuer signed them for us and now, refused in every other case."""
+"""Signed tokens: accepted if the issuer signed them for this audience and time, else refused."""
 
 import hashlib
 import hmac
@@ -110,7 +110,9 @@ async def test_a_token_longer_than_any_is_refused_before_it_is_read() -> None:
 
 
 async def test_what_is_only_in_the_signed_part_counts() -> None:
-    """The first look at the claims saves a request; the one after the signature decides."""
+    """The claims are read before verification to save a request; those of the verified part
+    decide.
+    """
     async with issuing(ec_key("e")) as issuer:
         good = issuer.token(ec_key("e"))
         head, _, signature = good.split(".")

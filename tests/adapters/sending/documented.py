@@ -1,4 +1,4 @@
-"""What a test knows of a provider from its documentation."""
+"""What a provider's documentation says, as tests use it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ ANN = "ann@example.org"
 
 
 class KnownToken(Tokens):
-    """Has its token already."""
+    """Token source that has its token already."""
 
     def __init__(self) -> None:
         grant = RefreshToken("id", Secret("s"), Secret("r"), GOOGLE_TOKENS)
@@ -35,7 +35,7 @@ class KnownToken(Tokens):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One documented refusal and what it means. `stops`: the account, not the mail."""
+    """One documented refusal and its meaning. `stops`: it concerns the account, not the mail."""
 
     status: int
     body: Any
@@ -53,7 +53,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class DocumentedProvider:
-    """One provider: its service, its usual answer, and its refusals."""
+    """One provider: its service, its usual response, and its refusals."""
 
     name: str
     make: Callable[[HttpOrigin, Mapping[str, Any]], ProviderApi]
@@ -65,5 +65,5 @@ class DocumentedProvider:
         return self.make(site, settings)
 
     def check(self, request: Request) -> None:
-        """Refuse a request the provider would not take: unknown fields, wrong shapes, no key."""
+        """Refuse a request that the provider would refuse: unknown fields, wrong types, no key."""
         CHECK_BY_PROVIDER[self.name](request)

@@ -1,4 +1,4 @@
-"""An HTTP server that says what a test tells it to, and remembers every request octet by octet."""
+"""An HTTP server with scripted responses, which records every request byte for byte."""
 
 import asyncio
 import ssl
@@ -16,7 +16,7 @@ REASONS = {200: "OK", 202: "Accepted"}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it came; header names in lower case."""
+    """One request as received; header names in lower case."""
 
     method: str
     path: str
@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class FakeReply:
-    """What to answer. `raw` replaces it all; `cut` closes after so many octets of it."""
+    """A scripted response. `raw` replaces all of it; `cut` closes after that many bytes."""
 
     status: int = 200
     body: bytes = b""
@@ -50,7 +50,7 @@ class FakeReply:
 
 
 def says(status: int, document: Any, **headers: str) -> FakeReply:
-    """Answer with JSON."""
+    """Return a response with a JSON body."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     body = orjson.dumps(document)
     return FakeReply(status, body, {"content-type": "application/json", **named})
@@ -63,7 +63,7 @@ CLOSES = FakeReply(raw=b"", closes=True)  # takes the request and hangs up
 
 @dataclass
 class Fake:
-    """Gives the replies in order; the last one again and again. Some depend on the request."""
+    """Gives the responses in order, the last one repeatedly; some depend on the request."""
 
     replies: list[FakeReply | Answering]
     requests: list[Request] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Mails that ask a provider for everything, and what was reported of them."""
+"""Mails that use every feature of a provider, and what was reported of them."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -37,7 +37,7 @@ def mail(
     headers: Sequence[tuple[str, str]] = (),
     tags: tuple[str, ...] = (),
 ) -> SendAttempt:
-    """Compose one mail as the product does; without recipients it goes to those in To and Cc."""
+    """Compose a mail as a worker does; without recipients it goes to those in To and Cc."""
     email_id = UUID(int=ID.int + number - 1)
     everyone = [parse_mailbox(one) for one in (*to, *cc)]
     message = compose(
@@ -129,7 +129,7 @@ async def sent(
 async def verdict_of(
     service: ProviderApi, one: SendAttempt, *, timeouts: HttpTimeouts = PATIENT
 ) -> Verdict:
-    """Send one mail on a channel of its own."""
+    """Send one mail on its own channel."""
     async with channel_of(service, timeouts=timeouts) as channel:
         return (await sent(channel, [one]))[0]
 
@@ -137,7 +137,7 @@ async def verdict_of(
 async def rejected(
     service: ProviderApi, one: SendAttempt, *, timeouts: HttpTimeouts = PATIENT
 ) -> Rejected:
-    """Send one mail that must not be taken."""
+    """Send one mail that the provider refuses."""
     verdict = await verdict_of(service, one, timeouts=timeouts)
     assert isinstance(verdict, Rejected), verdict
     return verdict

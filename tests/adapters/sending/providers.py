@@ -1,4 +1,4 @@
-"""Every provider with what its documentation says: how it takes a mail, and how it refuses one."""
+"""Every provider as documented: how it accepts a mail, and how it refuses one."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Refuses what a provider's documentation does not know: each request is looked at as a whole."""
+"""Refuses requests with anything that a provider's documentation does not describe."""
 
 import base64
 import re
@@ -15,7 +15,7 @@ OURS = {"host", "user-agent", "accept-encoding", "content-length"}
 
 
 def fields(document: Any, known: Mapping[str, type | tuple[type, ...]], *needed: str) -> None:
-    """Refuse an object with other fields, or without one it needs."""
+    """Refuse an object with other fields, or without a required one."""
     assert isinstance(document, dict)
     assert set(document) <= set(known), set(document) - set(known)
     assert set(needed) <= set(document), set(needed) - set(document)
@@ -25,7 +25,7 @@ def fields(document: Any, known: Mapping[str, type | tuple[type, ...]], *needed:
 
 
 def headers(request: Request, **known: str) -> None:
-    """Refuse a request whose headers are not these, octet for octet."""
+    """Refuse a request whose headers differ from these."""
     wanted = {name.replace("_", "-"): value for name, value in known.items()}
     assert {name: request.headers[name] for name in set(request.headers) - OURS} == wanted
     assert request.headers["accept-encoding"] == "identity"
@@ -38,7 +38,7 @@ def is_base64(text: str) -> None:
 
 
 def is_message(octets: bytes) -> None:
-    """Refuse what is no message: lines, headers, at most one of each."""
+    """Refuse an invalid message: line endings, headers, repeated headers."""
     assert b"\r\n\r\n" in octets
     assert re.search(rb"(?<!\r)\n|\r(?!\n)", octets) is None
     names = [name.lower() for name in message_from_bytes(octets)]
@@ -133,7 +133,7 @@ def mailgun(request: Request) -> None:
 
 
 def form_of(request: Request) -> list[tuple[str, bytes]]:
-    """Read a form with a reader that is not ours."""
+    """Parse a form with an independent parser."""
     head = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode()
     parts = message_from_bytes(
         head + request.body.replace(b"message/rfc822", b"x-raw/x")

@@ -1,4 +1,4 @@
-"""Several mails in one call, where a provider has one: each with a verdict of its own."""
+"""Several mails in one request, where a provider allows it: each has its own verdict."""
 
 from typing import Any
 

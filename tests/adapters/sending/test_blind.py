@@ -1,4 +1,4 @@
-"""Mail to blind copies alone, by providers that want an addressee: each gets a copy."""
+"""Mail to blind copies only, by providers that require a To recipient: each gets a copy."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How every provider's transport holds its connections: kept, renewed, rested, never guessed."""
+"""Connections of every provider's transport: reused, replaced, and paused after refusals."""
 
 from pathlib import Path
 

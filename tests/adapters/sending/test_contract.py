@@ -1,4 +1,4 @@
-"""What every provider's transport keeps, whoever it is: one set of promises for all."""
+"""The promises that every provider's transport keeps."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -94,7 +94,7 @@ async def test_no_refusal_shows_the_key_though_the_provider_echoes_it(
 async def test_no_refusal_shows_the_key_as_it_goes_over_the_wire(
     provider: DocumentedProvider,
 ) -> None:
-    """Mailgun's is encoded, as Basic has it."""
+    """Mailgun's key is encoded, as Basic authentication requires."""
     async with fake([provider.accepts]) as first:
         service = provider.service(first.site)
         await verdict_of(service, mail())

@@ -1,4 +1,4 @@
-"""Attachments and inline images, as each provider wants them."""
+"""Attachments and inline images in each provider's format."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""A message that a program wrote is taken apart for providers that take fields."""
+"""A message from a program is split into fields for providers that take fields."""
 
 from uuid import UUID
 
@@ -48,7 +48,7 @@ def attempt(message: bytes) -> SendAttempt:
 
 
 def nested(levels: int) -> bytes:
-    """Return a message of parts in parts, so many levels deep."""
+    """Return a message of nested parts, that many levels deep."""
     inner = b"Content-Type: text/plain\r\n\r\nHello\r\n"
     for level in range(levels):
         mark = b"level-%d" % level

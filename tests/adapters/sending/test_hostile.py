@@ -1,4 +1,4 @@
-"""Whatever a mail holds is the content of its own field and of no other, with every provider."""
+"""Hostile content of a mail stays within its own field, with every provider."""
 
 import base64
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ each = pytest.mark.parametrize("provider", PROVIDERS, ids=[one.name for one in P
 
 
 def texts(document: Any) -> Iterator[str]:
-    """Yield every text of a document, names too."""
+    """Yield every text of a document, including names."""
     match document:
         case dict():
             for name, value in document.items():
@@ -42,7 +42,7 @@ def texts(document: Any) -> Iterator[str]:
 
 
 def said(provider: DocumentedProvider, request: Request) -> list[str]:
-    """Return the texts of a request but for the bodies of the mail."""
+    """Return the texts of a request except the bodies of the mail."""
     if provider is MAILGUN:
         return [value.decode() for name, value in form_of(request) if name != "message"]
     bodies = ("Hallo\n", "<p>Hallo</p>\n")

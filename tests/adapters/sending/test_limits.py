@@ -1,4 +1,4 @@
-"""What a provider cannot carry is refused before anything is sent, and the limit is named."""
+"""A mail beyond a provider's limits is refused before anything is sent, naming the limit."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Access tokens: for a service account, by a refresh token, kept, renewed, and never shown."""
+"""Access tokens: of a service account or a refresh token, cached, renewed, and never shown."""
 
 import asyncio
 import base64

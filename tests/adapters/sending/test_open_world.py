@@ -1,4 +1,4 @@
-"""OpenWorld: a worker whose providers answer what they have never answered before loses no mail."""
+"""OpenWorld: a worker loses no mail when a provider answers in an undocumented way."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,7 +30,6 @@ WORDS = (
 async def test_a_providers_quota_rests_the_account_until_the_time_it_named_and_costs_no_mail(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    """OpenWorld."""
     words = WORDS.format(at=datetime.now(UTC) + timedelta(hours=3))
     async with fake([says(420, {"message": words})]) as mailgun, session(database) as conn:
         await account(conn, "mailgun", mailgun)
@@ -61,7 +60,6 @@ async def test_a_providers_quota_rests_the_account_until_the_time_it_named_and_c
 async def test_an_unheard_of_refusal_of_one_mail_spends_its_attempt_and_stops_nothing(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    """OpenWorld."""
     odd = says(418, {"message": "teapot"})
     async with fake([odd, SENDGRID.accepts]) as sendgrid, session(database) as conn:
         await account(conn, "sendgrid", sendgrid)
@@ -90,7 +88,7 @@ async def test_an_unheard_of_refusal_of_one_mail_spends_its_attempt_and_stops_no
 async def test_an_unheard_of_refusal_of_all_mail_rests_the_account_before_it_costs_any(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    """OpenWorld: two mails with nothing in common are enough."""
+    """Two mails with nothing in common are enough."""
     async with fake([says(418, {"message": "teapot"})]) as sendgrid, session(database) as conn:
         await account(conn, "sendgrid", sendgrid)
         for number in range(30):
@@ -113,7 +111,7 @@ async def test_an_unheard_of_refusal_of_all_mail_rests_the_account_before_it_cos
 async def test_a_success_that_is_not_understood_is_not_sent_again_by_the_next_provider(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    """OpenWorld: at most once stays at most once."""
+    """Mail with the policy `hold` is not sent twice."""
     async with (
         fake([says(200, {"hello": "world"})]) as resend,
         fake([SENDGRID.accepts]) as sendgrid,
@@ -152,7 +150,7 @@ async def test_a_success_that_is_not_understood_is_not_sent_again_by_the_next_pr
 async def test_mail_without_an_answer_waits_for_its_account_and_goes_by_no_other(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    """Resend's key makes the second time harmless only at Resend."""
+    """Resend's idempotency key makes a repetition harmless only at Resend."""
     async with (
         fake([CLOSES, CLOSES, RESEND.accepts]) as resend,
         fake([SENDGRID.accepts]) as sendgrid,

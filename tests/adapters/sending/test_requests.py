@@ -1,4 +1,4 @@
-"""The octets that go out, where a provider's documentation fixes them."""
+"""The bytes of requests, where a provider's documentation specifies them."""
 
 import base64
 from collections.abc import Sequence

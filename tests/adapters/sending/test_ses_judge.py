@@ -1,4 +1,4 @@
-"""Amazon SES against a server that others wrote to play it."""
+"""The Amazon SES adapter against an independent implementation of its API."""
 
 import json
 import os
@@ -25,7 +25,7 @@ START_SECONDS = 60
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[HttpOrigin]:
-    """Run the server as a process of its own: it brings its own warnings and threads."""
+    """Run the server in its own process: it brings its own warnings and threads."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -58,7 +58,7 @@ def service(site: HttpOrigin) -> Ses:
 
 
 def verify(site: HttpOrigin, address: str) -> None:
-    """Have the judge know an identity, as the console would."""
+    """Verify an identity at the server, as the console would."""
     scope = "AKIDEXAMPLE/20260102/us-east-1/ses/aws4_request"
     body = json.dumps({"EmailIdentity": address}).encode()
     request = urllib.request.Request(

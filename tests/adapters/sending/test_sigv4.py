@@ -1,4 +1,4 @@
-"""Signatures for Amazon's services: a known answer, and a judge that others wrote."""
+"""Signatures for Amazon's services: a published example, and an independent implementation."""
 
 from datetime import UTC, datetime
 from hashlib import sha256

@@ -1,4 +1,6 @@
-"""OpenWorld: what a provider has never answered before ends no mail and no account by itself."""
+"""OpenWorld: an undocumented response of a provider neither fails a mail nor suspends an
+account.
+"""
 
 import gzip
 
@@ -35,7 +37,7 @@ ODD_BODIES = {
 }
 ODD_STATUSES = (300, 302, 400, 403, 404, 405, 406, 410, 415, 418, 421, 422, 451, 460, 499)
 QUIET = frozenset({Fault.UNRECOGNIZED, Fault.RATE_LIMITED, Fault.TRANSIENT})
-"""What costs a mail nothing, or one attempt, and an account nothing that does not pass."""
+"""Faults that cost a mail at most one attempt, and pause an account for a limited time only."""
 
 ODD_SUCCESSES = {
     "other JSON": says(200, {"hello": "world"}),
@@ -111,7 +113,7 @@ async def test_a_success_that_is_not_understood_is_in_doubt_and_stops_the_accoun
 async def test_a_limit_is_known_by_its_words_from_every_provider(
     provider: DocumentedProvider, status: int, words: str, is_quota: bool
 ) -> None:
-    """Spends no attempt, whichever shape the words come in."""
+    """It spends no attempt, in whatever format the words come."""
     bodies = [
         orjson.dumps(document)
         for document in (

@@ -43,7 +43,7 @@ def settings_of(database: DatabaseSettings, data: Path) -> Settings:
 
 @asynccontextmanager
 async def worker(settings: Settings) -> AsyncIterator[None]:
-    """Run one worker beside the block."""
+    """Run one worker during the block."""
     stop = asyncio.Event()
     running = asyncio.create_task(sending.build_send_worker(settings, launch_id=uuid4()).run(stop))
     try:
@@ -81,7 +81,7 @@ async def finished(conn: Conn, email: UUID) -> str | None:
 
 
 async def said_of(conn: Conn, email: UUID, words: str) -> str:
-    """Return why a mail waits, once these words are in it: it looks again after a second."""
+    """Wait until these words are in the reason for which a mail waits; return the reason."""
 
     async def is_said() -> bool:
         return words in await make.scalar(conn, "SELECT mailqueue.why(%s)", email)

@@ -1,4 +1,4 @@
-"""The topic of an email comes in by every way, stays with it, and is shown after it was sent."""
+"""The topic of an email is accepted by every interface, stored, and shown after it was sent."""
 
 import functools
 import json
@@ -32,7 +32,7 @@ def live_key(up: Up) -> str:
 
 
 def asked(up: Up, path: str, body: Any = None, **headers: str) -> Any:
-    """Call the API and return its answer."""
+    """Send a request to the API and return its response."""
     given = {"Content-Type": "application/json", "X-API-Key": live_key(up)}
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{up.ready['api']}{path}", data, headers or given)

@@ -1,4 +1,4 @@
-"""What SparkPost's documentation says of requests, answers and events."""
+"""SparkPost's documentation of requests, responses and events, as tests use it."""
 
 import re
 from typing import Any
@@ -53,7 +53,7 @@ SPARKPOST = DocumentedProvider(
 
 
 def check(request: Request) -> None:
-    """Refuse a request that SparkPost would not take."""
+    """Refuse a request that SparkPost would refuse."""
     assert (request.method, request.path) == ("POST", "/api/v1/transmissions")
     headers(request, authorization=KEY, content_type="application/json", accept="application/json")
     fields(

@@ -49,7 +49,7 @@ TYPE_BY_EVENT: Mapping[str, str] = {
 
 
 class Sparkpost:
-    """Knows what SparkPost says."""
+    """Verifies and parses the webhooks of SparkPost."""
 
     name = "sparkpost"
     max_bytes = 10 * 1024 * 1024
@@ -60,7 +60,9 @@ class Sparkpost:
         secrets: VerificationSecrets,
         now: datetime,  # noqa: ARG002
     ) -> Verified | NotVerified:
-        """Check what SparkPost was told to send along; nothing tells how old a call is."""
+        """Check the password or secret. Requests carry no signed timestamp, so their age is
+        unknown.
+        """
         refused = refusal_by_secret(request, secrets)
         if refused is not None:
             return refused
@@ -68,7 +70,7 @@ class Sparkpost:
         return Verified(text(batch, 200) or digest_of(request.body))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Read the events."""
+        """Return the events of a request."""
         return [
             one if isinstance(one, BadEvent) else _event(one) for one in elements_of(request.body)
         ]

@@ -34,7 +34,7 @@ MEANING_BY_CODE = {
 
 
 class Sparkpost(ProviderApi):
-    """One API key."""
+    """The API of SparkPost for one key."""
 
     def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)

@@ -1,4 +1,6 @@
-"""`/admin`: settings, flags, keys, events and boards over all projects; whose tokens count."""
+"""`/admin`: settings, flags, keys, events and overviews of all projects, for administrators
+only.
+"""
 
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
@@ -169,7 +171,7 @@ async def acting_for(conn: Conn, project: UUID) -> None:
     ],
 )
 async def test_what_is_done_for_a_key_administers_nothing(conn: Conn, statement: str) -> None:
-    """Even where the API forgot to ask: the database knows for whom a transaction acts."""
+    """Even if the API did not check: the database knows for which caller a transaction acts."""
     await acting_for(conn, await make.project_named(conn))
 
     with pytest.raises(errors.InsufficientPrivilege):

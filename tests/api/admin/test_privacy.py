@@ -1,4 +1,4 @@
-"""A person's data by the API: given out and erased, of the caller's project only."""
+"""A person's data by the API: exported and erased, within the caller's project only."""
 
 import json
 from collections.abc import AsyncIterator

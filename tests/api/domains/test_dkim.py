@@ -1,4 +1,4 @@
-"""DKIM keys over HTTP: made, published, verified, replaced, revoked; and the DNS of a domain."""
+"""DKIM keys over HTTP: created, published, verified, replaced, revoked; and the DNS of a domain."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A hand on single mails: cancelled, released, sent once more, each where its state allows it."""
+"""Actions on single mails: cancel, release and resend, where the state allows it."""
 
 from uuid import uuid4
 

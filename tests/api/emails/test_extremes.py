@@ -1,4 +1,4 @@
-"""Mail with values that Python or JSON has no word for is shown, queued and finished."""
+"""Mail with values that Python or JSON cannot represent is queued, shown and finished."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Lists of mail: every filter, page by page, and nobody else's."""
+"""Lists of mail: every filter, by pages, of the caller's project only."""
 
 from typing import Any
 
@@ -115,7 +115,9 @@ async def test_another_projects_mail_is_in_no_list(api: Calling) -> None:
 async def test_a_page_costs_no_more_behind_a_hundred_thousand_mails_of_others(
     api: Calling,
 ) -> None:
-    """The newest of a small project are found by its own index, not by passing all others' mail."""
+    """The newest mail of a small project is found by an index, without reading other projects'
+    mail.
+    """
     async with connect(api.database) as conn:
         small = await make.project(conn, "small")
         plan = await make.rows(

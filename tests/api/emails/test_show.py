@@ -1,4 +1,4 @@
-"""Looking at mail through the API, and at the API itself."""
+"""One mail as the API shows it, and the API's health."""
 
 from uuid import uuid4
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 T = TypeVar("T")
 
 SHARE = 12
-"""Every endpoint gets one input of so many; each input is sent to a twelfth of the endpoints."""
+"""Each input is sent to one of this many endpoints."""
 NO_ID = "018f0000-0000-7000-8000-000000000000"
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -133,7 +133,7 @@ def replaced(value: Any, at: Place, text: str) -> Any:
 
 
 def requests(endpoint: Endpoint, strings: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield requests in which one place is a naughty string, all places in turn."""
+    """Yield requests in which one string after another is replaced by a naughty string."""
     asked = list(endpoint.query.model_fields) if endpoint.query is not None else []
     within = [*places(endpoint.example or {})] if endpoint.request is not None else []
     named = [name for name in re.findall(r"{(\w+)}", endpoint.path) if name != "pid"]

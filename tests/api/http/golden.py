@@ -1,4 +1,4 @@
-"""The OpenAPI document as it stands in `openapi.json`: what callers rely on, in one file to review.
+"""The OpenAPI document as recorded in `openapi.json`, in one file to review.
 
 `python -m tests.api.http.golden` prints what differs, and with `--write` writes the file anew.
 """
@@ -42,7 +42,7 @@ def _ordered(value: Any) -> Any:
 
 
 def _written(value: Any, level: int = 0) -> str:
-    """Return JSON in which what fits on a line stands on one."""
+    """Return JSON in which a value that fits on one line is written on one."""
     line = json.dumps(value, ensure_ascii=False)
     if len(line) + level <= LINE_LENGTH or not isinstance(value, (dict, list)):
         return line

@@ -1,4 +1,4 @@
-"""What every endpoint of a table is given and gives, whatever it is about."""
+"""What every endpoint of the table receives and returns."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -91,7 +91,7 @@ async def root_only(token: str) -> Admin:
 
 @pytest.fixture
 def api(shared_api: Calling) -> Calling:
-    """What one test leaves behind is nothing to the others."""
+    """An application that all tests share: none depends on what others leave."""
     return shared_api
 
 

@@ -1,4 +1,4 @@
-"""What the API says of itself: to programs and to people."""
+"""The API's documents: OpenAPI for programs, and the reference page."""
 
 import json
 import shlex
@@ -88,7 +88,7 @@ def test_unknown_fields_are_refused_everywhere(endpoint: Endpoint) -> None:
 
 
 def undescribed(schema: Any, at: str) -> list[str]:
-    """Name the fields in a schema that nothing is said of."""
+    """Return the fields of a schema that have no description."""
     found = []
     match schema:
         case {"$ref": str() as path}:

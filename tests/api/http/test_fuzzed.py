@@ -1,4 +1,4 @@
-"""What the document of the API allows, and what it does not: no fault of ours, no odd answer."""
+"""Valid and invalid requests generated from the OpenAPI document cause no unexpected error."""
 
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
@@ -35,7 +35,7 @@ async def http(module_db: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 async def told(http: httpx2.AsyncClient, name: str, case: Any) -> httpx2.Response:
-    """Send what was made up, as a client of its own would."""
+    """Send a generated request as a new client."""
     wanted = case.as_transport_kwargs(base_url=ORIGIN)
     headers = {
         key: value.encode("utf-8", "surrogateescape")
@@ -52,7 +52,7 @@ async def told(http: httpx2.AsyncClient, name: str, case: Any) -> httpx2.Respons
 
 
 def check(name: str, answer: httpx2.Response) -> None:
-    """See that the answer is one the document tells of."""
+    """Check that the response is documented."""
     method, _, path = name.partition(" ")
     assert answer.status_code < 500, (name, answer.text)
     said = DOCUMENT["paths"][path][method.lower()]["responses"]
@@ -73,7 +73,7 @@ def check(name: str, answer: httpx2.Response) -> None:
 
 
 def made_up(name: str, mode: GenerationMode) -> st.SearchStrategy[Any]:
-    """Return requests of one kind; of the caller's own project, as others end at once."""
+    """Return generated requests of one kind, within the caller's project."""
     operation = OPERATIONS[name]
     path = {"pid": "default"} if "{pid}" in name else None
     strategy: st.SearchStrategy[Any] = operation.as_strategy(
@@ -83,7 +83,7 @@ def made_up(name: str, mode: GenerationMode) -> st.SearchStrategy[Any]:
 
 
 def some_of(strategy: st.SearchStrategy[Any], examples: int) -> list[Any]:
-    """Draw so many; asking comes afterwards, in the loop of the application."""
+    """Draw that many requests; they are sent afterwards, in the application's event loop."""
     cases: list[Any] = []
 
     @settings(
@@ -118,7 +118,9 @@ CAN_BE_WRONG = {f"{each.method} {each.path}" for each in ENDPOINTS if each.reque
 async def test_no_request_is_a_fault_of_ours(
     http: httpx2.AsyncClient, name: str, mode: GenerationMode
 ) -> None:
-    """Right or wrong in turn, as making them up is dear: the long form has many of both."""
+    """Valid and invalid requests alternate, because generating them is slow; the long form has
+    many.
+    """
     await tried(http, name, examples=1, modes=[mode])
 
 

@@ -1,4 +1,4 @@
-"""What callers rely on changes only where somebody means it to."""
+"""The OpenAPI document changes only on purpose."""
 
 from mailqueue.api.http.openapi import openapi
 from mailqueue.api.table import ENDPOINTS

@@ -1,4 +1,4 @@
-"""Requests that come together share a commit, and each has an answer of its own."""
+"""Concurrent requests share a commit, and each gets its own response."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ async def sent_at_once(api: Calling, bodies: list[dict[str, object]]) -> list[in
 
 
 async def commits(conn: Conn) -> int:
-    """Return how many transactions accepted mail."""
+    """Return the number of transactions that accepted mail."""
     query = "SELECT count(DISTINCT xmin::text) FROM mailqueue.email_queue"
     return int(await make.scalar(conn, query))
 

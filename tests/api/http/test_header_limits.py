@@ -1,4 +1,4 @@
-"""Clients that are slow with the head of a request, or never come to its end."""
+"""Clients that send the header slowly, or never complete it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -75,7 +75,7 @@ async def test_a_head_without_end_is_refused(line: bytes) -> None:
 
 
 async def answer_of(reading: asyncio.Task[bytes]) -> bytes | None:
-    """Return what was read; None where the connection was cut with our bytes still unread."""
+    """Return the response; None where the connection was closed before the request was read."""
     try:
         return await reading
     except ConnectionError:

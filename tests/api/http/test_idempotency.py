@@ -1,4 +1,4 @@
-"""Requests under one Idempotency-Key take effect once and are answered alike."""
+"""Requests with one Idempotency-Key take effect once and get the same response."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ class Wish(BaseModel):
 
 
 async def grant(call: RequestContext) -> object:
-    """Have an effect that can be counted, in two steps."""
+    """Make a change that can be counted, in two steps."""
     async with call.connection() as conn:
         await conn.execute("RESET ROLE")
         number = await make.scalar(conn, NOTE, call.body.name)
@@ -48,7 +48,7 @@ async def grant(call: RequestContext) -> object:
 
 
 class Gate:
-    """Lets a handler wait until a test lets it go."""
+    """Lets a handler wait until a test releases it."""
 
     def __init__(self) -> None:
         self.entered = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Large requests: taken, one after another, while others are answered."""
+"""Large requests are processed one after another, while others are answered."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""How many requests a key may make: counted together by all processes, without a row for each."""
+"""The rate limit of a key: counted over all processes, without a row for each request."""
 
 import asyncio
 from typing import Any
@@ -27,7 +27,7 @@ class Clock:
 
 
 async def taken(allowance: RateLimiter, bucket: Any, rate: float, count: int) -> int:
-    """Ask so often; return how many were let in."""
+    """Make that many requests; return how many were allowed."""
     answers = await asyncio.gather(
         *(allowance.take(bucket, rate, what="this key") for _ in range(count)),
         return_exceptions=True,
@@ -38,7 +38,7 @@ async def taken(allowance: RateLimiter, bucket: Any, rate: float, count: int) ->
 
 
 async def test_processes_share_what_a_key_may_do(shared_api: Calling) -> None:
-    """A rate so low that nothing fills up while the test runs."""
+    """The rate is so low that nothing is refilled during the test."""
     bucket = uuid4()
     processes = [RateLimiter(shared_api.pool.connection) for _ in range(3)]
 

@@ -1,4 +1,4 @@
-"""Files as lists of numbers, of which no list is made."""
+"""Files given as JSON lists of numbers are read without building the lists."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The API and the trap need no more than their role has."""
+"""The API and the trap need only the privileges of their role."""
 
 import pytest
 

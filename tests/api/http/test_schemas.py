@@ -1,4 +1,4 @@
-"""Schemas of the OpenAPI document: a name is of one schema, and an example answer fits it."""
+"""Schemas of the OpenAPI document: names are unique, and examples match their schemas."""
 
 import json
 

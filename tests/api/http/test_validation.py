@@ -1,4 +1,4 @@
-"""What a request of many values costs to refuse: twenty faults, however many there are."""
+"""The cost of refusing a request with many values: at most twenty errors are built."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def batch(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def faults_of(model: type[BaseModel], document: Any) -> list[tuple[str, str]]:
-    """Return what is wrong, by either way of reading it."""
+    """Return the errors, found by either way of parsing."""
     body = orjson.dumps(document)
     count = count_values(body)
     with pytest.raises(ValidationError) as of_bytes:

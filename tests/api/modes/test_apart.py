@@ -1,4 +1,4 @@
-"""What test keys and live keys make does not meet: mail, keys of requests, files, lists."""
+"""Test data and live data are separate: mail, idempotency keys, files, lists."""
 
 from collections.abc import AsyncIterator
 
@@ -66,7 +66,7 @@ async def test_a_live_key_does_not_see_test_mail_but_looks_after_test_keys(modes
 
 
 async def test_keys_of_requests_do_not_meet_across_modes(modes: Modes) -> None:
-    """Neither replays nor blocks the other, whatever the requests say."""
+    """Neither replays nor blocks the other, whatever the requests contain."""
     batch = {"subject": "x", "text_body": "x", "recipients": [{"email": "a@example.com"}]}
     pairs = []
     for path, body in (("/v1/send", MAIL), ("/v1/send/batch", batch)):
@@ -153,7 +153,7 @@ async def test_test_mail_goes_to_the_trap_however_often_it_is_sent(modes: Modes)
 
 
 async def test_suppressions_of_one_mode_are_none_of_the_other(modes: Modes) -> None:
-    """Live mail that is stopped does not stop test mail, and nothing follows from test mail."""
+    """A suppression of live mail does not stop test mail, and test mail creates none."""
     suppressed = {"emails": ["stopped@example.com"], "reason": "manual"}
     await modes.made("/v1/suppressions", suppressed, key=modes.live)
     several = {**MAIL, "to": ["stopped@example.com"], "cc": ["bounces@example.com"]}
@@ -243,7 +243,7 @@ async def test_webhooks_are_told_which_mail_is_test_mail(modes: Modes) -> None:
 
 
 async def test_the_database_hides_live_rows_from_a_statement_that_forgets(modes: Modes) -> None:
-    """The second line: a transaction of a test key is shown none, whatever it asks."""
+    """Row-level security hides all live rows from a transaction of a test key."""
     tables = ("email_events", "email_recipients", "send_logs", "webhook_deliveries", "api_keys")
     await modes.made("/v1/send", {**MAIL, "cc": ["b@example.com"]}, key=modes.live)
     async with connect(modes.database) as conn, conn.transaction():

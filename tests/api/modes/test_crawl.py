@@ -1,4 +1,4 @@
-"""TestMode: a test key can only read and change test data, on every road of the API."""
+"""TestMode: a test key can only read and change test data, by every endpoint."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -36,14 +36,14 @@ async def modes(module_db: str) -> AsyncIterator[Modes]:
 
 
 def names_a_thing(endpoint: Endpoint) -> bool:
-    """Return whether the path names something that has a mode."""
+    """Return whether the path names an object that has a mode."""
     things = ("{email_id}", "{message_id}", "{batch_id}", "{delivery_id}")
     is_key = "api-keys/{key_id}" in endpoint.path
     return is_key or any(name in endpoint.path for name in things)
 
 
 def test_every_endpoint_says_what_it_does_for_test_keys() -> None:
-    """One that does not is refused to them, and this list says so."""
+    """An endpoint that does not declare it refuses test keys and fails here."""
     silent = [
         f"{each.method} {each.path}"
         for each in (*OF_KEYS, *(each for _, each in OF_SHAPES))
@@ -115,7 +115,7 @@ async def test_nor_by_any_of_the_compatible_apis(modes: Modes) -> None:
 
 
 async def test_the_crawl_would_see_what_can_be_seen(modes: Modes) -> None:
-    """The live key finds all that the test key must not."""
+    """The live key finds everything that the test key must not."""
     for endpoint in OF_KEYS:
         if endpoint.method == "GET" and names_a_thing(endpoint):
             for path in paths(endpoint, modes):

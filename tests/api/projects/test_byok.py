@@ -1,4 +1,4 @@
-"""A project's own key over HTTP: it opens what it should, and stands in no log and no answer."""
+"""A project's own key over HTTP: it unlocks the project, and is in no log and no response."""
 
 import base64
 import logging
@@ -25,7 +25,7 @@ OTHER = base64.b64encode(bytes(range(200, 232))).decode()
 
 
 class Answers:
-    """Every answer that was given, so that all of them can be looked at."""
+    """Records every response, so that all can be searched."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -115,7 +115,7 @@ async def test_what_is_wrong_is_named(shop: Wired) -> None:
 async def test_the_key_stands_in_no_log_no_answer_and_no_table(
     shop: Wired, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever the path, the method and the outcome, and however much is logged."""
+    """For any path, method and result, at the most verbose log level."""
     caplog.set_level(logging.DEBUG)
     answers = Answers()
     shop.http.event_hooks["response"].append(answers.keep)

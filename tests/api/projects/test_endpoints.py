@@ -1,4 +1,4 @@
-"""`/admin/projects`: every verb, as the documentation writes it, for administrators alone."""
+"""`/admin/projects`: every operation as documented, for administrators only."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,6 @@
-"""API keys through the API: made, listed, replaced, revoked, and never more than their maker."""
+"""API keys through the API: created, listed, replaced, revoked, with at most the creator's
+rights.
+"""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Two tenants crawl each other's things by every endpoint, with each line switched off in turn.
+"""Two tenants request each other's objects by every endpoint, with either safeguard switched off.
 
 The first line is that every statement names the caller's project; the second, that the database
 shows a transaction one project only. A tenant must see nothing with either alone.
@@ -25,14 +25,14 @@ async def tenants(module_db: str) -> AsyncIterator[Tenants]:
 
 
 def filled(endpoint: Endpoint, variables: dict[str, str], pid: str) -> str:
-    """Return the path with what belongs to the one tenant in the place of variables."""
+    """Return the path with ids of the one tenant's objects in place of its variables."""
     given = {**variables, "pid": pid}
     given["key_id"] = variables["dkim" if "/dkim" in endpoint.path else "api-keys"]
     return endpoint.path.format(**given)
 
 
 def needed_query(endpoint: Endpoint) -> dict[str, str]:
-    """Return a value for each parameter an endpoint cannot do without."""
+    """Return a value for each required query parameter of an endpoint."""
     usual = {
         "email": "nobody@example.com",
         "domain": "example.org",
@@ -61,12 +61,12 @@ async def ask(http: httpx2.AsyncClient, endpoint: Endpoint, path: str, key: str)
 
 
 def of_things(endpoint: Endpoint) -> bool:
-    """Return whether the path names a thing of a project's; anybody may ask about an address."""
+    """Return whether the path names an object of a project; any caller may ask about an address."""
     return "{" in endpoint.path.replace("{pid}", "").replace("{email}", "")
 
 
 async def crawled(tenants: Tenants, http: httpx2.AsyncClient) -> None:
-    """Have one tenant ask every endpoint for what the other has."""
+    """Request the one tenant's objects from every endpoint as the other tenant."""
     before = await tenants.picture()
     for endpoint in OF_TENANTS:
         name = operation_id(endpoint)
@@ -96,7 +96,7 @@ async def test_nor_with_the_databases_line_switched_off(tenants: Tenants) -> Non
 
 
 async def test_nor_with_the_statements_line_switched_off(tenants: Tenants) -> None:
-    """The code asks for the project it should not: the database does not show it."""
+    """The code asks for the wrong project: row-level security does not show it."""
     before = await tenants.picture()
 
     async with tenants.serving(acts_for=tenants.mine) as http:
@@ -142,7 +142,7 @@ WITHOUT_MARK = {
 
 
 async def test_whoever_acts_for_nobody_sees_nobody(tenants: Tenants) -> None:
-    """The API's role sees a project only where a transaction says which."""
+    """The API's role sees a project only where a transaction names it."""
     readable = """
         SELECT c.relname::text FROM pg_class AS c
         JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'project_id'

@@ -1,4 +1,4 @@
-"""The pages for people in a real browser: usable without script, by keyboard, on a phone."""
+"""The public pages in a real browser: usable without script, by keyboard, on a phone."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace

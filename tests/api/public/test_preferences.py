@@ -1,4 +1,4 @@
-"""The preference centre: what people choose there holds at once, and reads in their language."""
+"""The preference centre: choices take effect at once, and are shown in the recipient's language."""
 
 import re
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ def in_days(days: int) -> str:
 
 
 def checked(page: str) -> dict[str, str]:
-    """Return the choice that is made for each category on a page."""
+    """Return the selected choice of each category on a page."""
     found = re.findall(r'name="category\.([a-z-]+)" value="([a-z]+)" checked', page)
     assert len(dict(found)) == len(found)
     return dict(found)

@@ -1,4 +1,4 @@
-"""The button of mail programs, and the page of those who follow the link."""
+"""The unsubscribe button of mail programs, and the page behind the link."""
 
 from collections.abc import AsyncIterator
 from uuid import uuid4
@@ -30,7 +30,7 @@ def somebody() -> str:
 async def test_the_button_of_a_mail_program_stops_that_mail_at_once(
     shop: Leaving, as_multipart: bool
 ) -> None:
-    """RFC 8058 3.1: both kinds of form, no cookie, no step more, and no redirect."""
+    """RFC 8058 3.1: both content types, no cookie, no further step, no redirect."""
     who = somebody()
     link = await shop.link_to(who)
     body = {"files": {"List-Unsubscribe": (None, "One-Click")}} if as_multipart else {}
@@ -95,7 +95,7 @@ async def test_who_asks_not_to_be_known_is_not(shop: Leaving, header: str) -> No
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("kind", [TokenKind.UNSUBSCRIBE, TokenKind.PREFERENCES])
 async def test_to_look_changes_nothing(shop: Leaving, method: str, kind: TokenKind) -> None:
-    """What scans mail follows every link in it."""
+    """Programs that scan mail follow every link in it."""
     link = await shop.link(await shop.mail(somebody(), "news"), kind)
     before = await shop.state()
 
@@ -123,7 +123,7 @@ async def test_the_page_asks_from_what_and_does_it(shop: Leaving) -> None:
 
 
 async def test_all_is_what_nobody_needs(shop: Leaving) -> None:
-    """Never what answers to something they did, and never what the project says is required."""
+    """Not mail that answers an action of the person, and not what the project marks as required."""
     who = somebody()
 
     await shop.http.post(
@@ -241,7 +241,7 @@ async def test_what_opens_nothing_is_a_friendly_page(shop: Leaving) -> None:
 
 
 async def test_a_link_of_another_project_opens_nothing(shop: Leaving) -> None:
-    """Its key is good, and the mail it names is not its own."""
+    """Its key is valid, but the mail it names belongs to another project."""
     other = await make.project(shop.conn)
     mail = await shop.mail(somebody(), "news")
     seals = await shop.keyring.of(shop.conn, other)

@@ -1,4 +1,4 @@
-"""Sender accounts over HTTP: typed credentials that are never shown, and one tenant's only."""
+"""Sender accounts over HTTP: typed credentials that are never shown, of one tenant only."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What sender accounts may not be, over HTTP, and what a try of one says; no secret is repeated."""
+"""Invalid sender accounts over HTTP, and the result of a test; no secret is repeated."""
 
 import json
 from collections.abc import AsyncIterator

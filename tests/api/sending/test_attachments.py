@@ -1,4 +1,4 @@
-"""Files through the API: in the body, by upload, small ones as rows and large ones in a folder."""
+"""Files through the API: in the body or by upload, stored as rows or in a folder."""
 
 import hashlib
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""One call for many recipients: each has its answer, in order, and the batch is remembered."""
+"""One request for many recipients: each has its result, in order, and the batch can be shown."""
 
 from typing import Any
 from uuid import uuid4

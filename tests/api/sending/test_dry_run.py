@@ -1,4 +1,4 @@
-"""A dry run: everything is said of a mail, and nothing stays of it."""
+"""A dry run returns the complete result of a mail and stores nothing."""
 
 from base64 import b64encode
 from email import message_from_string

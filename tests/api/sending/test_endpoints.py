@@ -1,4 +1,4 @@
-"""POST /v1/send: what is accepted is queued as given, what is not is named."""
+"""POST /v1/send: accepted mail is queued unchanged, a refusal names the field."""
 
 import asyncio
 from typing import Any

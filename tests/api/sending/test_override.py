@@ -1,4 +1,4 @@
-"""POST /v1/send with a server of the caller's: sent while he waits, and nothing secret is kept."""
+"""POST /v1/send with the caller's server: sent during the request, and no secret is stored."""
 
 from base64 import b64encode
 from collections.abc import AsyncIterator
@@ -84,7 +84,7 @@ async def test_a_refusal_is_an_answer_and_the_same_key_gives_it_again(
 async def test_nobodys_mail_reaches_loopback_with_the_settings_of_a_fresh_up(
     database: DatabaseSettings,
 ) -> None:
-    """Behind a proxy every tenant could talk to what listens on the machine, and read answers."""
+    """Otherwise every tenant behind a proxy could reach services on the machine."""
     async with serving(database, allowed="") as (api, server):
         for host in ("127.0.0.1", "localhost", "[::1]", "0.0.0.0", "127.8.7.6", "::ffff:127.0.0.1"):
             asked = body(server)

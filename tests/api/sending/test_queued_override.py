@@ -1,4 +1,4 @@
-"""A queued mail with a server of its own: kept sealed, sent by that one alone, then forgotten."""
+"""A queued mail with a custom SMTP server: stored encrypted, sent by it only, then deleted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""POST /v1/send as people write it by hand: one recipient without a list, short names."""
+"""POST /v1/send in its short forms: one recipient without a list, short names."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Mail from templates: to one, and to many with variables of their own, checked before it waits."""
+"""Mail from templates: to one recipient, or to many with their own variables, checked when
+accepted.
+"""
 
 import time
 from collections.abc import AsyncIterator
@@ -56,7 +58,7 @@ def many(*recipients: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 async def message(api: Calling, email: str) -> tuple[str, str]:
-    """Return the subject and the text of a mail as a server gets it."""
+    """Return the subject and the text of a mail as a server receives it."""
     answer = await api.get(f"/v1/emails/{email}/source")
     assert answer.status_code == 200, answer.text
     found = message_from_bytes(answer.content, policy=default)

@@ -1,4 +1,4 @@
-"""Isolate, for mail with a server of its own."""
+"""Isolate: an unreadable mail with a custom SMTP server affects no other."""
 
 import pytest
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.anyio
 async def test_one_that_cannot_be_read_fails_and_the_next_is_sent(
     database: DatabaseSettings,
 ) -> None:
-    """Their rows are changed past every check."""
+    """Their rows are changed without the checks of accepting."""
     deep = "[" * 1_100 + "]" * 1_100
     changes = {
         "headers": f"headers = '{deep}'",

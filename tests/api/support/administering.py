@@ -27,7 +27,7 @@ class Administering:
     async def __call__(
         self, method: str, path: str, body: Any = None, *, status: int = 200, token: str = ""
     ) -> Any:
-        """Ask below /admin and return the document, seen to have that status."""
+        """Send a request below /admin; return the document after checking the status."""
         headers = {"Authorization": f"Bearer {token or self.token}"}
         content = {} if body is None else {"json": body}
         answer = await self.http.request(method, f"/admin{path}", headers=headers, **content)

@@ -74,7 +74,7 @@ async def calling(database: DatabaseSettings, **options: Any) -> AsyncIterator[C
 
 
 def error_of(response: httpx2.Response) -> dict[str, Any]:
-    """Return an error, seen to have the shape that all have."""
+    """Return an error after checking the form that all errors have."""
     document: dict[str, Any] = response.json()
     assert {"statusCode", "name", "message", "request_id"} <= set(document)
     assert document["statusCode"] == response.status_code

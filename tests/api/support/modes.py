@@ -45,7 +45,7 @@ Picture = dict[str, Counter[str]]
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """The client, both keys, and what stands for the variables of paths: all of it is live."""
+    """The client, both keys, and the values of path variables: ids of live rows."""
 
     http: httpx2.AsyncClient
     database: DatabaseSettings
@@ -64,7 +64,7 @@ class Modes:
         return await self.http.request(method, path, headers=given, **more)
 
     async def made(self, path: str, body: Any, *, key: str | None = None) -> Any:
-        """Post what must be taken, and return the answer."""
+        """Send a POST that must succeed, and return the response."""
         answer = await self.call("POST", path, body, key=key)
         assert answer.is_success, (path, answer.text)
         return answer.json()
@@ -85,7 +85,7 @@ async def picture(conn: Conn) -> Picture:
 
 
 def changes(before: Picture, after: Picture) -> dict[str, list[str]]:
-    """Return what is gone or altered, and new rows that have a mode and are not test's. Pure."""
+    """Return rows that were deleted or changed, and new rows with a mode other than test. Pure."""
     found: dict[str, list[str]] = {}
     for table, rows in before.items():
         gone = rows - after[table]
@@ -98,7 +98,7 @@ def changes(before: Picture, after: Picture) -> dict[str, list[str]]:
 
 @asynccontextmanager
 async def both_modes(url: str) -> AsyncIterator[Modes]:
-    """Furnish a database, and serve it."""
+    """Fill a database, and serve the API."""
     database = DatabaseSettings(Secret(url))
     settings = replace(
         settings_for(database),
@@ -130,7 +130,7 @@ async def both_modes(url: str) -> AsyncIterator[Modes]:
 
 
 async def _emails(http: httpx2.AsyncClient, database: DatabaseSettings, key: str) -> dict[str, str]:
-    """Send live mails by a relay, and have one come to each end."""
+    """Send live mails by a relay, one for each final state."""
     body = {"credentials": {"host": "a.example.com", "port": 25}, "provider_type": "smtp"}
     await http.post(
         f"/v1/projects/{PROJECT}/smtp-configs",
@@ -154,7 +154,7 @@ async def _emails(http: httpx2.AsyncClient, database: DatabaseSettings, key: str
 
 
 def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
-    """Yield the path with what is live in the place of variables, for mail in every state."""
+    """Yield the path with ids of live rows in place of its variables, for mail in every state."""
     given = {**modes.variables, "pid": PROJECT, "domain": "example.com", "attachment_id": "0"}
     given["key_id"] = modes.variables["dkim" if "/dkim" in endpoint.path else "api-keys"]
     names = {"{email_id}", "{message_id}"}
@@ -166,7 +166,7 @@ def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
 
 
 def credentials(shape: str, key: str) -> dict[str, str]:
-    """Return the headers by which callers of a shape say who they are. Pure."""
+    """Return the headers by which clients of an API authenticate. Pure."""
     match shape:
         case "postmark":
             return {"X-Postmark-Server-Token": key, "Accept": "application/json"}

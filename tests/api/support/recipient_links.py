@@ -28,7 +28,7 @@ ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A client without a key, and what it takes to make mail and links for it."""
+    """A client without a key, and functions that create mail and its links."""
 
     http: httpx2.AsyncClient
     database: DatabaseSettings
@@ -62,12 +62,12 @@ class Leaving:
         assert answer.status_code == 201, answer.text
 
     async def gets(self, address: str, category: str) -> bool:
-        """Return whether mail of a category goes to an address."""
+        """Return whether mail of a category is sent to an address."""
         why = "SELECT mailqueue.suppressed(%s, %s, %s)"
         return await make.scalar(self.conn, why, self.project_id, address, category) is None
 
     async def state(self) -> list[Any]:
-        """Return all that a link could change."""
+        """Return all rows that a link could change."""
         return [
             await make.rows(self.conn, f"SELECT t::text FROM mailqueue.{table} AS t ORDER BY 1")
             for table in (

@@ -26,7 +26,7 @@ from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.wired import MASTER
 
 MARK = "zebra"
-"""Stands in everything of the one tenant that could be shown."""
+"""A text in every field of the one tenant that could be shown."""
 ADDRESS = f"{MARK}@example.com"
 MAIL = {"to": [ADDRESS], "subject": MARK, "text_body": MARK}
 RELAY = {
@@ -50,7 +50,7 @@ OF_TENANTS = [each for each in ENDPOINTS if not each.superadmin]
 
 @dataclass(frozen=True, slots=True)
 class Tenants:
-    """Two projects alike, the keys of both, and what stands for the variables of one's paths."""
+    """Two equal projects, the keys of both, and values for path variables."""
 
     pool: Pool
     settings: Any
@@ -62,7 +62,7 @@ class Tenants:
 
     @asynccontextmanager
     async def serving(self, *, acts_for: UUID | None = None) -> AsyncIterator[httpx2.AsyncClient]:
-        """Serve the API; transactions act for all projects, or for that one whoever asks."""
+        """Serve the API; transactions act for all projects, or always for one."""
 
         class Bent(Runtime):
             def transaction(
@@ -87,7 +87,7 @@ class Tenants:
             yield http
 
     async def picture(self) -> dict[str, Any]:
-        """Return every row of the one tenant, to see whether any was touched."""
+        """Return every row of the one tenant, to check that none was changed."""
         async with self.pool.connection() as conn:
             found = {}
             for (table,) in await make.rows(conn, TABLES):
@@ -114,7 +114,7 @@ async def serving(
 
 @asynccontextmanager
 async def two_tenants(url: str) -> AsyncIterator[Tenants]:
-    """Furnish a database with both."""
+    """Fill a database with both projects."""
     database = DatabaseSettings(Secret(url))
     settings = replace(
         settings_for(database),
@@ -142,7 +142,7 @@ async def two_tenants(url: str) -> AsyncIterator[Tenants]:
 
 
 async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[str, str]:
-    """Make one of everything in a project; return what names it in paths."""
+    """Create one row of every kind in a project; return the values that name them in paths."""
 
     async def made(path: str, body: Any, method: str = "POST") -> Any:
         answer = await http.request(method, path, json=body, headers={"X-API-Key": key})

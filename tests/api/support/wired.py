@@ -56,7 +56,7 @@ class Wired:
         return await self.http.request(method, path, headers=given, **more)
 
     async def made(self, **fields: Any) -> dict[str, Any]:
-        """Add a sender account like RELAY and return it as it is answered."""
+        """Add a sender account like RELAY and return the response."""
         answer = await self.call("POST", CONFIGS, RELAY | fields)
         assert answer.status_code == 201, answer.text
         found: dict[str, Any] = answer.json()

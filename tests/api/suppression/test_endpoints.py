@@ -1,4 +1,4 @@
-"""Addresses that are not written to, over HTTP."""
+"""Suppressed addresses over HTTP."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Testing a webhook over HTTP, its secrets, and its log: read, and told again."""
+"""Testing a webhook over HTTP, its secrets, and its log: read and retried."""
 
 from collections.abc import AsyncIterator
 from ipaddress import ip_network

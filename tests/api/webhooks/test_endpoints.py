@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: registered, tested, changed, rotated, retried, and nobody else's."""
+"""Webhooks over HTTP: created, tested, changed, rotated and retried, by their project only."""
 
 from collections.abc import AsyncIterator
 from ipaddress import ip_network

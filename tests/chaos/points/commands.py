@@ -30,7 +30,7 @@ _HELD = (
 
 
 async def crash_enqueue(runner: PointRunner, conn: Conn, point: Point, action: Action) -> list[str]:
-    """Run again, it queues the rest of the file and nothing twice."""
+    """A second run queues the rest of the file and nothing twice."""
     name = token_hex(4)
     file, text = runner.folder / f"{name}.csv", runner.folder / f"{name}.txt"
     lines = LINES if action is Action.KILL else runner.mails
@@ -48,7 +48,7 @@ async def crash_enqueue(runner: PointRunner, conn: Conn, point: Point, action: A
 async def crash_operation(
     runner: PointRunner, conn: Conn, point: Point, action: Action
 ) -> list[str]:
-    """Run again, everything is held; released, everything is sent."""
+    """After a second run everything is held; after a release, everything is sent."""
     campaign = await runner.accept(conn)
     which = ("--project=default", f"--campaign={campaign}", "--yes")
     faults = await _twice(runner, (point, action), "email", "hold", *which)
@@ -58,7 +58,7 @@ async def crash_operation(
 async def crash_restored(
     runner: PointRunner, conn: Conn, point: Point, action: Action
 ) -> list[str]:
-    """Run again, everything is held that may have been sent; released, everything is sent."""
+    """After a second run all mail that may have been sent is held; after a release, all is sent."""
     campaign = await runner.accept(conn)
     moment = (await make.scalar(conn, "SELECT now() - interval '1 min'")).isoformat()
     faults = await _twice(runner, (point, action), "restored", f"--from={moment}")
@@ -66,7 +66,7 @@ async def crash_restored(
 
 
 async def crash_resolve(runner: PointRunner, conn: Conn, point: Point, action: Action) -> list[str]:
-    """Run again, it finds the decision made."""
+    """A second run finds the decision recorded."""
     await runner.accept(conn)
     worker = await make.worker(conn)
     taken = [email for email in await claim(conn, worker) if email.recipients]
@@ -91,7 +91,9 @@ async def _released(runner: PointRunner, conn: Conn, campaign: object) -> list[s
 async def _twice(
     runner: PointRunner, strike: tuple[Point, Action], *arguments: str, again: int = 0
 ) -> list[str]:
-    """Run a command that is struck, then once more; the second time it ends with `again`."""
+    """Run a command that is interrupted, then a second time, which ends with the exit code
+    `again`.
+    """
     point, action = strike
     first = await runner.start(*arguments, strike=strike)
     await struck(first, point, action)
@@ -104,7 +106,9 @@ async def _twice(
 
 
 async def crash_trap(runner: PointRunner, conn: Conn, point: Point, action: Action) -> list[str]:
-    """What it kept before it was struck is kept; the client that heard no yes sends it again."""
+    """Mail stored before the interruption stays; a client without a positive reply sends it
+    again.
+    """
     subject = token_hex(8)
     port = free_port()
     arguments = ("trap", "serve", "--port=0", f"--trap-port={port}")
@@ -121,7 +125,7 @@ async def crash_trap(runner: PointRunner, conn: Conn, point: Point, action: Acti
 
 
 async def crash_api(runner: PointRunner, conn: Conn, point: Point, action: Action) -> list[str]:
-    """The request asked again under its key is accepted once."""
+    """A request that is repeated with its idempotency key is accepted once."""
     (address,) = runner.addresses(1)
     key = (await issue_key(conn, "default", token_hex(4), is_test=False)).key.reveal()
     port = free_port()
@@ -145,7 +149,7 @@ async def crash_api(runner: PointRunner, conn: Conn, point: Point, action: Actio
 async def crash_submission(
     runner: PointRunner, conn: Conn, point: Point, action: Action
 ) -> list[str]:
-    """The message a program hands in again, having heard no answer, is the same mail."""
+    """A message that a program submits again without a reply is the same mail."""
     (address,) = runner.addresses(1)
     key = (await issue_key(conn, "default", token_hex(4), is_test=False)).key.reveal()
     port = free_port()
@@ -166,7 +170,7 @@ async def _asked_twice(
     port: int,
     ask: Callable[[], Awaitable[bool]],
 ) -> list[str]:
-    """Ask a server that is struck; where it gave no yes ask again, it or the one after it."""
+    """Send a request to a server that is interrupted; without a positive reply, repeat it."""
     point, action = strike
     server = await runner.start(*arguments, strike=strike)
     await _listens(port, server)

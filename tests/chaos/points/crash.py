@@ -20,7 +20,9 @@ _UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pend
 
 
 async def crash_worker(runner: PointRunner, conn: Conn, point: Point, action: Action) -> list[str]:
-    """Strike a worker; have what it left be finished, then see how it goes on if it can."""
+    """Interrupt a worker; finish its mail with another one, then check that it continues if it
+    can.
+    """
     await runner.arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     await runner.accept(conn, is_large=point.way is Way.LARGE)
     child = await runner.start(
@@ -42,7 +44,7 @@ async def crash_worker(runner: PointRunner, conn: Conn, point: Point, action: Ac
 
 
 async def _bring(runner: PointRunner, conn: Conn, child: Child, way: Way) -> None:
-    """Do what makes a sending worker pass the point."""
+    """Do what makes a sending worker reach the point."""
     if way not in (Way.STOP, Way.LOSE):
         return
     before = (await runner.arena.sink.counts()).taken
@@ -61,7 +63,7 @@ async def _after_death(runner: PointRunner, conn: Conn, child: Child) -> list[st
 
 
 async def _after_exception(runner: PointRunner, conn: Conn, child: Child) -> list[str]:
-    """It ends and gives back what it holds, or goes on and finishes what it holds."""
+    """It ends and returns its mail, or continues and finishes it."""
 
     async def is_over() -> bool:
         await hasten(conn, LONGEST_WAIT)
@@ -76,7 +78,7 @@ async def _after_exception(runner: PointRunner, conn: Conn, child: Child) -> lis
 
 
 async def _after_stall(runner: PointRunner, conn: Conn, child: Child) -> list[str]:
-    """Fence: woken when its mail has long been finished by others, it changes nothing."""
+    """Fence: resumed after others have finished its mail, it changes nothing."""
     await lose_all(conn)
     await runner.finish(conn)
     newest = await make.scalar(conn, _NEWEST)

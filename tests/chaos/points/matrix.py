@@ -24,7 +24,8 @@ QUICK_MAILS = 20
 
 
 async def all_points(first: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Every point × {kill, raise, stall}: nothing lost, little doubled, the books add up.
+    """Run every point with kill, raise and stall: nothing is lost, few duplicates, the books add
+    up.
 
     The short form strikes each point once, with each action at every third.
     """
@@ -42,12 +43,12 @@ async def all_points(first: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 def cases_of(size: ScenarioSize) -> Sequence[Case]:
-    """Return what a run of that size strikes."""
+    """Return the cases of a run of that size."""
     return CASES if size.mails > QUICK_MAILS else ONCE_EACH
 
 
 async def _case(runner: PointRunner, conn: Conn, point: Point, action: Action) -> None:
-    """Run one; one that goes wrong leaves the others a clean table."""
+    """Run one case; after a failure, clean up for the others."""
     run = crash_worker if point.way in WORKER_WAYS else RUN_BY_WAY[point.way]
     faults: list[str] = []
     try:
@@ -63,7 +64,7 @@ async def _case(runner: PointRunner, conn: Conn, point: Point, action: Action) -
 async def _track(
     number: int, first: Arena, size: ScenarioSize, cases: Iterator[Case], folder: Path
 ) -> ScenarioResult:
-    """Take cases until there are no more."""
+    """Run cases until none is left."""
     own = folder / str(number)
     own.mkdir()
     async with arena(first.name, first.server, size) as made, fork_server(own) as forks:

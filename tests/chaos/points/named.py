@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Way(StrEnum):
-    """What is going on when the point is passed."""
+    """What is done so that the point is reached."""
 
     SEND = "send"  # a worker sends
     LARGE = "large"  # it sends messages that go out in two writes
@@ -22,7 +22,7 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point, and at which passing a process is struck."""
+    """A crash point, and the number of the passing at which a process is interrupted."""
 
     name: str
     way: Way = Way.SEND

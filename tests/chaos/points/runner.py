@@ -38,7 +38,7 @@ _UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pend
 
 @dataclass
 class PointRunner:
-    """What one case finds, and what those before it left in the books."""
+    """The tools of one case, and the counts of the cases before it."""
 
     arena: Arena
     nursery: ForkServer
@@ -54,12 +54,12 @@ class PointRunner:
         return self.nursery.folder
 
     def addresses(self, count: int) -> Sequence[str]:
-        """Return addresses nobody was written to yet."""
+        """Return addresses that no case has used."""
         first, self.accepted = self.accepted, self.accepted + count
         return [recipient(number) for number in range(first, self.accepted)]
 
     async def accept(self, conn: Conn, *, is_large: bool = False) -> UUID:
-        """Queue mail, half of it such that must not be doubled; return its campaign."""
+        """Queue mail, half of it with the policy `hold`; return its campaign."""
         line = "All work and no play makes a dull day.\n"
         text = line * (LARGE_CHARACTERS // len(line)) if is_large else "Hello"
         campaign = uuid4()
@@ -69,7 +69,7 @@ class PointRunner:
     async def start(
         self, *arguments: str, strike: tuple[Point, Action] | None = None, **environment: str
     ) -> Child:
-        """Start `mailqueue`, where wanted with a crash point."""
+        """Start `mailqueue`, with a crash point if given."""
         given = {"MAILQUEUE_DATABASE_URL": self.arena.database.url.reveal(), **environment}
         if strike is not None:
             point, action = strike
@@ -77,13 +77,13 @@ class PointRunner:
         return await self.nursery.start(*arguments, environment=given)
 
     async def finish(self, conn: Conn) -> None:
-        """Have everything sent by a worker that nothing is wrong with."""
+        """Send everything with an undisturbed worker."""
         if await make.scalar(conn, _UNFINISHED):
             async with sending_here(self.arena.database):
                 await self.arena.finished(conn)
 
     async def reckon(self, conn: Conn, words: str, faults: Sequence[str]) -> None:
-        """Hold what is promised after each case."""
+        """Check the promises after each case."""
         self.struck += 1
         found = await self.arena.reckon(conn, words, struck=1, accepted=self.accepted)
         twice, unknown = found.duplicated - self.duplicated, found.unknown - self.unknown
@@ -98,7 +98,7 @@ class PointRunner:
 
 
 async def lose_all(conn: Conn) -> None:
-    """Have every worker that did not leave be declared lost, also one that is just claiming."""
+    """Declare every worker lost that has not unregistered, also one that is just claiming."""
 
     async def none_is_left() -> bool:
         await conn.execute(_SILENCED.encode())
@@ -109,7 +109,7 @@ async def lose_all(conn: Conn) -> None:
 
 
 async def struck(child: Child, point: Point, action: Action) -> None:
-    """Wait until the process was struck.
+    """Wait until the process was interrupted.
 
     Raises:
         AssertionError: it never came to the point.
@@ -136,7 +136,7 @@ def settings_for(database: DatabaseSettings) -> Settings:
 
 @asynccontextmanager
 async def sending_here(database: DatabaseSettings) -> AsyncIterator[None]:
-    """Run a worker in this very process beside the block."""
+    """Run a worker in this process during the block."""
     stop = asyncio.Event()
     courier = build_send_worker(settings_for(database), launch_id=uuid4())
     task = asyncio.create_task(courier.run(stop))
