@@ -1,4 +1,4 @@
-"""The server, the databases and the guards that every test stands on."""
+"""The server, the databases and the guards of all tests."""
 
 import asyncio
 import os
@@ -85,7 +85,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def _only_loopback(event: str, arguments: tuple[Any, ...]) -> None:
-    """Refuse sockets that would leave this machine and names that need a name server."""
+    """Refuse connections beyond this machine, and names that need a name server."""
     if event in ("socket.connect", "socket.sendto"):
         _refuse_far(arguments[1])
     elif event == "socket.getaddrinfo" and _is_far_name(arguments[0]):
@@ -104,7 +104,8 @@ def _is_far_name(host: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The PostgreSQL the tests run on; `superuser` names its maintenance database.
+    """The PostgreSQL the tests run on; `superuser` names its maintenance database. `pooler` is the
+    port of the pooler in a run with the option --pooler.
 
     `pooler` is the port of the pooler before it in a run that goes through one.
     """
@@ -113,7 +114,9 @@ class Server:
     pooler: int | None = None
 
     def url(self, database: str) -> str:
-        """Return the connection string of ROLE, who has what `mailqueue up` gives its own role."""
+        """Return the connection string of ROLE, which has the rights that `mailqueue up` gives
+        its role.
+        """
         return _with(self.superuser, database, f"{ROLE}:{ROLE}", port=self.pooler)
 
     def direct_url(self, database: str) -> str:
@@ -167,7 +170,7 @@ def server(
     reachable_folder: Path,
     service_user: Account,
 ) -> Iterator[Server]:
-    """A server, with a pooler before it in a run that goes through one."""
+    """A server, with a pooler before it in a run with the option --pooler."""
     if not is_pooled(request.config):
         yield bare_server
         return
@@ -179,7 +182,7 @@ def server(
 def bare_server(
     request: pytest.FixtureRequest, reachable_folder: Path, service_user: Account
 ) -> Iterator[Server]:
-    """A server: MAILQUEUE_TEST_DSN (of a superuser), a container, else a throwaway cluster."""
+    """A server: MAILQUEUE_TEST_DSN (of a superuser), a container, else a temporary cluster."""
     given = os.environ.get("MAILQUEUE_TEST_DSN")
     if given:
         yield _with_role(Server(given))
@@ -214,7 +217,7 @@ def _contained(image: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def migrated(server: Server) -> Iterator[str]:
-    """The name of a migrated database that nobody connects to: the template of all others."""
+    """The name of a migrated database without connections, the template of all others."""
     with _database(server) as name:
         asyncio.run(_migrate(server, name))
         yield name
@@ -229,7 +232,7 @@ def shared_db(server: Server, migrated: str) -> Iterator[str]:
 
 @pytest.fixture
 def fresh_db(server: Server, migrated: str) -> Iterator[str]:
-    """The connection string of a migrated database of one test's own."""
+    """The connection string of a migrated database for one test."""
     with _database(server, template=migrated) as name:
         yield server.url(name)
 
@@ -243,7 +246,7 @@ def module_db(server: Server, migrated: str) -> Iterator[str]:
 
 @pytest.fixture
 def empty_db(server: Server) -> Iterator[str]:
-    """The connection string of a database in which nothing was ever made."""
+    """The connection string of an empty database."""
     with _database(server) as name:
         yield server.url(name)
 
@@ -256,7 +259,7 @@ def database(fresh_db: str) -> DatabaseSettings:
 
 @pytest.fixture(scope="module")
 async def shared_conn(shared_db: str) -> AsyncIterator[Conn]:
-    """A connection of one file of tests."""
+    """A connection that the tests of one file share."""
     async with connect(DatabaseSettings(Secret(shared_db)), application_name="test") as opened:
         yield opened
 
@@ -286,7 +289,7 @@ def _database(server: Server, *, template: str | None = None) -> Iterator[str]:
 
 
 def _with_role(server: Server) -> Server:
-    """See to it that ROLE exists, with the rights `mailqueue up` gives its own role."""
+    """Create ROLE if necessary, with the rights that `mailqueue up` gives its role."""
     superuser = DatabaseSettings(Secret(server.superuser))
     asyncio.run(provision(superuser, role=ROLE, password=ROLE, database=ROLE))
     return server

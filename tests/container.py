@@ -1,4 +1,4 @@
-"""A PostgreSQL from a container image, where this machine has a container engine."""
+"""A PostgreSQL from a container image, if this machine has a container engine."""
 
 import secrets
 import time
@@ -13,7 +13,7 @@ _START_SECONDS = 120
 
 
 class NoEngine(Exception):
-    """Docker, or what answers in its place, cannot be reached or cannot run the image."""
+    """Docker, or a compatible engine, cannot be reached or cannot run the image."""
 
 
 @contextmanager

@@ -10,7 +10,7 @@ MODULE = '''\
 
 from dataclasses import dataclass
 
-from mailqueue.api.http.context import Call
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.core.providers import Provider
 from mailqueue.senders import accounts
@@ -33,7 +33,7 @@ class ProjectHeadroom:
     data: list[AccountHeadroom]
 
 
-async def show(call: Call) -> ProjectHeadroom:
+async def show(call: RequestContext) -> ProjectHeadroom:
     """Show what each account may still send today."""
     async with call.connection() as conn:
         listed = await accounts.list_all(conn, project=call.caller.project)

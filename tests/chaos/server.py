@@ -1,4 +1,4 @@
-"""A PostgreSQL as it is shipped, with fsync on, that a scenario may kill or starve."""
+"""A PostgreSQL with default settings, with fsync on, that a scenario may kill."""
 
 import asyncio
 import secrets
@@ -24,7 +24,7 @@ ROLE = "mailqueue_chaos"
 
 @contextmanager
 def reachable_folder() -> Iterator[Path]:
-    """Yield a folder that the server's user can enter, also where we are root."""
+    """Yield a folder that the server's user can enter, also when the tests run as root."""
     account = service_account(None)
     with tempfile.TemporaryDirectory(prefix="mailqueue-chaos-", dir=_base(account)) as name:
         folder = Path(name).resolve()
@@ -36,7 +36,7 @@ def reachable_folder() -> Iterator[Path]:
 def shipped_in(
     home: Path, *, major: int | None = None, settings: Mapping[str, str] | None = None
 ) -> Iterator[Shipped]:
-    """Run a server of its own whose data stand in `home`."""
+    """Run a server with its data in `home`."""
     account = service_account(None)
     home.mkdir(exist_ok=True)
     home.chmod(0o755)
@@ -53,7 +53,7 @@ def shipped_in(
 
 @asynccontextmanager
 async def fresh_database(server: Shipped) -> AsyncIterator[DatabaseSettings]:
-    """Have a migrated database of one scenario's own."""
+    """Create a migrated database for one scenario."""
     name = f"chaos_{secrets.token_hex(6)}"
     port = await asyncio.to_thread(_run, server, "CREATE DATABASE {} OWNER {}", name, ROLE)
     database = DatabaseSettings(Secret(f"postgresql://{ROLE}:{ROLE}@127.0.0.1:{port}/{name}"))

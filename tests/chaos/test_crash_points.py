@@ -1,4 +1,4 @@
-"""Every crash point in the code is tried, and costs nothing where none is armed."""
+"""Every crash point in the code is tested, and an unused one costs nothing."""
 
 import ast
 import os
@@ -31,7 +31,7 @@ def name_of(argument: ast.expr) -> str:
 
 
 def points_in_code() -> list[str]:
-    """Return the name of each `reach("…")` of the package; a name that is no text fails."""
+    """Return the name of each `reach("…")` of the package; fail for a name that is no literal."""
     trees = modules()
     theirs = {each.module for each in all_imports() if each.imported == CRASHPOINTS}
     return [
@@ -45,7 +45,7 @@ def points_in_code() -> list[str]:
 
 
 def named_in_other_tests() -> set[str]:
-    """Return every text of the tests beside these: the matrix of a capability names its points."""
+    """Return every string of the other tests: those of a capability name its points."""
     here = Path(__file__).parent
     return {
         node.value

@@ -1,4 +1,4 @@
-"""Every scenario, as short as it can be and still strike; `scripts/chaos` runs them long."""
+"""Every scenario in its shortest form; `scripts/chaos` runs longer ones."""
 
 import pytest
 

@@ -15,7 +15,7 @@ def on_fresh_db(fresh_db: str, tmp_path: Path) -> Cli:
 
 @pytest.fixture
 def on_shared_db(shared_db: str, tmp_path: Path) -> Cli:
-    """For commands that leave nothing behind."""
+    """For commands that leave nothing in the database."""
     return Cli(shared_db, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Measuring on a real database leaves nothing behind and disturbs nobody's mail."""
+"""`mailqueue bench` on a database in use leaves nothing behind and disturbs no mail."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an operator reads of mail with values that Python or JSON has no word for."""
+"""The output of commands for mail with values that Python or JSON cannot represent."""
 
 import json
 

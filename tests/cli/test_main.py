@@ -1,4 +1,4 @@
-"""The command group: quick to start, one line for an error."""
+"""The command group: starts fast, prints one line for an error."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""`mailqueue migrate`: applies, says where the schema stands, can run again."""
+"""`mailqueue migrate`: applies migrations, shows the version, can run again."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`mailqueue psql`: the right program, the right database, no password in sight."""
+"""`mailqueue psql`: the right program and database, no password in its arguments."""
 
 import os
 import subprocess

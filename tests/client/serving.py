@@ -1,4 +1,4 @@
-"""A server on a socket, clients of it, and a wire that loses answers."""
+"""A server on a socket, clients of it, and a transport that loses responses."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ AT_ONCE = Retries(attempts=4, first_wait=0)
 
 @asynccontextmanager
 async def served(api: Calling) -> AsyncIterator[str]:
-    """Serve what `api` calls on a port of loopback; yield its URL."""
+    """Serve `api` on a port of loopback; yield its URL."""
     settings = settings_for(api.database)
     app = create_app(settings, api.pool, services=build_services(settings, api.pool))
     async with listening(app, bind("127.0.0.1", 0, option="--port")) as url:
@@ -36,7 +36,7 @@ def wire_of(api: Calling) -> httpx2.AsyncBaseTransport:
 
 
 class Wire(httpx2.AsyncBaseTransport):
-    """Hands every request on; what becomes of each answer stands in `fates`, in order."""
+    """Forwards every request; `fates` lists what happens to each response, in order."""
 
     def __init__(
         self, inner: httpx2.AsyncBaseTransport, fates: list[Exception | httpx2.Response | None]

@@ -1,4 +1,4 @@
-"""The clients say what the API does, in values."""
+"""The clients return the API's responses as values."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What the page about Python shows works, line by line."""
+"""The examples of the page about the Python client work."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Lost answers make nothing happen twice, and what goes wrong is told for what it is."""
+"""After lost responses nothing happens twice, and errors are reported as what they are."""
 
 import asyncio
 import logging

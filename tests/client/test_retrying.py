@@ -1,4 +1,4 @@
-"""A request is made again where that may help, after the wait asked for, and not forever."""
+"""A request is retried if that may help, after the requested wait, for a limited time."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def told(
     retries: Retries = THREE,
     chance: float = 0,
 ) -> tuple[list[float], ApiResponse | ClientError]:
-    """Return the waits between attempts, and how it ended."""
+    """Return the waits between attempts, and the result."""
     talk = attempts_of(retries, is_repeatable=is_repeatable, chance=lambda: chance)
     waits: list[float] = []
     outcomes = iter(came)

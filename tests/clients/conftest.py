@@ -1,4 +1,4 @@
-"""One server a file of tests."""
+"""One server for each file of tests."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def site(module_db: str) -> Iterator[Served]:
 
 @pytest.fixture
 def resend_here(site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Point Resend's library, whose settings are a module's, at the server."""
+    """Point Resend's library at the server; its settings are variables of its module."""
     monkeypatch.setattr(resend, "api_url", site.url)
     monkeypatch.setattr(resend, "api_key", site.keys.live)
 

@@ -1,4 +1,4 @@
-"""The API on a real socket, in a thread of its own: what published libraries are pointed at."""
+"""The API on a real socket, in its own thread, for published client libraries."""
 
 import asyncio
 import threading
@@ -30,7 +30,7 @@ PDF = b"%PDF-1.4 one page"
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Keys of project `default` but for `other`, whose project is another."""
+    """Keys of project `default`, except `other`, which belongs to another project."""
 
     live: str
     test: str
@@ -54,7 +54,7 @@ class Served:
         return self.url.removeprefix("http://")
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for something the loop of the thread does."""
+        """Run a coroutine in the thread's event loop and return its result."""
         done: Future[T] = asyncio.run_coroutine_threadsafe(work, self.loop)
         return done.result(WAIT_SECONDS)
 
@@ -67,7 +67,7 @@ class Served:
             return await make.rows(conn, query, *params)
 
     def email(self, email_id: object) -> dict[str, Any]:
-        """Return a mail as it stands in the database, with what its message is made of."""
+        """Return a stored mail with its content."""
         query = """
             SELECT jsonb_build_object('status', e.status, 'reason', e.reason, 'subject', c.subject,
                 'html', c.html_body, 'text', c.text_body, 'from_email', c.from_email,
@@ -95,7 +95,7 @@ class Served:
         return document
 
     def suppress(self, address: str) -> None:
-        """Have nobody write to an address."""
+        """Suppress an address."""
         self.rows(
             "INSERT INTO mailqueue.suppressions (project_id, address, reason) SELECT id, %s,"
             " 'manual' FROM mailqueue.projects WHERE name = 'default' RETURNING 1",
@@ -124,7 +124,7 @@ class Served:
                 assert answer.is_success, answer.text
 
     def count(self) -> int:
-        """Return how many mails there are, in the queue and finished."""
+        """Return the number of mails, queued and finished."""
         query = (
             "SELECT (SELECT count(*) FROM mailqueue.email_queue)"
             " + (SELECT count(*) FROM mailqueue.email_history)"
@@ -135,7 +135,7 @@ class Served:
 
 @contextmanager
 def served(database_url: str) -> Iterator[Served]:
-    """Serve the API, as it is wired, until the block ends."""
+    """Serve the API, with its adapters, until the block ends."""
     server = Served(database=DatabaseSettings(Secret(database_url)))
     thread = threading.Thread(target=server.loop.run_forever, name="served", daemon=True)
     thread.start()

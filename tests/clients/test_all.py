@@ -1,4 +1,4 @@
-"""What holds for every shape: whose a path is, hostile bodies, twins, faults of ours."""
+"""What holds for every compatible API: routing, hostile bodies, repeated requests, errors."""
 
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -132,7 +132,7 @@ def test_whatever_a_field_of_postmarks_holds_is_judged(
 
 
 def _finite(value: Any) -> Any:
-    """Return JSON that can be written: neither infinities nor halves of characters."""
+    """Return JSON that can be written: without infinities and lone surrogates."""
     match value:
         case float() if value != value or value in (float("inf"), float("-inf")):
             return 0.5

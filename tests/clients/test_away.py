@@ -1,4 +1,4 @@
-"""A database that is away is told by each API in its own form, as a fault that passes."""
+"""While the database is unavailable, each API answers with a temporary error in its format."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -40,7 +40,7 @@ MAILGUN = "/v3/example.com/messages"
 
 @pytest.fixture
 def away(site: Served) -> Iterator[None]:
-    """Have every look at a key lose its connection."""
+    """Make every look-up of a key lose its connection."""
     site.run(done(site, AWAY))
     yield
     site.run(done(site, BACK))
@@ -60,7 +60,7 @@ def posted(site: Served, path: str, body: Any) -> requests.Response:
 
 
 def told(path: str, document: Any) -> object:
-    """Return what stands where the API's error has its words."""
+    """Return the message of an API's error."""
     match path:
         case "/v3/mail/send":
             return document["errors"][0]["message"]

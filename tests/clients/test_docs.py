@@ -1,4 +1,4 @@
-"""What the pages about clients show works, line by line, against our server."""
+"""The examples of the pages about clients work."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ def furnished(site: Served) -> None:
 
 @pytest.fixture(autouse=True)
 def afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the libraries as they were."""
+    """Restore the settings of the libraries."""
     monkeypatch.setattr(resend, "api_url", resend.api_url)
     monkeypatch.setattr(resend, "api_key", "")
     assert postmarker.core.DEFAULT_API.startswith("https://")
@@ -40,7 +40,7 @@ def shown(page: str, *languages: str) -> list[Block]:
 
 
 def after(block: Block) -> str:
-    """Return what a change leaves, or a program as it is."""
+    """Return the program after a change of the page, or the program itself."""
     if block.language != "diff":
         return block.text
     return "\n".join(line[1:] for line in block.text.splitlines() if not line.startswith("-"))

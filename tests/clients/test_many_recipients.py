@@ -1,4 +1,4 @@
-"""Vendors' libraries write to as many people at once as their vendors take: each gets it once."""
+"""By vendors' libraries, a mail to the vendor's maximum of recipients reaches each once."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def people(count: int, of: str) -> list[str]:
 
 
 def mails_of(site: Served, first: UUID) -> list[UUID]:
-    """Return the mails that the id of an answer leads to."""
+    """Return the mails that belong to the id in a response."""
     answer = asked(site, f"/v1/batches/{first}")
     if answer.status_code == 404:
         return [first]
@@ -53,7 +53,7 @@ def asked(site: Served, path: str) -> requests.Response:
 
 
 def envelope(site: Served, mails: list[UUID]) -> list[str]:
-    """Return whom mails go to, each address as often as it is written to."""
+    """Return the recipients of mails, each as often as it gets a copy."""
     found = []
     for mail in mails:
         (row,) = site.rows(

@@ -1,4 +1,4 @@
-"""Mailboxes and instants, as clients of other APIs write them."""
+"""Mailboxes and times in the formats of other APIs' clients."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -29,7 +29,7 @@ ROLE = "mailqueue_kills"
 def shipped(
     request: pytest.FixtureRequest, reachable_folder: Path, service_user: Account
 ) -> Iterator[Shipped]:
-    """A cluster of this folder's own, which tests may kill."""
+    """A cluster for the tests of this folder, which they may kill."""
     found = find_binaries(request.config.getoption("--server-version"))
     home = reachable_folder / "shipped"
     home.mkdir()
@@ -51,7 +51,7 @@ def shipped(
 def pooler_port(
     request: pytest.FixtureRequest, shipped: Shipped, reachable_folder: Path, service_user: Account
 ) -> Iterator[int | None]:
-    """The port of a pooler before that cluster, in a run that goes through one."""
+    """The port of a pooler before that cluster, with the option --pooler."""
     if not is_pooled(request.config):
         yield None
         return
@@ -62,7 +62,7 @@ def pooler_port(
 
 @pytest.fixture(scope="session")
 def migrated_there(shipped: Shipped) -> str:
-    """The name of a migrated database on that cluster: the template of all others."""
+    """The name of a migrated database on that cluster, the template of all others."""
     port, name = _make_database(shipped, template="template0")
     asyncio.run(migrate(DatabaseSettings(Secret(_url(port, name)), pooler=Pooler.NONE)))
     return name
@@ -72,7 +72,7 @@ def migrated_there(shipped: Shipped) -> str:
 def durable(
     shipped: Shipped, migrated_there: str, pooler_port: int | None
 ) -> Iterator[DatabaseSettings]:
-    """A migrated database of one test's own on the durable cluster."""
+    """A migrated database for one test on the durable cluster."""
     port, name = _make_database(shipped, template=migrated_there)
     yield DatabaseSettings(Secret(_url(pooler_port or port, name)))
     gone = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
@@ -81,7 +81,7 @@ def durable(
 
 
 def _make_database(shipped: Shipped, *, template: str) -> tuple[int, str]:
-    """Make a database on a server that a test before may have killed; return its port and name."""
+    """Create a database on a server that an earlier test may have killed; return port and name."""
     postmaster = shipped.start()
     name = f"mailqueue_{secrets.token_hex(6)}"
     made = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY {}").format(

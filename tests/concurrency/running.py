@@ -28,24 +28,24 @@ from tests.smtp.client.scripted import Answer, ScriptedServer
 T = TypeVar("T")
 PATIENCE_SECONDS = 150.0
 SLOWLY: list[Answer] = [(b"250 2.0.0 ", b"queued\r\n")] * 5000
-"""Answers to the dot in two pieces, a moment apart: mail is in flight long enough to be lost."""
+"""Reply to the final dot in two pieces, a moment apart, so that mail is in flight long enough."""
 
 
 @dataclass
 class Shipped:
-    """A cluster with nothing turned off for speed."""
+    """A cluster with durable settings."""
 
     cluster: Cluster
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Postmaster:
-        """Start the server, or find it running."""
+        """Start the server unless it runs."""
         postmaster, started = self.cluster.start()
         self.process = started or self.process
         return postmaster
 
     def kill(self) -> None:
-        """Kill the server as a power cut would: no goodbye, no checkpoint."""
+        """Kill the server as a power failure would: without shutdown or checkpoint."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
@@ -68,7 +68,7 @@ class Command:
 
     @property
     def worker_pid(self) -> int:
-        """Return the process that sends, of one that keeps a single one."""
+        """Return the process that sends, of a command with a single one."""
         for pid in self._children():
             if b"\0send\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 return pid
@@ -79,7 +79,7 @@ class Command:
         return [int(pid) for pid in path.read_text().split()]
 
     def signal(self, what: signal.Signals) -> None:
-        """Send a signal; what nothing can catch strikes the worker itself, where there is one."""
+        """Send a signal; SIGKILL and SIGSTOP go to the worker process itself, if there is one."""
         if self.is_one and what in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT):
             for pid in self._children():
                 os.kill(pid, what)
@@ -89,7 +89,7 @@ class Command:
         return await asyncio.wait_for(self.process.wait(), PATIENCE_SECONDS)
 
     async def stopped(self) -> int:
-        """Ask it to stop as a service manager does, and wait."""
+        """Stop it as a service manager does, and wait for its end."""
         self.process.terminate()
         return await self.ended()
 
@@ -103,7 +103,7 @@ async def workers(
     batch: int = 50,
     data: Path | None = None,
 ) -> AsyncIterator[Command]:
-    """Run workers beside the block; they are killed after it if they still live."""
+    """Run workers during the block; kill those that still run afterwards."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-worker-") as folder:
         log = Path(folder) / "log"
         with log.open("wb") as output:
@@ -132,7 +132,7 @@ async def workers(
 
 
 async def until(holds: Callable[[], Awaitable[T]], *, seconds: float = PATIENCE_SECONDS) -> T:
-    """Ask again and again until it holds; a bound keeps a broken promise from hanging the run.
+    """Poll until a condition holds; a time limit keeps a broken promise from hanging the run.
 
     Asking takes little of the time: the rest belongs to those who are waited for.
     """
@@ -147,7 +147,7 @@ async def until(holds: Callable[[], Awaitable[T]], *, seconds: float = PATIENCE_
 
 
 async def pids(conn: Conn, count: int) -> list[int]:
-    """Wait until so many workers run; return their process ids."""
+    """Wait until that many workers run; return their process ids."""
 
     async def running() -> list[int]:
         rows = await make.rows(
@@ -165,7 +165,7 @@ async def statuses(conn: Conn) -> Counter[str]:
 
 
 async def until_nothing_is_queued(conn: Conn) -> Counter[str]:
-    """Wait until no mail is pending or assigned; return what became of it."""
+    """Wait until no mail is pending or assigned; return the number in each status."""
 
     async def done() -> Counter[str] | None:
         found = await statuses(conn)
@@ -177,20 +177,20 @@ async def until_nothing_is_queued(conn: Conn) -> Counter[str]:
 
 
 def deliveries(server: ScriptedServer) -> Counter[str]:
-    """Count what the server took by Message-ID."""
+    """Count the messages that the server accepted, by Message-ID."""
     return Counter(
         str(message_from_bytes(message.body)["Message-ID"]) for message in server.messages
     )
 
 
 async def account_at(conn: Conn, server: ScriptedServer, **columns: object) -> int:
-    """Make a sender account that sends to this server."""
+    """Create a sender account that sends to this server."""
     return await make.sender_account(conn, smtp_port=server.port, **columns)
 
 
 @asynccontextmanager
 async def session(database: DatabaseSettings) -> AsyncIterator[Conn]:
-    """Open a session; a pooler may say for a moment longer than needed that the server is away."""
+    """Open a session; retry while a pooler still reports that the server is unavailable."""
 
     async def opened() -> Conn | None:
         with suppress(Unavailable):
@@ -204,7 +204,7 @@ async def session(database: DatabaseSettings) -> AsyncIterator[Conn]:
 
 
 async def messages(server: ScriptedServer, count: int) -> None:
-    """Wait until the server has taken so many messages."""
+    """Wait until the server has accepted that many messages."""
 
     async def taken() -> bool:
         return len(server.messages) >= count

@@ -1,4 +1,4 @@
-"""Ten of fifty servers hang, at any point of the conversation: forty get all their mail."""
+"""Ten of fifty servers hang, at any point of the conversation: the other forty get all mail."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -79,7 +79,7 @@ async def enqueue(conn: Conn, projects: int, kind: str, mails: int) -> None:
 async def test_ten_servers_that_hang_leave_forty_others_all_their_mail(
     durable: DatabaseSettings, tmp_path: Path, verb: str, answers: list[Answer], mails: int
 ) -> None:
-    """Window: beside what moves, only as many again may be with servers that say nothing."""
+    """Window: besides active mail, at most as much again may be at servers that do not reply."""
     async with (
         servers(HANGING, **{"dot" if verb == "." else verb: answers}) as hanging,
         servers(OTHERS) as others,
@@ -113,7 +113,7 @@ async def test_ten_servers_that_hang_leave_forty_others_all_their_mail(
 async def test_an_account_that_was_changed_need_not_wait_for_its_old_server(
     durable: DatabaseSettings,
 ) -> None:
-    """The operator names another server while mail hangs at the one named first."""
+    """The operator names another server while mail hangs at the first one."""
     async with (
         scripted(dot=AT_ONCE) as wrong,
         scripted() as right,

@@ -1,4 +1,4 @@
-"""Window: workers that are killed, stopped or frozen lose nothing and double little."""
+"""Window: killed, stopped or frozen workers lose nothing and cause few duplicates."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Limit: exact however many claim at once, and nobody who works or operates waits for ever."""
+"""Limit: exact under concurrent claims, and neither workers nor operators wait forever."""
 
 import asyncio
 import random
@@ -33,7 +33,7 @@ ENDINGS = (Ending.SENT, Ending.SENT, Ending.SENT, Ending.DEFER, Ending.FAILED)
 
 
 async def watched(conn: Conn) -> None:
-    """Have every change of a counter be checked against its limit."""
+    """Check every change of a counter against its limit."""
     await conn.execute(WATCH.encode())
 
 
@@ -49,7 +49,7 @@ async def look_again(conn: Conn) -> None:
 
 
 async def work(conn: Conn, *, rounds: int, seed: int) -> int:
-    """Claim and settle, some of it given back; return how many mails were sent."""
+    """Claim and settle, return some; return how many mails were sent."""
     chance, worker, sent = random.Random(seed), await make.worker(conn), 0
     # However slow this machine is: nobody beats for this worker, and it is not lost.
     await make.silent(conn, worker, since=-timedelta(hours=1))
@@ -109,7 +109,7 @@ async def test_many_claimers_share_one_rate(database: DatabaseSettings) -> None:
 
 
 async def operate(conn: Conn, accounts: list[int], *, stop: asyncio.Event) -> int:
-    """Change limits, pause, rest and resume accounts until told to stop."""
+    """Change limits, pause and resume accounts until stopped."""
     changes = 0
     while not stop.is_set():
         account = accounts[changes % len(accounts)]

@@ -1,4 +1,4 @@
-"""The database goes away in the middle: everything is sent, and little of it twice."""
+"""The database fails during sending: everything is sent, with few duplicates."""
 
 import asyncio
 
@@ -29,7 +29,7 @@ MAILS, IN_FLIGHT = 400, 8
 async def test_a_crash_of_the_database_loses_no_mail_and_doubles_none(
     shipped: Shipped, durable: DatabaseSettings, delivery: str
 ) -> None:
-    """The workers live on and write what they know: nobody's fate is unknown."""
+    """The workers continue and write the outcomes: none is unknown."""
     async with (
         scripted(dot=SLOWLY) as server,
         workers(durable, processes=2, in_flight=IN_FLIGHT) as command,

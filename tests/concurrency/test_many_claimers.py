@@ -1,4 +1,4 @@
-"""Limit: exact under 32 claimers that die in the middle, and nothing stays reserved by the dead."""
+"""Limit: exact under 32 claimers that are killed, and their reservations are released."""
 
 import asyncio
 import random
@@ -33,7 +33,7 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 
 @dataclass
 class Crew:
-    """All claimers of a run, and how often they died."""
+    """All claimers of a run, and the number of kills."""
 
     database: DatabaseSettings
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -41,7 +41,7 @@ class Crew:
     cut: int = 0  # in the middle of a statement
 
     async def keep(self, seed: int) -> None:
-        """Have a claimer at work, and another when it died."""
+        """Run a claimer, and another one after each kill."""
         chance = random.Random(seed)
         while not self.stop.is_set():
             worker = 0
@@ -58,7 +58,7 @@ class Crew:
                 await kernel.rescue(conn, silence=LONG_SILENCE)
 
     async def work(self, conn: Conn, worker: int, chance: random.Random) -> None:
-        """Claim, mark and settle until it dies, or until told to stop."""
+        """Claim, mark and settle until killed or stopped."""
         while not self.stop.is_set():
             taken = await claim(conn, worker, limit=chance.randint(1, 12))
             chance.shuffle(taken)
@@ -74,7 +74,7 @@ class Crew:
 
 
 async def used_up(database: DatabaseSettings, *, limit: int, mails: int) -> Crew:
-    """Have the crew at work until the project's limit is used up to the last place."""
+    """Run the claimers until the project's limit is used up completely."""
     crew = Crew(database)
     async with opened(database, 2) as (conn, killer):
         await conn.execute(

@@ -1,4 +1,4 @@
-"""An operator's hand while workers run: it takes effect at once, and no mail is lost or doubled."""
+"""Operations while workers run take effect at once, and lose or duplicate no mail."""
 
 import pytest
 
@@ -29,7 +29,7 @@ SPRING = Target(PauseKind.CAMPAIGN, "default", "spring")
 
 
 def nobody(_some: int) -> None:
-    """Watch no progress."""
+    """Ignore progress."""
 
 
 async def unfinished(conn: Conn, campaign: str, status: str) -> int:
@@ -80,7 +80,7 @@ async def test_a_pause_holds_from_the_moment_it_is_given(durable: DatabaseSettin
 async def test_operations_and_workers_never_stand_in_each_others_way(
     durable: DatabaseSettings,
 ) -> None:
-    """Deadlocks would end one of them with an error; rows passed over would stay held."""
+    """A deadlock would end one of them with an error; a skipped row would stay held."""
     async with scripted(dot=SLOWLY) as server, session(durable) as conn:
         await account_at(conn, server)
         await enqueue(conn, MAILS, campaign_id="spring")

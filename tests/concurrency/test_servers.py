@@ -1,4 +1,4 @@
-"""Servers that hang, refuse or come back: only their own mail waits, and none is lost or spent."""
+"""Servers that hang, refuse or recover: only their own mail waits, none is lost or spent."""
 
 import asyncio
 from pathlib import Path
@@ -92,7 +92,7 @@ async def test_a_server_that_hangs_stops_nobody_elses_mail(
 async def test_a_server_that_refuses_connections_costs_no_attempt(
     durable: DatabaseSettings,
 ) -> None:
-    """Mail waits for its server, says so, and goes out when it is back."""
+    """Mail waits for its server with that reason, and is sent once it is back."""
     port = free_port()
     async with session(durable) as conn:
         account = await make.sender_account(conn, name="main", smtp_port=port)
@@ -133,7 +133,7 @@ async def test_a_server_that_refuses_connections_costs_no_attempt(
 async def test_a_server_that_refuses_the_password_suspends_the_account(
     durable: DatabaseSettings, tmp_path: Path
 ) -> None:
-    """Mail that names another account still goes; the account waits for a person."""
+    """Mail that names another account is still sent; the account waits for an operator."""
     refusal = [b"535 5.7.8 wrong password\r\n"] * 50
     async with (
         scripted(ehlo=(*USUAL_EHLO, "AUTH PLAIN"), AUTH=refusal) as server,
@@ -187,7 +187,7 @@ async def test_a_server_that_refuses_the_password_suspends_the_account(
 async def test_many_servers_that_hang_stop_nobody_elses_mail(
     durable: DatabaseSettings, verb: str
 ) -> None:
-    """Ten accounts, each of a project of its own, fewer than half the slots."""
+    """Ten accounts, each of its own project, fewer than half the slots."""
     silent = {"dot" if verb == "." else verb: [SILENT] * 200}
     async with scripted(**silent) as hanging, scripted() as other, session(durable) as conn:
         for number in range(10):

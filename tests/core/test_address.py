@@ -1,4 +1,4 @@
-"""Addresses: one table of cases drives these tests and those of the check in SQL."""
+"""Addresses: one table of cases for Python's parser and SQL's check."""
 
 import json
 from pathlib import Path
@@ -195,7 +195,7 @@ def test_any_name_in_quotes_comes_back_or_is_refused(name: str) -> None:
     )
 )
 def test_usual_addresses_are_read_as_all_others_are(text: str) -> None:
-    """A space before it, which does not count, sends any address the long way."""
+    """A leading space, which is ignored, makes the parser take the general path."""
     assert _reading(text) == _reading(f" {text}")
 
 

@@ -1,4 +1,4 @@
-"""Where bounce mail is taken in, as the environment says it."""
+"""Settings of the bounce listener from the environment."""
 
 import os
 from pathlib import Path

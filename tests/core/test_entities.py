@@ -1,4 +1,4 @@
-"""Character references of HTML, whatever numbers they have."""
+"""Character references of HTML with any number."""
 
 import pytest
 

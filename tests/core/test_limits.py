@@ -1,4 +1,4 @@
-"""What the words of a refusal say of limits: one table for SMTP and HTTP."""
+"""Limits named in the text of a refusal: one table for SMTP and HTTP."""
 
 from datetime import UTC, datetime, timedelta
 

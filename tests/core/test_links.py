@@ -1,4 +1,4 @@
-"""The address that links in mail lead to: one people can reach and nobody can listen in on."""
+"""The public URL of links in mail: reachable, and by HTTPS."""
 
 import pytest
 

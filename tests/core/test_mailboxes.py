@@ -1,4 +1,4 @@
-"""Lists of mailboxes: read alike by Python and by SQL."""
+"""Lists of mailboxes: parsed alike by Python and by SQL."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which DNS servers are asked."""
+"""The setting of DNS servers."""
 
 from mailqueue.settings.nameserver import parse_name_servers
 

@@ -1,4 +1,4 @@
-"""Where an issuer may be, and what has to be set with it."""
+"""The settings of an OpenID Connect issuer."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where we may connect on somebody's behalf."""
+"""The addresses that connections on behalf of a tenant may be made to."""
 
 from ipaddress import ip_address, ip_network
 

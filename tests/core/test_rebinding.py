@@ -1,4 +1,4 @@
-"""A name that means something else a second later leads nowhere else."""
+"""A host name that resolves to another address a second later is not connected to."""
 
 import asyncio
 from typing import Any

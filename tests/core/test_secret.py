@@ -1,4 +1,4 @@
-"""A secret does not slip into what people read."""
+"""A secret is not shown by printing, formatting or logging."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The bounds of what work may cost: one table in a file."""
+"""The bounds of the cost of work: one table in a file."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ def read_bounds() -> Bounds:
 
 
 def write_bounds(runs: Runs) -> None:
-    """Make what was measured the bounds, keeping those of other cases."""
+    """Write the measured figures as bounds, keeping those of other cases."""
     polling = {case.name for case in CASES if case.polls}
     measured = {
         name: {

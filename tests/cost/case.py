@@ -42,7 +42,7 @@ async def nothing(setup: CaseSetup) -> None:
 
 
 async def account(setup: CaseSetup) -> None:
-    """Add a sender account that leads nowhere to the default project."""
+    """Add a sender account that sends nowhere to the default project."""
     async with setup.driver() as conn:
         await make.sender_account(conn, name="nowhere")
 
@@ -63,7 +63,7 @@ async def claimed(setup: CaseSetup) -> None:
 
 
 async def mails_left(setup: CaseSetup) -> None:
-    """Have a mail for each unit that was sent."""
+    """Send one mail for each unit."""
     async with setup.driver() as conn:
         setup.mails = [
             await left(conn, recipient_email=address_of(number))

@@ -1,4 +1,4 @@
-"""Counts what work costs a PostgreSQL of its own, in figures that do not depend on its speed.
+"""Counts the cost of work on its own PostgreSQL, in figures that do not depend on speed.
 
 Statements and plans are lines of the server's log; commits and bytes are records of its write-ahead
 log, full-page images left out; fsyncs and buffers are its statistics, read once all sessions ended.
@@ -39,7 +39,7 @@ SETTINGS = {
 }
 POLL_SECONDS = 0.02
 QUIET_SECONDS = 0.06
-"""A server that wrote nothing for so long has no more to do for what it was given."""
+"""Seconds without a write after which a server has finished its work."""
 LONG_SECONDS = 60.0
 # Of other processes than those that are measured.
 _FOREIGN = ("XLOG/", "Standby/", "Total")
@@ -48,7 +48,7 @@ _RECORD = re.compile(r"^(\S+)\s+(\d+) \(\s*[\d.]+\)\s+(\d+) \(", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What some work cost, or one unit of it."""
+    """The cost of some work, or of one unit of it."""
 
     statements: float
     """Statements that sessions sent, each a round trip; the check of a pooled connection too."""
@@ -72,7 +72,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """A server, and a session of it that belongs to no measured database."""
+    """A server, and a session of it that is in no measured database."""
 
     server: Server
     conn: Conn
@@ -88,7 +88,7 @@ class Counting:
         return replace(self.server.database(name), pool_max=1)
 
     async def of(self, name: str, work: Callable[[], Awaitable[None]]) -> Cost:
-        """Return what `work` costs that opens its own sessions of a database and ends them."""
+        """Return the cost of `work`, which opens its own sessions of a database and closes them."""
         await self._alone(name)
         at, log = await self._position(), self._log_size()
         before = await self._statistics(name)
@@ -102,7 +102,7 @@ class Counting:
         )
 
     async def quiet(self) -> None:
-        """Wait until the server has written nothing for a while."""
+        """Wait until the server has written nothing for QUIET_SECONDS."""
         last, since = await self._position(), 0.0
         while since < QUIET_SECONDS:
             await asyncio.sleep(POLL_SECONDS)
@@ -113,7 +113,7 @@ class Counting:
         return str(await make.scalar(self.conn, "SELECT pg_current_wal_insert_lsn()"))
 
     async def _alone(self, name: str) -> None:
-        """Wait until no session is left; each hands in its statistics when it ends."""
+        """Wait until no session is left; each reports its statistics when it ends."""
         open_ = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
         end = time.monotonic() + LONG_SECONDS
         while await make.scalar(self.conn, open_, name):
@@ -169,7 +169,7 @@ class Counting:
 
 @asynccontextmanager
 async def counting() -> AsyncIterator[Counting]:
-    """Run a server whose figures repeat, while the block runs."""
+    """Run a server with repeatable figures during the block."""
     async with own_server(**SETTINGS) as server:
         await settle_down(server)  # else sessions would prune what migrating left, now or then
         superuser = DatabaseSettings(Secret(server.superuser_url))

@@ -1,4 +1,4 @@
-"""Runs cases and returns what one unit of each costs."""
+"""Runs cases and returns the cost of one unit of each."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ from tests.cost.counting import Cost, Counting, counting
 from tests.cost.work import Case
 
 Runs = Mapping[str, Sequence[Cost]]
-"""The costs of a unit by the name of its case, one of each time it was counted."""
+"""The costs of a unit by the name of its case, one for each run."""
 
 
 async def measure(cases: Sequence[Case], *, repeat: int = 1) -> Runs:
-    """Count each case so many times."""
+    """Measure each case that many times."""
     runs: dict[str, list[Cost]] = {case.name: [] for case in cases}
     async with counting() as counted:
         for turn in range(repeat):

@@ -1,4 +1,4 @@
-"""What accepting, claiming, settling and each kind of worker cost PostgreSQL stays below bounds.
+"""The cost of accepting, claiming, settling and each kind of worker stays below bounds.
 
 `python -m tests.cost` shows the figures; with `--write` they become the bounds, knowingly.
 """

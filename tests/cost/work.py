@@ -71,7 +71,7 @@ class Case:
 
     @property
     def all(self) -> int:
-        """Return how many units the longer run does."""
+        """Return the number of units of the longer run."""
         return self.warm + self.units
 
 

@@ -1,4 +1,4 @@
-"""Arrays written by us are read by PostgreSQL as what they were."""
+"""PostgreSQL reads the arrays that mailqueue writes as the same values."""
 
 from datetime import timedelta
 from uuid import UUID, uuid4

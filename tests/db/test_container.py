@@ -1,4 +1,4 @@
-"""`--image` runs the tests on a container; the engine here is a stand-in that has one server."""
+"""`--image` runs the tests on a container; the engine here is a simulation with one server."""
 
 import json
 import re
@@ -22,7 +22,7 @@ IMAGE = "postgres:17"
 
 
 class Engine(ThreadingHTTPServer):
-    """What Docker's API answers about one container, whose port leads to a server of ours."""
+    """Docker's API for one container, whose port leads to a server of the tests."""
 
     def __init__(self, superuser: str) -> None:
         super().__init__(("127.0.0.1", 0), Answers)
@@ -31,7 +31,7 @@ class Engine(ThreadingHTTPServer):
         self.calls: list[str] = []
 
     def create(self, request: dict[str, Any]) -> None:
-        """Do what the image does with its variables: make a superuser."""
+        """Create a superuser, as the image does with its variables."""
         self.created = request
         values = dict(each.split("=", 1) for each in request["Env"])
         made = sql.SQL("CREATE ROLE {} SUPERUSER LOGIN PASSWORD {}").format(

@@ -1,4 +1,4 @@
-"""Callers that wait together share a commit, and each receives its own answer or its own error."""
+"""Concurrent callers share a commit, and each receives its own result or its own error."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
 
 
 class Writer:
-    """Writes texts: keeps the groups it was given, and raises for those that hold a faulty one."""
+    """Writes texts: records its groups, and raises for those that contain a faulty text."""
 
     def __init__(self) -> None:
         self.groups: list[list[str]] = []
@@ -250,7 +250,7 @@ async def test_nobody_waits_for_ever_where_it_is_closed() -> None:
 
 
 async def test_a_write_that_is_closed_by_the_loop_leaves_nobody_waiting() -> None:
-    """As where a process ends: its tasks are cancelled, not closed."""
+    """As when a process ends: its tasks are cancelled, not closed."""
     writer = Writer()
     writer.may_go.clear()
     group = committing(writer, GroupLimits(rows=2))

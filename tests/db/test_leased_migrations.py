@@ -1,4 +1,4 @@
-"""One runner of migrations at a time: one that died holds nobody up, one that was passed stops."""
+"""Only one process migrates at a time: a dead one blocks no other, a replaced one stops."""
 
 import asyncio
 from pathlib import Path
@@ -45,7 +45,7 @@ async def test_a_runner_that_died_keeps_nobody_waiting(
 async def test_a_runner_of_an_earlier_release_writes_nothing_down(
     database: DatabaseSettings,
 ) -> None:
-    """It knows no lease; whatever it changed before goes with its transaction."""
+    """It knows no lease; its earlier changes are rolled back with its transaction."""
     written = "UPDATE mailqueue.schema_objects SET applied_at = now()"
     async with connect(database, application_name="mailqueue/migrate") as old:
         with pytest.raises(errors.ObjectNotInPrerequisiteState, match="migrated by a newer"):

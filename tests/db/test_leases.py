@@ -1,4 +1,4 @@
-"""A lease has one holder, ends with the session that it is for, and is not outlived by its work."""
+"""A lease has one holder, and ends with the holder's session."""
 
 import asyncio
 
@@ -51,7 +51,7 @@ async def test_of_many_at_once_one_gets_it(database: DatabaseSettings) -> None:
 
 
 async def test_a_holder_whose_session_is_gone_holds_nothing(database: DatabaseSettings) -> None:
-    """Killed, it releases nothing."""
+    """A killed session releases nothing itself."""
     async with opened(database, 1) as (conn,):
         async with connect(database) as dying:
             await taken(conn, dying)

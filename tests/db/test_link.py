@@ -1,4 +1,4 @@
-"""What a server ends is begun again, unless it is not wanted any more."""
+"""A statement whose session was ended by the server is repeated, unless it was cancelled."""
 
 import asyncio
 
@@ -44,7 +44,9 @@ async def test_a_session_that_took_too_long_for_its_server_is_opened_again(
 async def test_a_cancelled_call_ends_though_the_server_goes_away_at_that_moment(
     database: DatabaseSettings,
 ) -> None:
-    """The driver waits for the statement it cancels; what it hears then hides the cancel."""
+    """The driver waits for the cancelled statement; the error that it receives hides the
+    cancellation.
+    """
     link = Link(database, "test/link")
     begun = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""The runner, on small schemas of its own: what it promises does not depend on ours."""
+"""Migrations, on small schemas: the promises do not depend on mailqueue's schema."""
 
 import asyncio
 from dataclasses import replace
@@ -74,7 +74,7 @@ async def test_two_runners_at_once_apply_each_file_once(
 async def test_databases_of_one_cluster_can_be_migrated_at_once(
     empty_db: str, fresh_db: str, folder: Path
 ) -> None:
-    """Roles belong to the whole cluster: whoever comes second finds them made."""
+    """Roles belong to the whole cluster: the second process finds them created."""
     settings = [DatabaseSettings(Secret(dsn)) for dsn in (empty_db, fresh_db)]
 
     first, _ = await asyncio.gather(migrate(settings[0], folder=folder), migrate(settings[1]))
@@ -85,7 +85,7 @@ async def test_databases_of_one_cluster_can_be_migrated_at_once(
 async def test_a_concurrent_index_is_built_while_other_runners_wait(
     empty: DatabaseSettings, folder: Path
 ) -> None:
-    """A runner that waited inside a statement would hold the snapshot the index waits for."""
+    """A process waiting in a statement would hold the snapshot that the index build waits for."""
     index = "-- no-transaction\nCREATE INDEX CONCURRENTLY a_idx ON mailqueue.a (n);"
     (folder / "migrations" / "0002_index.sql").write_text(index)
 
@@ -239,7 +239,7 @@ async def test_a_user_who_may_do_nothing_is_told_what_an_administrator_runs(
 async def test_a_locked_table_is_left_alone_for_a_while_and_tried_again(
     empty: DatabaseSettings, folder: Path
 ) -> None:
-    """Who waits for a lock makes everybody behind it wait: the runner steps back."""
+    """All later statements wait behind a waiting lock: the process gives up and retries."""
     await migrate(empty, folder=folder)
     (folder / "migrations" / "0002_second.sql").write_text(SECOND)
     async with connect(empty) as other:
@@ -256,7 +256,7 @@ async def test_a_locked_table_is_left_alone_for_a_while_and_tried_again(
 async def test_a_transaction_pooler_is_no_way_to_change_the_schema(
     empty: DatabaseSettings, folder: Path
 ) -> None:
-    """The role and the lock are a session's; the pooler would hand them to others."""
+    """Role and lock belong to a session; the pooler would pass them to other clients."""
     pooled = replace(empty, pooler=Pooler.TRANSACTION)
     with pytest.raises(ConfigError, match="MAILQUEUE_POOLER=transaction"):
         await migrate(pooled, folder=folder)
@@ -276,7 +276,7 @@ async def test_a_file_that_does_not_say_which_schema_is_refused(
 
 
 async def until(settings: DatabaseSettings, query: str) -> None:
-    """Look until the query gives a row, for half a minute at most."""
+    """Poll until the query returns a row, for at most half a minute."""
     async with asyncio.timeout(30):
         while not await rows(settings, query):
             pass  # each look opens a connection: pause enough

@@ -1,4 +1,4 @@
-"""Every way PostgreSQL can be out of reach is one line that says which and the fix."""
+"""When PostgreSQL is unreachable, the error is one line with the reason and the fix."""
 
 import asyncio
 import os

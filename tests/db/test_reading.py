@@ -1,4 +1,4 @@
-"""No value in a row keeps the others from being read, and what is read can be written again."""
+"""A value that cannot be read does not affect others, and every value read can be written again."""
 
 import json
 from datetime import UTC, date, datetime, timedelta

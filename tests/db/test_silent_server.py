@@ -1,4 +1,4 @@
-"""A server that goes away without a word is noticed, as quickly as the connection string wants."""
+"""A server that stops responding is detected within the time the connection string sets."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a server refuses that is there is tried again for a while, and never past a cancel."""
+"""A statement that a reachable server refuses is retried for a while, until cancelled."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Refusing(Link):
-    """A link to a server that answers in its own time, and refuses so often."""
+    """A link to a server that responds slowly, and refuses that many times."""
 
     def __init__(self, refusals: int, *, error: Exception, away_s: float = 0.0) -> None:
         self._name = "test"

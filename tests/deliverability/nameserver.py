@@ -1,4 +1,4 @@
-"""A name server on loopback that says what a test tells it to, by UDP and TCP."""
+"""A name server on loopback with scripted answers, by UDP and TCP."""
 
 import asyncio
 import struct
@@ -48,11 +48,11 @@ class Zone:
         return NameServer("127.0.0.1", self.port)
 
     def resolver(self, *, answer_s: float = 30.0) -> Resolver:
-        """Return a resolver that asks here; patient, for machines with other work."""
+        """Return a resolver that queries this server, with long timeouts for busy machines."""
         return Resolver([self.server], answer_s=answer_s)
 
     def answer(self, wire: bytes, *, by_tcp: bool) -> bytes | None:
-        """Answer one question as told; None says nothing."""
+        """Return the scripted answer to one query; None for no answer."""
         query = dns.message.from_wire(wire)
         question = query.question[0]
         name = question.name.to_text(omit_final_dot=True).lower()
@@ -76,7 +76,7 @@ class Zone:
 
 
 def quoted(text: str) -> str:
-    """Write a text as the strings of one TXT record."""
+    """Return a text as the strings of one TXT record."""
     parts = [text[at : at + TEXT_OCTETS] for at in range(0, len(text), TEXT_OCTETS)] or [""]
     return " ".join('"' + part.replace("\\", "\\\\").replace('"', '\\"') + '"' for part in parts)
 

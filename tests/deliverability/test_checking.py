@@ -1,4 +1,4 @@
-"""A domain as receivers see it, all of it, and what is kept of that."""
+"""The DNS check of a domain, and its stored results."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Which DMARC records receivers use, and where they look for them."""
+"""The DMARC record that applies to a domain, and its evaluation."""
 
 from collections.abc import AsyncIterator
 

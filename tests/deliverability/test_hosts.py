@@ -1,4 +1,4 @@
-"""Whether replies find a host, and whether a sending host has a name."""
+"""Whether a domain's mail has a host, and whether a sending host has a name."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""The life of a domain's keys."""
+"""DKIM keys of a domain: created, activated, rotated, revoked."""
 
 import re
 from datetime import timedelta
@@ -37,7 +37,7 @@ async def statuses(conn: Conn, domain: str = "example.com") -> list[DkimKeyStatu
 
 
 async def signature(conn: Conn, domain: str = "example.com") -> bytes:
-    """Return what stands before a mail of the default project."""
+    """Return the signature headers of a mail of the default project."""
     project = await make.project_named(conn)
     signer = (await signers_of(conn, project, read_master=lambda: MASTER)).of(domain)
     return b"" if signer is None else signer.sign(MESSAGE, 1)
@@ -140,7 +140,7 @@ async def test_a_second_key_of_a_kind_is_made_by_rotating(conn: Conn) -> None:
 
 
 async def test_after_a_rotation_the_old_key_signs_until_the_new_one_is_in_force(conn: Conn) -> None:
-    """And its record stays: mail it signed is on the way."""
+    """The old record stays in DNS for mail that is on its way."""
     old = await created(conn)
     await in_force(conn, old)
 
@@ -217,7 +217,7 @@ async def test_a_project_without_keys_needs_no_master_key(conn: Conn) -> None:
 
 
 async def test_workers_hear_of_every_change_of_who_signs(conn: Conn) -> None:
-    """Their lines read an account anew when its revision has risen."""
+    """Account senders reread an account when its revision has changed."""
     await make.sender_account(conn)
     elsewhere = await make.sender_account(conn, project_id=await make.project(conn))
     before = await revisions(conn)

@@ -1,4 +1,4 @@
-"""What DNS says of keys, and which of them sign then."""
+"""The DNS records of keys, and which keys sign as a result."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

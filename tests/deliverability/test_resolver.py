@@ -1,4 +1,4 @@
-"""What name servers say, and what is not an answer."""
+"""Responses of name servers, valid and invalid ones."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Messages as strange as RFC 5322 lets them be, made from a seed."""
+"""Unusual valid messages by RFC 5322, generated from a seed."""
 
 from random import Random
 
@@ -28,7 +28,7 @@ LINES = (
 
 
 def message(random: Random) -> bytes:
-    """Make one message with a single From and anything else."""
+    """Generate one message with a single From and otherwise arbitrary fields."""
     names = [random.choice(NAMES) for _ in range(random.randrange(12))]
     fields = [_field(random, name) for name in names]
     fields.insert(random.randrange(len(fields) + 1), "From: Shop <shop@example.com>")

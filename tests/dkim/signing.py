@@ -1,4 +1,4 @@
-"""Keys, a name server of theirs, and other people's verifiers."""
+"""Signing keys, a name server with their records, and independent verifiers."""
 
 import shutil
 import subprocess
@@ -32,7 +32,7 @@ MESSAGE = (
 
 @cache
 def private(algorithm: Algorithm) -> bytes:
-    """Make one key of each kind for all tests: RSA takes its time."""
+    """Create one key of each kind for all tests: an RSA key takes long."""
     return new_private_key(algorithm)
 
 
@@ -56,12 +56,12 @@ def records() -> dict[str, str]:
 
 
 def dns(name: bytes, timeout: int = 5) -> bytes:
-    """Answer as dkimpy asks."""
+    """Return the DNS answer in the format of dkimpy."""
     return records()[name.decode().rstrip(".")].encode()
 
 
 def verdicts(message: bytes, ask: Callable[..., bytes] = dns) -> list[bool]:
-    """Have dkimpy say of each signature whether it holds."""
+    """Return dkimpy's verdict on each signature."""
     count = message.partition(b"\r\n\r\n")[0].count(b"DKIM-Signature:")
     judge = dkim.DKIM(message)
     found: list[bool] = []
@@ -74,14 +74,14 @@ def verdicts(message: bytes, ask: Callable[..., bytes] = dns) -> list[bool]:
 
 
 def lacks_opendkim() -> str | None:
-    """Return why OpenDKIM cannot judge here; None when it can."""
+    """Return why OpenDKIM is not available; None if it is."""
     return None if shutil.which("opendkim") else "no opendkim here"
 
 
 def opendkim_says(
     folder: Path, messages: Sequence[bytes], published: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Return OpenDKIM's line on each message; it takes the keys from a file."""
+    """Return OpenDKIM's output for each message; it reads the keys from a file."""
     keys = folder / "keys"
     keys.write_text("".join(f"{name} {text}\n" for name, text in (published or records()).items()))
     settings = folder / "opendkim.conf"

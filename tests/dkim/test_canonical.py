@@ -1,4 +1,4 @@
-"""Which octets of a message its signature covers."""
+"""The bytes of a message that its signature covers."""
 
 from base64 import b64encode
 

@@ -1,4 +1,4 @@
-"""What is published for a key, and which records publish it."""
+"""The DNS record of a key, and the validation of such records."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What we sign, others verify; what is altered afterwards, they refuse."""
+"""Signatures verify with independent verifiers, and no longer after a change."""
 
 from base64 import b64decode
 from pathlib import Path
@@ -32,7 +32,7 @@ _SIGNATURE = b64decode(
 
 
 def test_the_published_signature_comes_out() -> None:
-    """Ed25519 has one signature a message: the same octets must have been signed."""
+    """Ed25519 has one signature per message: equal signatures prove equal input."""
     head, _, body = _PUBLISHED.partition(b"\r\n\r\n")
     headers = relaxed_headers(head)
     names = (b"from", b"to", b"subject", b"date", b"message-id")
@@ -74,7 +74,7 @@ def _verify_many(count: int, *, seed: int) -> None:
 
 @pytest.mark.opendkim
 def test_opendkim_verifies_them_too(tmp_path: Path) -> None:
-    """It knows RSA only."""
+    """OpenDKIM supports RSA only."""
     random, ours = Random(4871), signer(Algorithm.RSA)
     found = [message for _ in range(200) if (message := messages.message(random)).isascii()]
 
@@ -109,7 +109,7 @@ def test_what_is_altered_does_not_verify(old: bytes, new: bytes) -> None:
     ],
 )  # fmt: skip
 def test_a_header_added_on_the_way_does_not_verify(name: bytes) -> None:
-    """Oversigning: readers show the first Subject or the last, and both must be ours."""
+    """Oversigning: mail programs show the first Subject or the last; both must be signed."""
     head, _, body = signed(MESSAGE).partition(b"\r\n\r\n")
     added = b"%b: other@example.net" % name
 

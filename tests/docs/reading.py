@@ -1,4 +1,4 @@
-"""Reads the documentation: fenced blocks, commands, headings and links of each page."""
+"""Parses the documentation: fenced blocks, commands, headings and links of each page."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ _COMPOSE = "docker compose run --rm migrate "
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block and where it stands."""
+    """A fenced block and its position."""
 
     page: str  # docs/sending.md
     line: int
@@ -75,7 +75,7 @@ def spans() -> list[tuple[str, str]]:
 
 
 def commands() -> list[tuple[str, list[str]]]:
-    """Return the arguments of every `mailqueue …` line in a shell block, each with its place."""
+    """Return the arguments of every `mailqueue …` line in a shell block, with its position."""
     return [
         (block.where, arguments)
         for block in blocks("sh")
@@ -101,7 +101,7 @@ def shell_lines(text: str) -> list[list[str]]:
 
 
 def arguments_of(words: list[str]) -> list[str] | None:
-    """Return what follows the name of our command; None when another program is called."""
+    """Return the arguments of a `mailqueue` command; None for another program."""
     while words and re.fullmatch(r"[A-Z_]+=.*", words[0], re.DOTALL):
         words = words[1:]
     compose = _COMPOSE.split()
@@ -115,7 +115,7 @@ def links(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as they are made on the web."""
+    """Return the anchors of a page's headings, as the web site has them."""
     headings = _HEADING.findall(prose(page))
     plain = (re.sub(r"[^\w\s-]", "", heading.lower()) for heading in headings)
     return {re.sub(r"\s", "-", heading.strip()) for heading in plain}

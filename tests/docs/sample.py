@@ -1,4 +1,4 @@
-"""A database with a bit of everything in it, for the documentation's queries to find."""
+"""A database with rows of every kind, for the documentation's queries."""
 
 from uuid import UUID
 
@@ -6,7 +6,7 @@ from mailqueue.db.fetch import Conn
 from tests import make
 
 EXAMPLE = UUID("019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11")
-"""The id the documentation writes where a reader puts his own: a mail that failed for now."""
+"""The id in the documentation's examples: a mail that was refused temporarily."""
 _HELD = UUID("019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a12")
 
 _SETTLE = """

@@ -1,4 +1,4 @@
-"""Every command the documentation names is one that the real command line takes."""
+"""Every command in the documentation is valid."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ _SPANS = sorted({span for _, span in spans() if re.match(r"mailqueue [a-z]", spa
 
 
 def accepts(arguments: list[str]) -> None:
-    """Let the real command line parse the arguments, without running anything.
+    """Let the real command line parse the arguments, without running the command.
 
     Raises:
         click.UsageError: for a command, option or value there is not.
@@ -36,9 +36,7 @@ def accepts(arguments: list[str]) -> None:
 
 
 def unknown_in(words: list[str]) -> list[str]:
-    """Return the commands and options in a command's mention that there are not; values
-    are free.
-    """
+    """Return the unknown commands and options in a mention of a command; values are free."""
     command: click.Command = main
     while isinstance(command, click.Group) and words and re.fullmatch(r"[a-z]+", words[0]):
         found = command.get_command(click.Context(command), words[0])

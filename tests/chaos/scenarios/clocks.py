@@ -33,7 +33,7 @@ def faketime_library() -> str | None:
 
 
 async def a_day_off(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Only the database's clock decides: nothing goes early, nothing expires."""
+    """Only the database's clock decides: no mail is sent early, none expires."""
     library = faketime_library()
     fault = "clocks off by a day"
     if library is None:
@@ -62,7 +62,7 @@ async def a_day_off(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 async def stepping(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """The clock of a worker's host is set, forth and back by days, while it sends."""
+    """The clock of a worker's host is set back and forth by days while it sends."""
     library = faketime_library()
     fault = "clock set while sending"
     if library is None:
@@ -96,14 +96,14 @@ async def stepping(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 @contextmanager
 def _clock(library: str, days: int) -> Iterator[None]:
-    """Have processes started in the block live so many days ahead."""
+    """Start processes in the block with a clock that is that many days ahead."""
     with _living(library, {"FAKETIME": f"{days:+d}d"}):
         yield
 
 
 @contextmanager
 def _living(library: str, more: dict[str, str]) -> Iterator[None]:
-    """Have processes started in the block ask this library for the time; waits are real."""
+    """Start processes in the block with the shifted clock of this library; waits take real time."""
     words = {
         "LD_PRELOAD": library,
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
@@ -119,6 +119,6 @@ def _living(library: str, more: dict[str, str]) -> Iterator[None]:
 
 
 def _is_off(command: Command, days: int) -> bool:
-    """Return whether the worker's log is written in another day."""
+    """Return whether the timestamps of the worker's log are of another day."""
     there = datetime.now(UTC) + timedelta(days=days)
     return f'"{there:%Y-%m-%d}T' in command.log.read_text()

@@ -1,4 +1,4 @@
-"""A TCP proxy that stops carrying bytes, one way or both, and says nothing about it."""
+"""A TCP proxy that stops forwarding bytes, in one direction or both, without closing."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ class Way(Flag):
 
 @dataclass
 class Proxy:
-    """Carries connections to `target`; while a way is cut, its bytes wait in the kernel."""
+    """Forwards connections to `target`; while a direction is cut, its bytes wait in the kernel."""
 
     target: int
     port: int = 0
@@ -35,12 +35,12 @@ class Proxy:
             self._open[way].clear()
 
     def heal(self) -> None:
-        """Carry on as if nothing had been: what waited arrives."""
+        """Forward again; the bytes that waited arrive."""
         for way in self._open.values():
             way.set()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carry one connection until either side closes."""
+        """Forward one connection until either side closes."""
         with suppress(ConnectionError):
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
             self._writers |= {writer, far_writer}
@@ -72,7 +72,7 @@ class Proxy:
 
 @asynccontextmanager
 async def proxy_to(target: int) -> AsyncIterator[Proxy]:
-    """Have a proxy on a free port of loopback."""
+    """Run a proxy on a free port of loopback."""
     proxy = Proxy(target)
     listener = await asyncio.start_server(proxy.carry, "127.0.0.1", 0)
     proxy.port = listener.sockets[0].getsockname()[1]

@@ -1,4 +1,4 @@
-"""A PostgreSQL whose disk is full, and then is not."""
+"""A PostgreSQL whose disk is full for a while."""
 
 import asyncio
 import errno
@@ -27,7 +27,7 @@ _UNGUARDED = "UPDATE mailqueue.system_settings SET value = '0' WHERE name = 'fre
 
 
 async def disk_full(theirs: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Mail that was accepted stays accepted, and goes out once there is room."""
+    """Accepted mail stays accepted, and is sent once there is space."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-disk-", dir="/tmp") as name:
         disk = Path(name) / "disk"
         if complaint := _mounted(disk):
@@ -43,7 +43,7 @@ MAX_TRIES = 20
 
 
 def _mounted(disk: Path) -> str:
-    """Mount a small disk; return what stands in the way."""
+    """Mount a small disk; return the reason if that is impossible."""
     if os.geteuid() != 0:
         return "only root can mount a small disk"
     disk.parent.chmod(0o755)
@@ -58,7 +58,7 @@ def _mounted(disk: Path) -> str:
 
 
 def lacks_small_disk() -> str | None:
-    """Return why no small disk can be had here, by trying."""
+    """Return why no small disk can be mounted here, after an attempt."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-disk-", dir="/tmp") as name:
         disk = Path(name) / "disk"
         if complaint := _mounted(disk):
@@ -72,7 +72,7 @@ def _unmounted(disk: Path) -> None:
 
 
 def _complaints(disk: Path) -> int:
-    """Return how often the server said that there is no space left."""
+    """Return how often the server logged that there is no space left."""
     return (disk.parent / "log").read_bytes().count(NO_SPACE)
 
 
@@ -116,7 +116,7 @@ async def _filled(small: Arena, size: ScenarioSize, disk: Path) -> ScenarioResul
 
 
 def _fill(ballast: Path, disk: Path) -> None:
-    """Take what is free, but for a little; the server takes some meanwhile."""
+    """Use up the free space, except for a little; the server uses some meanwhile."""
     with ballast.open("wb") as file:
         for _ in range(MAX_TRIES):
             try:
@@ -134,7 +134,7 @@ def _free_bytes(disk: Path) -> int:
 
 
 def _started_again(server: Shipped) -> None:
-    """Start the server where it gave up."""
+    """Start the server again if it stopped."""
     before = server.process
     server.start()
     if before is not None and server.process is not before:
@@ -142,7 +142,7 @@ def _started_again(server: Shipped) -> None:
 
 
 def _ask_for_space(server: Shipped) -> None:
-    """Have the server begin a new piece of its log, which needs more than is left."""
+    """Make the server begin a new segment of its log, which needs more space than is left."""
     url = server.cluster.superuser_url(server.cluster._last_port())
     try:
         with psycopg.connect(url, autocommit=True, connect_timeout=2) as admin:

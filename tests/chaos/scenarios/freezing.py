@@ -1,4 +1,4 @@
-"""A worker that is frozen until others took its mail, and one that cannot be heard."""
+"""A worker that is frozen until others have claimed its mail, and one that is cut off."""
 
 import asyncio
 import signal
@@ -18,7 +18,7 @@ _STATES = "SELECT status FROM mailqueue.worker_status WHERE id = %s"
 
 
 async def frozen_and_held(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Fence: woken, it records what it had sent, and sends nothing that is no longer its own."""
+    """Fence: resumed, it records what it had sent, and sends nothing that it lost."""
     found, before = await _frozen(arena, size, "hold")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     found.promise(found.unknown <= IN_FLIGHT, f"{found.unknown} unknown")
@@ -29,7 +29,7 @@ async def frozen_and_held(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 async def frozen_and_resent(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Fence: what others sent again is at most what it had in flight."""
+    """Fence: at most the mail it had in flight is sent again by others."""
     found, _ = await _frozen(arena, size, "resend")
     found.promise(found.duplicated <= IN_FLIGHT, f"{found.duplicated} duplicates")
     return found
@@ -56,22 +56,22 @@ async def _frozen(arena: Arena, size: ScenarioSize, delivery: str) -> tuple[Scen
 
 
 async def silent_both_ways(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Nothing arrives in either direction, and nobody says so."""
+    """Nothing arrives in either direction, and no connection is closed."""
     return await _unheard(arena, size, Way.BOTH)
 
 
 async def silent_answers(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """The server hears the worker and the worker hears nothing: marks without a sender."""
+    """The server receives the worker's bytes, the worker receives none: marks without a sender."""
     return await _unheard(arena, size, Way.ANSWERING)
 
 
 async def silent_questions(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """The worker hears the server, and the server nothing of it."""
+    """The worker receives the server's bytes, the server receives none."""
     return await _unheard(arena, size, Way.ASKING)
 
 
 async def _unheard(arena: Arena, size: ScenarioSize, ways: Way) -> ScenarioResult:
-    """No mail is begun without a claim that stands; the worker comes back once it is heard."""
+    """No mail is started without a valid claim; the worker continues once it is reachable."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     port = (await asyncio.to_thread(arena.server.start)).port
     async with (
@@ -107,7 +107,7 @@ async def _first_worker(conn: Conn) -> int:
 
 
 async def _is_lost(conn: Conn, worker: int) -> None:
-    """Bring the end of its lease nearer until others are told that it is gone."""
+    """Shorten its lease until others see that it is lost."""
 
     async def lost() -> bool:
         await make.silent(conn, worker)
@@ -118,7 +118,7 @@ async def _is_lost(conn: Conn, worker: int) -> None:
 
 
 async def _began_anew(conn: Conn) -> None:
-    """Wait until the worker that was declared lost goes on under another number."""
+    """Wait until the worker that was declared lost has registered under another number."""
     anew = "SELECT count(*) >= 3 FROM mailqueue.workers"  # its own two, and the one that stood in
 
     async def is_back() -> bool:

@@ -1,4 +1,4 @@
-"""Workers that are killed every second, and workers that are asked to stop."""
+"""Workers that are killed every second, and workers that are stopped by SIGTERM."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ QUEUED = "SELECT count(*) FROM mailqueue.email_queue"
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """The workers of a run: few that are soon killed, or as many as a million mails want."""
+    """The workers of a run: few with quick kills, or as many as a million mails need."""
 
     processes: int
     in_flight: int
@@ -43,7 +43,7 @@ def crew_for(size: ScenarioSize) -> Crew:
 
 
 async def killed_and_resent(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Lose nothing, double no more than was in flight at each kill."""
+    """Nothing is lost; at most the mail in flight at each kill is duplicated."""
     found = await _killed(arena, size, "resend")
     most = found.struck * crew_for(size).in_flight
     found.promise(found.duplicated <= most, f"more than {most} duplicates: {found.duplicated}")
@@ -51,7 +51,7 @@ async def killed_and_resent(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 async def killed_and_held(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Double nothing; whose fate is unknown is listed."""
+    """Nothing is duplicated; mail with an unknown outcome is listed."""
     found = await _killed(arena, size, "hold")
     most = found.struck * crew_for(size).in_flight
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
@@ -109,7 +109,7 @@ async def _tell(arena: Arena, accepted: int, kills: int) -> None:
 
 
 def kill_one(running: Sequence[int]) -> int:
-    """Kill one of them; 0 where none lives: killed before, and not declared lost yet."""
+    """Kill one worker; return 0 if none runs, because earlier ones are not declared lost yet."""
     for pid in random.sample(running, len(running)):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -118,7 +118,7 @@ def kill_one(running: Sequence[int]) -> int:
 
 
 async def told_to_stop(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """SIGTERM under load, again and again: nothing doubled, nothing unknown, exit 0."""
+    """SIGTERM under load, repeatedly: nothing duplicated, nothing unknown, exit 0."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     codes: list[int] = []
     async with (

@@ -39,7 +39,7 @@ WORK = (
 
 
 async def locked(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Rows of queue, lanes and limits are locked for a while, in turn and together."""
+    """Rows of queue, lanes and limits are locked for a while, one after another and together."""
 
     async def strike(dba: Conn, _: Command) -> int:
         most = 0

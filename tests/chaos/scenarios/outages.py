@@ -13,7 +13,7 @@ FEWEST_KILLS, SELDOM_SECONDS = 2, 10.0
 
 
 async def database_killed(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Workers live on and write what they know: nothing lost, doubled or unknown."""
+    """Workers continue and write the outcomes: nothing lost, duplicated or unknown."""
     await arena.sink.obey(Fault.SLOW, wait_ms=5)
     async with arena.workers(2):
         async with arena.session() as conn:
@@ -34,7 +34,7 @@ async def database_killed(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 async def both_killed(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """A worker and PostgreSQL are killed in the same breath, again and again."""
+    """A worker and PostgreSQL are killed at the same time, repeatedly."""
     await arena.sink.obey(Fault.SLOW, wait_ms=5)
     async with arena.workers(2):
         async with arena.session() as conn:

@@ -38,7 +38,7 @@ server_login_retry = 1
 
 @dataclass
 class Bouncer:
-    """A pooler at one port, however often it is killed."""
+    """A pooler at one port, which can be killed repeatedly."""
 
     port: int
     folder: Path
@@ -57,7 +57,7 @@ class Bouncer:
 
 
 async def pooler_killed(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Transactions are cut off in the middle, their answers lost: all is sent, once."""
+    """Transactions are interrupted and their responses lost: everything is sent, once."""
     complaint = lacks_pgbouncer()
     if complaint is not None:
         return ScenarioResult(arena.name, FAULT, 0, 0, left_out=complaint)
@@ -105,7 +105,7 @@ def _bouncer(server: int, user: str) -> Iterator[Bouncer]:
 
 @contextmanager
 def _pooled() -> Iterator[None]:
-    """Have processes started in the block know that a pooler stands before the server."""
+    """Start processes in the block with the setting that says there is a pooler."""
     os.environ["MAILQUEUE_POOLER"] = Pooler.TRANSACTION.value
     try:
         yield

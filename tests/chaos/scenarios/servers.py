@@ -1,4 +1,4 @@
-"""Mail servers that refuse, stall, stammer or lie for a while."""
+"""Mail servers that refuse, stall, send garbage or lie for a while."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ class Borne:
 
 
 async def refused_for_good(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """5xx: each mail refused has failed, no other has."""
+    """5xx: the refused mails have failed, no others."""
     found = (await _through(arena, size, Fault.PERMANENT, RCPT)).found
     failed = found.statuses["failed"]
     found.promise(failed == found.struck, f"{failed} failed, {found.struck} refused")
@@ -33,7 +33,7 @@ async def refused_for_good(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 async def busy_at_once(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """421 instead of a greeting: the account waits, and no mail has spent an attempt."""
+    """421 instead of a greeting: the account is paused, and no mail has spent an attempt."""
     borne = await _through(arena, size, Fault.BUSY, CONNECT, strikes=1)
     lost = borne.attempts_lost
     borne.found.promise(lost == 0, f"{lost} attempts were spent")
@@ -42,21 +42,21 @@ async def busy_at_once(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 async def busy_at_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """421 after the message: it was refused, and is sent once."""
+    """421 after the message: it was refused, and is sent once more."""
     found = (await _through(arena, size, Fault.BUSY, DOT)).found
     _is_exact(found)
     return found
 
 
 async def one_byte_at_a_time(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Slow, and nothing else."""
+    """Replies arrive one byte at a time; apart from that the server works."""
     found = (await _through(arena, size, Fault.DRIP, DOT)).found
     _is_exact(found)
     return found
 
 
 async def huge_replies(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Ten megabytes in answer to RCPT: the connection is given up, memory stays small.
+    """Ten megabytes in reply to RCPT: the connection is closed, memory stays small.
 
     The yes to the mail before it, read in the same breath, is not believed either.
     """
@@ -67,7 +67,7 @@ async def huge_replies(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 async def huge_reply_to_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Whether such a server took the mail is not known: never sent again by itself."""
+    """It is unknown whether such a server accepted the mail: it is not sent again by itself."""
     borne = await _through(arena, size, Fault.FLOOD, DOT, delivery="hold", is_short=True)
     _is_never_doubled(borne.found)
     _is_small(borne)
@@ -75,21 +75,21 @@ async def huge_reply_to_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioRes
 
 
 async def out_of_order(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """A yes before the message and a no after it: no mail is taken for sent."""
+    """Accepted before the message and refused after it: no mail counts as sent."""
     found = (await _through(arena, size, Fault.DISORDER, DOT, delivery="hold")).found
     _is_never_doubled(found)
     return found
 
 
 async def hanging(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """No answer to RCPT until the connection breaks: nothing was handed over, all is sent once."""
+    """No reply to RCPT until the connection breaks: nothing was handed over, all is sent once."""
     found = (await _through(arena, size, Fault.HANG, RCPT, strikes=1)).found
     _is_exact(found)
     return found
 
 
 async def silent_after_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Mail that must not be doubled is held and listed, every one of it."""
+    """All mail with the policy `hold` is held and listed."""
     found = (await _through(arena, size, Fault.SILENT, DOT, strikes=1, delivery="hold")).found
     _is_never_doubled(found)
     in_doubt = found.struck
@@ -98,7 +98,7 @@ async def silent_after_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResu
 
 
 async def gone_after_every_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """The one resend, and then a person: two copies of each, never three."""
+    """One resend, then an operator decides: two copies of each mail, never three."""
     await arena.sink.obey(Fault.GONE, at=DOT)
     async with (
         arena.session() as conn,
@@ -115,7 +115,7 @@ async def gone_after_every_dot(arena: Arena, size: ScenarioSize) -> ScenarioResu
 
 
 async def not_listening(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Connections are refused: the account waits, and no mail has spent an attempt."""
+    """Connections are refused: the account is paused, and no mail has spent an attempt."""
     async with arena.session() as conn, arena.workers():
         async with arena.producing(size.mails, seconds=size.seconds) as mails:
             await arena.taken(size.first)
@@ -145,7 +145,7 @@ async def _through(
     delivery: str = "resend",
     is_short: bool = False,
 ) -> Borne:
-    """Send some mail before the fault, bear it while more is accepted, and finish.
+    """Send some mail before the fault, accept more during it, and finish afterwards.
 
     A short one is over when it has struck.
     """

@@ -1,4 +1,4 @@
-"""What happens to sessions: ended in storms, frozen, hurried or made read-only by their server."""
+"""Sessions that their server ends in masses, freezes, limits or makes read-only."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ Strike = Callable[[Conn, Command], Awaitable[int]]
 
 @asynccontextmanager
 async def superuser(arena: Arena) -> AsyncIterator[Conn]:
-    """Have a session of the one who may do everything, in the scenario's database."""
+    """Open a superuser's session in the scenario's database."""
     postmaster = await asyncio.to_thread(arena.server.start)
     name = urlsplit(arena.database.url.reveal()).path.removeprefix("/")
     url = arena.server.cluster.superuser_url(postmaster.port, name)
@@ -40,7 +40,7 @@ async def superuser(arena: Arena) -> AsyncIterator[Conn]:
 
 
 async def beside(arena: Arena, size: ScenarioSize, fault: str, strike: Strike) -> ScenarioResult:
-    """Strike while two workers send and mail comes in; then all of it is sent, once."""
+    """Cause the fault while two workers send and mail is accepted; then all of it is sent, once."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.workers(2) as command, superuser(arena) as dba:
         await pids(dba, 2)
@@ -57,7 +57,7 @@ async def beside(arena: Arena, size: ScenarioSize, fault: str, strike: Strike) -
 
 
 async def ended_in_storms(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Every session of ours is ended ten times a second."""
+    """Every session of mailqueue is ended ten times a second."""
 
     async def strike(dba: Conn, _: Command) -> int:
         ended = 0
@@ -70,7 +70,7 @@ async def ended_in_storms(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 async def frozen(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """The server's processes that write for the workers are stopped in the middle of it."""
+    """The server's backends of the workers are frozen during statements."""
 
     async def strike(dba: Conn, _: Command) -> int:
         writers = [pid for (pid,) in await make.rows(dba, _WRITERS, "mailqueue/write")]
@@ -85,12 +85,12 @@ async def frozen(arena: Arena, size: ScenarioSize) -> ScenarioResult:
 
 
 async def hurried(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """The role may not take longer than two milliseconds for a statement."""
+    """statement_timeout of the role is two milliseconds."""
     return await _with_setting(arena, size, "statement_timeout", "2ms", b"statement timeout")
 
 
 async def made_read_only(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """The database takes no writes for a while, as one that is a standby now."""
+    """The database accepts no writes for a while, as on a standby."""
     words = b"read-only transaction"
     return await _with_setting(arena, size, "default_transaction_read_only", "on", words)
 

@@ -1,4 +1,4 @@
-"""A transaction that holds its snapshot while mail flows: nothing it could see is cleaned up."""
+"""A transaction that holds its snapshot while mail is sent, so that no dead row is removed."""
 
 from tests import make
 from tests.chaos.arena import Arena, ScenarioSize
@@ -12,7 +12,7 @@ SELECT coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity
 
 
 async def held_throughout(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Mail goes out as ever; what it costs is measured in `bench/`."""
+    """Mail is sent as usual; the cost is measured in `bench/`."""
     async with arena.session() as conn, arena.session() as holder, arena.workers(2):
         await holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         await make.scalar(holder, _FINISHED)

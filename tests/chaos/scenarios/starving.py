@@ -21,7 +21,7 @@ ROOM_BYTES = 30_000_000
 
 
 async def without_descriptors(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Nothing can be opened for a while; what is known is written once it can."""
+    """No file or socket can be opened for a while; outcomes are written afterwards."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.workers() as command, superuser(arena) as dba:
         async with arena.producing(size.mails, seconds=size.seconds) as mails:
@@ -45,7 +45,7 @@ async def without_descriptors(arena: Arena, size: ScenarioSize) -> ScenarioResul
 
 
 async def without_memory(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """Memory is refused while large mail is composed; another worker finishes what is left."""
+    """Memory is refused while large mail is composed; another worker finishes it."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     async with arena.session() as conn:
         async with arena.workers() as command, arena.producing(size.mails) as mails:

@@ -1,4 +1,4 @@
-"""A server that refuses everything for now, and mail that comes back by its ladder, not at once."""
+"""A server that refuses everything temporarily, and mail that is retried by its schedule."""
 
 from collections import Counter
 from datetime import timedelta
@@ -12,7 +12,7 @@ from tests.chaos.sink.faults import RCPT, Fault
 from tests.concurrency.running import until
 
 LADDER = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
-"""The waits that are promised after the first, second and third attempt, give or take JITTER."""
+"""The promised waits after the first, second and third attempt, plus or minus JITTER."""
 JITTER = 0.2
 LONGEST_WAIT = "2 hours"
 BUCKETS, MAX_OVER_MEAN, DEVIATIONS = 20, 3.0, 8.0
@@ -27,7 +27,9 @@ SELECT q.run_at - max(g.sent_at) FROM mailqueue.email_queue AS q
 
 
 async def refused_for_now(arena: Arena, size: ScenarioSize) -> ScenarioResult:
-    """451 to everything, three attempts long: each waits by the ladder, no crowd comes back."""
+    """451 to everything, for three attempts: each mail waits by the schedule, retries are
+    spread.
+    """
     await arena.sink.obey(Fault.TEMPORARY, at=RCPT)
     late: list[str] = []
     async with (
@@ -62,7 +64,7 @@ async def _all_refused(conn: Conn, size: ScenarioSize, attempt: int) -> None:
 
 
 def _faults(attempt: int, waits: list[timedelta]) -> list[str]:
-    """Return where waits leave the ladder or crowd together."""
+    """Return where waits differ from the schedule or retries come together."""
     step = LADDER[attempt - 1]
     least, most = step * (1 - JITTER), step * (1 + JITTER)
     slack = timedelta(seconds=1)

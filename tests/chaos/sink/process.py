@@ -46,7 +46,7 @@ class Ledger:
 
     @property
     def delivered(self) -> int:
-        """Return how many mails were taken, be it once or more."""
+        """Return how many mails were accepted, once or more often."""
         return sum(1 for count in self.copies if count)
 
 
@@ -63,7 +63,7 @@ class SinkProcess:
         return await self._ask({})
 
     async def obey(self, fault: Fault, **more: object) -> Counts:
-        """Misbehave from now on; return what was counted until then."""
+        """Simulate this fault from now on; return the counts until then."""
         return await self._ask({**Orders(fault).words(), **more})
 
     def read(self) -> Ledger:
@@ -86,7 +86,7 @@ class SinkProcess:
 
 @asynccontextmanager
 async def own_sink(folder: Path) -> AsyncIterator[SinkProcess]:
-    """Have a sink that keeps its ledger in this folder; gone when the block ends."""
+    """Run a sink that writes its ledger to this folder, until the block ends."""
     port, ledger, control = free_port(), folder / "ledger", folder / "control"
     arguments = ("-m", "tests.chaos.sink.server", str(port), str(ledger), str(control))
     process = await asyncio.create_subprocess_exec(

@@ -49,7 +49,9 @@ class Sink:
         self._server = await loop.create_server(lambda: Dialog(self), "127.0.0.1", self._port)
 
     async def obey(self, orders: Orders) -> None:
-        """Do this from now on. Who hangs or was refused is let go, so that it comes again."""
+        """Simulate this fault from now on; close connections that hang, so that clients
+        reconnect.
+        """
         self.orders, self.struck = orders, 0
         for dialog in list(self.dialogs):
             if dialog.is_mute:
@@ -63,7 +65,7 @@ class Sink:
             await self.listen()
 
     def write(self, word: str, message_id: bytes, recipient: bytes) -> None:
-        """Put a mail down before anybody is told about it."""
+        """Record a mail before the client gets its reply."""
         os.write(self._ledger, b"%s %s %s\n" % (word.encode(), message_id, recipient))
 
     def counts(self) -> bytes:
@@ -100,7 +102,7 @@ class Dialog(asyncio.Protocol):
         self._transport.abort()
 
     def leave(self) -> None:
-        """Close where no mail is under way, else after it."""
+        """Close now if no mail is being received, otherwise after it."""
         self._is_leaving = True
         if not self._recipient and not self._in_message and not self._unsaid:
             self._transport.close()
@@ -149,7 +151,7 @@ class Dialog(asyncio.Protocol):
         self._reply(DOT, QUEUED)
 
     def _reply(self, verb: str, usual: bytes) -> bool:
-        """Answer as ordered; True where the usual answer was given."""
+        """Reply according to the fault; return True if it was the usual reply."""
         orders = self._sink.orders
         if not orders.strike(verb):
             self._say(usual)
@@ -184,7 +186,7 @@ class Dialog(asyncio.Protocol):
             self._replies.put_nowait((wait, reply))
 
     async def _speak(self) -> None:
-        """Send the replies that take time, in order."""
+        """Send the delayed replies, in order."""
         while True:
             wait, reply = await self._replies.get()
             await asyncio.sleep(wait)

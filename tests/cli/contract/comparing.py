@@ -1,4 +1,4 @@
-"""What a command prints with `--json`, beside what the HTTP API answers."""
+"""Compares what a command prints with `--json` with the HTTP API's response."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ PROJECT = ("--project", "shop")
 
 
 def answers(cli: Cli, paths: Sequence[str], headers: Mapping[str, str]) -> list[Any]:
-    """Return what the API answers to requests of these paths."""
+    """Return the API's responses to requests of these paths."""
     database = DatabaseSettings(Secret(cli.database))
     settings = replace(settings_for(database), master_key=Secret(MASTER))
 
@@ -50,11 +50,11 @@ def same(
 
 
 def beside(printed: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return what is printed without the names that only operators see; it must have them."""
+    """Return the printed document without the fields for operators only; they must be present."""
     assert set(names) <= set(printed)
     return {name: value for name, value in printed.items() if name not in names}
 
 
 def names_of(value: type) -> set[str]:
-    """Return the names that a value of the contract has."""
+    """Return the field names of a value of the contract."""
     return {each.name for each in fields(value)}

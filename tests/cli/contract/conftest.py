@@ -1,4 +1,4 @@
-"""A project with one of each."""
+"""A project with one row of every kind."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.cli.support.invoked import Cli
 
 @pytest.fixture(scope="module")
 def cli(module_db: str, tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    """Return a database with one of each in project shop."""
+    """Return a database with one row of every kind in project shop."""
     folder: Path = tmp_path_factory.mktemp("data")
     made = Cli(module_db, folder)
     made.environment |= {"MAILQUEUE_MASTER_KEY": MASTER, "MX": "hunter2"}

@@ -15,7 +15,7 @@ LEFT_OUT = {"up", "bench"}
 def commands(
     group: Mapping[str, click.Command], before: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield every command that is no group, with its words."""
+    """Yield every command that is no group, with its arguments."""
     for name, command in group.items():
         if isinstance(command, click.Group):
             yield from commands(command.commands, (*before, name))

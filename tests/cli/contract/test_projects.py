@@ -1,4 +1,4 @@
-"""With `--json` a command prints what a project has as the HTTP API answers it."""
+"""With `--json` a command prints the rows of a project as the HTTP API answers them."""
 
 from tests.cli.contract.comparing import PROJECT, answers, beside, same
 from tests.cli.support.invoked import Cli

@@ -1,4 +1,4 @@
-"""`mailqueue domain`: what an operator types and reads."""
+"""`mailqueue domain`: arguments and output."""
 
 import json
 from pathlib import Path

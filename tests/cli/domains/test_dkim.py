@@ -1,4 +1,4 @@
-"""`mailqueue dkim`: what an operator types, pastes and reads."""
+"""`mailqueue dkim`: arguments and output."""
 
 import asyncio
 import threading
@@ -20,7 +20,7 @@ def cli(on_fresh_db: Cli, tmp_path: Path) -> Cli:
 
 @pytest.fixture
 def zone(cli: Cli) -> Iterator[Zone]:
-    """A name server in a thread: commands have a loop of their own."""
+    """A name server in a thread: commands have their own event loop."""
     served, stop, ready = Zone(), asyncio.Event(), threading.Event()
     loop = asyncio.new_event_loop()
 

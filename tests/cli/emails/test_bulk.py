@@ -1,4 +1,4 @@
-"""`mailqueue email VERB` on all mail that matches, and on single mails."""
+"""`mailqueue email VERB` for all matching mail, and for single mails."""
 
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from tests.operations.steps import audit, finished
 
 
 async def three(conn: Conn) -> list[UUID]:
-    """Two mails of a campaign and one of none."""
+    """Two mails of a campaign and one without a campaign."""
     await make.sender_account(conn)
     return [
         await make.queued_email(conn, campaign_id="spring"),

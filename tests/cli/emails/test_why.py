@@ -8,7 +8,7 @@ from tests.cli.support.invoked import Cli
 
 
 async def settled(conn: Conn, outcome: str, *, log: str, code: str, reply: str) -> UUID:
-    """One mail whose attempt ended so."""
+    """Return one mail whose attempt had this outcome."""
     await make.sender_account(conn, name="relay")
     email_id = await make.queued_email(conn, subject="Bill", recipient_name="Ann")
     [(_, claim_no)] = await make.claimed(conn, await make.worker(conn))

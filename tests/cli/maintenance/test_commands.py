@@ -1,4 +1,4 @@
-"""`mailqueue maintain` and `mailqueue archive`: what they print and how they end."""
+"""`mailqueue maintain` and `mailqueue archive`: output and exit codes."""
 
 from pathlib import Path
 

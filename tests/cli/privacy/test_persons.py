@@ -1,4 +1,4 @@
-"""Categories, why somebody is not written to, and persons: what an operator types and reads."""
+"""`mailqueue category`, `suppression show`, `export-person` and `erase`: arguments and output."""
 
 import json
 

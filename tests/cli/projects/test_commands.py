@@ -1,4 +1,4 @@
-"""`mailqueue project`: what an operator types and reads."""
+"""`mailqueue project`: arguments and output."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`mailqueue key`: what an operator types and reads."""
+"""`mailqueue key`: arguments and output."""
 
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.keys.manage import find_key

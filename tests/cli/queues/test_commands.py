@@ -17,7 +17,7 @@ STOPPED = "it stopped its worker: signal SIGKILL"
 
 
 def filled(cli: Cli, spec: QueueSpec) -> str:
-    """Make a few rows, due for five minutes; return the id of one."""
+    """Insert a few rows, due for five minutes; return the id of one."""
     ids = list[UUID]()
 
     async def fill(conn: Conn) -> None:

@@ -1,4 +1,4 @@
-"""`mailqueue sender`: what an operator types and reads."""
+"""`mailqueue sender`: arguments and output."""
 
 import base64
 import json
@@ -52,7 +52,7 @@ def document(result: Result) -> Any:
 
 
 def facts_of(text: str) -> dict[str, str]:
-    """Return the values that a command prints a line each, by name."""
+    """Return the values that a command prints one per line, by name."""
     return dict(re.split(r"  +", line, maxsplit=1) for line in text.splitlines())
 
 

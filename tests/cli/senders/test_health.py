@@ -1,4 +1,4 @@
-"""`mailqueue sender health`: what an operator reads of an account in trouble."""
+"""`mailqueue sender health`: output for an account with failures."""
 
 import psycopg
 

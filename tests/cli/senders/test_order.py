@@ -1,4 +1,4 @@
-"""`mailqueue sender prefer` and `remove`: what an operator types and reads."""
+"""`mailqueue sender prefer` and `remove`: arguments and output."""
 
 from tests.cli.senders.test_commands import RELAY, Cli, cli, document
 

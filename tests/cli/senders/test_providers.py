@@ -1,4 +1,4 @@
-"""`mailqueue sender` with providers that have an HTTP API: added, shown without keys, tried."""
+"""`mailqueue sender` with providers that have an HTTP API: added, shown without keys, tested."""
 
 import asyncio
 import base64
@@ -55,7 +55,7 @@ def serving(replies: Sequence[FakeReply]) -> Iterator[Fake]:
 
 @contextmanager
 def beside(server: AbstractAsyncContextManager[T]) -> Iterator[T]:
-    """Serve beside commands, which have event loops of their own."""
+    """Serve during commands, which have their own event loops."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

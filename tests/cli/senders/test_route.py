@@ -1,4 +1,4 @@
-"""`mailqueue route`: what an operator types and reads."""
+"""`mailqueue route`: arguments and output."""
 
 from tests.cli.senders.test_commands import RELAY, Cli, cli, document
 

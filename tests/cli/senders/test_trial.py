@@ -1,4 +1,4 @@
-"""`mailqueue sender test`: against a server that speaks SMTP."""
+"""`mailqueue sender test` against an SMTP server."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ Cli = Callable[..., Result]
 
 
 class KeepingHandler(Message):
-    """Keeps what it accepts; refuses one recipient."""
+    """Stores accepted messages; refuses one recipient."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ def cli(fresh_db: str, tmp_path: Path) -> Cli:
 
 
 def connections_left(dsn: str) -> int:
-    """Count the command's connections, giving a closed one a moment to go."""
+    """Return the number of the command's connections, after a moment for closed ones to end."""
     count = -1
     with psycopg.connect(dsn, autocommit=True) as conn:
         for _ in range(100):
@@ -141,7 +141,7 @@ def test_a_server_that_is_away_ends_with_1(cli: Cli) -> None:
 def test_no_database_connection_is_held_while_the_server_is_waited_for(
     cli: Cli, fresh_db: str
 ) -> None:
-    """A server may take minutes; the connection belongs to others meanwhile."""
+    """A server may take minutes; other commands can use the connection meanwhile."""
     seen: list[int] = []
 
     class Counting(Controller):

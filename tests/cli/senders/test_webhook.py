@@ -1,4 +1,4 @@
-"""`mailqueue sender webhook`: a URL for each account and provider, secrets nobody sees again."""
+"""`mailqueue sender webhook`: a URL for each account and provider; secrets are never shown."""
 
 import base64
 from pathlib import Path

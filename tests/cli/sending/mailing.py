@@ -1,4 +1,4 @@
-"""A file of people and a template, and what became of them."""
+"""A CSV file of recipients and a template, and the mails queued from them."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ PEOPLE = "email,name,city\nann@example.com,Ann,Rome\nbob@example.com,Bob & Co,KÃ
 
 
 class Folder:
-    """A folder with a CSV file and a template, and the command that takes them."""
+    """A folder with a CSV file and a template, and the command that reads them."""
 
     def __init__(self, cli: Cli, path: Path) -> None:
         self.cli = cli

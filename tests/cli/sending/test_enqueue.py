@@ -1,4 +1,4 @@
-"""`mailqueue enqueue`: a mail for each line, once, whatever happens in between."""
+"""`mailqueue enqueue`: one mail for each line, once, also after interruptions."""
 
 import os
 import subprocess

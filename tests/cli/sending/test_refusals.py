@@ -1,4 +1,4 @@
-"""`mailqueue enqueue`: what is wrong with a line, a file or a template is told, and where."""
+"""`mailqueue enqueue`: errors name the line, file or template at fault."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`mailqueue send`: one mail, its id, and its outcome if wanted."""
+"""`mailqueue send`: one mail, its id, and on request its outcome."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ HELLO = ("send", "--to", "Ann <ann@example.com>", "--subject", "Hello", "--text"
 
 
 def stored(cli: Cli, email_id: object) -> dict[str, Any]:
-    """Return the mail as the database has it, content and all."""
+    """Return the stored mail with its content."""
     query = """
         SELECT to_jsonb(c) || to_jsonb(q) || jsonb_build_object('subject', c.subject,
                    'html_body', c.html_body, 'text_body', c.text_body, 'headers', c.headers,
@@ -176,7 +176,7 @@ def test_a_suppressed_recipient_is_told_at_once(on_fresh_db: Cli) -> None:
 
 
 def test_waiting_ends_with_the_outcome(on_fresh_db: Cli) -> None:
-    """The mail is claimed and settled by hand while the command looks."""
+    """The test claims and settles the mail while the command polls."""
     on_fresh_db.sql(make.sender_account)
     sending = subprocess.Popen(
         [sys.executable, "-m", "mailqueue", *HELLO, "--wait", "--json"],

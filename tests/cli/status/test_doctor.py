@@ -1,4 +1,4 @@
-"""`mailqueue doctor`: each fault is found, named, and told with its fix; nothing else is."""
+"""`mailqueue doctor`: each fault is found and named with its fix, and nothing else."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ OF_THE_TEST_SERVER = {"durability", "free space"}
 
 
 def findings(cli: Cli, env: dict[str, str | None] | None = None) -> dict[str, Any]:
-    """Return what failed, by the name of the check."""
+    """Return the findings that are not ok, by the name of the check."""
     cli.environment |= env or {}
     result = cli("doctor", "--json")
     document = json.loads(result.stdout)
@@ -34,7 +34,7 @@ def findings(cli: Cli, env: dict[str, str | None] | None = None) -> dict[str, An
 
 
 async def well(conn: Conn) -> None:
-    """An installation that sends: an account, a worker, a mail on its way."""
+    """An installation that works: an account, a worker, a mail being sent."""
     await make.sender_account(conn, name="relay")
     await make.queued_email(conn)
     await make.claimed(conn, await make.worker(conn))
@@ -246,7 +246,7 @@ def test_a_server_that_is_away_is_one_finding(on_fresh_db: Cli) -> None:
 
 
 def test_a_data_folder_that_cannot_be_written_is_told(on_fresh_db: Cli, tmp_path: Path) -> None:
-    """A file stands where the folder would be; closing a folder does not keep root out."""
+    """The folder is a file; permissions of a folder do not stop root."""
     on_fresh_db.sql(well)
     in_the_way = tmp_path / "file"
     in_the_way.write_text("")
@@ -257,7 +257,7 @@ def test_a_data_folder_that_cannot_be_written_is_told(on_fresh_db: Cli, tmp_path
 
 
 def found_by_login(cli: Cli, server: Server, options: str) -> dict[str, Any]:
-    """Return what a login that is made for it finds."""
+    """Return the findings for a login that is created for the test."""
     database = cli.database.rpartition("/")[2]
     name = f"mailqueue_test_doctor_{os.getpid()}"
     with psycopg.connect(server.superuser, autocommit=True) as admin:

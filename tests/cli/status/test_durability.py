@@ -1,4 +1,4 @@
-"""Doctor tells whose commits are not waited for: a crash may lose what they did."""
+"""Doctor names logins with asynchronous commits: a crash may lose their transactions."""
 
 from mailqueue.db.fetch import Conn
 from tests.cli.support.invoked import Cli
@@ -13,7 +13,7 @@ def test_a_commit_that_is_not_waited_for_is_told(on_fresh_db: Cli) -> None:
 
 
 def test_a_user_whose_commits_are_not_waited_for_is_told(on_fresh_db: Cli) -> None:
-    """Workers may log in as somebody else than whoever asks."""
+    """Workers may use another login than the command."""
 
     async def hasty(conn: Conn) -> None:
         await conn.execute("CREATE ROLE hasty")

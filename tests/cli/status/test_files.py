@@ -1,4 +1,4 @@
-"""`mailqueue verify --files` and `mailqueue doctor` find attachments that are gone or damaged."""
+"""`mailqueue verify --files` and `mailqueue doctor` find missing and damaged attachments."""
 
 from base64 import b64encode
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`mailqueue verify`: a lost row is noticed, whichever table it is lost from."""
+"""`mailqueue verify`: a lost row is detected, in whichever table."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_every_accepted_mail_is_accounted_for(on_fresh_db: Cli) -> None:
 def test_a_row_that_is_deleted_makes_it_fail(
     on_fresh_db: Cli, table: str, *, gathered: bool
 ) -> None:
-    """Also right after accepting, before a worker has carried the count over."""
+    """Also immediately after accepting, before a worker has added up the count."""
 
     async def one_lost(conn: Conn) -> None:
         await mails_in_every_state(conn)

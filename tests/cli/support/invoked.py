@@ -1,4 +1,4 @@
-"""Runs commands of the command line on a database of a test's own."""
+"""Runs commands on a database of one test."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Cli:
-    """One database and one data folder; call it with the words of a command line."""
+    """A database and a data folder; call it with the arguments of a command."""
 
     def __init__(self, database: str, data: Path) -> None:
         self.database = database
@@ -43,7 +43,7 @@ class Cli:
         return json.loads(result.stdout)
 
     def sql(self, work: Callable[[Conn], Awaitable[T]]) -> T:
-        """Do something on a connection of the database's owner and return what it gives."""
+        """Run a function on a connection of the database's owner and return its result."""
 
         async def worked() -> T:
             async with connect(DatabaseSettings(Secret(self.database))) as conn:

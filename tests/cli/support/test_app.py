@@ -1,4 +1,4 @@
-"""What a command says when the database refuses in the middle of it."""
+"""The error of a command when the database refuses during it."""
 
 from pathlib import Path
 

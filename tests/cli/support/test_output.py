@@ -1,4 +1,4 @@
-"""What commands print, for people and for programs."""
+"""Output of commands, for people and for programs."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`mailqueue suppression`: what an operator types and reads."""
+"""`mailqueue suppression`: arguments and output."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`mailqueue trap`: what was caught, as people and as programs read it."""
+"""`mailqueue trap`: caught mail as text and as JSON."""
 
 import asyncio
 import json

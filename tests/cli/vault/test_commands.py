@@ -1,4 +1,4 @@
-"""`mailqueue vault`: what an operator types and reads; no key is ever printed."""
+"""`mailqueue vault`: arguments and output; no key is ever printed."""
 
 import os
 from pathlib import Path

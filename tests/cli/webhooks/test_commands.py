@@ -1,4 +1,4 @@
-"""`mailqueue webhook`: everything one can do with an endpoint from the shell."""
+"""`mailqueue webhook`: every operation on an endpoint."""
 
 from pathlib import Path
 from typing import Any

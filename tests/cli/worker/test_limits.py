@@ -1,4 +1,4 @@
-"""What a worker asks of its system before it begins."""
+"""Limits of the operating system that a worker sets at its start."""
 
 import subprocess
 import sys

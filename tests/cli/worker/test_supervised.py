@@ -1,4 +1,4 @@
-"""Processes tell systemd when they are ready and when they stop, and drain on SIGTERM."""
+"""Processes notify systemd when they are ready and when they stop, and drain on SIGTERM."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ PARTS = {
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[socket.socket]:
-    """The socket of a service manager; who is silent for a minute has failed."""
+    """The socket of a service manager; a process without messages for a minute has failed."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.bind(str(tmp_path / "notify"))
         sock.settimeout(60)

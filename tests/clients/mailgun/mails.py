@@ -17,7 +17,7 @@ HI: dict[str, Any] = {
 
 
 def email_of(site: Served, response: Any) -> dict[str, Any]:
-    """Return the mail that an answer speaks of."""
+    """Return the mail that a response names."""
     assert response.status_code == 200, response.text
     document = response.json()
     assert document["message"] == "Queued. Thank you."

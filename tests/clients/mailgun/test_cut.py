@@ -1,4 +1,4 @@
-"""A form that was cut off says less than its sender meant, so nothing of it is taken."""
+"""A truncated form is refused as a whole."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""The published `mailgun` library, unmodified, sends what it sends with Mailgun."""
+"""The published `mailgun` library, unmodified, sends through this API as through Mailgun."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Finished messages that Mailgun's API is given are sent as they came."""
+"""Complete messages given to Mailgun's API are sent unchanged."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

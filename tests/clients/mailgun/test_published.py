@@ -1,4 +1,4 @@
-"""Examples that come with Mailgun's library, the page about it, and Django send."""
+"""The examples of Mailgun's library, of its documentation page and of Django work."""
 
 import asyncio
 import inspect
@@ -71,7 +71,7 @@ def test_python_on_the_page_sends(site: Served) -> None:
 
 @pytest.fixture
 def published(site: Served, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What the examples that come with the library are given; they name no server."""
+    """The values that the library's examples need; they name no server."""
     monkeypatch.setattr(Config, "DEFAULT_API_URL", site.url)
     return {
         "api_key": site.keys.live,

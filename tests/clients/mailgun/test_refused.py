@@ -1,4 +1,4 @@
-"""What Mailgun's API refuses, and what we cannot do, is named as it names it."""
+"""Invalid and unsupported requests to Mailgun's API get Mailgun's errors."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -18,7 +18,7 @@ HELLO = {
 
 
 def code_of(postmark: PostmarkClient, **fields: Any) -> tuple[int, str]:
-    """Send what is refused; return the code and the message of the library's own error."""
+    """Send a message that is refused; return the code and the message of the library's error."""
     with pytest.raises(ClientError) as caught:
         postmark.emails.send(**{**HELLO, **fields})
     return caught.value.error_code, str(caught.value)

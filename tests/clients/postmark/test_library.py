@@ -17,7 +17,7 @@ from tests.clients.serving import PDF, Served
 
 @pytest.fixture(scope="module")
 def gone(site: Served) -> str:
-    """An address that nobody writes to."""
+    """Return a suppressed address."""
     site.suppress("gone@example.org")
     return "Gone@example.org"
 

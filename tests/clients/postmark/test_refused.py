@@ -1,4 +1,4 @@
-"""What clients of Postmark are told of messages that are refused: numbers, and what is wrong."""
+"""Clients of Postmark get Postmark's error codes and messages for refused mail."""
 
 from typing import Any
 

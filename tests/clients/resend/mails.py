@@ -21,7 +21,7 @@ def hello(**fields: Any) -> resend.Emails.SendParams:
 
 
 def refused(**fields: Any) -> ResendError:
-    """Send what is refused, and see that nothing of it was kept."""
+    """Send a mail that is refused, and check that nothing was stored."""
     with pytest.raises(ResendError) as caught:
         resend.Emails.send(hello(**fields))
     return caught.value

@@ -1,4 +1,4 @@
-"""What Resend's library is told of mail that is refused: its own errors, naming what is wrong."""
+"""Resend's library raises its own errors for refused mail, naming the fault."""
 
 from typing import Any
 from uuid import UUID, uuid4

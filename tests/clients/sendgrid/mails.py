@@ -25,7 +25,7 @@ def hello(to: Any = "to@example.com", **more: Any) -> Mail:
 
 
 def raw(**more: Any) -> dict[str, Any]:
-    """Return a body as it stands in the documentation."""
+    """Return a body as in the documentation."""
     return {
         "personalizations": [{"to": [{"email": "test@example.com"}], "subject": "Sending"}],
         "from": {"email": "test@example.com"},
@@ -34,7 +34,7 @@ def raw(**more: Any) -> dict[str, Any]:
 
 
 def refused(client: SendGridAPIClient, body: Any, kind: type[HTTPError]) -> list[dict[str, Any]]:
-    """Return the errors that the library tells of."""
+    """Return the errors that the library reports."""
     with pytest.raises(kind) as caught:
         client.send(body)
     assert type(caught.value) is kind

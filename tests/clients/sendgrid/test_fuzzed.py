@@ -1,4 +1,4 @@
-"""Whatever the APIs of SendGrid and Mailgun are sent, it is refused in their words or accepted."""
+"""Any request to the APIs of SendGrid and Mailgun is accepted, or refused in their format."""
 
 import copy
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def http(site: Served) -> Iterator[httpx2.Client]:
 
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of everything in a document."""
+    """Yield the path of every value in a document."""
     named = document.items() if isinstance(document, dict) else ()
     for name, each in enumerate(document) if isinstance(document, list) else named:
         yield (*path, name)

@@ -1,4 +1,4 @@
-"""Keys, rates and sizes end in the errors of the `sendgrid` library; others use its API, too."""
+"""Invalid keys, rates and sizes raise errors of the `sendgrid` library."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The published `sendgrid` library, unmodified, sends what it sends with SendGrid."""
+"""The published `sendgrid` library, unmodified, sends through this API as through SendGrid."""
 
 import base64
 import time

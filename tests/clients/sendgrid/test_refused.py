@@ -1,4 +1,4 @@
-"""What SendGrid's API refuses, and what we cannot do, has the path of its field."""
+"""Errors of SendGrid's API name the path of the field that is invalid or unsupported."""
 
 import time
 from typing import Any
@@ -221,7 +221,7 @@ def test_nothing_is_accepted_where_one_personalization_is_refused(
 def test_what_all_personalizations_share_is_not_counted_for_each(
     client: SendGridAPIClient, field: str
 ) -> None:
-    """Isolate: a thousand mails with fifteen thousand names each are refused at once."""
+    """A thousand mails with fifteen thousand names each are refused at once."""
     shared = {f"x-{n}": "y" for n in range(15_000)}
     to = [{"to": [{"email": f"a{n}@example.com"}], "subject": "x"} for n in range(1_000)]
 

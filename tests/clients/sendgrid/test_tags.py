@@ -1,4 +1,4 @@
-"""Values are put in the place of their tags all at once, and within bounds."""
+"""Substitution tags are replaced in one pass, within bounds."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How many values a JSON text holds, told without reading it."""
+"""The estimated number of values in a JSON text."""
 
 import json
 from typing import Any

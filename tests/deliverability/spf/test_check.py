@@ -1,4 +1,4 @@
-"""What receivers make of SPF records, their includes, and their cost."""
+"""The evaluation of SPF records and their includes, and its limits."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Which texts are SPF records, and what their terms are."""
+"""The syntax of SPF records and their terms."""
 
 from ipaddress import ip_network
 
