@@ -1,4 +1,6 @@
-"""Count the functions of the project that a piece of work enters: what its reader has to follow."""
+"""Count the functions of the project that a piece of work enters, which its reader has to
+follow.
+"""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""Reads what one module logs, whoever configured logging before in this process."""
+"""Reads the log lines of one module, whatever logging was configured before in this process."""
 
 import logging
 from io import BytesIO
@@ -11,7 +11,7 @@ from mailqueue.telemetry.log import processors
 
 
 def log_of(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> BytesIO:
-    """Have a module write its lines here, as they would be written in JSON."""
+    """Collect the lines of a module, as they would be written in JSON."""
     written = BytesIO()
     own = structlog.wrap_logger(
         structlog.BytesLogger(written),

@@ -1,4 +1,4 @@
-"""Makes rows with sensible defaults, through SQL; a test names only what it is about."""
+"""Creates rows with sensible defaults, through SQL; a test names only what it is about."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -12,7 +12,7 @@ from mailqueue.db.fetch import Conn
 
 
 async def scalar(conn: Conn, query: str, *params: object) -> Any:
-    """Return the first column of the first row; None where there is no row."""
+    """Return the first column of the first row; None if there is no row."""
     row = await (await conn.execute(query.encode(), params or None)).fetchone()
     return None if row is None else row[0]
 
@@ -23,7 +23,7 @@ async def rows(conn: Conn, query: str, *params: object) -> list[tuple[Any, ...]]
 
 
 async def inserted(conn: Conn, table: str, values: Mapping[str, object]) -> Any:
-    """Insert one row into a table of the schema; return its id, None when nothing was inserted."""
+    """Insert one row into a table of the schema; return its id, None if nothing was inserted."""
     names = [sql.Identifier(name) for name in values]
     statement = sql.SQL("INSERT INTO {} ({}) VALUES ({}) RETURNING id").format(
         sql.Identifier("mailqueue", table),
@@ -43,7 +43,7 @@ def adapted(value: object) -> object:
 
 
 async def project(conn: Conn, name: str | None = None, **columns: object) -> UUID:
-    """Make a project; its lanes and limit come by themselves."""
+    """Create a project; its lanes and its limit are created with it."""
     values = {"name": name or f"p-{uuid4().hex[:12]}", **columns}
     found: UUID = await inserted(conn, "projects", values)
     return found
@@ -58,7 +58,7 @@ async def project_named(conn: Conn, name: str = "default") -> UUID:
 async def sender_account(
     conn: Conn, *, project_id: UUID | None = None, name: str | None = None, **columns: object
 ) -> int:
-    """Make a sender account of the default project; without a server behind it."""
+    """Create a sender account of the default project, without a server."""
     values = {
         "project_id": project_id or await project_named(conn),
         "name": name or f"s-{uuid4().hex[:12]}",
@@ -97,7 +97,7 @@ async def queued_emails(conn: Conn, count: int, **columns: object) -> Sequence[U
 async def worker(
     conn: Conn, *, kind: str = "send", host: str = "test", queues: Sequence[str] = ()
 ) -> int:
-    """Register a worker that has just beaten."""
+    """Register a worker with a heartbeat of now."""
     found: int = await scalar(
         conn, "SELECT mailqueue.start_worker(%s, %s, 1, 'test', NULL, %s)", kind, host, list(queues)
     )
@@ -105,7 +105,7 @@ async def worker(
 
 
 async def silent(conn: Conn, worker_id: int, *, since: timedelta = timedelta(minutes=5)) -> None:
-    """Have a worker's last heartbeat lie in the past."""
+    """Move a worker's last heartbeat into the past."""
     await conn.execute(
         "UPDATE mailqueue.workers SET beat_at = clock_timestamp() - %s WHERE id = %s",
         (since, worker_id),
@@ -113,12 +113,12 @@ async def silent(conn: Conn, worker_id: int, *, since: timedelta = timedelta(min
 
 
 async def by_hand(conn: Conn) -> None:
-    """Have the session do what is refused to people who type it."""
+    """Let the session do what operators are refused."""
     await conn.execute("SET mailqueue.by_hand = on")
 
 
 async def highest_class_first(conn: Conn) -> None:
-    """Have the next four claims begin with the highest priority: it is no other's turn."""
+    """Make the next four claims begin with the highest priority."""
     await conn.execute(
         "SELECT setval('mailqueue.claim_no_seq', (last_value / 20 + 1) * 20)"
         " FROM mailqueue.claim_no_seq"
@@ -126,7 +126,7 @@ async def highest_class_first(conn: Conn) -> None:
 
 
 async def claimed(conn: Conn, worker_id: int, *, limit: int = 100) -> list[tuple[UUID, int]]:
-    """Have a worker claim what is due; return (id, claim_no) of each mail."""
+    """Claim due mail for a worker; return (id, claim_no) of each mail."""
     await conn.execute("SELECT mailqueue.gather_lanes()")
     return [
         (row[0], row[1])

@@ -1,4 +1,4 @@
-"""Leaves out tests this machine cannot run, and says so at the end instead of passing over them."""
+"""Deselects tests that this machine cannot run, and lists them at the end of the run."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, and refuse to leave out what has to run.
+    """Register the markers; fail if a required test cannot run here.
 
     Raises:
         pytest.UsageError: naming what this machine lacks.
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take out what cannot run here."""
+    """Deselect tests that cannot run here."""
     asked = [name for name in NEEDS if any(item.get_closest_marker(name) for item in items)]
     lacking = {name: why for name in asked if (why := NEEDS[name]()) is not None}
     reasons = {item: why for item in items if (why := _why_not(config, item, lacking)) is not None}
@@ -76,7 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _place(item: pytest.Item) -> bool:
-    """Put the long ones first: side by side with others, the last must not be the longest."""
+    """Move long tests to the beginning: in parallel runs the last must not be the longest."""
     return item.path.parent.name not in LONG
 
 
@@ -89,7 +89,7 @@ def _why_not(config: pytest.Config, item: pytest.Item, lacking: Mapping[str, str
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand what was left out to the process that sums up, where several run the tests."""
+    """Pass the list of deselected tests to the main process of a parallel run."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["left_out"] = session.config.stash.get(_LEFT_OUT, [])
@@ -97,14 +97,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take over what one of them left out: each leaves out the same."""
+    """Take over the list of one process: all have the same."""
     node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", [])
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Name what was left out."""
+    """List the deselected tests."""
     left_out = config.stash.get(_LEFT_OUT, [])
     if left_out:
         terminalreporter.section("left out on this machine")

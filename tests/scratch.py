@@ -1,4 +1,4 @@
-"""Chooses where the tests keep data: in memory where this machine has room, else on disk."""
+"""Chooses where the tests keep data: in memory if this machine has enough, otherwise on disk."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ _AVAILABLE = "MemAvailable:"
 
 
 def keep_in_memory(memory: Path = MEMORY) -> bool:
-    """Make the memory file system the place of temporary files, if servers can live there.
+    """Put temporary files into a memory file system if servers can run from it.
 
     Most of what a test costs is files of databases that are thrown away. What tests of killed
     servers promise is about processes that die, and the same on either.
@@ -25,15 +25,13 @@ def keep_in_memory(memory: Path = MEMORY) -> bool:
 
 
 def is_in_memory(memory: Path = MEMORY) -> bool:
-    """Return whether temporary files are kept in memory, where copying them costs next to
-    nothing.
-    """
+    """Return whether temporary files are in memory, where copying them is cheap."""
     return Path(tempfile.gettempdir()) == memory
 
 
 @contextmanager
 def lent(folder: Path) -> Iterator[Path]:
-    """Lend a place for a folder, which is gone afterwards: there is less memory than disk."""
+    """Lend a folder that is deleted afterwards: there is less memory than disk."""
     try:
         yield folder
     finally:
@@ -41,12 +39,12 @@ def lent(folder: Path) -> Iterator[Path]:
 
 
 def strategy() -> str:
-    """Return how a server copies a database for the least work; its checkpoints cost on a disk."""
+    """Return the fastest strategy for CREATE DATABASE: checkpoints are slow on a disk."""
     return "file_copy" if is_in_memory() else "wal_log"
 
 
 def _is_runnable(folder: Path) -> bool:
-    """Return whether it is a memory file system, and programs copied into it can be run."""
+    """Return whether it is a memory file system from which programs can run."""
     if not folder.is_mount() or not os.access(folder, os.W_OK | os.X_OK):
         return False
     return not os.statvfs(folder).f_flag & os.ST_NOEXEC

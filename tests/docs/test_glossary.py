@@ -1,4 +1,4 @@
-"""Tables, views and checks that the glossary names are there, and its terms are unique."""
+"""The tables, views and checks named by the glossary exist, and its terms are unique."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Links lead somewhere, and files, tables and columns that are named are there."""
+"""Links in the documentation are valid, and the files, tables and columns it names exist."""
 
 import re
 from pathlib import Path

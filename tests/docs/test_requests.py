@@ -1,4 +1,4 @@
-"""JSON shown in the documentation is what the programs really take and give."""
+"""JSON in the documentation matches what the programs accept and return."""
 
 import json
 from dataclasses import fields

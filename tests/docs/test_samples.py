@@ -1,4 +1,4 @@
-"""The samples for cron and systemd say what the command line takes, and leave time to drain."""
+"""The samples for cron and systemd use valid commands, and leave time to drain."""
 
 import configparser
 import re
@@ -31,7 +31,7 @@ def unit(path: Path) -> configparser.ConfigParser:
 
 
 def commands(line: str) -> list[list[str]]:
-    """Return the arguments of each call of ours in a line."""
+    """Return the arguments of each `mailqueue` call in a line."""
     parts = re.split(r"\|\||&&|;|>\S+", line)
     words = [shlex.split(part) for part in parts]
     return [each[1:] for each in words if each and each[0].rpartition("/")[2] == "mailqueue"]
@@ -89,7 +89,7 @@ def with_mail(kinds: set[str]) -> set[str]:
 
 
 def test_every_kind_of_worker_has_a_unit_and_a_container() -> None:
-    """Where one is left out, what waits for it waits for good."""
+    """Without a worker of some kind, its rows would wait forever."""
     kinds = set(worker.list_commands(click.Context(worker)))
     units = {
         word

@@ -1,4 +1,4 @@
-"""The documentation names every setting there is, with its real default, and no other."""
+"""The documentation lists every setting with its default, and no others."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every statement in the documentation runs, with the rights its reader has."""
+"""Every statement in the documentation runs with the rights of its reader."""
 
 import re
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ _READING = [block for block in _SQL if block.page == "docs/dba-guide.md"]
 
 
 def in_shell() -> list[tuple[str, str]]:
-    """Return every statement handed to psql in a shell block, each with its place."""
+    """Return every statement passed to psql in a shell block, with its position."""
     return [
         (block.where, arguments[2])
         for block in blocks("sh")

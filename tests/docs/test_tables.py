@@ -1,4 +1,4 @@
-"""Tables of the documentation list what there is: all of it, and nothing else."""
+"""Tables in the documentation list all that exists, and nothing else."""
 
 import re
 
@@ -64,7 +64,7 @@ async def test_the_simulator_addresses_are_the_real_ones(page: str) -> None:
 
 
 async def words_allowed(conn: Conn, *constraints: str) -> set[str]:
-    """Return the words that CHECKs of these names allow."""
+    """Return the values that CHECK constraints of these names allow."""
     found = await make.rows(conn, _CHECK, list(constraints))
     return {word for row in found for word in re.findall(r"'(\w+)'::text", row[0])}
 

@@ -1,4 +1,4 @@
-"""The page of webhooks shows what is sent, and code that takes it."""
+"""The page of webhooks shows real requests, and code that verifies them."""
 
 import json
 import re
@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "webhooks.md").read_text("utf-8")
 
 
 def block(language: str) -> str:
-    """Return the one block of that language."""
+    """Return the only block of a language."""
     (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     return str(found)
 

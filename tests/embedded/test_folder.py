@@ -1,4 +1,4 @@
-"""No folder that was there before is ever opened or handed to somebody else."""
+"""A folder that existed before never changes its permissions or its owner."""
 
 import os
 import pwd
@@ -23,7 +23,7 @@ def me() -> Account:
 
 @pytest.fixture
 def stranger() -> Account:
-    """Somebody else where we may become them; ourselves where we may not."""
+    """Another user if the tests may become one; otherwise the user of the tests."""
     if os.geteuid() != 0:
         return me()
     nobody = pwd.getpwnam("nobody")

@@ -1,4 +1,4 @@
-"""A port that was chosen is still free when a server comes to listen on it."""
+"""A chosen port is still free when a server starts to listen on it."""
 
 import socket
 from pathlib import Path
@@ -11,7 +11,7 @@ from mailqueue.embedded.ports import HOST, free_port, is_free
 
 @pytest.fixture
 def ephemeral(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the system says which ports it gives to outgoing connections."""
+    """The range of ports that the system uses for outgoing connections, if it is known."""
     said = tmp_path / "ip_local_port_range"
     monkeypatch.setattr(ports, "_EPHEMERAL", said)
     return said

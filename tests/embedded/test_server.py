@@ -1,4 +1,4 @@
-"""The private server, as shipped: killed, found again, shut out, moved."""
+"""The private server: killed, found again, without access, moved."""
 
 import asyncio
 import os
@@ -64,7 +64,7 @@ def holder(data: Path) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def stranger(account: Account, log: int) -> Iterator[int]:
-    """The number of a process of the server's user that is no server."""
+    """The process id of a program of the server's user that is no server."""
     with account.spawn(["/bin/sleep", "600"], log=log) as process:
         try:
             yield process.pid
@@ -134,7 +134,7 @@ async def test_a_folder_is_had_by_one_at_a_time(data: Path) -> None:
 async def test_a_stale_pid_file_with_a_number_in_use_again_is_no_obstacle(
     data: Path, service_user: Account
 ) -> None:
-    """After a restart of the machine another program of the same user may have the number."""
+    """After a restart of the machine, another program of the same user may have the process id."""
     async with embedded_server(data):
         lines = (data / "pgdata" / "postmaster.pid").read_text().splitlines()
     stale = data / "pgdata" / "postmaster.pid"

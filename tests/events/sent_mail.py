@@ -1,4 +1,4 @@
-"""Mail that left, and what the tables say of it after events came in."""
+"""Sent mail, and the rows about it after events were recorded."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from mailqueue.events.store import record_events
 from tests import make
 
 NOON = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=90)
-"""After every mail here was accepted, and over."""
+"""A time after every mail here was accepted."""
 
 BOOKS = (
     "SELECT email_id, type, recipient_email, sender_account_id,"
@@ -27,12 +27,12 @@ BOOKS = (
 
 
 async def books(conn: Conn) -> list[list[str]]:
-    """Return everything events leave behind, comparable."""
+    """Return all rows that events change, in comparable form."""
     return [sorted(str(row) for row in await make.rows(conn, query)) for query in BOOKS]
 
 
 async def left(conn: Conn, account: int | None = None, **columns: object) -> UUID:
-    """Make a mail that was sent; return its id."""
+    """Create a sent mail; return its id."""
     values: dict[str, object] = {
         "recipient_email": "ann@example.com",
         "category": "transactional",
@@ -72,7 +72,7 @@ async def left(conn: Conn, account: int | None = None, **columns: object) -> UUI
 
 
 async def also_to(conn: Conn, mail: UUID, *addresses: str) -> None:
-    """Have a mail have several recipients."""
+    """Add recipients to a mail."""
     owner = await make.scalar(
         conn,
         "SELECT project_id FROM mailqueue.email_history WHERE id = %s"
@@ -89,7 +89,7 @@ async def also_to(conn: Conn, mail: UUID, *addresses: str) -> None:
 
 
 def event(type: Type, **known: Any) -> ReportedEvent:
-    """Make an event that nobody has told yet."""
+    """Return an event that was not recorded yet."""
     values: dict[str, Any] = {
         "source": "ses",
         "event_id": uuid4().hex,
@@ -105,7 +105,7 @@ async def told(conn: Conn, *events: ReportedEvent) -> list[RecordResult]:
 
 
 async def suppressed(conn: Conn) -> list[tuple[str, str, str]]:
-    """Return who is not written to: address, category, reason."""
+    """Return the suppressions: address, category, reason."""
     found = await make.rows(
         conn, "SELECT address, category, reason FROM mailqueue.suppressions ORDER BY 1, 2"
     )

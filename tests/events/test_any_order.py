@@ -1,4 +1,4 @@
-"""Whatever order events come in, however often, and however many tell them: the same books."""
+"""Events have the same result in any order, however often and by however many sessions recorded."""
 
 import asyncio
 import random
@@ -24,7 +24,7 @@ DETAILS = ("user unknown", "mailbox full", "blocked as spam", None)
 
 
 class Office:
-    """A database with mail in every state that events can meet."""
+    """A database with mail in every state in which events can arrive."""
 
     def __init__(self, dsn: str) -> None:
         self.runner = asyncio.Runner()
@@ -97,7 +97,7 @@ def one_event(n: int, mails: Sequence[UUID], chance: random.Random, account: int
 
 
 def dealt(events: Sequence[ReportedEvent], chance: random.Random) -> list[list[ReportedEvent]]:
-    """Return them three times over, shuffled, in calls of any size."""
+    """Return the events three times over, shuffled, in calls of any size."""
     pile = [*events, *events, *events]
     chance.shuffle(pile)
     calls: list[list[ReportedEvent]] = [[]]
@@ -137,7 +137,7 @@ async def test_a_million_events_three_times_over_leave_the_same_books(fresh_db: 
 
 
 async def compare(database: DatabaseSettings, *, events: int, a_call: int) -> None:
-    """Tell events once in order, and three times over by several sessions; compare the books."""
+    """Record events once in order, and three times over by several sessions; compare the rows."""
     chance = random.Random(7)
     async with opened(database, SESSIONS) as sessions:
         conn = sessions[0]
@@ -162,7 +162,7 @@ async def compare(database: DatabaseSettings, *, events: int, a_call: int) -> No
 
 
 async def many_left(conn: Conn, count: int) -> tuple[list[UUID], int]:
-    """Make mails to a third as many addresses, a twentieth of them of unknown fate."""
+    """Create mails to a third as many addresses, a twentieth of them with unknown outcome."""
     account = await make.sender_account(conn)
     owner = await make.project_named(conn)
     await conn.execute(
@@ -193,7 +193,7 @@ async def digest(conn: Conn) -> list[tuple[object, ...]]:
 
 
 async def forget(conn: Conn) -> None:
-    """Have no event be told yet."""
+    """Delete all recorded events."""
     await make.by_hand(conn)
     await conn.execute(
         "TRUNCATE mailqueue.email_events, mailqueue.bounce_list, mailqueue.suppressions,"

@@ -1,4 +1,4 @@
-"""What follows from events: who is written to no more, who is not, and what accounts hear."""
+"""Consequences of events: suppressions, and the failures counted for accounts."""
 
 from datetime import timedelta
 

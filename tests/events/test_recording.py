@@ -1,4 +1,4 @@
-"""Events find their mail, are recorded once, and never take a mail backwards."""
+"""Events are matched to their mail, recorded once, and never set a state back."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""What came back is shown: by the API a page at a time, by the command line in a table."""
+"""Events are shown by pages of the API and by tables of the command line."""
 
 import json
 from datetime import timedelta
@@ -28,7 +28,7 @@ def cli(module_db: str, tmp_path_factory: pytest.TempPathFactory) -> Cli:
 
 
 async def journey(conn: Conn) -> UUID:
-    """Make a mail that was delivered, opened and complained about."""
+    """Create a mail that was delivered, opened and complained about."""
     mail = await left(conn, recipient_email=ANN)
     stages = (Type.DELIVERED, Type.OPENED, Type.CLICKED, Type.COMPLAINT)
     for minute, kind in enumerate(stages):

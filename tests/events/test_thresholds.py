@@ -1,4 +1,4 @@
-"""When rates stop an account is set by its owner, and what nobody needs any more is forgotten."""
+"""Thresholds of bounce and complaint rates, and the deletion of old rates."""
 
 import base64
 from pathlib import Path

@@ -16,7 +16,7 @@ from mailqueue.settings.environment import DatabaseSettings
 
 @dataclass
 class CountingClient:
-    """Hands mail in over several connections, as the API does; tries again under the same key."""
+    """Inserts mail over several connections, as the API does; retries with the same key."""
 
     pool: Pool
     database: DatabaseSettings
@@ -28,7 +28,7 @@ class CountingClient:
     _is_over: bool = False
 
     async def run(self) -> None:
-        """Hand in one mail after the other until told to stop."""
+        """Insert one mail after another until stopped."""
         while not self._is_over:
             number, self._next = self._next, self._next + 1
             await self._insist(f"{self.name}-{number}@example.com")
@@ -55,7 +55,7 @@ class CountingClient:
 async def client(
     database: DatabaseSettings, *, hands: int, pause: float
 ) -> AsyncIterator[CountingClient]:
-    """Hand in beside the block; what was begun in it is acknowledged when it ends."""
+    """Insert mail during the block; each insert is acknowledged when the block has ended."""
     async with open_pool(database, max_size=hands) as pool:
         made = CountingClient(pool, database, pause, name=f"c{secrets.token_hex(4)}")
         tasks = [asyncio.create_task(made.run()) for _ in range(hands)]

@@ -29,7 +29,7 @@ _STANDBY = "standby"  # how a standby names itself to its primary
 
 @dataclass
 class Node:
-    """One server of the pair, on a port that it keeps."""
+    """One server of the pair, always on the same port."""
 
     cluster: Cluster
     port: int
@@ -45,7 +45,7 @@ class Node:
         self.process = None
 
     def kill(self) -> None:
-        """Kill the server and all its processes as the loss of its machine would."""
+        """Kill the server and all its processes, as the loss of its machine would."""
         assert self.process is not None
         pid = self.process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -60,7 +60,7 @@ class Node:
         return self.cluster.superuser_url(self.port, database)
 
     def ask(self, query: str) -> object:
-        """Run a statement as the superuser; return the first column of its row, if there is one."""
+        """Run a statement as the superuser; return the first column of its row, if any."""
         with psycopg.connect(self.superuser(), autocommit=True) as conn:
             cursor = conn.execute(query.encode())
             row = cursor.fetchone() if cursor.description else None
@@ -69,20 +69,20 @@ class Node:
 
 @dataclass
 class Pair:
-    """Two nodes that change their parts."""
+    """Two nodes that can exchange their roles."""
 
     primary: Node
     standby: Node
 
     @property
     def database(self) -> DatabaseSettings:
-        """Name both, always in the same order."""
+        """Return a connection string with both, always in the same order."""
         ports = sorted((self.primary.port, self.standby.port))
         hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
         return DatabaseSettings(Secret(f"postgresql://{ROLE}:{ROLE}@{hosts}/{NAME}"))
 
     def follow(self) -> None:
-        """Make the standby anew from the primary, and have commits wait for it."""
+        """Create the standby anew from the primary, and make commits wait for it."""
         node, folder = self.standby, self.standby.cluster.folder
         shutil.rmtree(folder, ignore_errors=True)
         backup = node.cluster.account.run(
@@ -103,7 +103,7 @@ class Pair:
         eventually(self._is_synchronous)
 
     def promote(self) -> None:
-        """Have the standby take the primary's part."""
+        """Promote the standby."""
         assert self.standby.ask("SELECT pg_promote(true, 60)") is True
         self.primary, self.standby = self.standby, self.primary
 

@@ -1,4 +1,4 @@
-"""The primary dies under load and its standby takes over: nothing acknowledged is lost."""
+"""The primary fails under load and its standby takes over: no acknowledged mail is lost."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ FAILOVERS, RESUMED_SECONDS = 20, 10.0
 async def under_load(
     database: DatabaseSettings,
 ) -> AsyncIterator[tuple[ScriptedServer, CountingClient]]:
-    """Have workers send, to a server of their own, what a client hands in."""
+    """Send what a client inserts, by workers, to a test server."""
     async with scripted() as server:
         async with session(database) as conn:
             await account_at(conn, server)
@@ -73,7 +73,7 @@ async def unfinished(conn: Conn, counting: CountingClient) -> int:
 
 
 async def fail_over(servers: Pair, server: ScriptedServer) -> float:
-    """Kill the primary under load and promote; return the seconds until mail went out again."""
+    """Kill the primary under load and promote; return the seconds until mail was sent again."""
     await messages(server, len(server.messages) + BEFORE)
     killed_at = time.monotonic()
     await asyncio.to_thread(servers.primary.kill)
@@ -89,7 +89,7 @@ async def fail_over(servers: Pair, server: ScriptedServer) -> float:
 async def no_loss(
     servers: Pair, server: ScriptedServer, counting: CountingClient, failovers: int
 ) -> None:
-    """Compare what was acknowledged with the books and with what the server took."""
+    """Compare the acknowledged mail with the books and with what the server received."""
     async with session(servers.database) as conn:
         rows = await mails(conn, counting)
         assert await difference(conn) == 0
@@ -104,7 +104,7 @@ async def no_loss(
 
 
 async def test_nothing_acknowledged_is_lost_when_the_standby_takes_over(servers: Pair) -> None:
-    """Twice, so that what was the primary is the standby of the second."""
+    """Twice, so that the first primary is the standby of the second failover."""
     async with under_load(servers.database) as (server, counting):
         await fail_over(servers, server)
         await asyncio.to_thread(servers.follow)

@@ -1,4 +1,4 @@
-"""What a standby answers: everything people read, but the one view that needs an unlogged table."""
+"""Every view can be read on a standby, except the one of an unlogged table."""
 
 from datetime import UTC, datetime
 

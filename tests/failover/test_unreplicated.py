@@ -1,4 +1,4 @@
-"""A commit its standby did not confirm is no answer: everybody tries again, and it counts once."""
+"""A commit without the standby's confirmation is retried, and counts once."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ _CANCEL = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait
 
 @asynccontextmanager
 async def standby_away(servers: Pair) -> AsyncIterator[None]:
-    """Have every commit wait for a standby that does not answer, until the block ends."""
+    """Make every commit wait for a standby that does not respond, until the block ends."""
     await asyncio.to_thread(servers.standby.stop)
     try:
         yield
@@ -40,7 +40,7 @@ async def standby_away(servers: Pair) -> AsyncIterator[None]:
 
 
 async def cancelled(servers: Pair, work: Awaitable[T]) -> T:
-    """Do the work, with every wait for the standby cancelled as soon as it is seen."""
+    """Run the work; cancel every wait for the standby as soon as it is seen."""
     task = asyncio.ensure_future(work)
 
     async def done() -> bool:

@@ -1,4 +1,4 @@
-"""The table of hostile input, and the mails that carry each piece of it in each field."""
+"""The table of hostile input, and the mails that contain each of it in each field."""
 
 import json
 from base64 import b64encode
@@ -9,7 +9,9 @@ from typing import Any
 
 
 def _written_out(value: str | list[tuple[str, int]]) -> str:
-    """Return a value of the table; a long one stands there as pieces and how often they come."""
+    """Return a value of the table; a long one is written as pieces and their number of
+    repetitions.
+    """
     return value if isinstance(value, str) else "".join(text * times for text, times in value)
 
 
@@ -26,7 +28,7 @@ SENDER, ANN = "shop@example.com", "ann@example.com"
 
 @dataclass(frozen=True)
 class Case:
-    """One mail, as the columns of `email_queue`, with a hostile `value` in its `place`."""
+    """One mail, as the columns of `email_queue`, with a hostile `value` in its field `place`."""
 
     place: str
     name: str
@@ -35,7 +37,7 @@ class Case:
 
     @property
     def is_storable(self) -> bool:
-        """Return whether a text in PostgreSQL can hold the value at all."""
+        """Return whether PostgreSQL can store the value as text."""
         return "\0" not in self.value and not any("\ud800" <= c <= "\udfff" for c in self.value)
 
     def __str__(self) -> str:
@@ -43,13 +45,13 @@ class Case:
 
 
 def named(name: str, address: str) -> str:
-    """Write a mailbox with that display name, quoted."""
+    """Return a mailbox with that display name, quoted."""
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{quoted}" <{address}>'
 
 
 def cases() -> Iterator[Case]:
-    """Yield every piece of the table in every field it could do harm in."""
+    """Yield every value of the table in every field where it could do harm."""
     for name, value in WORDS.items():
         for place, changed in _with_words(value).items():
             yield Case(place, name, value, _mail(**changed))

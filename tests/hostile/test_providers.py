@@ -1,4 +1,4 @@
-"""Hostile text stays in its own field of a provider's request, and raw mail is one or none."""
+"""Hostile text stays in its own field of a provider's request; a raw message stays one message."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ each = pytest.mark.parametrize("provider", PROVIDERS, ids=[one.name for one in P
 
 
 def written(**parts: Any) -> SendAttempt | None:
-    """Compose a mail; None where that is refused."""
+    """Compose a mail; return None if it is refused."""
     try:
         return mail(**parts)
     except ValueError:
@@ -47,7 +47,7 @@ def with_words() -> Iterator[tuple[str, SendAttempt]]:
 
 
 def shows(text: str, value: str) -> bool:
-    """Return whether the value stands in the text; what turns text around may have been
+    """Return whether the text contains the value; characters that change text direction may be
     replaced.
     """
     quoted = value.replace("\\", "\\\\").replace('"', '\\"')  # a name in a mailbox

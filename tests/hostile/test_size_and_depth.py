@@ -1,4 +1,4 @@
-"""What is huge or deep is refused in words, and what is accepted beside it is not disturbed."""
+"""Huge or deep values are refused with a reason, and other mail is accepted meanwhile."""
 
 import json
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 def nested(depth: int) -> str:
-    """Return a JSON object so deep."""
+    """Return a JSON object with that many levels."""
     return '{"a":' * depth + "1" + "}" * depth
 
 

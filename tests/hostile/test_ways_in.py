@@ -1,4 +1,4 @@
-"""Hostile input is refused, or arrives as the text it is: by every way in, judged on the wire."""
+"""Hostile input is refused or arrives unchanged, by every interface; checked in the SMTP bytes."""
 
 import asyncio
 import csv
@@ -44,13 +44,13 @@ UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u
 
 @dataclass
 class Handed:
-    """What became of each mail that was handed in."""
+    """The result of each mail that was submitted."""
 
     accepted: dict[UUID, Case] = field(default_factory=dict)
     refused: list[Case] = field(default_factory=list)
 
     def refuse(self, case: Case, words: str) -> None:
-        """Note a refusal; its words must be safe to show."""
+        """Note a refusal; its text must be safe to show."""
         assert not UNSEEN.search(words), f"{case}: {words!r}"
         self.refused.append(case)
 
@@ -112,7 +112,7 @@ async def sink(conn: Conn) -> AsyncIterator[ScriptedServer]:
 async def judged(
     database: DatabaseSettings, folder: Path, hand_in: Callable[[Conn], Awaitable[Handed]]
 ) -> Handed:
-    """Hand mail in, let a worker send it, and hold what arrived against it."""
+    """Submit mail, send it by a worker, and compare it with what arrived."""
     async with session(database) as conn, sink(conn) as server:
         handed = await hand_in(conn)
         if not handed.accepted:
@@ -140,7 +140,7 @@ async def judged(
 
 
 def promised(handed: Handed) -> None:
-    """Assert what must be refused, and that enough was not for the rest to mean something."""
+    """Check that what must be refused was refused, and that enough was accepted."""
     refused = {(case.place, case.name) for case in handed.refused}
     for name, value in WORDS.items():
         if ENDS.search(value):
@@ -150,7 +150,7 @@ def promised(handed: Handed) -> None:
 
 
 def some(way: str, every: int) -> list[Case]:
-    """Return one case of so many, others for each way."""
+    """Return one of that many cases, different ones for each interface."""
     return EVERYTHING[sorted([*WAYS, "http"]).index(way) :: every]
 
 

@@ -1,4 +1,4 @@
-"""Judges what arrived by its octets, knowing only what was handed in."""
+"""Checks the bytes of received messages, knowing only what was submitted."""
 
 import re
 from email import message_from_bytes, policy
@@ -22,7 +22,7 @@ WRITTEN = {"From", "To", "Subject", "Date", "Message-ID", "MIME-Version", "Conte
 
 
 def check_conversation(server: ScriptedServer) -> None:
-    """Look for a command that nobody meant."""
+    """Fail for a command that was not intended."""
     odd = [line for line in server.commands if not COMMAND.fullmatch(line)]
     assert odd == []
     assert server.verbs.count("MAIL") == server.verbs.count("DATA") == len(server.messages)
@@ -35,7 +35,7 @@ def email_id_of(message: Message) -> UUID:
 
 
 def check(case: Case, message: Message) -> None:
-    """Hold one message against the mail it was made of."""
+    """Compare a message with the mail it was made from."""
     columns, octets = case.columns, message.body
     check_octets(octets)
     optional = set() if case.place in _MANY_PARTS else {"Content-Transfer-Encoding"}
@@ -60,7 +60,7 @@ def _commands(columns: dict[str, Any]) -> set[str]:
 
 
 def _addresses(octets: bytes, name: str) -> list[str]:
-    """Return the addresses of a header: what stands outside of quotes, between or without < >."""
+    """Return the addresses of a header: text outside of quotes, with or without < >."""
     value = str(message_from_bytes(octets, policy=policy.compat32)[name])
     bare = re.sub(r'"(\\.|[^"\\])*"(?!@)', "", value)
     return re.findall(r"[^\s<>,;]+@[^\s<>,;]+", bare)
@@ -107,6 +107,6 @@ def _text_of(part: EmailMessage) -> str:
 
 
 def _lines(text: str) -> str:
-    """Return the text with one kind of line end, and one at its end."""
+    """Return the text with uniform line ends, and one at its end."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return plain if plain.endswith("\n") else f"{plain}\n"

@@ -1,4 +1,4 @@
-"""A provider of our own that tells events as JSON, and an application it tells them to."""
+"""A provider for tests that sends events as JSON, and an application that receives them."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -41,7 +41,7 @@ MASTER = MasterKey(bytes(range(32)))
 
 @dataclass(frozen=True, slots=True)
 class Honest:
-    """Proves itself by a header, and tells a list of events in our words."""
+    """Verifies a secret in a header, and returns a list of events."""
 
     name: str = "sendgrid"
     max_bytes: int = 2000
@@ -76,7 +76,7 @@ def _event(one: Any) -> ProviderEvent | BadEvent:
 
 @dataclass(slots=True)
 class Confirming:
-    """Fetches what is to be confirmed."""
+    """Requests that its URL is confirmed."""
 
     answer: bytes | None = b""
     is_away: bool = False
@@ -99,7 +99,7 @@ class Desk:
     pool: Pool
 
     async def tell(self, *events: Any, body: bytes | None = None, **headers: str) -> int:
-        """Tell events with the right secret; return the status of the answer."""
+        """Send events with the right secret; return the status of the response."""
         given = {"X-Secret": "right"} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
@@ -141,12 +141,12 @@ def handler(database: DatabaseSettings, confirming: Confirming | None = None) ->
 
 
 async def work(database: DatabaseSettings, confirming: Confirming | None = None) -> int:
-    """Have a worker look once; return what it found to do."""
+    """Let a worker claim once; return the number of rows."""
     return await work_once(database, "inbound", handler(database, confirming))
 
 
 async def kept(conn: Conn, *events: Any, **known: Any) -> UUID:
-    """Have a request wait that was proved."""
+    """Insert a verified request."""
     values = {"provider": "sendgrid", "body": json.dumps(events).encode(), **known}
     assert await keep(conn, [NewRequest(**values)]) == 1
     found: UUID = await make.scalar(

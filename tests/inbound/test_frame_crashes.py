@@ -1,4 +1,4 @@
-"""A worker that dies at any moment loses nothing of what was told, and records nothing twice."""
+"""A worker that is killed at any point loses no event and records none twice."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ AT_DEATH = {
 
 
 async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
-    """Run a worker that is killed at a point; return how it ended."""
+    """Run a worker that is killed at a crash point; return its exit code."""
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "mailqueue", "worker", "inbound", f"--child={uuid4()}"),
         stdin=asyncio.subprocess.PIPE,  # as its parent would keep it

@@ -1,4 +1,4 @@
-"""What providers told is recorded once, waits for mail it speaks of, and never holds others up."""
+"""Events of providers are recorded once, wait for their mail, and never delay others."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What a provider tells is proved, durable before it hears so, and kept once, as it came."""
+"""A provider's request is verified, durable before the response, and stored once, unchanged."""
 
 from collections.abc import AsyncIterator
 

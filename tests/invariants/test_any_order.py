@@ -1,4 +1,4 @@
-"""Accept, Fence, Window, Limit, Suppress, Books: whatever happens to mail, in whatever order.
+"""Accept, Fence, Window, Limit, Suppress, Books: operations on mail in any order.
 
 A model keeps in plain words what the database should hold; after each step both are compared.
 """
@@ -43,7 +43,7 @@ CHOICE = st.randoms(use_true_random=False)
 
 @dataclass
 class ExpectedMail:
-    """What we believe of one mail."""
+    """The expected state of one mail."""
 
     id: UUID
     address: str

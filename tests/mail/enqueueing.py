@@ -1,4 +1,4 @@
-"""SQL's enqueue() for tests, by the statement of the library for producers."""
+"""SQL's enqueue() for tests, by the statement of the producer library."""
 
 from uuid import UUID
 
@@ -9,6 +9,6 @@ from mailqueue.producer.message import EnqueueMessage
 
 
 async def enqueue(conn: Conn, email: NewEmail, *, project: str) -> UUID:
-    """Accept one email and return its id; an InvalidField says why it is refused."""
+    """Accept one email and return its id; raise InvalidField if it is refused."""
     message = EnqueueMessage(email.recipient, email.subject, email.html, email.text, email.options)
     return await store.enqueue_async(conn, project, message)

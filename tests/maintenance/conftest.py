@@ -1,4 +1,4 @@
-"""A desk of maintenance on a database of a test's own, with an archive in a folder."""
+"""A maintenance context on a database of one test, with an archive in a folder."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -10,7 +10,7 @@ from tests.chaos.processes import ForkServer
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Who runs maintenance on a database, with an archive in two folders."""
+    """Runs maintenance on a database, with an archive in two folders."""
 
     nursery: ForkServer
     database: str
@@ -19,7 +19,7 @@ class Operator:
     cold: Path
 
     async def run(self, *words: str, dies_at: str | None = None, passing: int = 1) -> str:
-        """Run a command to its good end; given a point, it must have died there.
+        """Run a command until it succeeds; with a crash point it must have been killed there.
 
         At a later passing than the first it may come to its end before.
         """

@@ -8,7 +8,7 @@ from tests import make
 from tests.queue.steps import claim, settle
 
 LONG_AGO = 200
-"""Days: more than any month and its hot days."""
+"""Age in days: more than a month and its hot days."""
 
 _MOVED = (
     "UPDATE mailqueue.email_history SET finished_at = finished_at - {age}, created_at = created_at"
@@ -23,7 +23,7 @@ _MOVED = (
 
 
 async def months_for(conn: Conn, days: int) -> None:
-    """Make the partitions of what lies that many days back; midnight may pass meanwhile."""
+    """Create the partitions of a time that many days ago, also if midnight passes meanwhile."""
     for back in (days, days - 1):
         await conn.execute(
             "SELECT mailqueue.make_partitions_of(current_date - %s::integer)", (back,)
@@ -31,7 +31,7 @@ async def months_for(conn: Conn, days: int) -> None:
 
 
 async def sent(conn: Conn, count: int, *, project: str = "default", **columns: object) -> None:
-    """Have a project's mails sent, a tenth of them refused; one has a recipient in copy."""
+    """Send mails of a project, a tenth of them refused; one has a recipient in Cc."""
     project_id = await make.project_named(conn, project)
     if not await make.scalar(
         conn, "SELECT count(*) FROM mailqueue.sender_accounts WHERE project_id = %s", project_id
@@ -59,6 +59,6 @@ async def aged(conn: Conn, *, project: str = "default", days: int = LONG_AGO) ->
 
 
 async def old(conn: Conn, count: int, *, project: str = "default", days: int = LONG_AGO) -> UUID:
-    """Have a project's mails sent that many days ago; return the project."""
+    """Create mails of a project that were sent that many days ago; return the project."""
     await sent(conn, count, project=project)
     return await aged(conn, project=project, days=days)

@@ -15,7 +15,7 @@ TABLES = ("email_history", "send_logs", "email_events", "email_contents", "email
 
 
 async def in_tables(conn: Conn) -> dict[str, int]:
-    """Count the rows of what the archive takes."""
+    """Return the number of rows in each table that is archived."""
     return {
         table: await make.scalar(conn, f"SELECT count(*) FROM mailqueue.{table}")
         for table in TABLES
@@ -23,7 +23,7 @@ async def in_tables(conn: Conn) -> dict[str, int]:
 
 
 async def everything(conn: Conn) -> dict[str, set[str]]:
-    """Return every row of what the archive takes, as text, by table."""
+    """Return every row of the archived tables, as text, by table."""
     found = {}
     for table in TABLES:
         rows = await make.rows(conn, f"SELECT to_jsonb(t)::text FROM mailqueue.{table} AS t")
@@ -33,7 +33,7 @@ async def everything(conn: Conn) -> dict[str, set[str]]:
 
 
 def lines(folder: Path) -> Counter[str]:
-    """Return every record of every file, with how often it is there."""
+    """Return every record of every file, with its number of occurrences."""
     return sum((lines_of(path) for path in files(folder)), Counter[str]())
 
 
@@ -59,18 +59,18 @@ def _lines(path: Path) -> list[str]:
 
 
 async def differences(conn: Conn) -> list[int]:
-    """Return what in the books does not add up; nothing where all does."""
+    """Return the differences in the books; an empty list if there are none."""
     rows = await make.rows(conn, "SELECT difference FROM mailqueue.books WHERE difference <> 0")
     return [row[0] for row in rows]
 
 
 async def states(conn: Conn) -> Counter[str]:
-    """Count files of the manifest by state."""
+    """Return the number of files in the manifest by state."""
     return Counter(row[0] for row in await make.rows(conn, "SELECT state FROM mailqueue.archives"))
 
 
 def spoil(folder: Path) -> None:
-    """Have a file stand where a folder should be."""
+    """Put a file in place of a folder."""
     folder.write_text("in the way")
 
 
@@ -79,7 +79,7 @@ FAULTS = ("flipped", "cut", "missing", "another")
 
 @contextmanager
 def damaged(path: Path, fault: str, *, other: Path) -> Iterator[None]:
-    """Have a file be damaged while the block runs."""
+    """Damage a file during the block."""
     octets = path.read_bytes()
     damage(path, fault, other=other)
     try:
@@ -89,7 +89,7 @@ def damaged(path: Path, fault: str, *, other: Path) -> Iterator[None]:
 
 
 def damage(path: Path, fault: str, *, other: Path) -> None:
-    """Do something to a file that nobody wants."""
+    """Damage a file in one of several ways."""
     octets = path.read_bytes()
     middle = len(octets) // 2
     match fault:
@@ -104,5 +104,5 @@ def damage(path: Path, fault: str, *, other: Path) -> None:
 
 
 def fill(path: Path, octets: bytes) -> None:
-    """Have a file with these octets."""
+    """Write a file with these bytes."""
     path.write_bytes(octets)

@@ -1,4 +1,6 @@
-"""Old records leave their tables for files, all of them, each once, and the books add up."""
+"""Old records are moved from their tables to files: all of them, each once, and the books add
+up.
+"""
 
 import asyncio
 import hashlib
@@ -119,7 +121,7 @@ async def test_young_mail_stays(desk: MaintenanceContext, warm: Path) -> None:
 async def test_each_file_has_one_project_and_one_month(
     desk: MaintenanceContext, warm: Path
 ) -> None:
-    """So that one project's mail can be changed or destroyed without touching another's."""
+    """One project's records can be changed or deleted without touching another's."""
     await make.project(desk.conn, "shop")
     await old(desk.conn, 4)
     await old(desk.conn, 3, project="shop", days=240)
@@ -160,7 +162,7 @@ async def test_the_manifest_has_counts_and_hash_of_each_file(
 async def test_a_project_may_keep_its_mail_longer_and_another_shorter(
     desk: MaintenanceContext,
 ) -> None:
-    """Rows of one partition leave at different times."""
+    """Rows of one partition are archived at different times."""
     for name in ("long", "short"):
         await make.project(desk.conn, name)
         await sent(desk.conn, 3, project=name)
@@ -234,7 +236,7 @@ async def test_mail_whose_body_has_left_is_not_sent_again(
 async def test_a_body_that_is_about_to_be_used_again_does_not_leave(
     desk: MaintenanceContext, database: DatabaseSettings
 ) -> None:
-    """Whoever resends has it locked; leaving waits for him, and finds the mail that uses it."""
+    """A resend has it locked; archiving waits, and then finds the mail that uses it."""
     project_id = await old(desk.conn, 3)
     resent = (
         "SELECT mailqueue.resend_emails(project_id, ARRAY[id]) FROM mailqueue.email_history"

@@ -1,4 +1,4 @@
-"""Archived records are looked at, had back, and changed; files that are not whole are found."""
+"""Archived records are read, restored and changed; damaged files are found."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -115,7 +115,7 @@ async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
 async def test_what_somebody_deleted_by_hand_stays_in_the_file(
     desk: MaintenanceContext, warm: Path
 ) -> None:
-    """And the books say that rows were deleted: nobody took them out in good order."""
+    """The books show that rows were deleted by hand."""
     await old(desk.conn, 5)
     await archive_task.run(desk)
     await restored(desk)
@@ -133,7 +133,7 @@ async def test_what_somebody_deleted_by_hand_stays_in_the_file(
 async def test_records_are_changed_and_left_out_and_the_old_file_is_gone(
     desk: MaintenanceContext, warm: Path
 ) -> None:
-    """The door for erasing a person from the archive."""
+    """By these functions a person is erased from the archive."""
     await old(desk.conn, 8)
     await archive_task.run(desk)
     before = await the_file(desk)
@@ -184,7 +184,7 @@ async def test_a_file_that_is_not_whole_is_found(desk: MaintenanceContext, warm:
 async def test_nothing_leaves_because_of_a_file_that_is_not_whole(
     desk: MaintenanceContext, warm: Path
 ) -> None:
-    """The file is looked at right before, also when another run has verified it."""
+    """The file is checked immediately before, also if another run has verified it."""
     await old(desk.conn, 5)
     await archive_task.run(desk)
     await restored(desk)

@@ -48,14 +48,16 @@ async def own(database: DatabaseSettings) -> AsyncIterator[Conn]:
 
 
 class Held:
-    """All mail there ever was, and where each record must be."""
+    """All mail that was created, and where each record must be."""
 
     def __init__(self, rows: dict[str, set[str]]) -> None:
         self._recipients = rows.pop("email_recipients")
         self._all = set().union(*rows.values())
 
     async def check(self, conn: Conn, operator: Operator, *, once: bool = False) -> None:
-        """See that every record is in its table or in a file, and `once`: in one of them alone."""
+        """Check that every record is in its table or in a file; with `once`, in only one of
+        them.
+        """
         found = await stored_mail.everything(conn)
         found.pop("email_recipients")
         tables = set().union(*found.values())
@@ -69,7 +71,7 @@ class Held:
 
 
 async def whole_files(conn: Conn, operator: Operator) -> Counter[str]:
-    """Return the records of every file the manifest says is good, mails without their
+    """Return the records of every file that the manifest calls good, mails without their
     recipients.
     """
     lines: Counter[str] = Counter()
@@ -111,7 +113,7 @@ async def test_killed_at_every_step_of_leaving_nothing_is_missing(
 async def test_killed_at_every_step_of_every_file_nothing_is_missing(
     operator: Operator, own: Conn
 ) -> None:
-    """Months and projects side by side, each step at its first to fourth passing."""
+    """Several months and projects at once, each step at its first to fourth passing."""
     for number, days in enumerate((130, 170, 260, 300, 350)):
         await make.project(own, f"p{number}")
         await old(own, 40, project=f"p{number}", days=days)

@@ -1,4 +1,4 @@
-"""Months come and go while others read and write: nobody who inserts waits."""
+"""Partitions are created and dropped while others read and write: no INSERT waits."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ async def old_month(conn: Conn) -> None:
 
 @pytest.fixture
 async def reader(database: DatabaseSettings) -> AsyncIterator[Conn]:
-    """Somebody in the middle of reading history, for long."""
+    """A transaction that reads history for a long time."""
     async with connect(database) as opened, opened.transaction(force_rollback=True):
         await opened.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         yield opened
@@ -45,7 +45,7 @@ async def producer(database: DatabaseSettings) -> AsyncIterator[Conn]:
 async def test_inserts_go_on_while_a_reader_keeps_a_month_from_being_retired(
     desk: MaintenanceContext, reader: Conn, producer: Conn
 ) -> None:
-    """DROP and DETACH would queue behind the reader, and all inserts behind them."""
+    """DROP and DETACH would wait for the reader, and all inserts for them."""
     await old_month(desk.conn)
     await make.rows(reader, "SELECT count(*) FROM mailqueue.email_history")
 

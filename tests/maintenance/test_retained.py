@@ -1,4 +1,4 @@
-"""Rows leave as the registry says, unless something keeps them; what stays too long is named."""
+"""Rows are deleted by the registry unless a condition keeps them; late ones are reported."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The archive in S3-compatible storage: the same promises, over real HTTP."""
+"""The archive in S3-compatible storage: the same promises, over HTTP."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.anyio
 
 
 def called(url: str, method: str = "GET") -> bool:
-    """Return whether somebody answered."""
+    """Return whether the server responded."""
     try:
         urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=5).close()
     except urllib.error.HTTPError:
@@ -49,7 +49,7 @@ def called(url: str, method: str = "GET") -> bool:
 
 @pytest.fixture(scope="module")
 def storage() -> Iterator[str]:
-    """Storage that speaks S3."""
+    """A server with the S3 protocol."""
     port = free_port()
     words = ("-m", "moto.server", "-H", "127.0.0.1", "-p", str(port))
     with subprocess.Popen(
@@ -61,7 +61,7 @@ def storage() -> Iterator[str]:
 
 @pytest.fixture
 async def endpoint(storage: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Its address, with an empty bucket, and keys in the environment as its clients read them."""
+    """Its address, with an empty bucket, and keys in the environment."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "example")
     monkeypatch.setenv("AWS_REGION", "us-east-1")

@@ -1,4 +1,4 @@
-"""Attachments in a folder: large ones are brought there, and what nobody names is deleted."""
+"""Attachments in a folder: large ones are moved there, unreferenced ones are deleted."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ from tests.maintenance.old_mail import months_for
 pytestmark = pytest.mark.anyio
 PDF = b"%PDF-1.7\n" + bytes(range(256)) * 20
 LONG_AGO = 2600
-"""Days: more than files are kept."""
+"""Age in days: more than files are kept."""
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def found(folder: Path) -> list[Path]:
 
 
 def aged(path: Path) -> Path:
-    """Have a file be older than anything being accepted now."""
+    """Make a file older than any mail that is being accepted now."""
     long_ago = time.time() - 3 * 86400
     os.utime(path, (long_ago, long_ago))
     return path
@@ -118,7 +118,7 @@ async def test_a_missing_and_a_damaged_file_are_told(
 async def test_what_nobody_names_is_deleted_and_nothing_else(
     desk: MaintenanceContext, folder: Path
 ) -> None:
-    """A crash between writing a file and its row leaves it behind."""
+    """A crash between writing a file and its row leaves an unreferenced file."""
     await make.queued_email(desk.conn, **mail_with())
     await retention.run(desk)
     (named,) = found(folder)

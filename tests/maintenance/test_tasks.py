@@ -1,4 +1,4 @@
-"""Each task does its work, one process at a time, and says in a line what it did."""
+"""Each task runs in one process at a time, and reports its result in a line."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Reads composed messages with the standard library and checks the octets themselves."""
+"""Parses composed messages with the standard library and checks their bytes."""
 
 import re
 from email import message_from_bytes, policy
@@ -9,7 +9,7 @@ HEADER_LINE = re.compile(rb"[!-9;-~]+:|[ \t]+[^ \t\r\n]")
 
 
 def read(message: bytes) -> EmailMessage:
-    """Parse as a receiver would; the octets must hold what SMTP asks first."""
+    """Parse as a receiver would; the bytes must satisfy the rules of SMTP."""
     check_octets(message)
     parsed = message_from_bytes(message, policy=policy.default)
     assert isinstance(parsed, EmailMessage)
@@ -33,14 +33,14 @@ def check_octets(message: bytes) -> None:
 
 
 def header_names(message: bytes) -> list[str]:
-    """Return the names of the top headers as they stand in the octets."""
+    """Return the names of the message's headers as in its bytes."""
     head = message.partition(b"\r\n\r\n")[0]
     lines = head.split(b"\r\n")
     return [line.partition(b":")[0].decode() for line in lines if not line.startswith(b" ")]
 
 
 def body_of(message: EmailMessage, subtype: str) -> str:
-    """Return the decoded text of the part of that subtype, line ends as sent."""
+    """Return the decoded text of the part of a subtype, with line ends as sent."""
     part = message.get_body((subtype,))
     assert part is not None
     payload = part.get_payload(decode=True)
@@ -49,7 +49,7 @@ def body_of(message: EmailMessage, subtype: str) -> str:
 
 
 def name_read(message: bytes, header: str) -> str:
-    """Return the display name of a header that holds one mailbox.
+    """Return the display name of a header that contains one mailbox.
 
     By the older reader: the newer one, in Python 3.11, keeps the blank between two encoded words.
     """

@@ -1,4 +1,4 @@
-"""Bodies: what arrives is what was given, whatever it holds."""
+"""Bodies arrive unchanged, whatever their content."""
 
 import binascii
 import quopri

@@ -1,4 +1,4 @@
-"""Whole messages: what is composed is what a receiver reads, and SMTP has nothing to change."""
+"""Composed messages are parsed as composed, and need no changes by SMTP servers."""
 
 import re
 import subprocess
@@ -141,7 +141,9 @@ def test_the_same_content_and_mail_make_the_same_octets() -> None:
 
 
 def test_a_body_cannot_hold_its_own_boundary() -> None:
-    """Whoever knows how a boundary is made can write a body whose first choice is inside it."""
+    """An attacker who knows how a boundary is made can write a body that contains the first
+    choice.
+    """
     room = "y" * 26
     body = f"{'x' * 300}\n--{room}\nContent-Type: text/html\n\nforged\n--{room}--\n"
     first_choice = boundary_of(composed(MessageContent("s", "<p>", body)))

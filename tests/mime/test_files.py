@@ -1,4 +1,4 @@
-"""Files in a message: every reader finds the same names, types and octets."""
+"""Files in a message: parsers agree on names, types and bytes."""
 
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -100,7 +100,7 @@ def test_a_body_of_one_kind_needs_no_alternative() -> None:
 
 
 def test_a_name_that_looks_like_an_encoded_word_is_not_read_as_one() -> None:
-    """Readers that decode it would show another name than the one that was checked."""
+    """A parser that decodes it would show another name than the one that was checked."""
     name = "=?utf-8?q?bill=2Epdf=2Eexe?="
     message = read(
         MessageContent("Hi", None, "Hi", files=(MessageFile(name, "application/pdf", b"x"),))

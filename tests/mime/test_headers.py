@@ -1,4 +1,4 @@
-"""Headers: every reader gets the value that was given, or the value is refused."""
+"""Headers: parsers agree on the value, or the value is refused."""
 
 import re
 

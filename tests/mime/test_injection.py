@@ -1,4 +1,4 @@
-"""No separator in any field makes a header, a recipient or a body of its own."""
+"""No separator in any field creates a further header, recipient or body."""
 
 from base64 import b64encode
 from collections.abc import Callable
@@ -91,7 +91,7 @@ def test_a_hostile_value_is_refused_or_arrives_as_literal_text(field: str, value
 
 
 def read_back(octets: bytes, field: str) -> set[str]:
-    """Return what a receiver reads where the value was put."""
+    """Return what a parser reads in place of the value."""
     parsed = read(octets)
     match field:
         case "From and To name":

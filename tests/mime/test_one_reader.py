@@ -1,4 +1,4 @@
-"""Messages that others wrote are read by one reader with limits."""
+"""Foreign messages are parsed by one reader with limits."""
 
 import ast
 
@@ -7,9 +7,9 @@ import pytest
 from tests.rules.source import modules
 
 PARSERS = frozenset({"parser", "feedparser"})
-"""Modules of the standard library that parse a whole message, at a cost that its sender chooses."""
+"""Modules of the standard library that parse a whole message, at a cost its sender chooses."""
 HOMES = frozenset({"mailqueue.inbound.bounces.library"})
-"""For a library that takes what they return, and only for what is small."""
+"""Modules that call a library which needs those parsers, for small messages only."""
 
 
 def parsing(tree: ast.Module) -> list[str]:

@@ -1,4 +1,4 @@
-"""Foreign messages: shown as they are, within limits, whatever they hold."""
+"""Foreign messages are shown within limits, whatever their content."""
 
 import time
 from base64 import b64encode
@@ -235,7 +235,7 @@ def test_a_part_that_was_never_closed_reaches_to_the_end() -> None:
 
 
 def test_a_content_type_of_thousands_of_parameters_is_read_as_absent() -> None:
-    """Isolate: the standard library takes the square of their number."""
+    """Isolate: the standard library takes quadratic time for them."""
     message = b'Content-Type: text/html; x="' + b";" * 4000 + b"\r\n\r\n<b>hi</b>"
 
     assert parse_message(message).text == "<b>hi</b>"

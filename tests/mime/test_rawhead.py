@@ -1,4 +1,4 @@
-"""The header of a finished message is kept byte by byte, and refused where it is not valid."""
+"""The header of a complete message is kept byte by byte, or refused if it is invalid."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""One reader for all messages that others wrote: their parts, within limits."""
+"""The reader of foreign messages: their parts, within limits."""
 
 from base64 import b64encode
 from dataclasses import replace

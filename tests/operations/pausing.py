@@ -1,4 +1,4 @@
-"""Pausing and resuming, as an operator does it."""
+"""Pausing and resuming, as operators do it."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,7 +21,7 @@ async def pause(
     reason: str | None = None,
     project: str = "default",
 ) -> int:
-    """Pause it, and set aside what is queued."""
+    """Pause a target, and move its queued mail to paused lanes."""
     operation: int = await make.scalar(
         conn,
         "SELECT mailqueue.pause_sending(%s, %s, %s, clock_timestamp() + %s::interval, %s, 'ann')",
@@ -49,7 +49,7 @@ async def resume(conn: Conn, kind: str, name: str, *, project: str = "default") 
 
 
 async def let_it_end(conn: Conn) -> None:
-    """Have every pause end at this moment."""
+    """End every pause now."""
     await conn.execute("UPDATE mailqueue.pauses SET until = clock_timestamp()")
     await conn.execute(
         "UPDATE mailqueue.lanes SET blocked_until = clock_timestamp()"

@@ -1,4 +1,4 @@
-"""What an operator does to many mails, through the SQL functions."""
+"""Operations on many mails, through the SQL functions."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from tests.queue.steps import claim, settle
 
 
 async def matching(conn: Conn, verb: str, *arguments: object, **conditions: object) -> int:
-    """Do it to what matches; the filter's project is default unless given."""
+    """Apply an operation to matching mail; the filter's project is default unless given."""
     asked = Jsonb({"project": "default", **conditions})
     places = ", ".join(["%s"] * (1 + len(arguments)))
     found: int = await make.scalar(
@@ -38,7 +38,7 @@ async def audit(conn: Conn) -> list[tuple[str, str, dict[str, object]]]:
 
 
 async def finished(conn: Conn, ending: Ending = Ending.SENT, **columns: object) -> UUID:
-    """Make a mail and have it sent, or failed."""
+    """Create a mail and send it, or let it fail."""
     email = await make.queued_email(conn, **columns)
     worker = await make.worker(conn)
     await settle(conn, await claim(conn, worker), ending, reason=None)

@@ -1,4 +1,4 @@
-"""Another priority for queued mail, another journey for sent mail."""
+"""Changing the priority of queued mail, and resending sent mail."""
 
 import pytest
 from psycopg import errors

@@ -1,4 +1,4 @@
-"""What a person should not type at the queue is warned of or refused, with what to do instead."""
+"""Dangerous statements on the queue are warned of or refused, with the right command."""
 
 import pytest
 from psycopg import errors
@@ -37,7 +37,7 @@ async def queue(conn: Conn) -> Conn:
 
 @pytest.fixture
 def warnings(queue: Conn) -> list[str]:
-    """Collect what the server says beside its answers, hints and all."""
+    """Collect the server's notices, with hints."""
     said: list[str] = []
     queue.add_notice_handler(lambda one: said.append(f"{one.message_primary} {one.message_hint}"))
     return said

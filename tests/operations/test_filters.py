@@ -1,4 +1,4 @@
-"""Which mails a filter finds, what it refuses, and what finding them costs."""
+"""The mail that a filter matches, invalid filters, and the cost of searching."""
 
 from collections.abc import AsyncIterator
 
@@ -117,7 +117,7 @@ async def fill(conn: Conn, count: int, campaign: str) -> None:
 
 
 async def test_all_pages_together_walk_the_queue_once(big: Conn) -> None:
-    """A planner that thinks of one page alone would have each sort the whole queue."""
+    """A plan for one page alone would sort the whole queue for each page."""
     await make.sender_account(big)
     await fill(big, 4500, "summer")
     await big.execute("ANALYZE mailqueue.email_queue")

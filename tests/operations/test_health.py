@@ -1,4 +1,4 @@
-"""View health: each trouble is one row's, found at its threshold and told with its fix."""
+"""The view health: each problem is one row, found at its threshold, with its fix."""
 
 from datetime import timedelta
 from typing import Any
@@ -28,7 +28,7 @@ OF_THE_TEST_SERVER = {"durability", "free space"}
 
 @pytest.fixture
 async def sending(conn: Conn) -> Conn:
-    """An installation that is well: an account, and a worker that has just taken a mail."""
+    """A healthy installation: an account, and a worker that has just claimed mail."""
     await make.sender_account(conn, name="relay")
     await make.queued_email(conn)
     await make.claimed(conn, await make.worker(conn))
@@ -36,7 +36,7 @@ async def sending(conn: Conn) -> Conn:
 
 
 async def troubles(conn: Conn) -> dict[str, tuple[Any, ...]]:
-    """Return (state, found, fix) of what is not well, by name."""
+    """Return (state, found, fix) of all checks that are not ok, by name."""
     found = await make.rows(conn, "SELECT name, state, found, fix FROM mailqueue.health")
     assert all(row[2] for row in found)
     bad = {row[0]: row[1:] for row in found if row[1] != "ok" and row[0] not in OF_THE_TEST_SERVER}
@@ -55,7 +55,7 @@ async def threshold(conn: Conn, name: str, value: str) -> None:
 
 
 async def waiting(conn: Conn, age: timedelta, **columns: object) -> None:
-    """Queue a mail that has been due for so long."""
+    """Queue a mail that has been due for that long."""
     email = await make.queued_email(conn, **columns)
     await conn.execute(
         "UPDATE mailqueue.email_queue SET run_at = now() - %s WHERE id = %s", (age, email)

@@ -1,4 +1,4 @@
-"""The operator's hand on all mail that matches a filter, as SQL functions."""
+"""Operations on all mail that matches a filter, as SQL functions."""
 
 import pytest
 from psycopg import errors

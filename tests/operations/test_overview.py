@@ -1,4 +1,4 @@
-"""What `mailqueue status` counts it counts, and what it estimates it calls an estimate."""
+"""`mailqueue status` shows exact counts, and marks estimates as such."""
 
 import pytest
 
@@ -16,7 +16,9 @@ _ANALYSE = "ANALYZE mailqueue.email_queue, mailqueue.email_history"
 
 
 async def fill(conn: Conn) -> None:
-    """Sixty sent, forty failed, a hundred pending in one lane and five in another."""
+    """Create sixty sent and forty failed mails, a hundred pending in one lane and five in
+    another.
+    """
     await make.sender_account(conn)
     worker = await make.worker(conn)
     await make.queued_emails(conn, 100)

@@ -1,4 +1,4 @@
-"""Paused mail waits without cost and comes back by itself."""
+"""Paused mail waits without cost and is sent when the pause ends."""
 
 import pytest
 from psycopg import errors
@@ -156,7 +156,7 @@ async def test_a_campaign_of_another_project_goes_on(conn: Conn) -> None:
 async def test_a_pause_waits_for_a_claim_that_is_made_and_then_holds(
     database: DatabaseSettings,
 ) -> None:
-    """A claim that opens or closes the lane meanwhile must not undo the pause."""
+    """A concurrent claim that opens or closes the lane must not undo the pause."""
     async with opened(database, 2) as (operator, claimer):
         await make.sender_account(operator)
         worker = await make.worker(operator)

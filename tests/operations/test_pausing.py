@@ -1,4 +1,4 @@
-"""What can be paused, what is said about it, and what else may be done to paused mail."""
+"""What can be paused, how it is reported, and other operations on paused mail."""
 
 import pytest
 from psycopg import errors

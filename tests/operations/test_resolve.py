@@ -1,4 +1,4 @@
-"""Mail whose fate is unknown: a person decides, or evidence does; never more than one resend."""
+"""Mail with unknown outcome: an operator or evidence decides; it is resent at most once."""
 
 from uuid import UUID, uuid4
 
@@ -34,7 +34,7 @@ async def evidence(conn: Conn, reference: object, words: str = "a delivery repor
 
 
 async def in_doubt(conn: Conn, **columns: object) -> tuple[int, ClaimedEmail]:
-    """Have a mail handed over without an answer."""
+    """Create a mail that was handed over without a reply."""
     await make.sender_account(conn)
     await make.queued_email(conn, **{"delivery": "hold", **columns})
     worker = await make.worker(conn)
@@ -98,7 +98,7 @@ async def test_resolved_as_not_sent_it_goes_out_once_more(conn: Conn) -> None:
 async def test_a_person_may_repeat_it_but_nothing_else_does_after_the_one_resend(
     conn: Conn, delivery: str
 ) -> None:
-    """Whatever the policy: once it has been in doubt, the next doubt is a person's again."""
+    """With any policy: after the first doubt, only an operator decides."""
     worker, email = await in_doubt(conn, delivery=delivery)
     if delivery == "resend":
         (email,) = await claim(conn, worker)

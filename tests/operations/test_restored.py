@@ -1,4 +1,4 @@
-"""After a restore from backup nothing that may have been sent since goes out again by itself."""
+"""After a restore from backup, mail that may have been sent since is not sent by itself."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from tests.queue.steps import SILENCE, claim, counted, difference, mark, opened,
 pytestmark = pytest.mark.anyio
 
 BACKUP = timedelta(hours=1)
-"""So long ago the backup was made."""
+"""Age of the backup."""
 
 
 async def restored(conn: Conn, *more: object, ago: timedelta = BACKUP) -> tuple[Any, ...]:
@@ -30,7 +30,7 @@ async def restored(conn: Conn, *more: object, ago: timedelta = BACKUP) -> tuple[
 
 
 async def as_of_the_backup(conn: Conn) -> None:
-    """Have all workers seen last when the backup was made."""
+    """Set the last heartbeat of all workers to the time of the backup."""
     await conn.execute("UPDATE mailqueue.workers SET beat_at = beat_at - %s", (BACKUP,))
 
 
@@ -130,7 +130,7 @@ async def test_mail_of_all_projects_is_held(conn: Conn) -> None:
 
 
 async def test_numbers_of_the_old_server_do_not_hide_new_mail(conn: Conn) -> None:
-    """Where a dump came from, transaction numbers may be far ahead of ours."""
+    """Transaction ids of the server that was dumped may be far ahead of this server's."""
     await make.sender_account(conn)
     worker = await make.worker(conn)
     await claim(conn, worker)

@@ -1,4 +1,4 @@
-"""Mail is refused before the disk is full, in every way of handing it in, and sending goes on."""
+"""Mail is refused before the disk is full, by every interface, and sending continues."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ WAYS = (
 
 
 async def told(conn: Conn, free: int, total: int = 50 * GB) -> bool:
-    """Report so much room; return whether mail is refused then."""
+    """Report that much free space; return whether mail is refused then."""
     verdict = await health_store.report_space(conn, "db-1", [Room("data", free, total)])
     return verdict.is_refused
 
@@ -258,7 +258,9 @@ async def _fill_and_free(database: DatabaseSettings, disk: Path) -> None:
 
 
 async def _fill(conn: Conn, disk: Path, worker: int) -> None:
-    """Take all room but a little, hand mail in until it is refused, send it, and give the room."""
+    """Fill the disk almost completely, submit mail until it is refused, send it, and free the
+    space.
+    """
     room = os.statvfs(disk)
     ballast = disk / "ballast"
     with ballast.open("wb") as file:

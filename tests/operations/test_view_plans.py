@@ -1,4 +1,4 @@
-"""Views that people ask in a hurry read little, however much mail there is."""
+"""Views for operators read few pages, however much mail there is."""
 
 from uuid import UUID
 
@@ -35,7 +35,7 @@ SELECT sum(pg_relation_size(c.oid)) / 8192 FROM pg_class AS c
 
 
 async def much_mail(conn: Conn) -> UUID:
-    """Have 40,000 mails finished, 20,000 queued, and one that has a Cc; return its id."""
+    """Create 40,000 finished mails, 20,000 queued ones, and one with a Cc; return its id."""
     await make.sender_account(conn)
     email = await make.queued_email(conn, cc=["carol@example.com"])
     await settle(conn, await claim(conn, await make.worker(conn)))

@@ -1,4 +1,4 @@
-"""What stands still and what flows, as a DBA sees it."""
+"""The views of blocked lanes and of throughput, for a DBA."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

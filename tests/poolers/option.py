@@ -11,19 +11,19 @@ OPTION = "--pooler"
 
 
 def is_pooled(config: pytest.Config) -> bool:
-    """Return whether this run goes through a pooler."""
+    """Return whether this run uses a pooler."""
     return bool(config.getoption(OPTION))
 
 
 def go_through() -> None:
-    """Have commands, and settings a test makes without naming a pooler, say transaction."""
+    """Set pooler mode `transaction` for commands, and for settings of tests without one."""
     os.environ["MAILQUEUE_POOLER"] = Pooler.TRANSACTION.value
     source, pool_max, _, direct = DatabaseSettings.__init__.__defaults__ or ()
     DatabaseSettings.__init__.__defaults__ = (source, pool_max, Pooler.TRANSACTION, direct)
 
 
 def why_direct(nodeid: str) -> str | None:
-    """Return why a test stays out of such a run."""
+    """Return why a test does not run through a pooler."""
     name = nodeid.partition("[")[0]
     file = name.partition("::")[0]
     return DIRECT.get(name) or DIRECT.get(file) or DIRECT.get(file.rpartition("/")[0])

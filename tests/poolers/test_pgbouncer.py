@@ -39,7 +39,7 @@ def port(bare_server: Server, reachable_folder: Path, service_user: Account) -> 
 
 
 def by(port: int, url: str) -> str:
-    """Return a connection string by way of a port."""
+    """Return a connection string with another port."""
     login, _, rest = url.rpartition("@")
     return f"{login}@127.0.0.1:{port}/{rest.partition('/')[2]}"
 
@@ -47,7 +47,7 @@ def by(port: int, url: str) -> str:
 async def test_mail_goes_its_whole_way(
     fresh_db: str, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two workers look for it themselves: nothing can ring them."""
+    """Two workers poll: no NOTIFY reaches them."""
     monkeypatch.setitem(os.environ, "MAILQUEUE_POOLER", "transaction")
     database = DatabaseSettings(Secret(by(port, fresh_db)), pooler=Pooler.TRANSACTION)
     async with scripted() as server, session(database) as conn:

@@ -38,7 +38,7 @@ async def test_without_a_bell_a_worker_rests_between_looks_and_runs_on(
 
 
 async def test_a_direct_way_is_enough_to_hear_the_bell(database: DatabaseSettings) -> None:
-    """The pooler need not even be there."""
+    """The pooler need not even be running."""
     pooled = replace(
         database,
         url=Secret("postgresql://nobody@127.0.0.1:1/nowhere"),

@@ -23,7 +23,7 @@ async def erased(
 
 
 async def sent(conn: Conn, **columns: object) -> UUID:
-    """Have one mail of project default sent."""
+    """Send one mail of project default."""
     if not await make.scalar(conn, "SELECT count(*) FROM mailqueue.sender_accounts"):
         await make.sender_account(conn)
     mail = await make.queued_email(conn, **{"recipient_email": ANN, **columns})

@@ -33,7 +33,7 @@ _VALUE_BY_TYPE: Mapping[str, object] = {
 
 
 async def let_anything_in(conn: Conn) -> None:
-    """Drop what would refuse such rows: checks, foreign keys, triggers and unique indexes."""
+    """Drop the checks, foreign keys, triggers and unique indexes that would refuse such rows."""
     for (index,) in await make.rows(
         conn,
         "SELECT i.indexrelid::regclass::text FROM pg_index AS i"
@@ -59,7 +59,7 @@ async def let_anything_in(conn: Conn) -> None:
 
 
 async def tables_of(conn: Conn) -> list[str]:
-    """Name the tables that hold what happened, partitions apart, that have any words in them."""
+    """Return the tables of records with any text column, without partitions."""
     found = await make.rows(
         conn,
         "SELECT c.relname::text FROM pg_class AS c"
@@ -71,7 +71,7 @@ async def tables_of(conn: Conn) -> list[str]:
 
 
 async def plant(conn: Conn, project_id: UUID) -> set[tuple[str, str]]:
-    """Put a row into each table; return the columns that name ANN now."""
+    """Insert a row into each table; return the columns that contain ANN now."""
     planted = set()
     account = await make.sender_account(conn, project_id=project_id)
     for table in await tables_of(conn):
@@ -102,7 +102,7 @@ def _later(kind: str) -> object:
 
 
 async def naming(conn: Conn) -> set[tuple[str, str]]:
-    """Return the columns, settings apart, that name ANN."""
+    """Return the columns that contain ANN, without settings."""
     found = set()
     for table in await tables_of(conn):
         for name, kind, *_ in await make.rows(conn, _COLUMNS, table):
@@ -117,7 +117,7 @@ async def naming(conn: Conn) -> set[tuple[str, str]]:
 
 
 def in_files(folder: Path) -> list[str]:
-    """Return the lines of archive files, and other files, that name ANN."""
+    """Return the lines of archive files, and other files, that contain ANN."""
     found = []
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         octets = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Whoever asks to be forgotten is: in every table, in what they were sent, and in files."""
+"""An erased person is erased from every table, from message contents and from files."""
 
 import json
 
@@ -24,7 +24,7 @@ async def row(conn: Conn, table: str, where: str, *params: object) -> dict[str, 
 
 
 async def test_no_column_of_any_table_names_them_any_more(desk: MaintenanceContext) -> None:
-    """Tables that come later are planted and looked through as well."""
+    """Tables that are added later are tested as well."""
     conn = desk.conn
     await let_anything_in(conn)
     planted = await plant(conn, await make.project_named(conn))

@@ -1,4 +1,4 @@
-"""Whoever asks to be forgotten is, in files too: of the archive, and what they were sent."""
+"""An erased person is erased from files: of the archive, and attachments."""
 
 import base64
 import gzip
@@ -98,7 +98,7 @@ async def test_step_by_step_is_all_the_same(desk: MaintenanceContext, warm: Path
 
 @dataclass(slots=True)
 class _Failing:
-    """Stores that are away from the n-th time on they are asked for, until mended."""
+    """Stores that are unavailable from the n-th call on, until repaired."""
 
     stores: Stores
     left: int

@@ -1,4 +1,4 @@
-"""Two finishers of one erasure: one erases, the other waits for its end and says so too."""
+"""Two processes finish one erasure: one erases, the other waits and reports the same result."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 async def other(
     desk: MaintenanceContext, database: DatabaseSettings
 ) -> AsyncIterator[MaintenanceContext]:
-    """Another process's desk, with the same stores."""
+    """The maintenance context of another process, with the same stores."""
     opened = open_context(database, desk.stores, operator="other", advance=lambda _: None)
     async with opened as found:
         yield found
@@ -94,7 +94,7 @@ async def test_what_a_process_that_died_left_is_done_by_the_next(
 async def test_one_that_was_passed_in_the_middle_joins_the_other(
     desk: MaintenanceContext, other: MaintenanceContext
 ) -> None:
-    """Frozen for longer than its lease, it wakes up when all is done."""
+    """Frozen for longer than its lease, it resumes when all is done."""
     erasure = await begun(desk)
 
     lend = persons.lending(desk.conn)

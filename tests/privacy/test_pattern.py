@@ -1,4 +1,4 @@
-"""What names a person, and what only looks like it."""
+"""Texts that contain a person's address, and texts that only look like it."""
 
 import re
 

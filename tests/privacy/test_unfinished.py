@@ -1,4 +1,4 @@
-"""What an erasure by the API leaves to do, and what `up` does about it."""
+"""What an erasure by the API leaves unfinished, and how `up` finishes it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Mail is handed in within the caller's own transaction, however the connection is set."""
+"""Mail is queued in the caller's own transaction, however the connection is configured."""
 
 import subprocess
 import sys
@@ -200,7 +200,7 @@ def test_another_fault_of_the_transaction_stays_what_it_is(sync: Connection[Any]
 
 
 class Upper(TextLoader):
-    """Reads every text otherwise, as a program's own adapters may."""
+    """Loads every text differently, as a program's own adapters may."""
 
     def load(self, data: Any) -> str:
         return bytes(data).decode().upper()

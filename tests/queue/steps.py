@@ -24,7 +24,7 @@ SILENCE = timedelta(seconds=30)
 
 @asynccontextmanager
 async def opened(database: DatabaseSettings, count: int) -> AsyncIterator[list[Conn]]:
-    """Yield so many connections, each its own session."""
+    """Yield that many connections, each its own session."""
     async with AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(connect(database, application_name=f"test {n}"))
@@ -72,7 +72,7 @@ async def sent(conn: Conn, emails: Sequence[ClaimedEmail]) -> list[UUID]:
 
 
 async def due_now(conn: Conn) -> None:
-    """Have every mail that waits be due, and every lane be looked at."""
+    """Make every waiting mail due, and unblock every lane."""
     await conn.execute(
         "UPDATE mailqueue.email_queue SET run_at = now() - interval '1 s' WHERE status = 'pending'"
     )
@@ -83,7 +83,7 @@ async def due_now(conn: Conn) -> None:
 
 
 async def lose(conn: Conn, worker: int) -> int:
-    """Have a worker fall silent and be declared lost; return the number of mails given back."""
+    """Let a worker fall silent and declare it lost; return the number of returned mails."""
     await make.silent(conn, worker)
     return await kernel.rescue(conn, silence=SILENCE)
 
@@ -113,7 +113,7 @@ async def counted(conn: Conn, account: int | None = None, *, project: str = "def
 
 
 async def lane(conn: Conn, priority: int = 2, route: str = "") -> tuple[bool, str | None]:
-    """Return whether a lane of the default project is ready, and else why not."""
+    """Return whether a lane of the default project is ready, and otherwise the reason."""
     rows = await make.rows(
         conn,
         "SELECT l.blocked_until IS NULL, l.blocked_reason FROM mailqueue.lanes AS l"
@@ -135,7 +135,7 @@ async def row(conn: Conn, email: UUID, columns: str) -> tuple[Any, ...]:
 
 
 async def difference(conn: Conn) -> int:
-    """Return by how much the books do not add up."""
+    """Return the difference in the books."""
     total = await make.scalar(conn, "SELECT coalesce(sum(abs(difference)), 0) FROM mailqueue.books")
     return int(total)
 

@@ -1,4 +1,4 @@
-"""Which mail a claim takes, in which order, and what it leaves alone."""
+"""Which mail a claim takes, and in which order."""
 
 import asyncio
 
@@ -45,7 +45,7 @@ async def test_inside_a_lane_the_mail_due_first_goes_first(conn: Conn) -> None:
 
 
 async def test_projects_take_turns_by_weight(conn: Conn) -> None:
-    """Fair: a lane of three times the weight gets three times the rows."""
+    """Fair: a lane with three times the weight gets three times the rows."""
     heavy, light = await make.project(conn, "heavy"), await make.project(conn, "light")
     for project in (heavy, light):
         await make.sender_account(conn, project_id=project)

@@ -1,4 +1,4 @@
-"""Fair: higher priorities first, nobody starves, one project's flood leaves room for others."""
+"""Fair: higher priorities first, no mail starves, one project's flood leaves room for others."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ async def test_a_class_without_mail_gives_its_turn_away(conn: Conn) -> None:
 
 
 async def test_a_projects_critical_flood_leaves_room_for_other_projects(conn: Conn) -> None:
-    """A quarter of a batch is its share of the critical class while others wait."""
+    """A quarter of a batch is its share of critical mail while others wait."""
     flood, others = await tenant(conn), await tenant(conn)
     await fill(conn, 500, project=flood, priority=CRITICAL)
     await fill(conn, 500, project=others, priority=NORMAL)
@@ -101,7 +101,7 @@ async def test_the_share_is_for_the_project_whatever_lanes_it_uses(conn: Conn) -
 
 
 async def test_with_nobody_else_waiting_critical_mail_has_the_whole_batch(conn: Conn) -> None:
-    """Its own project's bulk mail is nobody else."""
+    """Bulk mail of its own project does not count as other mail."""
     project = await tenant(conn)
     await fill(conn, 500, project=project, priority=CRITICAL)
     await fill(conn, 500, project=project, priority=NORMAL)

@@ -1,4 +1,4 @@
-"""One key that is not answered takes neither the slots nor the memory of the others."""
+"""A key that does not respond takes neither the slots nor the memory of others."""
 
 import asyncio
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Endpoints:
         )
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Dispatch rows that a claim took and that left none."""
+        """Dispatch rows of a claim that left none in the queue."""
         self.dispatcher.add(rows, {}, len(rows) + 1)
 
     async def handle(self, row: Row) -> bool:

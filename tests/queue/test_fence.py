@@ -1,4 +1,4 @@
-"""Fence: what a worker writes after it lost its claim changes nothing, but for proof of sending."""
+"""Fence: what a worker writes after it lost its claim changes nothing, except proof of sending."""
 
 import asyncio
 
@@ -65,7 +65,7 @@ async def test_an_unmarked_mail_cannot_be_reported_sent_by_the_worker_that_lost_
 
 
 async def test_claim_numbers_are_never_used_twice(conn: Conn) -> None:
-    """Attempt numbers go down when mail is given back; the fence must not."""
+    """Attempt numbers decrease when mail is returned; claim numbers must not."""
     worker, first = await one_claimed(conn)
     await settle(conn, [first], Ending.DEFER)
     (second,) = await claim(conn, worker)
@@ -136,7 +136,7 @@ async def test_a_mark_waits_for_a_rescue_being_written_and_gets_nothing(
 async def test_a_mark_waits_for_another_of_its_worker_and_takes_its_place(
     database: DatabaseSettings,
 ) -> None:
-    """The connection broke, and the server has not noticed: the worker is not lost for that."""
+    """The connection broke, and the server has not noticed: the worker is not lost."""
     async with opened(database, 3) as (broken, conn, watching):
         worker, email = await one_claimed(conn)
         async with broken.transaction():
@@ -167,7 +167,7 @@ async def test_a_mark_waits_for_one_that_is_taken_back(database: DatabaseSetting
 async def test_a_claim_being_made_is_not_stranded_by_its_workers_end(
     database: DatabaseSettings,
 ) -> None:
-    """Accept: rows of a worker that left would be looked at by nobody."""
+    """Accept: otherwise no process would return rows claimed for a worker that has ended."""
     async with opened(database, 3) as (claiming, stopping, observer):
         await make.sender_account(observer)
         await make.queued_emails(observer, 3)

@@ -1,4 +1,4 @@
-"""A worker knows whether it may act, and one that is told to stop does."""
+"""A worker knows whether it may act, and stops when told to."""
 
 import asyncio
 import threading
@@ -46,7 +46,7 @@ async def test_a_worker_that_was_declared_lost_learns_it_from_its_next_beat(
 async def test_a_worker_whose_event_loop_is_held_up_goes_on_beating(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Isolate: a mail that takes long to compose is not taken from a worker that is alive."""
+    """Isolate: a worker keeps its mail while it composes a large one."""
     beats, is_told = threading.Semaphore(0), threading.Event()
     beat = kernel.beat
 
@@ -107,7 +107,7 @@ async def test_a_beat_waits_for_no_disk(database: DatabaseSettings) -> None:
 
 
 async def test_a_worker_stops_sending_well_before_others_take_its_mail() -> None:
-    """Window: beats are heard late; what was started must be over when the rescue comes."""
+    """Window: beats arrive late; what was started must be over before the rescue."""
     assert LOST_AFTER.total_seconds() * 0.75 > TRUSTED_SECONDS
 
 
@@ -127,7 +127,7 @@ async def test_a_worker_that_left_is_not_rescued(database: DatabaseSettings) -> 
 async def test_a_cancel_that_meets_a_ring_still_ends_the_waiting(
     database: DatabaseSettings, ticks: int
 ) -> None:
-    """A stop that is swallowed leaves a worker that nothing but a kill ends."""
+    """Otherwise only a kill would end the worker."""
     link = Link(database, "test/bell")
     bell = Wakeup(database, link, queue="email_queue", worker=1)
 

@@ -1,4 +1,4 @@
-"""OpenWorld: limits that providers name, and refusals that nobody recognizes, in the database."""
+"""OpenWorld: limits that providers name, and unrecognized refusals, in the database."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 async def limited(
     conn: Conn, account: int, *, wait: timedelta | None = None, is_quota: bool = False
 ) -> int:
-    """Have a provider name a limit; return the wait in seconds."""
+    """Report a limit that a provider named; return the wait in seconds."""
     await claims_store.rest_sender_for(conn, account, "quota used up", wait=wait, is_quota=is_quota)
     return round(await waits(conn, account))
 
@@ -109,7 +109,7 @@ async def test_a_process_of_the_version_before_says_the_same(conn: Conn) -> None
 
 
 async def refuse(conn: Conn, account: int, email: UUID, refusal: str | None = "418") -> None:
-    """Report a refusal that nobody recognizes."""
+    """Report an unrecognized refusal."""
     await claims_store.report_failures(
         conn,
         account,

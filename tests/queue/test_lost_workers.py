@@ -1,4 +1,4 @@
-"""Lost mail comes back whatever happens, and nobody is declared lost for an outage."""
+"""Mail of lost workers is always returned, and an outage declares no worker lost."""
 
 import pytest
 
@@ -34,7 +34,7 @@ async def test_after_an_outage_workers_get_the_time_to_beat(database: DatabaseSe
 
 
 async def test_a_rescue_that_failed_is_tried_again(database: DatabaseSettings) -> None:
-    """Nobody else gives back what a dead worker held."""
+    """No other mechanism returns what a dead worker had claimed."""
     link = Link(database, "test/rescue")
     rename = "ALTER FUNCTION mailqueue.{}(interval, uuid) RENAME TO {}"
     async with opened(database, 1) as (conn,):

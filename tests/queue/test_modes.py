@@ -1,4 +1,4 @@
-"""Test mail in the queue: its route is the trap, and its project pays nothing for it."""
+"""Test mail in the queue: it is routed to the trap, and its project's limits do not count it."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ async def tried(conn: Conn, project: str, to: str = "ann@example.com", **options
 
 
 async def test_test_mail_uses_up_nothing_of_its_project(conn: Conn) -> None:
-    """Neither the day nor a domain's rate: only the trap counts it, whatever becomes of it."""
+    """Neither the daily limit nor a domain's rate: only the trap account counts it."""
     project = await make.project(conn, "shop", daily_limit=2)
     trap = await make.sender_account(conn, project_id=project, name="pit", provider="trap")
     await make.sender_account(conn, project_id=project, name="relay")
@@ -115,7 +115,7 @@ async def test_keys_of_test_mail_are_not_those_of_live_mail(conn: Conn) -> None:
 
 
 async def test_mail_of_before_has_the_mode_of_its_lane(conn: Conn) -> None:
-    """Test mail named the trap: the migration makes that lane the one of test mail."""
+    """Earlier, test mail named the trap: the migration makes that lane the one of test mail."""
     other = await make.project(conn, "other")
     for project in (await make.project_named(conn), other):
         await make.sender_account(conn, project_id=project, name="pit", provider="trap")

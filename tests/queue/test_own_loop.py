@@ -1,4 +1,4 @@
-"""Work that has an event loop of its own, and ends with whoever began it."""
+"""Work with its own event loop, which ends with its caller."""
 
 import asyncio
 import threading

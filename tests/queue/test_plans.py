@@ -1,4 +1,4 @@
-"""Flat: what a claim costs does not grow with what lies around it."""
+"""Flat: the cost of a claim does not grow with other rows."""
 
 from collections.abc import Awaitable, Callable
 
@@ -15,10 +15,12 @@ from tests.queue.steps import LEASE, claim, mark, opened, sent, settle
 pytestmark = pytest.mark.anyio
 CLAIMED = 100
 PAGES_A_ROW = 25
-"""Index entries, the row twice, counters and content of one claimed mail, generously."""
+"""Index entries, the row twice, counters and content of one claimed mail, rounded up."""
 MARKS = 3_000
 PAGES_A_MARK = 12
-"""Found newest first and written anew; by worker alone it is some hundred after so many marks."""
+"""Found by an index, newest first; a plan by worker alone reads some hundred after that many
+marks.
+"""
 SUPPRESSIONS = 20_000
 PAGES_A_LOOK_UP = 20
 """Two indexes are descended a few times for an address; the list has some 480 pages."""
@@ -26,7 +28,7 @@ MESSAGE = {"subject": "Hello", "text": "Hello"}
 
 
 async def fill(conn: Conn, count: int, *, due: str = "now() - interval '1 min'") -> None:
-    """Queue many mails without ANALYZE, past the checks of accepting."""
+    """Queue many mails without ANALYZE and without the checks of accepting."""
     await conn.execute(
         "WITH filled AS (INSERT INTO mailqueue.email_queue"  # type: ignore[arg-type]
         " (project_id, project, lane_id, delivery, recipient_email, content_id, content_on, run_at)"
@@ -59,7 +61,7 @@ async def pages(conn: Conn, table: str | None = None) -> int:
 
 
 async def scanned(conn: Conn) -> int:
-    """Return how many rows of the queue were read in no order, one by one."""
+    """Return how many rows of the queue were read by sequential scans."""
     await conn.execute("SELECT pg_stat_force_next_flush()")
     seen = "SELECT seq_tup_read FROM pg_stat_all_tables WHERE relid = %s::regclass"
     return int(await make.scalar(conn, seen, "mailqueue.email_queue"))
@@ -164,7 +166,7 @@ async def test_a_mark_costs_the_same_after_thousands_under_a_held_snapshot(
 
 
 async def test_settling_reads_no_recipients_of_other_mail(database: DatabaseSettings) -> None:
-    """Also by a plan made while no mail had several."""
+    """Also with a plan made while no mail had several recipients."""
     async with opened(database, 1) as (conn,):
         await make.sender_account(conn)
         worker = await make.worker(conn)

@@ -1,4 +1,4 @@
-"""Window: what a dead worker held goes back by what it had marked, and only from dead workers."""
+"""Window: mail of a dead worker is returned by its marks, and only of dead workers."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -28,7 +28,7 @@ async def test_rescue_leaves_workers_that_beat_alone(conn: Conn) -> None:
 async def test_a_worker_that_beat_before_the_clock_was_set_back_is_missed_all_the_same(
     conn: Conn,
 ) -> None:
-    """And one that lives has the time to beat again first."""
+    """A live worker has time to beat again first."""
     await make.sender_account(conn)
     await make.queued_email(conn)
     worker = await make.worker(conn)
@@ -105,7 +105,7 @@ async def test_unmarked_mail_goes_back_as_if_never_taken(conn: Conn) -> None:
 
 
 async def test_marked_mail_counts_as_sent_and_is_resent_once_and_then_held(conn: Conn) -> None:
-    """Limit: a mail that may have been sent keeps its place for good."""
+    """Limit: a mail that may have been sent stays counted."""
     account = await make.sender_account(conn)
     email = await make.queued_email(conn)
     fates = []
@@ -196,7 +196,7 @@ async def test_a_message_of_several_gives_back_all_its_places(conn: Conn) -> Non
 
 
 async def test_mail_given_back_is_claimed_again_at_once(conn: Conn) -> None:
-    """No lost wake-up: the lane was marked empty while the dead worker held its rows."""
+    """The lane was marked empty while the dead worker had claimed its rows."""
     await make.sender_account(conn)
     await make.queued_emails(conn, 2)
     worker = await make.worker(conn)

@@ -1,4 +1,4 @@
-"""When mail refused for now is tried again: ladders, soft bounces, chance."""
+"""When temporarily refused mail is retried: schedules, soft bounces, jitter."""
 
 from datetime import timedelta
 from typing import Any
@@ -29,7 +29,7 @@ async def ladder(conn: Conn, *steps: str, category: str = "", **columns: object)
 
 
 async def journey(conn: Conn, *, most: int = 8, says: dict[str, Any] = DEFERRED) -> list[timedelta]:
-    """Refuse the one mail until it is given up, or so often; return the waits it had."""
+    """Refuse the one mail until it fails, or that many times; return its waits."""
     worker = await make.worker(conn)
     waits = []
     for _ in range(most):
@@ -52,7 +52,7 @@ async def waits_of(conn: Conn, taken: list[ClaimedEmail]) -> list[timedelta]:
 
 
 def are_near(waits: list[timedelta], *expected: timedelta) -> bool:
-    """Return whether chance moved each wait by a fifth at most."""
+    """Return whether jitter changed each wait by a fifth at most."""
     slack = timedelta(seconds=10)
     return len(waits) == len(expected) and all(
         want * 0.8 - slack <= wait <= want * 1.2 for wait, want in zip(waits, expected, strict=True)
@@ -175,7 +175,7 @@ async def test_a_soft_bounce_suppresses_nobody(conn: Conn, one_mail: Any) -> Non
 
 
 async def test_a_storm_of_refusals_does_not_return_as_one(conn: Conn) -> None:
-    """No tenth of the time in between sees more than a quarter of the mails."""
+    """No tenth of the period has more than a quarter of the mails."""
     project = await make.project(conn)
     await make.sender_account(conn, project_id=project, batch_size=1000)
     await fill(conn, 1000, project=project)
@@ -195,7 +195,7 @@ async def test_a_storm_of_refusals_does_not_return_as_one(conn: Conn) -> None:
 
 
 async def test_deferring_knows_no_ladder(conn: Conn, one_mail: Any) -> None:
-    """What is the account's costs no attempt and no step."""
+    """A failure of the account costs no attempt and no step of the schedule."""
     await ladder(conn, "1 h", max_attempts=1)
     worker = await make.worker(conn)
 

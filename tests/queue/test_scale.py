@@ -35,7 +35,7 @@ async def claim_of(conn: Conn, worker: int) -> list[UUID]:
 
 
 async def buffers(conn: Conn) -> int:
-    """Return how many buffers this session, and nobody else, has touched so far in our
+    """Return the number of buffers that this session alone has read so far in mailqueue's
     relations.
     """
     return int(
@@ -48,7 +48,7 @@ async def buffers(conn: Conn) -> int:
 
 
 async def leave_alone(conn: Conn) -> None:
-    """Keep the server from vacuuming: rows it makes room for are written to other pages."""
+    """Turn off autovacuum: rows in freed space would be written to other pages."""
     tables = await make.rows(
         conn,
         "SELECT c.oid::regclass::text FROM pg_class AS c"
@@ -59,7 +59,7 @@ async def leave_alone(conn: Conn) -> None:
 
 
 async def usual_cost(conn: Conn, worker: int) -> float:
-    """Return the buffers that a claim of a full batch touches, most of the time."""
+    """Return the median of the buffers that a claim of a full batch reads."""
     costs = []
     for _ in range(9):
         await claims_store.gather_lanes(conn)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.anyio
 async def suspect(
     conn: Conn, worker: int, emails: list[ClaimedEmail], *, is_alone: bool = False
 ) -> None:
-    """Have the worker die while it handles these emails, as its parent reports it."""
+    """Report that the worker died while it handled these emails, as its parent does."""
     rows = [(email.id, email.claim_no) for email in emails]
     held = await kernel.suspect_emails(conn, rows, is_alone=is_alone, reason="signal SIGSEGV")
     assert held == len(emails)
@@ -36,7 +36,7 @@ async def suspect(
 
 
 async def alone(conn: Conn) -> tuple[int, list[ClaimedEmail]]:
-    """Claim a suspect that is due now, by a worker of its own."""
+    """Claim a due suspect for a worker of its own."""
     await conn.execute("UPDATE mailqueue.email_queue SET run_at = now() WHERE crashes > 0")
     worker = await make.worker(conn)
     return worker, await claims_store.claim_suspect(conn, worker, lease=LEASE)
@@ -132,7 +132,7 @@ async def test_marked_mail_follows_its_policy_and_stays_a_suspect(
 
 
 async def test_one_that_cannot_be_sent_now_is_looked_at_later(conn: Conn) -> None:
-    """A process is started for suspects that are due: not again and again for a paused account."""
+    """Otherwise a process would be started again and again for mail of a paused account."""
     account = await make.sender_account(conn, daily_limit=1)
     await make.queued_email(conn)
     await suspected(conn)

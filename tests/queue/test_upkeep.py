@@ -1,4 +1,4 @@
-"""Erasures and maintenance tasks are done by whichever worker runs, and never given up."""
+"""Erasures and maintenance tasks are done by any running worker, and never given up."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""No mail sits in a lane that everybody believes to be empty."""
+"""No mail stays in a lane that is marked empty."""
 
 import asyncio
 from datetime import timedelta
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.anyio
 
 
 async def sweep(conn: Conn) -> None:
-    """Have the next claims look below the floor."""
+    """Make the next claims read signals below the floor."""
     await conn.execute("UPDATE mailqueue.lanes SET probed_at = '-infinity'")
 
 
 async def test_mail_accepted_while_a_claim_drains_its_lane_is_found(
     database: DatabaseSettings,
 ) -> None:
-    """The claim says empty, the mail is there: gathering must wait for the claim, then look."""
+    """The claim marks the lane empty while mail is committed: gathering must wait for the claim."""
     async with opened(database, 3) as (claiming, producing, gathering):
         await make.sender_account(producing)
         await make.queued_email(producing)
@@ -48,7 +48,7 @@ async def test_mail_accepted_while_a_claim_drains_its_lane_is_found(
 async def test_mail_is_found_however_late_its_transaction_commits(
     database: DatabaseSettings,
 ) -> None:
-    """Signals are read from a floor; one of an old transaction must not lie below it."""
+    """Signals are read from a floor; a signal of an old transaction must not lie below it."""
     async with opened(database, 2) as (slow, conn):
         await make.sender_account(conn)
         worker = await make.worker(conn)
@@ -102,7 +102,7 @@ async def test_a_queue_at_rest_is_looked_at_without_writing(database: DatabaseSe
 async def test_gathering_leaves_no_dead_row_behind_while_a_snapshot_is_held(
     database: DatabaseSettings,
 ) -> None:
-    """A row that each gathering wrote would be slower to find with each, as long as one looks."""
+    """Dead rows would make each gathering slower while a snapshot is held."""
     async with opened(database, 2) as (conn, looking):
         await make.sender_account(conn)
         await make.queued_email(conn)
@@ -177,7 +177,7 @@ async def test_a_parked_worker_is_rung_and_nobody_else_rings(database: DatabaseS
 
 
 async def test_a_lost_workers_wish_to_be_rung_goes_with_it(conn: Conn) -> None:
-    """NoWait: a ring for nobody would cost every commit the notify lock."""
+    """NoWait: an unneeded NOTIFY would cost every commit the notify lock."""
     worker = await make.worker(conn)
     await kernel.park(conn, "email_queue", worker)
     await make.silent(conn, worker)

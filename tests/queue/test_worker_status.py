@@ -1,4 +1,4 @@
-"""The view worker_status names the queues of each worker and counts what it holds."""
+"""The view worker_status shows the queues of each worker and its claimed rows."""
 
 import pytest
 

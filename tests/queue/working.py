@@ -13,7 +13,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 
 TURN_SECONDS = 0.005
-"""Interval at which `turn_to_end` looks whether rows still wait."""
+"""Interval at which `turn_to_end` checks whether rows still wait, in seconds."""
 
 
 async def turn_to_end(worker: QueueWorker[Any, Any], number: int) -> int:
@@ -36,7 +36,7 @@ async def turn_to_end(worker: QueueWorker[Any, Any], number: int) -> int:
 async def work_once(
     database: DatabaseSettings, queue: str, handler: Handler[Any, Any], *, is_alone: bool = False
 ) -> int:
-    """Make a worker, and have it claim once and handle and settle what it claimed."""
+    """Create a worker, and let it claim once, handle and settle."""
     async with connect(database) as conn:
         number = await make.worker(conn)
     in_progress = InProgress()

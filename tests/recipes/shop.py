@@ -1,4 +1,4 @@
-"""A shop's own table beside `mailqueue`, and the code of the recipe pages that fill it."""
+"""A shop with its own table, and the code of the recipe pages that fills it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,7 +50,7 @@ class Shop:
 
 @contextmanager
 def opened(superuser: str, grant: str) -> Iterator[Shop]:
-    """Yield a shop in a migrated database whose login got its role by the statement `grant`."""
+    """Yield a shop in a migrated database; the statement `grant` gave its login the role."""
     with psycopg.connect(superuser, autocommit=True) as conn:
         conn.execute(_LOGIN)
         conn.execute(_TABLE)

@@ -38,7 +38,7 @@ def test_node_postgres_queues_with_its_transaction(shop: Shop) -> None:
 
 
 def test_prisma_queues_with_its_interactive_transaction(shop: Shop, tmp_path: Path) -> None:
-    """All but the migration engine, which is not in the packages, is Prisma's own."""
+    """Only the migration engine, which is not in the packages, is missing."""
     before = shop.counts()
     generate(tmp_path, *shown("prisma", "prisma"))
     program = "\n".join(shown("prisma", "js")) + _UNDONE.format(

@@ -23,12 +23,12 @@ ANN = "ann@example.com"
 
 
 class Undone(Exception):
-    """Raised by a test inside a transaction, so that it rolls back."""
+    """Raised by a test inside a transaction to roll it back."""
 
 
 @contextmanager
 def module(text: str) -> Iterator[dict[str, Any]]:
-    """Run a page's code as a module of its own; yield its names."""
+    """Run a page's code as a module; yield its names."""
     made = ModuleType("tests.recipes.shown")
     sys.modules[made.__name__] = made  # FastAPI reads annotations there
     try:
@@ -88,7 +88,7 @@ def test_sqlalchemy_queues_with_the_asynchronous_session(
 
 @pytest.fixture
 def django_here(shop: Shop) -> Iterator[None]:
-    """Django's default connection is the shop's."""
+    """Make the shop's database Django's default connection."""
     if not settings.configured:
         settings.configure(INSTALLED_APPS=["anymail"], ANYMAIL={}, USE_TZ=True)
         django.setup()

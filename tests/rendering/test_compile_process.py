@@ -1,4 +1,4 @@
-"""Templates are compiled and tried in a process of their own."""
+"""Templates are compiled and tested in a separate process."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ async def test_bombs_are_refused_while_compiling_or_rendering_and_the_next_job_i
 
 
 async def test_a_job_that_kills_its_process_is_refused_and_the_next_has_a_new_one() -> None:
-    """What no bound foresaw: memory for a schema of a size no template has."""
+    """A schema so large that no bound prevents its memory."""
     compile_process = CompileProcess()
 
     with pytest.raises(Exceeded, match="more time or memory"):

@@ -1,4 +1,4 @@
-"""What a template makes of its variables, and what it may not do."""
+"""Rendering of templates, and what templates must not do."""
 
 from typing import Any
 
@@ -155,7 +155,7 @@ def test_other_forms_of_go_are_refused_with_what_to_write(source: str, instead: 
     ],
 )
 def test_work_without_end_is_stopped_by_count(source: str) -> None:
-    """None of them depends on how fast the machine is."""
+    """The limits count steps and do not depend on the speed of the machine."""
     compiled = Compiler().compiled(
         TemplateSource(
             "s", source, parts={"self": "{% include 'more' %}" * 99, "more": "{{ x }}" * 99}

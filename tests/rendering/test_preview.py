@@ -1,4 +1,4 @@
-"""What a preview warns of."""
+"""The warnings of a preview."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which variables a schema takes, and which schemas are taken."""
+"""The variables that a schema allows, and the schemas that are allowed."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ def test_schemas_that_reach_out_or_grow_without_end_are_refused(document: Any, w
 
 
 def test_what_doubles_by_references_is_counted_as_often_as_it_is_read() -> None:
-    """A few lines that a validator would walk ten thousand times."""
+    """A few lines that a validator would evaluate ten thousand times."""
     definitions: dict[str, Any] = {"d0": {"type": "string"}}
     for n in range(1, 5):
         definitions[f"d{n}"] = {"anyOf": [{"$ref": f"#/$defs/d{n - 1}"}] * 10}
@@ -86,7 +86,7 @@ def test_what_doubles_by_references_is_counted_as_often_as_it_is_read() -> None:
 
 
 def test_a_pattern_never_looks_back() -> None:
-    """Quadratic or worse with an engine that does."""
+    """A backtracking engine would take quadratic time or more."""
     schema = Schema({"properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}})
 
     with pytest.raises(TemplateFault):

@@ -1,4 +1,4 @@
-"""Places between two marks, found in one pass."""
+"""Spans between two marks are found in one pass."""
 
 import re
 
@@ -12,7 +12,7 @@ OPENING = re.compile(r"(?P<value>\{\{)|(?P<comment>\{#)")
 
 
 class Closing:
-    """A mark that counts how often it is looked for."""
+    """A mark that counts how often it is searched for."""
 
     def __init__(self, mark: str) -> None:
         self._mark = re.compile(re.escape(mark))
@@ -33,7 +33,7 @@ def test_places_come_in_order_and_none_is_within_another() -> None:
 
 
 def test_a_mark_that_is_missing_is_looked_for_once() -> None:
-    """Isolate: a template of opening marks costs no more than any other of its length."""
+    """Isolate: a template of opening marks costs no more than others of its length."""
     closing = {"value": Closing("}}"), "comment": Closing("#}")}
 
     found = list(spans_of("{{" * 1000 + "{#" * 1000 + "#}", OPENING, closing))  # type: ignore[arg-type]

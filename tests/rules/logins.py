@@ -1,4 +1,4 @@
-"""Real logins that hold one role of ours and nothing else, and the mail they try to insert."""
+"""Real logins with a single role, and the mail they try to insert."""
 
 import secrets
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ def mail(more: str = "", values: str = "") -> str:
 
 @asynccontextmanager
 async def login(superuser_url: str, role: str) -> AsyncIterator[Conn]:
-    """Connect to the superuser's database as a user made for the purpose, who is in `role`."""
+    """Connect to the superuser's database as a new user in `role`."""
     name, password = f"mailqueue_test_{secrets.token_hex(6)}", secrets.token_hex(8)
     made = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}").format(
         sql.Identifier(name), sql.Literal(password), sql.Identifier(role)

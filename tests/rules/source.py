@@ -1,4 +1,4 @@
-"""What the rules look at: the project's files, and the imports of its modules."""
+"""The project's files, and the imports of its modules, for the rules."""
 
 import ast
 from collections.abc import Iterator

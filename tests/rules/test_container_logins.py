@@ -1,4 +1,4 @@
-"""Every part of the compose file runs with the login it has there, and none is a superuser."""
+"""Every service of the compose file runs with its own login, and none is a superuser."""
 
 import os
 import socket
@@ -85,7 +85,7 @@ def run(name: str, url: str, data: Path, words: list[str]) -> subprocess.Complet
 
 
 def free_ports(words: list[str]) -> list[str]:
-    """Let a command of the compose file listen where nobody does, on this machine only."""
+    """Let a command of the compose file listen on a free port, on this machine only."""
     return ["0" if word.isdecimal() and len(word) > 1 else word for word in words]
 
 

@@ -1,4 +1,4 @@
-"""The container files name only variables, commands, options and files that there are."""
+"""The container files name only existing variables, commands, options and files."""
 
 import importlib
 import re
@@ -103,7 +103,7 @@ def test_every_part_that_listens_is_looked_after() -> None:
 
 
 def test_programs_in_a_text_of_ours_are_valid() -> None:
-    """What a shell or a check runs in the image is Python of ours, in quotes."""
+    """Shell scripts and health checks in the image contain Python code in quotes."""
     texts = [
         *re.findall(r"python -P -c '([^']+)'", COMPOSE_TEXT),
         *(one["healthcheck"]["test"][3] for one in ours().values() if "healthcheck" in one),

@@ -50,7 +50,7 @@ class Declared(NamedTuple):
 
 
 def declared(module: str, tree: ast.Module) -> Iterator[Declared]:
-    """Yield the dataclasses and models of a module; tuples and protocols are no values of ours."""
+    """Yield the dataclasses and models of a module, without tuples and protocols."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and not _bases(node) & {
             "NamedTuple",

@@ -1,4 +1,4 @@
-"""Files have one idea each, say nothing about one machine, and pin what they install."""
+"""Files have one idea each, contain nothing of one machine, and pin what they install."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Tests reach nothing beyond this machine, and see no settings of whoever runs them."""
+"""Tests connect to nothing beyond this machine, and see no settings of its user."""
 
 import asyncio
 import os

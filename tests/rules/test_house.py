@@ -1,4 +1,4 @@
-"""Folders instead of prefixes, few files in each, the words of the field, plain docstrings."""
+"""Folders instead of prefixes, few files in each, standard terms, plain docstrings."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Imports run downhill, each outside package has its homes, and nothing is hidden."""
+"""Imports run downhill, each outside package has its home, and no import is hidden."""
 
 import ast
 import sys
@@ -112,7 +112,7 @@ HOMES: dict[str, tuple[str, ...]] = {
 
 
 def uphill(found: Iterable[Import]) -> list[str]:
-    """Return the imports of ours that the table does not allow."""
+    """Return the imports that the table of layers does not allow."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found
@@ -123,7 +123,7 @@ def uphill(found: Iterable[Import]) -> list[str]:
 
 
 def strays(found: Iterable[Import]) -> list[str]:
-    """Return the imports of outside packages away from their homes."""
+    """Return the imports of outside packages outside their homes."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found
@@ -133,7 +133,7 @@ def strays(found: Iterable[Import]) -> list[str]:
 
 
 def foreign_stores(found: Iterable[Import]) -> list[str]:
-    """Return the imports of another capability's store: it is asked by its verbs."""
+    """Return the imports of another capability's store; its verbs are called instead."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found
@@ -145,7 +145,7 @@ def foreign_stores(found: Iterable[Import]) -> list[str]:
 
 
 def hidden(found: Iterable[Import]) -> list[str]:
-    """Return imports of ours inside functions, classes and conditions."""
+    """Return the imports of project modules inside functions, classes and conditions."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found

@@ -1,4 +1,4 @@
-"""The questions a DBA pastes into psql run, and with the rights of a DBA."""
+"""The queries for psql run, with the rights of a DBA."""
 
 from pathlib import Path
 from urllib.parse import urlsplit

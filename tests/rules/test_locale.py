@@ -1,4 +1,4 @@
-"""The environment of a checkout works whatever its path and the locale, and is not taken away."""
+"""The environment of a checkout works with any path and locale, and is not deleted."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ LOCALES = ("C", "C.UTF-8", "de_DE.ISO-8859-1")
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The scripts in a folder that no ASCII name has, with an environment and no packages."""
+    """The scripts in a folder with a name beyond ASCII, with an environment and no packages."""
     copy = tmp_path / "Übung \u4e2d"
     shutil.copytree(ROOT / "scripts", copy / "scripts")
     shutil.copytree(ROOT / "requirements", copy / "requirements")

@@ -1,4 +1,4 @@
-"""No lock that keeps mail waiting can be taken by a login that is only allowed to hand mail in."""
+"""No login that may only enqueue can take a lock that delays mail."""
 
 import asyncio
 import re
@@ -41,7 +41,7 @@ TABLES = ("lock_rows", "lane_gather", "leases")
 async def stranger(
     request: pytest.FixtureRequest, server: Server, fresh_db: str
 ) -> AsyncIterator[Conn]:
-    """A login with one role, that holds every number that was ever an advisory lock of ours."""
+    """A login with one role that holds every advisory lock mailqueue has ever used."""
     url = server.superuser_url(urlsplit(fresh_db).path[1:])
     async with login(url, f"mailqueue_{request.param}") as conn:
         for key in FORMER:

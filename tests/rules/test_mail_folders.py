@@ -1,4 +1,4 @@
-"""The folders of mailqueue/mail have an order, and mail is accepted by one module of them."""
+"""The folders of mailqueue/mail have an order, and one module accepts mail."""
 
 import ast
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ MAIL = ("message", "accept", "send", "direct")
 
 
 def uphill_in_mail(found: Iterable[Import]) -> list[str]:
-    """Return imports by which a folder of mailqueue/mail knows a higher one."""
+    """Return imports by which a folder of mailqueue/mail depends on a higher one."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found
@@ -30,7 +30,7 @@ def _folder_in_mail(module: str) -> int | None:
 
 
 def outcomes(module: str, tree: ast.Module) -> list[str]:
-    """Return imports of what became of a send, in a module that builds messages."""
+    """Return imports of outcomes of sending in a module that builds messages."""
     if not module.startswith("mailqueue.mail.message."):
         return []
     return [
@@ -47,11 +47,11 @@ ACCEPTING = {
     "mailqueue.mail.accept.enqueue": {"enqueue_batch"},
     "mailqueue.mail.accept.raw": {"accept_prepared", "accept_raw"},
 }
-"""What accepts mail in Python, behind mailqueue.mail.accept.acceptance."""
+"""What accepts mail in Python, below mailqueue.mail.accept.acceptance."""
 
 
 def bypasses(module: str, tree: ast.Module) -> list[str]:
-    """Return the imports by which a module outside mail.accept goes round its one way in."""
+    """Return the imports by which a module outside mail.accept bypasses acceptance."""
     if module.startswith("mailqueue.mail.accept."):
         return []
     return [

@@ -1,4 +1,4 @@
-"""Every declaration of what a mail may say has the options of MAIL_OPTIONS, and no others."""
+"""Every declaration of the options of a mail has those of MAIL_OPTIONS, and no others."""
 
 import re
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""What each role is refused, as a real login."""
+"""The operations that each role is refused, with real logins."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -100,7 +100,7 @@ async def test_every_role_is_refused_what_it_must_not(shared_superuser_url: str,
 
 
 async def not_refused(conn: Conn, attacks: Sequence[str]) -> list[str]:
-    """Try each and take it back; return those the server did not refuse for want of a right."""
+    """Try each and roll it back; return those that were not refused for a missing right."""
     succeeded = []
     for attack in attacks:
         try:

@@ -1,4 +1,4 @@
-"""Nothing connects by a host's name but the one place that checks where the name leads."""
+"""Only one module connects by host name: the one that checks the addresses."""
 
 import ast
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ CLIENTS = {
 
 
 def ways_out(tree: ast.Module) -> Iterator[str]:
-    """Yield what in a module could lead somewhere by name, with its line."""
+    """Yield the calls of a module that could connect by name, with their lines."""
     dotted = _dotted_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):

@@ -1,4 +1,4 @@
-"""What each role can do, as a real login."""
+"""The operations that each role may perform, with real logins."""
 
 import re
 from collections.abc import AsyncIterator
@@ -87,7 +87,7 @@ async def test_a_producer_sets_every_column_a_mail_may_have(owner: Conn, produce
 async def test_temporary_objects_named_like_ours_capture_nothing(
     owner: Conn, producer: Conn
 ) -> None:
-    """Our functions run as the owner: whatever they would find first, a caller could make."""
+    """Functions run as their owner: they must not find objects that a caller created."""
     for text in (
         "CREATE TEMP TABLE projects (id uuid, name text)",
         "CREATE TEMP TABLE email_queue (LIKE pg_class)",

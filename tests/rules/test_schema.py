@@ -1,4 +1,4 @@
-"""What a DBA finds in the schema: comments everywhere, and functions nobody can mislead."""
+"""The schema for a DBA: comments everywhere, and functions with a fixed search path."""
 
 import pytest
 from psycopg import errors
@@ -70,7 +70,7 @@ async def names(conn: Conn, query: str) -> list[object]:
 
 
 async def validate_functions(conn: Conn) -> list[str]:
-    """Parse every function body under the search path it runs with; return what is wrong."""
+    """Parse every function body under its own search path; return the errors."""
     wrong = []
     for oid, signature, language, settings in await (
         await conn.execute(FUNCTIONS.encode())

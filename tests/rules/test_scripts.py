@@ -1,4 +1,4 @@
-"""The scripts run as they are, from anywhere, and say what they need."""
+"""The scripts run from any folder, and report what they need."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ def test_a_script_is_well_formed(script: Path) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the scripts in a folder with a space, and nothing else of the project."""
+    """A copy of the scripts in a folder whose name has a space, without the rest of the project."""
     copy = tmp_path / "a copy"
     shutil.copytree(ROOT / "scripts", copy / "scripts")
     shutil.copytree(ROOT / "requirements", copy / "requirements")
@@ -85,7 +85,7 @@ def test_a_python_without_venv_names_the_package_that_brings_it(
 
 
 def test_an_environment_from_elsewhere_is_made_anew(checkout: Path, tmp_path: Path) -> None:
-    """A copied or moved .venv still points to where it was made."""
+    """A copied or moved .venv still points to where it was created."""
     moved = checkout / ".venv" / "bin"
     moved.mkdir(parents=True)
     (moved / "activate").write_text('VIRTUAL_ENV="/elsewhere/.venv"\n')

@@ -1,4 +1,4 @@
-"""Every named statement is called, fetched as it promises, and planned by the real schema."""
+"""Every named statement is called, fetched as declared, and planned by the real schema."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The second line between tenants stands before whatever the API reads or asks."""
+"""Row-level security protects every table that the API can read."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a sender account may be."""
+"""The validation of sender accounts."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sender accounts as rows: what is stored, what claims see of it."""
+"""Sender accounts as rows: what is stored, and what claims read."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

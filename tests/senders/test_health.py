@@ -1,4 +1,4 @@
-"""Health of sender accounts: the circuit, what failed lately, and what to do."""
+"""Health of sender accounts: the circuit, recent failures, and fixes."""
 
 import pytest
 

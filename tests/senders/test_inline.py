@@ -1,4 +1,4 @@
-"""A server named for one mail passes the rules of saved accounts, and shows no secret."""
+"""A custom SMTP server of one mail is validated like stored accounts, and shows no secret."""
 
 import traceback
 from typing import Any

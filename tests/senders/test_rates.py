@@ -1,4 +1,4 @@
-"""Rates that hold for all projects: what may be set, and by whom."""
+"""Rates of all projects: valid values, and who may set them."""
 
 import pytest
 

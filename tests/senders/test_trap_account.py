@@ -1,4 +1,4 @@
-"""The trap is an account of every project, those to come included."""
+"""The trap is an account of every project, also of later ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Trying an account: what is said of each ending, and the mail that is sent."""
+"""Testing an account: each result, and the test email."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -77,7 +77,7 @@ class FakeChannel:
 
 @dataclass
 class FakeTransport:
-    """A transport that opens the channel it was given, or is refused."""
+    """A transport that opens a given channel, or is refused."""
 
     answer: FakeChannel | Rejected
 

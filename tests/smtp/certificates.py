@@ -1,4 +1,4 @@
-"""A certificate authority of our own, made when a test needs one."""
+"""A certificate authority for tests, created when needed."""
 
 import datetime
 import ssl

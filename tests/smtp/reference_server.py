@@ -1,4 +1,4 @@
-"""A server others wrote, to judge TLS and logins by, and accounts that lead to it."""
+"""An independent server, to judge TLS and logins, and accounts that lead to it."""
 
 import asyncio
 import ssl
@@ -18,7 +18,7 @@ PASSWORD = "correct horse"
 
 
 class ReceivedMail:
-    """What the judge took."""
+    """What the server received."""
 
     def __init__(self) -> None:
         self.messages: list[tuple[str | None, list[str], bytes]] = []
@@ -39,7 +39,7 @@ async def judge(
     auth: bool = False,
     without: tuple[str, ...] = (),
 ) -> AsyncIterator[int]:
-    """Run aiosmtpd, written by others, on a free loopback port."""
+    """Run aiosmtpd on a free loopback port."""
 
     def check(_: object, __: object, ___: object, mechanism: str, data: object) -> AuthResult:
         assert isinstance(data, LoginPassword)

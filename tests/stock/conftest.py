@@ -27,7 +27,7 @@ def debian(reachable_folder: Path, service_user: Account) -> Iterator[Server]:
 
 @pytest.fixture(scope="module", params=["new", "grown"])
 async def stock(request: pytest.FixtureRequest, debian: Server) -> DatabaseSettings:
-    """A database as an installation has it on its first day, and later: set up by our commands."""
+    """A database set up by the documented commands, empty and with rows."""
     name = f"mailqueue_{secrets.token_hex(6)}"
     superuser = DatabaseSettings(Secret(debian.superuser), pooler=Pooler.NONE)
     await provision(superuser, role=ROLE, password=ROLE, database=name)

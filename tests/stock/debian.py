@@ -22,7 +22,7 @@ _PATIENCE_SECONDS = 60.0
 
 
 def lacks_debian_server() -> str | None:
-    """Return why no server of Debian's packages can be run here."""
+    """Return why no server of Debian's packages can run here."""
     if shutil.which(_CREATE) is None:
         return "no pg_createcluster of Debian's here"
     return None if _versions() else "no PostgreSQL of Debian's packages here"
@@ -51,7 +51,7 @@ def debian_server(home: Path, account: Account) -> Iterator[str]:
 
 
 def _versions() -> list[int]:
-    """Return the majors installed; before 18 a plan that is turned off costs most."""
+    """Return the installed major versions; before 18 a disabled plan has the highest cost."""
     found = (path.parts[-3] for path in PACKAGES.glob("*/bin/postgres"))
     return sorted(int(each) for each in found if each.isdigit() and int(each) >= MIN_VERSION)
 

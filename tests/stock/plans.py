@@ -1,4 +1,4 @@
-"""What PostgreSQL planned for a session, statements inside functions included."""
+"""The plans of a session's statements, including those inside functions."""
 
 import json
 import re
@@ -26,7 +26,7 @@ _FUNCTION = re.compile(r'(?:PL/pgSQL|SQL) function "?(\w+)')
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One plan that was executed: its statement, and the functions that said it, inner first."""
+    """One executed plan: its statement, and the functions that ran it, inner first."""
 
     query: str
     functions: tuple[str, ...]
@@ -40,7 +40,7 @@ class Plan:
 
 
 def watch(database: str) -> list[sql.Composed]:
-    """Return what has every session of a database tell its client of each plan."""
+    """Return the SQL that makes every session of a database report its plans."""
     return [
         sql.SQL("ALTER DATABASE {} SET {} = {}").format(
             sql.Identifier(database), sql.SQL(name), sql.Literal(value)

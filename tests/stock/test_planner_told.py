@@ -1,4 +1,4 @@
-"""Why: the health view names planner settings without which the plans of mail read whole tables."""
+"""Why: the health view names planner settings without which mail's plans scan whole tables."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Stock: as Debian sets PostgreSQL up, no plan of accepting and sending scans or is compiled."""
+"""Stock: with Debian's default settings no plan of accepting and sending scans or is compiled."""
 
 import pytest
 
@@ -35,7 +35,7 @@ async def test_plans_are_cheap_and_not_compiled(stock: DatabaseSettings, name: s
 
 
 async def test_a_look_up_that_must_scan_is_found_and_compiled(stock: DatabaseSettings) -> None:
-    """What the rest is about happens on this server."""
+    """Proves that this server would scan and compile otherwise."""
     async with connect(stock) as conn:
         await conn.execute("SET jit = on; SET enable_seqscan = off; SET enable_indexonlyscan = off")
         with told(conn) as plans:

@@ -33,7 +33,7 @@ _MESSAGE = {"recipient": "ann@example.com", "subject": "Hello", "text": "Hello"}
 
 
 async def set_up(conn: Conn) -> None:
-    """Have all that is looked for when mail is accepted and sent."""
+    """Create the rows that accepting and sending look up."""
     project = await make.project_named(conn)
     await make.sender_account(conn, name="main")
     await conn.execute(
@@ -53,7 +53,7 @@ async def set_up(conn: Conn) -> None:
 
 
 async def grow(conn: Conn) -> None:
-    """Queue many mails, write to many addresses no more, and have PostgreSQL count all that."""
+    """Queue many mails, suppress many addresses, and run ANALYZE."""
     for _ in range(PROJECTS):
         await make.project(conn)
     messages = [_MESSAGE | {"recipient": f"p{n}@example.com"} for n in range(MAILS)]
@@ -113,7 +113,7 @@ async def _finished_messages(conn: Conn) -> None:
 
 
 async def _held(conn: Conn, **columns: object) -> tuple[int, list[ClaimedEmail]]:
-    """Queue mails of several kinds, and have a worker claim them."""
+    """Queue mails of several kinds, and claim them for a worker."""
     for domain, more in (_PLAIN, _SEVERAL, _RATED):
         to = f"{uuid4().hex}@{domain}"  # none that was refused before
         await make.queued_emails(conn, MANY // 3, priority=1, recipient_email=to, **more, **columns)

@@ -14,7 +14,7 @@ from tests.submission.programs import RunningSubmission, running
 
 @pytest.fixture(scope="module")
 async def database(module_db: str) -> AsyncIterator[Conn]:
-    """A connection to the database of this file, for looking."""
+    """A connection to the database of this file, for reading."""
     async with connect(DatabaseSettings(Secret(module_db)), application_name="test") as opened:
         yield opened
 

@@ -19,7 +19,7 @@ START_SECONDS = 120
 
 @dataclass(slots=True)
 class Server:
-    """`mailqueue worker submission`, started again on its port after each death."""
+    """`mailqueue worker submission`, restarted on its port after each kill."""
 
     url: str
     data: Path
@@ -59,7 +59,7 @@ class Server:
 
 @dataclass(slots=True)
 class Answers:
-    """What programs were told, from several threads."""
+    """The replies that clients received, from several threads."""
 
     id_by_name: dict[str, UUID] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Answers:
 
 
 def hand_in(port: int, key: str, names: list[str], answers: Answers) -> None:
-    """Hand in each message until it is said to be queued, as programs with a queue do."""
+    """Submit each message until it is accepted, as programs with a queue do."""
     left = list(names)
     while left:
         answers.is_up.wait(120)

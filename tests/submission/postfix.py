@@ -65,7 +65,7 @@ def relaying(home: Path, smtp: RunningSubmission) -> Iterator[int]:
 
 
 def is_empty(home: Path) -> bool:
-    """Return whether Postfix has handed everything on."""
+    """Return whether Postfix has relayed everything."""
     queue = home / "queue"
     return not any(
         path.is_file()
@@ -75,5 +75,5 @@ def is_empty(home: Path) -> bool:
 
 
 def handed_on(home: Path) -> None:
-    """Wait until Postfix has handed everything on."""
+    """Wait until Postfix has relayed everything."""
     eventually(lambda: is_empty(home))

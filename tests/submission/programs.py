@@ -27,7 +27,7 @@ QUEUED = "Ok: queued as "
 
 @dataclass(frozen=True, slots=True)
 class RunningSubmission:
-    """A server that takes mail for the key's project."""
+    """A submission server, and a key of the project for which it accepts mail."""
 
     port: int
     tls_port: int
@@ -35,7 +35,7 @@ class RunningSubmission:
     certificate: Path
 
     def context(self) -> ssl.SSLContext:
-        """Return a client's context that trusts this server alone."""
+        """Return a client's context that trusts this server only."""
         return ssl.create_default_context(cafile=str(self.certificate))
 
     def client(self, *, key: str | None = None) -> smtplib.SMTP:
@@ -86,12 +86,12 @@ async def running(
 
 
 async def beside(work: Callable[..., T], *given: Any) -> T:
-    """Run a program that waits, beside the server in this loop."""
+    """Run a blocking function in a thread, beside the server in this loop."""
     return await asyncio.to_thread(work, *given)
 
 
 def message(**fields: str) -> EmailMessage:
-    """Return a mail as a program writes it; `X_Odd` is the field X-Odd."""
+    """Return a mail as a program composes it; `X_Odd` is the field X-Odd."""
     made = EmailMessage()
     given = {
         "From": "Shop <shop@example.com>",
@@ -106,7 +106,7 @@ def message(**fields: str) -> EmailMessage:
 
 
 def handed_in(client: smtplib.SMTP, octets: bytes, *to: str, sender: str = "a@example.com") -> UUID:
-    """Hand in one message by single commands; return its id."""
+    """Submit one message by single commands; return its id."""
     code, said = answered(client, octets, *to, sender=sender)
     assert code == 250, said
     return UUID(said.partition(QUEUED)[2])
@@ -115,7 +115,7 @@ def handed_in(client: smtplib.SMTP, octets: bytes, *to: str, sender: str = "a@ex
 def answered(
     client: smtplib.SMTP, octets: bytes, *to: str, sender: str = "a@example.com"
 ) -> tuple[int, str]:
-    """Hand in one message; return the answer to its end, or to what was refused before."""
+    """Submit one message; return the reply to its end, or the refusal before it."""
     code, said = client.mail(sender)
     for address in to or ("ann@example.com",):
         if code != 250:
@@ -129,7 +129,7 @@ def answered(
 
 
 async def mails(conn: Conn, ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
-    """Return address, state and what was written of mails, in the order of their ids."""
+    """Return address, state and content of mails, in the order of their ids."""
     return await make.rows(
         conn,
         "SELECT recipient_email, status, subject FROM mailqueue.emails WHERE id = ANY (%s)"
@@ -139,7 +139,7 @@ async def mails(conn: Conn, ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
 
 
 def documented_lines(language: str, *, holding: str) -> str:
-    """Return the only block of the page about all this that holds a text."""
+    """Return the only block of the documentation page that contains a text."""
     page = "docs/clients/smtp.md"
     [found] = [
         block.text for block in blocks(language) if block.page == page and holding in block.text

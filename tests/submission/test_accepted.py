@@ -1,4 +1,6 @@
-"""Programs hand mail in: it is queued as given, durably before the answer, and one mail is one."""
+"""Mail submitted by SMTP is queued unchanged, durably before the reply; repetitions are one
+mail.
+"""
 
 import asyncio
 import smtplib
@@ -92,7 +94,7 @@ async def test_many_at_once_share_commits_and_each_is_there(
 
 
 async def test_the_same_message_again_is_the_same_mail(smtp: RunningSubmission) -> None:
-    """A program that did not hear the answer tries again with the same octets."""
+    """A program that missed the reply submits the same bytes again."""
     named = PLAIN.replace(b"Subject", b"Message-ID: <81@example.com>\r\nSubject")
     keyed = b"X-Mailqueue-Idempotency-Key: order-81\r\n"
 
@@ -263,7 +265,7 @@ async def test_a_key_that_is_revoked_ends_the_conversation(
 async def test_messages_beyond_the_rate_wait_for_their_turn(
     smtp: RunningSubmission, database: Conn
 ) -> None:
-    """A program that hears no refusal loses no mail for want of a queue of its own."""
+    """A program without its own queue loses no mail."""
     key = await issue_key(database, "default", "steady", is_test=False, requests_per_second=2)
 
     def send() -> list[int]:

@@ -1,4 +1,4 @@
-"""Who guesses keys: waits longer each time, then is not heard, and stands in the log by address."""
+"""A client that guesses keys waits longer each time, then is refused, and is logged by address."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Clock:
-    """Time that passes when somebody waits, or is told."""
+    """A clock that advances by waiting or by request."""
 
     def __init__(self) -> None:
         self.seconds = 1_000.0
@@ -54,7 +54,7 @@ def gate_on(conn: Conn | None, clock: Clock) -> Authenticator:
 
 
 async def tried(gate: Authenticator, key: str, *, address: str = "192.0.2.1") -> str:
-    """Log in; return the answer's two codes, or in."""
+    """Log in; return the reply's two codes, or `in`."""
     found = await gate.enter(LoginAttempt("apikey", key, address))
     return f"{found.code} {found.enhanced}" if isinstance(found, SmtpReply) else "in"
 

@@ -1,4 +1,4 @@
-"""A message that can never be accepted is refused for good: 5xx, so that no program repeats it."""
+"""A message that can never be accepted is refused with 5xx, so that no program repeats it."""
 
 import json
 
@@ -39,7 +39,7 @@ async def test_what_can_never_be_accepted_is_refused_for_good(smtp: RunningSubmi
 
 
 def _with(name: str, value: str) -> bytes:
-    """Return a message with a field, folded where a line would be too long."""
+    """Return a message with a field, folded if a line would be too long."""
     folded = value.replace("[" * 50, "[" * 50 + "\r\n ").replace("]" * 50, "]" * 50 + "\r\n ")
     head = f"From: shop@example.com\r\nTo: ann@example.com\r\nSubject: Hi\r\n{name}: {folded}\r\n"
     return f"{head}\r\nHello\r\n".encode()

@@ -1,4 +1,4 @@
-"""Whatever is said to the submission server, cut anywhere, is answered in lines with codes."""
+"""Any input to the submission server, split anywhere, gets replies in valid lines."""
 
 import asyncio
 from dataclasses import replace
@@ -15,7 +15,7 @@ from mailqueue.submission.server import LIMITS
 
 
 class Counting:
-    """Takes whatever comes, and remembers what it was."""
+    """Accepts everything and records it."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[ReceivedEnvelope, bytes]] = []
@@ -83,7 +83,7 @@ async def _fuzzed(pieces: list[bytes], cuts: list[int]) -> tuple[Counting, bytes
 
 
 def _check(handler: Counting, said: bytes) -> None:
-    """Whatever was said: answers are lines with codes, and what is taken is a sound message."""
+    """Check that replies are lines with codes, and that accepted messages are valid."""
     for line in said.split(b"\r\n")[:-1]:
         assert line[:3].isdigit(), line
         assert line[3:4] in b" -", line

@@ -1,4 +1,4 @@
-"""Clients of bad faith, clients that vanish, and a database that is away."""
+"""Malicious clients, clients that disconnect, and an unavailable database."""
 
 import asyncio
 import smtplib
@@ -30,7 +30,7 @@ ENVELOPE = b"MAIL FROM:<a@example.com>\r\nRCPT TO:<ann@example.com>\r\nDATA\r\n"
 
 @asynccontextmanager
 async def talking(smtp: RunningSubmission, *, is_known: bool = True) -> AsyncIterator[RawClient]:
-    """A client that speaks in bytes, logged in where it is known."""
+    """Yield a client that sends raw bytes, logged in if it has a key."""
     client = RawClient(*await asyncio.open_connection("127.0.0.1", smtp.port))
     try:
         assert (await client.answer()).startswith("220 mx.example.com ")
@@ -158,7 +158,9 @@ def test_what_is_no_fault_of_the_message_is_said_so(fault: MailqueueError, answe
 async def test_with_the_database_away_mail_is_asked_for_later(
     server: Server, fresh_db: str, tmp_path: Path
 ) -> None:
-    """PostgreSQL goes away under a conversation; the client keeps its mail and comes again."""
+    """PostgreSQL becomes unavailable during a conversation; the client keeps its mail and
+    retries.
+    """
     name = sql.Identifier(fresh_db.rpartition("/")[2])
     shut = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
     settings = DatabaseSettings(Secret(fresh_db))

@@ -1,4 +1,4 @@
-"""The server is killed under load; programs try again: nothing is lost, nothing is there twice."""
+"""The server is killed under load and clients retry: nothing is lost, nothing is there twice."""
 
 import signal
 import threading
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(1_800)]
 
 @contextmanager
 def handing_in(port: int, key: str, *, programs: int, mails: int) -> Iterator[Answers]:
-    """Have programs hand in their mails while the block runs, and to their end."""
+    """Submit mails by several clients during the block, and wait for the end of all."""
     answers = Answers()
     threads = [
         threading.Thread(

@@ -1,4 +1,4 @@
-"""Programs that people have reach everybody of a long list, or say that they did not."""
+"""By common mail programs a mail to a long list reaches every recipient, or is refused."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A message to many is taken as a whole or refused as a whole: nobody is left out in silence."""
+"""A message to many recipients is accepted or refused as a whole."""
 
 import re
 import signal
@@ -86,7 +86,7 @@ async def test_the_answer_names_the_first_mail_and_how_many_there_are(
 async def test_nobody_gets_a_message_with_more_recipients_than_are_taken(
     smtp: RunningSubmission, database: Conn
 ) -> None:
-    """The recipient beyond the bound is refused for now, and the message for good."""
+    """The recipient beyond the bound is refused temporarily, and the message permanently."""
 
     def send() -> tuple[tuple[int, bytes], UUID]:
         with smtp.client() as client:
@@ -172,7 +172,7 @@ async def test_a_message_refused_by_its_content_is_refused_for_all_its_mails(
 async def test_a_server_that_dies_has_taken_all_mails_of_a_message_or_none(
     fresh_db: str, tmp_path: Path
 ) -> None:
-    """A program that never gives up hands in the same messages while the server is killed."""
+    """A client submits the same messages repeatedly while the server is killed."""
     async with connect(DatabaseSettings(Secret(fresh_db))) as conn:
         await make.sender_account(conn)
         issued = await issue_key(conn, "default", "k", is_test=False, requests_per_second=100_000)

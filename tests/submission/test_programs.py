@@ -1,4 +1,4 @@
-"""Programs that people have, as they are: swaks, Postfix, nodemailer, Django."""
+"""Published mail programs, unmodified: swaks, Postfix, nodemailer, Django."""
 
 import json
 import re
@@ -84,7 +84,7 @@ async def test_swaks_is_refused_with_a_wrong_key(smtp: RunningSubmission) -> Non
 async def test_postfix_relays_all_its_mail(
     smtp: RunningSubmission, database: Conn, reachable_folder: Path
 ) -> None:
-    """It pipelines, reuses connections and takes many recipients in groups of 50."""
+    """It pipelines, reuses connections and sends to many recipients in groups of 50."""
     home = reachable_folder / "relay"
 
     def send(port: int) -> None:
@@ -155,7 +155,7 @@ async def test_the_documented_program_hands_in(smtp: RunningSubmission, database
 
 
 def test_the_documented_filter_finds_who_guesses(capfd: pytest.CaptureFixture[str]) -> None:
-    """As fail2ban does, which puts a pattern of addresses for <HOST>."""
+    """Like fail2ban, which replaces <HOST> by a pattern of addresses."""
     line = documented_lines("ini", holding="failregex").split("failregex = ")[1].strip()
     program = (
         "from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings\n"

@@ -1,4 +1,4 @@
-"""Certificates, ports and rights: what a submission server needs, and what it says without."""
+"""Certificates, ports and rights that a submission server needs, and its errors without them."""
 
 import os
 import smtplib

@@ -1,4 +1,4 @@
-"""Programs of all kinds hand in at once while the server is killed again and again."""
+"""Clients of all kinds submit mail at once while the server is killed repeatedly."""
 
 import json
 import signal

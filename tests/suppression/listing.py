@@ -1,4 +1,4 @@
-"""What tests of lists share: adding, importing, and what became of it."""
+"""Adding and importing of suppressions, and their results, for tests."""
 
 import io
 from typing import Any

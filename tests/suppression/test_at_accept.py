@@ -1,4 +1,4 @@
-"""Suppressed mail never enters a lane: it is finished where it is accepted, with the reason."""
+"""Suppressed mail never enters a lane: it is finished when accepted, with the reason."""
 
 import pytest
 from psycopg import errors

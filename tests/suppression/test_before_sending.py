@@ -1,4 +1,4 @@
-"""The last look before a mail is handed over sees who was suppressed since it was accepted."""
+"""The check before a mail is handed over sees suppressions made since it was accepted."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ HARD = "INSERT INTO mailqueue.bounce_list (email, bounce_type) VALUES (%s, 'hard
 
 
 async def marks(conn: Conn, **columns: Any) -> tuple[Any, ...]:
-    """Accept and claim a mail, suppress two addresses, and look for the last time."""
+    """Accept and claim a mail, suppress two addresses, and mark it."""
     await make.sender_account(conn)
     email_id = await make.queued_email(conn, **columns)
     worker = await make.worker(conn)
@@ -52,7 +52,7 @@ async def test_a_mail_whose_recipients_are_all_suppressed_is_not_sent(conn: Conn
 
 
 async def test_one_recipient_left_of_several_is_still_looked_at_by_itself(conn: Conn) -> None:
-    """The first recipient was suppressed at accept; the mail goes to the one that is left."""
+    """The first recipient was suppressed when the mail was accepted; the other one gets it."""
     await conn.execute(HARD, ("first@example.com",))
 
     found = await marks(conn, recipient_email="first@example.com", bcc=["bob@example.com"])

@@ -1,4 +1,4 @@
-"""In which encoding a list is read, by what spreadsheets write."""
+"""The encoding in which a list is read, for files of spreadsheet programs."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Addresses that are put on a list, looked for, and taken off again."""
+"""Suppressions are added, found and removed."""
 
 import hashlib
 import hmac

@@ -31,7 +31,7 @@ def report(
     head: str = "",
     own_id: str = "<dsn-1@mx.example.com>",
 ) -> bytes:
-    """Write a multipart/report; each group is of fields, without those of the message."""
+    """Return a multipart/report; each group is a group of fields, after those of the message."""
     status = "\n\n".join(("Reporting-MTA: dns; mx.example.com", *groups))
     if report_type == "feedback-report":
         status, kind = groups[0], "message/feedback-report"
@@ -77,7 +77,7 @@ def failed(
 
 @dataclass(slots=True)
 class PostOffice:
-    """Takes bounce mail in and reads it at once."""
+    """Receives bounce mail and processes it at once."""
 
     conn: Conn
     database: DatabaseSettings
@@ -86,7 +86,7 @@ class PostOffice:
     async def way_back(
         self, mail: UUID, *, recipient: int = 0, days_ago: int = 0, project: str = "default"
     ) -> str:
-        """Return the return path a mail was sent with."""
+        """Return the return path with which a mail was sent."""
         seals = await self.keyring.of(self.conn, await make.project_named(self.conn, project))
         at = datetime.now(UTC) - timedelta(days=days_ago)
         local = return_path(seals, email_id=mail, recipient=recipient, now=at)
@@ -101,7 +101,7 @@ class PostOffice:
         account: int | None = None,
         content_type: str = "message/rfc822",
     ) -> dict[str, Any]:
-        """Have a message read; return what became of it."""
+        """Process a message; return the result."""
         owner = None
         if account is not None:
             owner = await make.scalar(
@@ -134,7 +134,7 @@ class PostOffice:
         await work_once(self.database, "inbound", InboundHandler(self.database, tools))
 
     async def events(self) -> list[tuple[str, str | None, str | None, str]]:
-        """Return type, recipient, code and source of what was recorded, in order."""
+        """Return type, recipient, code and source of the recorded events, in order."""
         found = await make.rows(
             self.conn,
             "SELECT type, recipient_email, code, source FROM mailqueue.email_events"

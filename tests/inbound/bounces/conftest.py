@@ -1,4 +1,4 @@
-"""A post office on a database of its own, for a module."""
+"""A receiver of bounce mail with its own database, for the tests of a file."""
 
 from collections.abc import AsyncIterator
 

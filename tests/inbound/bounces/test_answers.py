@@ -1,4 +1,4 @@
-"""What is no bounce is never taken for one: answers by machines, receipts, and people's mail."""
+"""Automatic replies, receipts and personal mail are not read as bounces."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Complaints count where something proves them, though addresses were taken out of them."""
+"""Complaints count if they are proven, also with redacted addresses."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Bounce mail comes in by SMTP and LMTP, for our domains alone, and is durable when answered."""
+"""Bounce mail is received by SMTP and LMTP, for bounce domains only, durably before the reply."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -65,7 +65,7 @@ async def handed(
     sender: str = "",
     body: bytes = b"Subject: x\r\n\r\nhi\r\n",
 ) -> list[str]:
-    """Hand a message over; return the codes of all answers up to that of DATA."""
+    """Submit a message; return the codes of all replies up to that of DATA."""
     to = b"".join(f"RCPT TO:<{one}>\r\n".encode() for one in recipients)
     client.send(f"MAIL FROM:<{sender}>\r\n".encode() + to + b"DATA\r\n")
     found = await client.codes(2 + len(recipients))
@@ -147,7 +147,9 @@ async def test_nothing_is_taken_that_is_larger_than_a_bounce_may_be(place: Place
 
 
 async def test_only_the_right_end_ends_a_message(place: Place) -> None:
-    """What looks like an end to some, and hides a second message behind it, is one message."""
+    """An ending that only some servers recognize, which hides a second message, stays one
+    message.
+    """
     hidden = b"\n.\nMAIL FROM:<evil@x.example>\nRCPT TO:<a@b.example>\nDATA\nhi\n.\n\r\n"
     async with place.client() as client:
         await handed(client, f"a@{DOMAIN}", body=b"Subject: x\r\n\r\n1" + hidden)

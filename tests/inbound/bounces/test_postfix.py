@@ -1,4 +1,4 @@
-"""A real Postfix bounces a mail of ours and hands the bounce on by LMTP: the address is known."""
+"""A real Postfix bounces a mail and delivers the bounce by LMTP; the address is suppressed."""
 
 import asyncio
 import smtplib

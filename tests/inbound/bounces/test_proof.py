@@ -1,4 +1,4 @@
-"""Forged bounces never suppress: what counts has our signature, or is of a mail we sent to them."""
+"""Forged bounces suppress nothing: a bounce needs our signature, or a mail sent to the address."""
 
 from uuid import UUID, uuid4
 
@@ -18,7 +18,9 @@ async def sent(conn: Conn, address: str = "ann@example.com", **columns: object) 
 
 
 async def test_a_signed_return_path_names_the_mail_and_whom_it_went_to(office: PostOffice) -> None:
-    """Servers that forward name another address: ours is the one not written to any more."""
+    """A forwarding server names another address; the one that the mail was sent to is
+    suppressed.
+    """
     mail = await sent(office.conn)
     way_back = await office.way_back(mail)
 

@@ -1,4 +1,4 @@
-"""Delivery status notifications say of each recipient what became of it, in all their forms."""
+"""Delivery status notifications in all their forms, read for each recipient."""
 
 import pytest
 
@@ -130,7 +130,7 @@ def test_recipients_without_a_blank_line_between_them_are_several() -> None:
 
 
 def test_a_report_inside_the_mail_that_came_back_is_not_of_it() -> None:
-    """Somebody may write a report into a mail of ours; only its own fields are the server's."""
+    """The returned mail may contain a report; only the server's own fields count."""
     inner = dsn("Final-Recipient: rfc822; victim@example.com\nAction: failed\nStatus: 5.1.1")
     fields = "Final-Recipient: rfc822; ann@example.com\nAction: failed\nStatus: 4.2.2"
     raw = dsn(fields).replace(COPY.encode(), inner)

@@ -1,4 +1,4 @@
-"""Bounce mail over HTTP, and mail that leaves with the way back it needs."""
+"""Bounce mail over HTTP, and the return path of sent mail."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

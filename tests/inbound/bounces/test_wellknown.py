@@ -1,4 +1,4 @@
-"""Bounces as well-known servers write them: whom they name, and what they say of the address."""
+"""Bounces of well-known servers: the recipient and the meaning of each."""
 
 import pytest
 

@@ -18,7 +18,7 @@ _BODIES = {"subject": "subject", "html_body": "html", "text_body": "text"}
 
 
 class NotAccepted(Exception):
-    """The mail was not accepted; in which words, whichever way it came."""
+    """The mail was not accepted; holds the reason, whichever interface was used."""
 
     def __init__(self, field: str | None, message: str) -> None:
         self.field = field
@@ -27,7 +27,7 @@ class NotAccepted(Exception):
 
 
 def plain(**columns: Any) -> dict[str, Any]:
-    """Return the columns of a mail that is fine, some of them changed; None takes one out."""
+    """Return the columns of a valid mail, some of them changed; None removes one."""
     whole = {"recipient_email": "ann@example.com", "subject": "Hello", "text_body": "Hi"}
     return {name: value for name, value in (whole | columns).items() if value is not None}
 
@@ -105,7 +105,7 @@ def _split(columns: dict[str, Any]) -> tuple[str, str | None, dict[str, str], di
 
 
 class _telling:  # noqa: N801
-    """A savepoint, and what the database said, in one shape."""
+    """Run within a savepoint, and raise the database's refusal as NotAccepted."""
 
     def __init__(self, conn: Conn) -> None:
         self.savepoint = conn.transaction()

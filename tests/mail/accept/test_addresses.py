@@ -1,4 +1,4 @@
-"""SQL decides about addresses by the table that Python's rule is held to as well.
+"""SQL checks addresses by the same table of cases as Python.
 
 `sql` false: SQL refuses it, whatever Python does, and in other words where both do. A spelling that
 stands for another has to come in A-labels, which Python writes.
@@ -85,7 +85,7 @@ async def test_every_spelling_has_the_same_key_in_sql_and_in_python(conn: Conn) 
 
 
 def assigned(step: int = 1) -> list[str]:
-    """Return the characters this Python's version of Unicode knows, some or all."""
+    """Return the characters assigned in this Python's version of Unicode, some or all."""
     kinds = ("Cn", "Co", "Cs")
     found = [
         chr(one) for one in range(0x80, 0x110000) if unicodedata.category(chr(one)) not in kinds
@@ -180,7 +180,7 @@ async def test_what_is_no_address_has_a_key_all_the_same(conn: Conn, text: str) 
 
 
 async def test_comparing_addresses_calls_nothing_for_one_that_is_ascii(conn: Conn) -> None:
-    """The condition stands in the plan; the function is behind it."""
+    """The plan contains the condition; the function is called only after it."""
     plan = await make.rows(
         conn,
         "EXPLAIN (VERBOSE, COSTS OFF) SELECT mailqueue.address_key(q.recipient_email),"

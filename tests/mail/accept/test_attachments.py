@@ -1,4 +1,4 @@
-"""Files sent along: what is refused, in which words, and that the same octets are stored once."""
+"""Attachments: which are refused and why, and that equal files are stored once."""
 
 from base64 import b64encode
 from typing import Any
@@ -17,7 +17,7 @@ PNG = b"\x89PNG\r\n\x1a\n0000"
 
 
 def file(**changes: Any) -> dict[str, Any]:
-    """Describe a small PDF; a field that is None is left out."""
+    """Return a small PDF as an attachment; a field that is None is left out."""
     given = {
         "filename": "a.pdf",
         "content": b64encode(PDF).decode(),
@@ -107,7 +107,7 @@ async def test_projects_share_no_octets_and_reach_no_upload_of_another(conn: Con
 
 
 async def test_an_upload_of_an_earlier_month_is_kept_as_long_as_the_mail(conn: Conn) -> None:
-    """Partitions are dropped by month: what a mail of this month carries stands in this month."""
+    """Partitions are dropped by month: a mail's files must be in the partition of its month."""
     (old,) = await taken(conn, file())
     await conn.execute("UPDATE mailqueue.attachments SET created_on = created_on - 31")
 

@@ -1,4 +1,4 @@
-"""Instants and JSON at the ends of their types: refused by every road, naming the field.
+"""Extreme timestamps and JSON are refused by every interface, naming the field.
 
 A reader outside of PostgreSQL has no word for infinity, and none reads JSON of any depth.
 """
@@ -53,7 +53,7 @@ READABLE = {
     "words": '{"deep": "[[[[", "a": null, "b": [true, "9e999"]}',
 }
 Road = Callable[[Conn, str, str], Awaitable[str | None]]
-"""Gives why a mail with this option, as JSON, was refused; None where it was accepted."""
+"""Returns why a mail with this option, as JSON, was refused; None if it was accepted."""
 
 
 async def by_insert(conn: Conn, name: str, document: str) -> str | None:

@@ -1,4 +1,4 @@
-"""One key, one mail: twins get the same one, another body is refused, projects do not mix."""
+"""One key, one mail: concurrent requests get the same mail, a different content is refused."""
 
 import asyncio
 from uuid import UUID
@@ -148,7 +148,7 @@ async def test_the_key_of_a_finished_mail_still_gives_that_mail(conn: Conn, way:
 
 
 async def test_a_key_is_free_again_when_its_mail_was_refused(conn: Conn) -> None:
-    """Refused inside a batch too, whose other messages stay."""
+    """Also inside a batch whose other messages are accepted."""
     bad = plain(idempotency_key="k", cc=["nobody"])
     for way in (by_enqueue, by_batch):
         with pytest.raises(NotAccepted):
@@ -160,7 +160,7 @@ async def test_a_key_is_free_again_when_its_mail_was_refused(conn: Conn) -> None
 async def test_two_batches_with_keys_in_opposite_order_do_not_wait_forever(
     database: DatabaseSettings,
 ) -> None:
-    """At worst the server ends one of them, which can simply be run again."""
+    """At worst the server cancels one of them, which can be run again."""
 
     async def run(keys: list[str]) -> str:
         messages = ", ".join(

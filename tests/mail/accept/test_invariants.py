@@ -21,7 +21,7 @@ SAME = plain(campaign_id="spring", cc=["c@example.com"], tags=["t"], priority=1)
 async def test_producers_never_wait_for_each_other(
     database: DatabaseSettings, way: Way, other: Way
 ) -> None:
-    """Neither for the same campaign, content, recipient or lane."""
+    """Neither with the same campaign, content, recipient nor lane."""
     async with connect(database) as first, connect(database) as second:
         for conn in (first, second):
             await conn.execute("SET lock_timeout = '5s'")
@@ -70,7 +70,7 @@ async def test_a_mail_is_seen_when_its_transaction_commits_and_not_before(
 async def test_a_mail_committed_late_is_claimed_although_others_came_after_it(
     database: DatabaseSettings,
 ) -> None:
-    """Its place in the lane lies behind what workers have passed already."""
+    """Its position in the lane lies behind mail that workers have claimed already."""
     async with connect(database) as producer, connect(database) as worker:
         await make.sender_account(worker)
         worker_id = await make.worker(worker)

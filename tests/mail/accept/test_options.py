@@ -1,4 +1,4 @@
-"""Options of enqueue() and messages of enqueue_batch(): names, types, words."""
+"""Options of enqueue() and messages of enqueue_batch(): names, types, errors."""
 
 from typing import Any
 

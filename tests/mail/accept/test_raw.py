@@ -1,4 +1,4 @@
-"""Finished messages: what is taken out, what comes in, and that every other octet stays."""
+"""Complete messages: which headers are removed and added; all other bytes are kept."""
 
 from base64 import b64encode
 from collections.abc import AsyncIterator

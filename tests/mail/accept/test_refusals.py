@@ -1,4 +1,4 @@
-"""What is no message of ours, and how an author may be written."""
+"""Invalid complete messages, and the allowed forms of an author."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Ladders people may choose, and that the database knows the usual one by the same steps."""
+"""Retry schedules of projects, and the default one, which SQL and Python share."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The same rules and the same words, whichever way a mail comes in."""
+"""The same rules and the same errors, whichever interface accepts a mail."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whom a project's mail may be from, and what holds for mail that does not say."""
+"""The From addresses that a project allows, and the default for mail without one."""
 
 from email import message_from_bytes
 from typing import Any

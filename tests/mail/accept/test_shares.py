@@ -1,4 +1,4 @@
-"""A message to many: everybody in exactly one of its mails, and its mails known as one message."""
+"""A message to many recipients is split: each recipient is in exactly one of its mails."""
 
 from collections import Counter
 from uuid import UUID

@@ -59,7 +59,7 @@ class Desk:
         return await make.rows(self.conn, query)
 
     async def counts(self) -> tuple[int, int]:
-        """Return what the project's limit counts as sent and as reserved."""
+        """Return the recipients that the project's limit counts as sent and as reserved."""
         query = (
             "SELECT c.sent, c.reserved FROM mailqueue.limits AS m"
             " JOIN mailqueue.limit_counters AS c ON c.limit_id = m.id"
@@ -69,14 +69,14 @@ class Desk:
         return found[0], found[1]
 
     async def is_sound(self) -> bool:
-        """Assert that no worker, no stray reservation and no missing mail is left."""
+        """Assert that no worker, reservation or missing mail is left."""
         left = "SELECT count(*) FROM mailqueue.workers WHERE stopped_at IS NULL AND lost_at IS NULL"
         wrong = "SELECT count(*) FROM mailqueue.wrong_reservations()"
         books = "SELECT count(*) FROM mailqueue.books WHERE difference <> 0"
         return [await make.scalar(self.conn, each) for each in (left, wrong, books)] == [0, 0, 0]
 
     async def everything(self) -> str:
-        """Return all that the database holds, as text."""
+        """Return all rows of the database as text."""
         names = await make.rows(
             self.conn,
             "SELECT c.oid::regclass::text FROM pg_class AS c"

@@ -23,7 +23,7 @@ KEY = MasterKey(b"01234567890123456789012345678901")
 
 
 class Queued:
-    """The API, a server, and what a worker does for mail that names one."""
+    """The API, a server, and a worker for mail that names the server."""
 
     def __init__(self, api: Calling, server: ScriptedServer) -> None:
         self.api = api
@@ -56,7 +56,9 @@ class Queued:
             await direct_store.sweep(conn)
 
     async def books(self) -> tuple[int, int]:
-        """Return what the project's limit counts as sent and as reserved; assert sound books."""
+        """Return the recipients that the project's limit counts as sent and as reserved; check
+        the books.
+        """
         wrong = "SELECT count(*) FROM mailqueue.wrong_reservations()"
         books = "SELECT count(*) FROM mailqueue.books WHERE difference <> 0"
         assert [await self.value(wrong), await self.value(books)] == [0, 0]

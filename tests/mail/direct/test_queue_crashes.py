@@ -1,4 +1,6 @@
-"""A worker that dies while it sends by a custom server sends nothing twice and loses nothing."""
+"""A worker that is killed while it sends by a custom server sends nothing twice and loses
+nothing.
+"""
 
 import asyncio
 import os
@@ -35,7 +37,7 @@ AT_DEATH: Mapping[str, tuple[str, int]] = {
 
 
 async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
-    """Run a worker that is killed at a point; return how it ended."""
+    """Run a worker that is killed at a crash point; return its exit code."""
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "mailqueue", "worker", "custom-smtp", f"--child={uuid4()}"),
         stdin=asyncio.subprocess.PIPE,  # as its parent would keep it
@@ -55,7 +57,7 @@ async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
 
 
 async def rescued(office: Queued) -> None:
-    """Have all workers be declared lost."""
+    """Declare all workers lost."""
     async with connect(office.api.database) as conn:
         await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
         await store.rescue(conn, silence=LOST_AFTER)

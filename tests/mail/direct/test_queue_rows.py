@@ -1,4 +1,4 @@
-"""Rows of mail with a custom SMTP server: claims, releases, and rows that hold nonsense."""
+"""Rows of mail with a custom SMTP server: claims, releases, and invalid rows."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Workers of the release before and of this one at once; `worker send` sends this mail, too."""
+"""Workers of the previous release beside those of this one; `worker send` sends this mail too."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ CLAIM = "SELECT id, claim_no, worker_id FROM mailqueue.claim_inline('old', 1, '0
 
 
 async def claimed_before(office: Queued) -> list[tuple[UUID, int, int]]:
-    """Claim as a worker of the release before does."""
+    """Claim as a worker of the previous release does."""
     async with connect(office.api.database) as conn:
         return [(row[0], row[1], row[2]) for row in await make.rows(conn, CLAIM)]
 
@@ -83,7 +83,7 @@ async def test_mail_of_a_worker_of_the_release_before_that_died_is_held(
 
 @contextmanager
 def sending(database: DatabaseSettings, folder: Path) -> Iterator[None]:
-    """Run `mailqueue worker send` beside the block."""
+    """Run `mailqueue worker send` during the block."""
     command = [sys.executable, "-m", "mailqueue", "worker", "send", "--processes", "1"]
     environment = os.environ | {
         "MAILQUEUE_DATABASE_URL": database.url.reveal(),

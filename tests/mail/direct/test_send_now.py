@@ -1,4 +1,4 @@
-"""Mail that is sent while its caller waits: once, recorded like any, and nothing secret kept."""
+"""Mail that is sent during the request: once, recorded like other mail, no secret stored."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Files come to the mails that carry them, once, and no more of them than memory allows."""
+"""Files are loaded once for the mails that carry them, within the memory limit."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -28,13 +28,13 @@ PDF = b"%PDF-1.7 octets"
 
 
 def ref(found: UUID, *, size: int = len(PDF), **changes: Any) -> dict[str, Any]:
-    """Describe a stored file as a content does."""
+    """Return the reference to a stored file, as a content has it."""
     described = {"id": str(found), "on": "2026-03-01", "name": "a.pdf", "type": "application/pdf"}
     return {**described, "bytes": size, **changes}
 
 
 class Shelf:
-    """Stored files, and which of them were asked for."""
+    """Stored files; records which were read."""
 
     def __init__(self, *ids: UUID) -> None:
         self.octets = dict.fromkeys(ids, PDF)

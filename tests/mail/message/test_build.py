@@ -1,4 +1,4 @@
-"""Who a mail is from and to, in its headers and on its envelope."""
+"""From and recipients of a mail, in its headers and on its envelope."""
 
 from email import message_from_bytes
 from email.message import Message
@@ -59,7 +59,7 @@ def test_to_and_cc_are_seen_and_bcc_is_only_told_to_the_server() -> None:
 
 
 def test_stopped_recipients_leave_the_envelope_and_stay_in_the_header() -> None:
-    """Suppress: what others see of the message does not depend on who unsubscribed."""
+    """Suppress: the message that others receive does not depend on who unsubscribed."""
     what = loaded(("cc", "cy@example.org"))
 
     letter = written(what, suppressed=("cy@example.org",))
@@ -112,7 +112,7 @@ def test_a_local_part_beyond_ascii_needs_smtputf8() -> None:
 
 
 def test_one_mail_has_one_message_id_however_often_it_is_composed() -> None:
-    """Window: a resend can be told from a new mail."""
+    """Window: a second copy can be recognized as the same mail."""
     what = loaded()
 
     assert written(what).message_id == written(what).message_id

@@ -1,4 +1,4 @@
-"""Large files lie in a folder: there before a row names them, and checked when read."""
+"""Large files are stored in a folder: written before their row, and checked when read."""
 
 import hashlib
 from base64 import b64encode

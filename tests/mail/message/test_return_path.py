@@ -1,4 +1,4 @@
-"""Bounces of one mail come back to an address of its own, where the project has a domain for it."""
+"""Each mail has its own return path, if the project has a bounce domain."""
 
 from dataclasses import replace
 from uuid import UUID

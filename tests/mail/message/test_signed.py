@@ -1,4 +1,4 @@
-"""Who signs a letter, and what becomes of one that nobody signs for."""
+"""Which keys sign a mail, and what happens to a mail without a key."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Trouble of sender accounts: what workers see is written down, and lanes wait for it."""
+"""Failures of sender accounts are recorded, and lanes wait for them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -74,7 +74,7 @@ async def test_of_very_many_the_newest_are_written(database: DatabaseSettings) -
 async def test_how_long_a_provider_asks_us_to_wait_holds_for_every_process(
     database: DatabaseSettings,
 ) -> None:
-    """Else each of them is told by itself, again and again."""
+    """Otherwise every process would be told so by the provider."""
     health = AccountHealth(Link(database, "test/account_health"))
     left = (
         "SELECT round(extract(epoch FROM blocked_until - clock_timestamp()) / 60)::integer"

@@ -1,4 +1,4 @@
-"""One account's line: connections are opened for mail, and no mail is left without one."""
+"""An account sender opens connections for its mail, and leaves no mail without one."""
 
 import asyncio
 
@@ -274,7 +274,9 @@ async def test_mail_of_a_server_that_goes_silent_leaves_its_slots_to_others() ->
 
 
 async def test_waiting_for_slots_is_not_the_servers_silence() -> None:
-    """Its mail goes back so that other mail can come, and nothing is said about the account."""
+    """Its mail is returned so that other mail can be claimed, and nothing is recorded about the
+    account.
+    """
     recorded, server = RecordedContext(slots=Slots(2)), ScriptedServer()
     assert await recorded.slots.take(1, AccountSlots()) == 1  # all that strangers may have
     async with sender_to(server, recorded) as line:

@@ -1,4 +1,4 @@
-"""Mail that was claimed in a commit whose answer got lost is sent by the worker that has it."""
+"""Mail claimed in a commit whose response was lost is sent by the worker that claimed it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ Operation = Callable[[Conn], Awaitable[Taken]]
 
 
 class Forgetful:
-    """Loses the answers of the calls named, as a broken connection does; then tries again."""
+    """Loses the responses of the named calls, as a broken connection does; then retries."""
 
     def __init__(self, conn: Conn, *lost: int) -> None:
         self._conn, self._lost, self._calls = conn, lost, 0
@@ -54,7 +54,7 @@ async def test_a_claim_whose_answer_was_lost_is_found_again(database: DatabaseSe
 
 
 async def test_what_is_known_already_is_not_given_twice(database: DatabaseSettings) -> None:
-    """The mail of the first claim is still being sent when the answer to the next is lost."""
+    """The mail of the first claim is still being sent when the response to the next is lost."""
     async with opened(database, 1) as (conn,):
         asking = await claims(conn, 2)
         await make.queued_emails(conn, 3)
@@ -64,7 +64,7 @@ async def test_what_is_known_already_is_not_given_twice(database: DatabaseSettin
 
 
 async def test_a_claim_that_still_runs_is_waited_for(database: DatabaseSettings) -> None:
-    """Its session may notice late that nobody listens."""
+    """Its session may notice late that the client is gone."""
     async with opened(database, 3) as (cut_off, conn, watching):
         await make.sender_account(conn)
         worker = await make.worker(conn)

@@ -1,4 +1,4 @@
-"""Window: how many mails are handed over at once, and who gets the room."""
+"""Window: how many mails are handed over at once, and how accounts share the slots."""
 
 import asyncio
 from collections.abc import Iterable
@@ -105,7 +105,7 @@ async def test_who_stops_when_it_was_just_served_gives_it_back() -> None:
 
 
 async def test_strangers_share_one_half_until_they_answer() -> None:
-    """Any number of servers that never answer leave the other half to those that do."""
+    """Any number of servers that never reply leave the other half to those that do."""
     slots = Slots(8)
     strangers = [AccountSlots() for _ in range(4)]
     for stranger in strangers:
@@ -163,7 +163,7 @@ async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
 
 @pytest.mark.parametrize(("others", "most"), [(0, MAX_UNPROVEN_ASIDE), (2, 2)])
 async def test_a_stranger_has_one_mail_that_moves_and_few_that_hang(others: int, most: int) -> None:
-    """Fewer where much hangs already."""
+    """Fewer if many mails hang already."""
     slots, stranger = Slots(8), AccountSlots()
     for other in [known() for _ in range(others)]:
         assert await slots.take(8, other) == 6
@@ -218,7 +218,9 @@ async def test_twice_as_many_are_set_aside_as_move_and_one_line_leaves_a_quarter
 
 
 async def test_servers_that_fall_silent_one_after_the_other_never_hold_everything() -> None:
-    """What can no longer be set aside keeps its place, so nobody has many of them by then."""
+    """A mail that can no longer be set aside keeps its slot, so no account has many of them by
+    then.
+    """
     slots = Slots(64)
     for _ in range(10):
         silent, under_way = known(), mails(64)

@@ -1,4 +1,4 @@
-"""Senders come with the mail of an account, and go when it has had none for a while."""
+"""Account senders are created for the mail of an account, and closed when idle."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 @dataclass
 class Accounts:
-    """Accounts that all lead to one server; `read` says which were asked for."""
+    """Accounts that all lead to one server; `read` lists those that were read."""
 
     server: ScriptedServer
     wants_tags: bool = False
@@ -83,7 +83,7 @@ async def test_no_line_with_mail_or_a_connection_is_forgotten() -> None:
 
 
 async def test_mail_for_a_server_that_failed_last_keeps_no_other_from_coming() -> None:
-    """From the first moment: it comes back again and again while the server hangs."""
+    """It is claimed again and again while the server hangs."""
     recorded, server = RecordedContext(), ScriptedServer(opens=[AWAY])
     lines = lines_to(Accounts(server), recorded)
     await lines.dispatch([loaded(email=claimed(assigned_to=1))])

@@ -1,4 +1,4 @@
-"""A server that says nothing for a moment: what it has under way keeps no other's mail waiting."""
+"""A server without a reply for a moment: its pending mail does not delay that of others."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 async def goes_silent(
     line: AccountSender, recorded: RecordedContext, server: ScriptedServer, *, mails: int
 ) -> int:
-    """Have a server that is known say nothing of so many mails; return how many it was handed."""
+    """Let a proven server leave that many mails without a reply; return how many it received."""
     await introduce(line, recorded)
     server.gate.clear()
     line.add([loaded() for _ in range(mails)])
@@ -47,7 +47,7 @@ async def test_a_moment_of_silence_frees_the_places_of_what_is_under_way() -> No
 
 @pytest.mark.parametrize("idle_s", [20.0, 0.05])  # the others wait for mail, or have gone
 async def test_a_connection_that_hangs_keeps_no_mail_from_others(idle_s: float) -> None:
-    """However much is on it, and however long ago the server said something."""
+    """However many mails wait on it, and however long ago it replied."""
     recorded, server = RecordedContext(slots=Slots(64), idle_s=idle_s), ScriptedServer()
     async with sender_to(server, recorded, max_connections=10) as line:
         line.add([loaded() for _ in range(15)])
@@ -97,7 +97,7 @@ async def test_an_answer_after_a_moment_ends_the_doubt_and_is_no_news() -> None:
 
 
 async def test_mail_for_a_server_that_hung_before_goes_back_though_more_is_wanted() -> None:
-    """It has all the mail under way that it may have; what comes to try it must not stay."""
+    """It has as much mail in progress as it may have; more must not stay."""
     recorded, server = RecordedContext(), ScriptedServer(hangs=9)
     async with sender_to(server, recorded, max_connections=10) as line:
         for _ in range(MAX_UNPROVEN_ASIDE + 3):

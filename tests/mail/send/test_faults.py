@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Unwilling(ScriptedServer):
-    """Answers one email, and raises before the next is handed over."""
+    """Replies to one email, and raises before the next is handed over."""
 
     async def send(
         self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
@@ -25,7 +25,7 @@ class Unwilling(ScriptedServer):
 
 
 async def test_a_fault_of_ours_while_sending_leaves_the_fate_unknown() -> None:
-    """Window: nobody can say how far it came."""
+    """Window: it is unknown how far the email came."""
     recorded, server = RecordedContext(), ScriptedServer(fails=KeyError("bug"))
     async with sender_to(server, recorded) as line:
         line.add([loaded(), loaded()])

@@ -1,4 +1,4 @@
-"""How many mails a connection marks and sends in one go."""
+"""The number of mails that a connection marks and sends as one group."""
 
 import pytest
 

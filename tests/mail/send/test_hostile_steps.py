@@ -1,4 +1,4 @@
-"""Isolate: an email that stops any step of its way is its own outcome, and nothing else's.
+"""Isolate: an email that makes any step raise is that email's own outcome.
 
 A real worker sends by SMTP and by a provider that takes several emails in one request; at each
 step the code raises for one of them, as it would for a row that nobody thought of.
@@ -35,7 +35,7 @@ TAKEN = {"ErrorCode": 0, "Message": "OK", "MessageID": "a"}
 
 
 class OddError(Exception):
-    """What nobody thought of."""
+    """An unexpected error."""
 
 
 def raising(genuine: Raising, is_odd: Callable[..., bool]) -> Raising:
@@ -54,7 +54,7 @@ def says_odd(value: object) -> bool:
 
 
 class OddSigner(DomainSigner):
-    """Signs all but one email."""
+    """Signs all emails but one."""
 
     def __init__(self) -> None:
         pass
@@ -186,7 +186,7 @@ async def test_while_its_content_is_read(
 async def test_while_its_outcome_is_written(
     database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database refuses what is said of it: the outcome is written in fewer words."""
+    """The database refuses the outcome: it is written without its details."""
     async with scripted() as server, session(database) as conn:
         await account_at(conn, server)
         odd, others = await mails_of(conn)
@@ -208,7 +208,7 @@ async def test_while_its_outcome_is_written(
 
 
 def answering(request: Request) -> Any:
-    """Take all emails of a request."""
+    """Accept all emails of a request."""
     found = request.json
     return says(200, [TAKEN] * len(found) if isinstance(found, list) else TAKEN)
 

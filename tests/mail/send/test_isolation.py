@@ -1,4 +1,4 @@
-"""Isolate: a row that cannot be read, composed, tracked or settled is that row's outcome alone.
+"""Isolate: a row that cannot be read, composed, tracked or settled is that row's outcome only.
 
 The rows are put there by the schema's owner, past every check of what is accepted.
 """
@@ -148,7 +148,7 @@ async def test_mail_that_cannot_be_read_ends_alone_and_other_mail_goes_out(
 async def test_what_fails_while_a_batch_is_read_fails_that_mail_alone(
     database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An error of ours, too: it is logged once with its place, and the worker lives."""
+    """Also an unexpected error: it is logged once with its traceback, and the worker continues."""
     logged = log_of(load, monkeypatch)
     async with scripted() as server, session(database) as conn:
         await account_at(conn, server)
@@ -260,7 +260,7 @@ async def test_an_outcome_that_cannot_be_written_keeps_no_other_from_being_writt
 async def test_what_is_wrong_with_the_server_is_nobodys_outcome(
     database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A right that is missing, or a table, fails no mail: the worker ends, and all goes back."""
+    """A missing right or table fails no mail: the worker ends, and all mail is returned."""
     async with scripted() as server, session(database) as conn:
         await account_at(conn, server)
         await make.queued_emails(conn, 3)

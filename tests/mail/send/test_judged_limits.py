@@ -1,4 +1,4 @@
-"""What limits, and answers that nobody knows, do to a mail and to its account."""
+"""The effect of limits, and of unrecognized replies, on a mail and its account."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from tests.mail.send.test_outcomes import judged, no
 
 
 def test_mail_that_met_a_limit_does_not_wait_as_long_as_its_account() -> None:
-    """Another account may send it; and a wait beyond its expiry would end it."""
+    """Another account may send it; and a wait beyond its expiry would fail it."""
     done = judged(no(Fault.RATE_LIMITED, retry_after=timedelta(hours=24)))
 
     assert (done.ending, done.wait) == (Ending.DEFER, LIMIT_WAIT)

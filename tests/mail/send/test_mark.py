@@ -1,4 +1,4 @@
-"""The last look before a mail is handed over: what may go, what is stopped."""
+"""The check right before a mail is handed over: what may be sent, what is stopped."""
 
 import pytest
 
@@ -118,7 +118,7 @@ async def test_a_message_all_of_whose_recipients_unsubscribed_is_stopped(conn: C
 async def test_the_copy_goes_out_though_the_first_recipient_was_suppressed_at_accept(
     conn: Conn,
 ) -> None:
-    """Suppress: one person's wish does not keep another's mail back."""
+    """Suppress: one person's choice does not stop another's mail."""
     await make.sender_account(conn)
     await unsubscribe(conn, "ann@example.com")
     email = await make.queued_email(conn, cc=["cy@example.com"])
@@ -130,7 +130,9 @@ async def test_the_copy_goes_out_though_the_first_recipient_was_suppressed_at_ac
 
 
 async def test_the_last_recipient_left_is_the_one_looked_at(conn: Conn) -> None:
-    """Suppress: the first was sent to, the copy is tried again and unsubscribes before it is."""
+    """Suppress: the first recipient was sent to; the copy is retried after its recipient
+    unsubscribed.
+    """
     await make.sender_account(conn)
     await make.queued_email(conn, cc=["cy@example.com"])
     worker = await make.worker(conn)
@@ -154,7 +156,7 @@ async def test_the_last_recipient_left_is_the_one_looked_at(conn: Conn) -> None:
 
 
 async def test_marking_twice_as_much_as_usual_writes_nothing_beside_the_row(conn: Conn) -> None:
-    """Cut up and kept elsewhere, each mark would cost several times as much."""
+    """Stored out of line, each mark would cost several times as much."""
     await make.sender_account(conn)
     await make.queued_emails(conn, 130)
     worker = await make.worker(conn)

@@ -1,4 +1,4 @@
-"""What each verdict does to a mail: the whole table, then messages of several recipients."""
+"""The outcome of each verdict: the whole table, then messages to several recipients."""
 
 from datetime import timedelta
 
@@ -88,7 +88,7 @@ def test_an_accepted_mail_is_sent_with_the_servers_words() -> None:
 
 @pytest.mark.parametrize("hard", [True, False])
 def test_only_hard_evidence_is_passed_on_as_such(hard: bool) -> None:
-    """Suppress: a full mailbox is no reason never to write again."""
+    """Suppress: a full mailbox does not suppress its address forever."""
     assert judged(no(Fault.PERMANENT_RECIPIENT, hard=hard)).hard is hard
 
 
@@ -217,7 +217,7 @@ def test_a_message_with_a_recipient_refused_for_now_waits_for_that_one() -> None
 
 
 def test_the_fence_is_passed_on() -> None:
-    """Fence: what is written names the claim it was done under."""
+    """Fence: the outcome names the claim under which it was reached."""
     mail = attempt()._replace(claim_no=99)
 
     done = outcome_of(mail, Accepted("250", "ok"), 1)
@@ -229,7 +229,7 @@ def test_the_fence_is_passed_on() -> None:
 def test_a_recipient_stopped_at_the_last_look_is_recorded_so(
     verdict: Accepted | Rejected,
 ) -> None:
-    """Suppress: nobody is recorded as written to who was left out of the envelope."""
+    """Suppress: a recipient who was left out of the envelope is not recorded as sent to."""
     mail = attempt("a@example.org")._replace(has_several=True, suppressed=("b@example.org",))
 
     done = outcome_of(mail, verdict, 1)
@@ -244,7 +244,7 @@ def test_a_recipient_stopped_at_the_last_look_is_recorded_so(
 def test_the_account_is_blamed_for_what_is_its_own_or_its_servers(
     kind: Fault, stage: Stage
 ) -> None:
-    """Suppress: a recipient's answer is never the account's fault."""
+    """Suppress: a reply about a recipient is never the account's fault."""
     ours = {Fault.AMBIGUOUS, Fault.ACCOUNT, Fault.INFRASTRUCTURE, Fault.UNRECOGNIZED}
     if stage is not Stage.RCPT:
         ours.add(Fault.TRANSIENT)

@@ -1,4 +1,4 @@
-"""Window: a mark that a claim has made is used once, soon, and while nothing else is marked."""
+"""Window: a mark made by a claim is used once, soon, and only while no other mark is made."""
 
 import pytest
 
@@ -32,7 +32,7 @@ async def test_a_mark_made_in_a_claim_is_not_made_again(database: DatabaseSettin
 async def test_a_mark_made_in_a_claim_is_made_again_if_it_is_old_or_others_are_marked(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch, *, is_late: bool
 ) -> None:
-    """Window: the marks of others have replaced it."""
+    """Window: other marks have replaced it."""
     if is_late:
         monkeypatch.setattr(settler, "PREMARK_SECONDS", -1.0)
     async with (

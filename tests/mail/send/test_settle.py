@@ -1,4 +1,4 @@
-"""OneCommit: what an outcome causes is written with it, once."""
+"""OneCommit: the consequences of an outcome are written with it, once."""
 
 from datetime import timedelta
 from typing import Any
@@ -40,7 +40,7 @@ async def recipients(conn: Conn) -> dict[str, tuple[str, str | None]]:
 
 
 async def test_a_sent_mail_leaves_the_queue_for_history_with_its_proof(conn: Conn) -> None:
-    """Accept: never in both, never in neither."""
+    """Accept: never in both tables, never in neither."""
     account = await make.sender_account(conn)
     email = await make.queued_email(conn)
     worker = await make.worker(conn)
@@ -177,7 +177,7 @@ async def test_recipients_left_over_share_the_mails_end(conn: Conn) -> None:
 
 
 async def test_a_stopped_recipient_is_recorded_as_suppressed(conn: Conn) -> None:
-    """Suppress: the record must not say that mail went to who unsubscribed."""
+    """Suppress: the record must not say that mail was sent to a person who unsubscribed."""
     await make.sender_account(conn)
     await make.queued_email(conn, cc=["cy@example.com"])
     taken = await claim(conn, await make.worker(conn))
@@ -223,7 +223,7 @@ async def test_outcomes_of_one_group_do_not_mix(conn: Conn) -> None:
 async def test_a_worker_frozen_while_it_settles_does_not_keep_its_locks(
     database: DatabaseSettings,
 ) -> None:
-    """NoIoInTx: without several recipients there is no transaction to be frozen in."""
+    """NoIoInTx: without several recipients, settling is a single statement."""
     async with opened(database, 2) as (worker_conn, observer):
         await make.sender_account(observer)
         await make.queued_email(observer, cc=["cy@example.com"])

@@ -39,7 +39,7 @@ class Gated(Link):
 
 
 class Desk:
-    """A scribe at work, and what it said was written."""
+    """A running settler, and the outcomes it reported as written."""
 
     def __init__(self, link: Gated, worker: int, *, slots: int, most: int) -> None:
         self.link = link
@@ -125,7 +125,7 @@ async def test_a_commit_that_empties_slots_fills_them_again(database: DatabaseSe
 
 
 async def test_marked_mail_stays_marked_until_it_is_settled(database: DatabaseSettings) -> None:
-    """Window: a mail whose mark is overwritten too early would be sent again after a crash."""
+    """Window: mail whose mark was overwritten too early would be sent again after a crash."""
     async with claimed_mail(database, 3) as (conn, worker, mails):
         async with writing(database, worker) as desk:
             for one in mails:

@@ -1,4 +1,4 @@
-"""A whole worker in this process: what it does when others declare it lost, and with odd mail."""
+"""A whole worker in this process: declared lost by others, and with unusual mail."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ CLAIMS = "SELECT last_value FROM mailqueue.claim_no_seq"
 
 @asynccontextmanager
 async def courier(database: DatabaseSettings, data: Path) -> AsyncIterator["asyncio.Task[bool]"]:
-    """Run one worker beside the block and see that it ends in good order."""
+    """Run one worker during the block and check that it stops without error."""
     settings = load_settings(database_url=database.url, data=data)
     stop = asyncio.Event()
     running = asyncio.create_task(
@@ -41,7 +41,7 @@ async def courier(database: DatabaseSettings, data: Path) -> AsyncIterator["asyn
 async def test_a_worker_declared_lost_ends_so_that_another_can_begin(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    """Fence: with mail on the wire and more waiting, it drops all and says that it was lost."""
+    """Fence: with mail in flight and more waiting, it drops all and reports that it was lost."""
     async with withholding() as server, session(database) as conn:
         await make.sender_account(conn, smtp_port=server.port)
         await make.queued_emails(conn, 60)
@@ -92,7 +92,7 @@ async def test_a_worker_does_not_rest_while_another_holds_the_mail_for_a_moment(
 async def test_what_a_server_says_is_recorded_whatever_it_is(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    """An answer that the database cannot store must not end the worker, again and again."""
+    """A reply that the database cannot store must not end the worker."""
     answers = [
         b'250 2.0.0 \xff\xfe "quoted" \\ {a,b} NULL\r\n',
         b"250 2.0.0 caf\xc3\xa9 \xf0\x9f\x93\xac \x07\r\n",

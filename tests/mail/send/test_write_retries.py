@@ -1,4 +1,4 @@
-"""A database that refuses to write though it is there: known outcomes are not given up at once."""
+"""A database that is reachable and refuses writes: known outcomes are kept and retried."""
 
 import pytest
 from psycopg.errors import UndefinedTable

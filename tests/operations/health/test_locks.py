@@ -1,4 +1,4 @@
-"""View health names who holds what others wait for, since when, and how to end it."""
+"""The view health names sessions that block others, since when, and how to end them."""
 
 import pytest
 

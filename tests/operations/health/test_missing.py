@@ -1,4 +1,4 @@
-"""What waits for a kind of worker that nobody runs is told at once, not when it is late."""
+"""Rows that wait for a kind of worker which does not run are reported at once."""
 
 from collections.abc import Awaitable, Callable
 

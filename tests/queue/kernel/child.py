@@ -25,7 +25,7 @@ MEBIBYTE = 1 << 20
 
 
 def leave() -> None:
-    """End the process as a fault in a library does."""
+    """End the process as an error in a library would."""
     os._exit(3)
 
 
@@ -35,7 +35,7 @@ def kill() -> None:
 
 
 def fill() -> None:
-    """Take memory until there is none; where nothing bounds it, the system ends the process."""
+    """Allocate memory until there is none; without a bound the system ends the process."""
     if "--alone" not in sys.argv:
         kill()
     taken = [bytes(MEBIBYTE)]
@@ -44,7 +44,7 @@ def fill() -> None:
 
 
 def hang() -> None:
-    """Keep the event loop from turning."""
+    """Block the event loop."""
     time.sleep(3600)
 
 
@@ -52,7 +52,7 @@ WAYS: Mapping[str, Callable[[], None]] = {"leave": leave, "kill": kill, "fill": 
 
 
 def disturbed(kind: Kind, how: Mapping[str, Any]) -> Kind:
-    """Return a queue whose handler waits before each row, and is ended by hostile ones."""
+    """Return a queue whose handler waits before each row, and is stopped by hostile ones."""
     lease = timedelta(seconds=how["lease"]) if "lease" in how else kind.spec.lease
 
     def build() -> Any:

@@ -1,4 +1,4 @@
-"""A handler whose rows do what each test says, and rows for it."""
+"""A handler whose rows behave as each test says, and rows for it."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A few rows of each queue, and what must have become of them when they are done.
+"""A few rows of each queue, and their expected state when they are done.
 
 Every queue of QUEUES has its row in KINDS: tests kill workers at each point for each of them.
 """
@@ -36,7 +36,7 @@ AGAIN = (
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows that are due, how a finished one looks, and a check of what they promise.
+    """Due rows, the state of a finished one, and a check of their promises.
 
     `check` receives how many rows may have been handled twice.
     """
@@ -47,7 +47,7 @@ class Rows:
     finished: str
 
     async def unfinished(self, conn: Conn) -> list[str]:
-        """Return rows that are not finished, in words."""
+        """Return the rows that are not finished, as text."""
         finished = self.finished.format(done=self.spec.done)
         found = await make.rows(
             conn,
@@ -69,7 +69,7 @@ async def ids_of(conn: Conn, spec: QueueSpec) -> list[UUID]:
 
 @asynccontextmanager
 async def inbound(conn: Conn, count: int) -> AsyncIterator[Rows]:
-    """Make requests of a provider, each with one event, which is recorded exactly once."""
+    """Create requests of a provider, each with one event, which is recorded exactly once."""
     mail = await left(conn)
     for number in range(count):
         await kept(
@@ -93,7 +93,7 @@ async def inbound(conn: Conn, count: int) -> AsyncIterator[Rows]:
 
 @asynccontextmanager
 async def webhooks(conn: Conn, count: int) -> AsyncIterator[Rows]:
-    """Make deliveries, each of which arrives; twice only if it was under way at a death."""
+    """Create deliveries, each of which arrives; twice only if it was in progress at a kill."""
     async with fake([FakeReply(200)]) as server:
         await webhook(conn, f"http://127.0.0.1:{server.port}/")
         await told(conn, count)
@@ -110,7 +110,7 @@ async def webhooks(conn: Conn, count: int) -> AsyncIterator[Rows]:
 
 @asynccontextmanager
 async def erasures(conn: Conn, count: int) -> AsyncIterator[Rows]:
-    """Make erasures of persons, which keep nothing of them."""
+    """Create erasures of persons, after which no data of them is left."""
     project_id = await make.project_named(conn)
     for number in range(count):
         spellings = persons.spellings_of(f"person{number}@example.com")
@@ -146,7 +146,7 @@ async def maintenance(conn: Conn, count: int) -> AsyncIterator[Rows]:
 
 @asynccontextmanager
 async def custom_smtp(conn: Conn, count: int) -> AsyncIterator[Rows]:
-    """Queue mail with a custom server, each sent once; held if it was under way at a death."""
+    """Queue mail with a custom server, each sent once; held if it was in progress at a kill."""
     async with scripted() as server:
         named = inline_server(
             host="127.0.0.1", port=server.port, tls="none", username=Secret(""), password=Secret("")

@@ -1,4 +1,4 @@
-"""Worker processes under their real parent, in this process, whose handlers tests disturb."""
+"""Worker processes under their real parent, in this process, with disturbed handlers."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from tests.queue.kernel.child import VARIABLE
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_SECONDS = 120.0
-"""Wait for what must come on a busy machine."""
+"""Limit of a wait on a busy machine."""
 _PROGRAM = """#!{python}
 import sys
 sys.path.insert(0, {root!r})
@@ -52,7 +52,7 @@ def prepare(
 async def pool_of(
     names: Sequence[str], folder: Path, *, groups: Sequence[Children] | None = None
 ) -> AsyncIterator[None]:
-    """Keep one process that works on these queues, or other processes, while the block runs."""
+    """Run one process that works on these queues, or several, during the block."""
     stop = asyncio.Event()
     pool = WorkerPool(
         load_settings(data=folder), [queue_children(names)] if groups is None else groups
@@ -68,20 +68,20 @@ async def pool_of(
 
 
 async def processes(conn: Conn) -> list[int]:
-    """Return the process ids of workers that have not ended, as far as it is recorded."""
+    """Return the process ids of workers that have not ended, as recorded."""
     query = "SELECT pid FROM mailqueue.workers WHERE stopped_at IS NULL AND lost_at IS NULL"
     return [row[0] for row in await make.rows(conn, f"{query} ORDER BY id")]
 
 
 async def deaths(conn: Conn) -> int:
-    """Return how many workers were declared lost; a row of one mail is no process."""
+    """Return how many workers were declared lost, without those of a single mail."""
     query = "SELECT count(*) FROM mailqueue.workers WHERE lost_at IS NOT NULL AND kind <> 'inline'"
     found: int = await make.scalar(conn, query)
     return found
 
 
 def end(pid: int, by: signal.Signals) -> None:
-    """Send a signal to a worker of ours, if it is there."""
+    """Send a signal to a worker, if it is running."""
     try:
         os.kill(pid, by)
     except ProcessLookupError:
@@ -94,7 +94,7 @@ async def until(
     *,
     seconds: float = PATIENCE_SECONDS,
 ) -> None:
-    """Wait for a condition; `tell` says what is found when it does not come."""
+    """Wait for a condition; `tell` returns what to report if it is not met."""
     last = time.monotonic() + seconds
     while not await condition():
         if time.monotonic() > last:

@@ -1,4 +1,6 @@
-"""A worker killed at any point of the kernel loses no row of any queue, and does none too often."""
+"""A worker killed at any point of the kernel loses no row of any queue, and repeats none too
+often.
+"""
 
 import asyncio
 import os
@@ -29,7 +31,7 @@ SLOW = {
 }
 """How handlers are slowed so that a point is reached while rows are held."""
 QUICK = ("handling", "settled")
-"""Points at which every queue is tried each time; the first queue at all of them."""
+"""Points that the gate tests for every queue; for the first queue it tests all."""
 
 
 def cases() -> list[ParameterSet]:

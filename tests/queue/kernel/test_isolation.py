@@ -1,4 +1,4 @@
-"""A row that stops its worker fails alone, with its reason; others go on, and kills fail none."""
+"""A row that stops its worker fails alone, with its reason; kills alone fail no row."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ from tests.queue.kernel.pools import deaths, end, pool_of, prepare, processes, u
 pytestmark = pytest.mark.anyio
 HUNG_SECONDS = 3.0
 MEMORY_BYTES = 400 << 20
-"""Bound of a process that handles one row, enough for the program itself."""
+"""Memory limit of a process that handles one row, enough for the program itself."""
 WAYS = {
     "leave": "it stopped its worker: exit code 3",
     "kill": "it stopped its worker: signal SIGKILL",
@@ -169,7 +169,7 @@ async def test_a_row_of_another_queue_is_not_blamed(
 async def test_upkeep_that_stopped_a_worker_is_handled_alone_by_any_worker(
     database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No process works on the queue, so that nobody would look for such rows."""
+    """No process works on the queue, so that none would look for such rows."""
     monkeypatch.setattr(pool, "UPKEEP_SECONDS", 0.5)
     async with connect(database) as conn, KINDS["erasures"](conn, 1) as rows:
         await conn.execute("UPDATE mailqueue.erasures SET crashes = 1")

@@ -1,4 +1,4 @@
-"""The worker of a queue goes on, or stops at once, whatever its handler and its registration do."""
+"""The worker of a queue continues, or stops at once, whatever its handler does."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""Limit: what accounts and projects may send, to the recipient, whoever claims."""
+"""Limit: what accounts and projects may send, exact to the recipient, with any number of
+workers.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -14,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def yesterday(conn: Conn) -> None:
-    """Have everything that was counted so far be counted yesterday."""
+    """Move everything that was counted so far to yesterday."""
     await conn.execute("UPDATE mailqueue.limit_counters SET day = day - 1")
     await conn.execute(
         "UPDATE mailqueue.email_queue"
@@ -23,7 +25,7 @@ async def yesterday(conn: Conn) -> None:
 
 
 async def look_again(conn: Conn) -> None:
-    """Have every block of a lane end now."""
+    """End every block of a lane now."""
     await conn.execute(
         "UPDATE mailqueue.lanes SET blocked_until = now(), probed_at = '-infinity'"
         " WHERE blocked_until IS NOT NULL"
@@ -31,7 +33,7 @@ async def look_again(conn: Conn) -> None:
 
 
 async def refused(conn: Conn, worker: int) -> None:
-    """Claim until the lane waits for its limit: what a claim used up it looks at again first."""
+    """Claim until the lane waits for its limit: it first checks again what a claim used up."""
     assert await claim(conn, worker) == []
     await look_again(conn)
     assert await claim(conn, worker) == []
@@ -61,7 +63,9 @@ async def test_a_daily_limit_is_reached_and_never_passed(conn: Conn) -> None:
 
 
 async def test_places_given_back_are_used_the_same_day(conn: Conn) -> None:
-    """A lane that waits for its limit looks again every few seconds while places are out."""
+    """A lane that waits for its limit is checked every few seconds while recipients are
+    reserved.
+    """
     account = await make.sender_account(conn, daily_limit=3)
     await make.queued_emails(conn, 6)
     worker = await make.worker(conn)
@@ -121,7 +125,7 @@ async def test_a_new_day_starts_at_zero_and_yesterdays_places_settle_there(conn:
 
 
 async def test_a_day_never_goes_back(conn: Conn) -> None:
-    """A claim that began before midnight may reserve after one that began behind it."""
+    """A claim that began before midnight may reserve after one that began after it."""
     account = await make.sender_account(conn, daily_limit=3)
     await make.queued_emails(conn, 6)
     worker = await make.worker(conn)
@@ -204,7 +208,7 @@ async def test_messages_too_big_for_the_rest_of_the_day_block_none_behind_them(
 
 
 async def test_a_message_bigger_than_a_batch_goes_all_the_same(conn: Conn) -> None:
-    """A batch is how many are taken in one go; it is no limit of its own."""
+    """A batch size is the number of mails of a claim; it is no limit of its own."""
     await make.sender_account(conn, batch_size=1, rate_per_second=1, burst=1)
     email = await make.queued_email(conn, cc=["cy@example.com", "dee@example.com"])
     worker = await make.worker(conn)
@@ -229,7 +233,7 @@ async def test_a_rate_gives_its_burst_and_then_waits(conn: Conn) -> None:
 
 
 async def test_a_rate_goes_on_after_the_clock_was_set_back(conn: Conn) -> None:
-    """Else it would allow nothing until the clock is where it was."""
+    """Otherwise nothing would be allowed until the clock has caught up."""
     account = await make.sender_account(conn, rate_per_second=2, burst=3)
     await make.queued_emails(conn, 9)
     worker = await make.worker(conn)
@@ -283,7 +287,7 @@ async def test_what_may_have_been_sent_keeps_its_place(conn: Conn) -> None:
 
 
 async def test_a_blocked_lanes_rows_are_not_touched(conn: Conn) -> None:
-    """Flat: a waiting backlog is neither read nor written."""
+    """Flat: waiting mail is neither read nor written."""
     await make.sender_account(conn, daily_limit=0)
     await make.queued_emails(conn, 20)
     worker = await make.worker(conn)

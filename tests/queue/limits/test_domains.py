@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def rate(conn: Conn, per_second: float, *, burst: int = 1) -> None:
-    """Have example.com written to no faster than this."""
+    """Limit the rate to example.com."""
     await conn.execute(
         "INSERT INTO mailqueue.domain_rates (domain, rate_per_second, burst)"
         " VALUES ('example.com', %s, %s) ON CONFLICT (domain) DO UPDATE"
@@ -28,7 +28,7 @@ async def rate(conn: Conn, per_second: float, *, burst: int = 1) -> None:
 
 
 async def taken(conn: Conn, worker: int, *, rounds: int = 4) -> list[UUID]:
-    """Claim as a worker does that comes back when it is rung."""
+    """Claim like a worker that is woken by NOTIFY."""
     found: list[UUID] = []
     for _ in range(rounds):
         found += [email.id for email in await claim(conn, worker)]
@@ -184,7 +184,7 @@ async def test_why_names_the_domain(conn: Conn) -> None:
 
 
 async def test_a_flood_for_a_slow_domain_passes_in_few_claims(conn: Conn) -> None:
-    """Flat: a claim that finds only such mail goes on looking, and rings."""
+    """Flat: a claim that finds only such mail continues, and notifies."""
     project = await make.project(conn)
     await make.sender_account(conn, project_id=project)
     await rate(conn, 0.001)
@@ -226,7 +226,7 @@ async def test_a_rate_does_not_move_to_another_domain(conn: Conn) -> None:
 
 
 async def test_many_workers_together_keep_the_rate(database: DatabaseSettings) -> None:
-    """In any time at most the burst and what the rate gave meanwhile."""
+    """In any period at most the burst and what the rate allowed meanwhile."""
     per_second, burst = 40, 5
     async with opened(database, 6) as conns:
         for _ in range(3):

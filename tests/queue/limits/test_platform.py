@@ -1,4 +1,4 @@
-"""Limit: the rate of the whole installation, whoever's mail it is and whoever claims."""
+"""Limit: the rate of the whole installation, over all projects and workers."""
 
 import asyncio
 
@@ -28,7 +28,7 @@ async def seconds_pass(conn: Conn, seconds: float) -> None:
 
 
 async def test_all_projects_share_one_rate(conn: Conn) -> None:
-    """Ahead of itself by a tenth of a second at most."""
+    """At most a tenth of a second ahead."""
     await make.sender_account(conn)
     other = await make.project(conn)
     await make.sender_account(conn, project_id=other)
@@ -74,7 +74,7 @@ async def test_what_is_given_back_may_go_again(conn: Conn) -> None:
 
 
 async def test_lanes_stay_ready_so_that_priorities_hold(conn: Conn) -> None:
-    """Fair: nothing is passed over because it was looked at while the rate was used up."""
+    """Fair: no mail is skipped because it was examined while the rate was used up."""
     await make.sender_account(conn)
     await make.queued_emails(conn, 5)
     await brake(conn, 0.001)
@@ -183,7 +183,7 @@ async def store_claim(conn: Conn, worker: int) -> list[object]:
 async def test_many_workers_of_many_projects_together_keep_the_rate(
     database: DatabaseSettings,
 ) -> None:
-    """In any time at most a tenth of a second's worth and what the rate gave meanwhile."""
+    """In any period at most a tenth of a second's worth and what the rate allowed meanwhile."""
     per_second = 100
     async with opened(database, 6) as conns:
         for _ in range(len(conns)):

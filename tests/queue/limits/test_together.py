@@ -1,4 +1,4 @@
-"""Limit: warm-up, rates and daily limits hold together, whoever claims, settles or is lost.
+"""Limit: warm-up, rates and daily limits hold together, whatever workers do.
 
 Rules come and go meanwhile, circuits open and close, and refused mail changes its account.
 """
@@ -68,7 +68,7 @@ HALF_OPEN = """
 
 
 async def set_up(conn: Conn) -> int:
-    """Make every kind of limit at once; return the account that warms up."""
+    """Set every kind of limit; return the account in warm-up."""
     await conn.execute(
         "UPDATE mailqueue.projects SET daily_limit = 120, rate_per_second = 300, burst = 20"
         " WHERE name = 'default'"
@@ -100,7 +100,7 @@ async def look_again(conn: Conn) -> None:
 
 
 async def change_rules(conn: Conn, *, is_added: bool) -> None:
-    """Add a rule with mail of its own, or take all rules away."""
+    """Add a rule with its own mail, or remove all rules."""
     if is_added:
         rule = await make.scalar(conn, ROUTE)
         await fill(conn, 5, project=await make.project_named(conn), route=f"rule {rule}")
@@ -112,7 +112,7 @@ async def change_rules(conn: Conn, *, is_added: bool) -> None:
 
 
 async def work(conn: Conn, *, rounds: int, seed: int) -> None:
-    """Claim, mark, settle, and now and then be lost with all that is held."""
+    """Claim, mark and settle; sometimes be declared lost with all claimed mail."""
     chance, worker = random.Random(seed), await make.worker(conn)
     for _ in range(rounds):
         taken = await claim(conn, worker, limit=chance.randint(1, 30))

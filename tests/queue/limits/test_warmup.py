@@ -1,4 +1,4 @@
-"""Limit: an account in warm-up sends what its stage allows, and a stage is a day with mail."""
+"""Limit: an account in warm-up sends what its stage allows; a stage is a day with mail."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def a_day_passes(conn: Conn) -> None:
-    """Have everything so far have happened a day earlier, and every lane be looked at."""
+    """Move everything so far one day into the past, and unblock every lane."""
     await conn.execute("UPDATE mailqueue.limit_counters SET day = day - 1")
     await conn.execute("UPDATE mailqueue.limit_days SET day = day - 1")
     await conn.execute("UPDATE mailqueue.limits SET warm_up_from = warm_up_from - 1")
@@ -33,7 +33,7 @@ async def look_again(conn: Conn) -> None:
 
 
 async def sends_today(conn: Conn, worker: int) -> int:
-    """Claim and send until nothing more may go today."""
+    """Claim and send until the day's limit is reached."""
     total = 0
     for _ in range(5):
         total += len(taken := await claim(conn, worker))

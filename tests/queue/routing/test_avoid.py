@@ -1,4 +1,4 @@
-"""Accounts whose servers hang for one worker: it leaves their mail to others."""
+"""Accounts whose servers hang for one worker: it leaves their mail to other workers."""
 
 import pytest
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def two_projects(conn: Conn, count: int) -> tuple[int, int]:
-    """Queue so many mails for each of two accounts."""
+    """Queue that many mails for each of two accounts."""
     accounts = []
     for name in ("hangs", "well"):
         project = await make.project(conn, name)
@@ -38,7 +38,7 @@ async def test_mail_of_an_account_to_avoid_is_left_to_others(conn: Conn) -> None
 
 
 async def test_an_account_to_avoid_holds_up_no_turns(conn: Conn) -> None:
-    """Its lane would stay first for ever, and each claim pass over all that others left behind."""
+    """Otherwise its lane would stay first forever, and each claim would skip its rows."""
     hangs, _ = await two_projects(conn, 40)
     worker = await make.worker(conn)
 
@@ -84,7 +84,7 @@ async def test_mail_without_a_sender_is_told_so_whatever_is_avoided(conn: Conn) 
 
 
 async def test_many_projects_whose_first_account_hangs_hold_up_no_others(conn: Conn) -> None:
-    """Their second accounts are no case yet, and a claim looks at eight lanes first."""
+    """Their second accounts are not avoided, and a claim examines eight lanes first."""
     hanging = []
     for number in range(8):
         project = await make.project(conn, f"hangs-{number}")
@@ -105,7 +105,7 @@ async def test_many_projects_whose_first_account_hangs_hold_up_no_others(conn: C
 
 
 async def test_who_is_passed_over_falls_behind_nobody(conn: Conn) -> None:
-    """Another worker may trust its server, and takes its mail in turn."""
+    """Another worker may use that account, and claims its mail in turn."""
     hangs, _ = await two_projects(conn, 60)
     worker, other = await make.worker(conn), await make.worker(conn)
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""Circuit: an account that fails for its own reasons waits, and one mail at a time tries it."""
+"""Circuit: an account with failures of its own waits, and one mail at a time probes it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def fail(conn: Conn, account: int, count: int, *, domains: int | None = None) -> None:
-    """Report mails that failed for reasons of the account's, to so many domains."""
+    """Report failures of the account, of mail to that many domains."""
     places = [f"d{n % (domains or count)}.example" for n in range(count)]
     await claims_store.report_failures(
         conn,
@@ -45,7 +45,7 @@ async def wait_is_over(conn: Conn) -> None:
 
 
 async def half_opened(conn: Conn, *, mails: int = 5) -> tuple[int, int]:
-    """Have an account whose circuit is half open, with mail; return it and a worker."""
+    """Create an account with a half-open circuit and mail; return it and a worker."""
     account = await make.sender_account(conn, name="main")
     await make.queued_emails(conn, mails)
     await fail(conn, account, 20)

@@ -1,4 +1,4 @@
-"""Mail refused for now by one account is tried by the next; of what may have been sent none is."""
+"""Mail refused temporarily by one account is tried by the next, unless it may have been sent."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ async def accounts(conn: Conn, count: int) -> list[int]:
 
 
 async def tried_by(conn: Conn, worker: int, email: UUID, ending: Ending, log: LogStatus) -> int:
-    """Have what is due be tried and end so; return the account that tried this mail."""
+    """Attempt due mail with this outcome; return the account that attempted a mail."""
     await due_now(conn)
     taken = await claim(conn, worker)
     await settle(conn, taken, ending, reason="450 not now", log=log)

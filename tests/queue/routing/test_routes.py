@@ -1,4 +1,4 @@
-"""Routing: which accounts mail takes that names none, and what becomes of it when rules go."""
+"""Routing: the accounts of mail that names none, and what happens when rules are removed."""
 
 import asyncio
 from typing import Any
@@ -32,7 +32,7 @@ async def remove(conn: Conn, rule: int) -> bool:
 
 
 async def three(conn: Conn) -> dict[int, str]:
-    """Make accounts main, bulk and spare; return their names by id."""
+    """Create accounts main, bulk and spare; return their names by id."""
     return {
         await make.sender_account(conn, name=name, priority=place): name
         for place, name in enumerate(("main", "bulk", "spare"))
@@ -40,7 +40,7 @@ async def three(conn: Conn) -> dict[int, str]:
 
 
 async def taken(conn: Conn, names: dict[int, str]) -> list[str]:
-    """Claim all that is due; return the names of the accounts that got it."""
+    """Claim all due mail; return the names of its accounts."""
     found = await claim(conn, await make.worker(conn))
     return sorted(names[email.assigned_to] for email in found)
 

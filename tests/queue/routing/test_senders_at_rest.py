@@ -1,4 +1,4 @@
-"""Lanes wait when their sender accounts cannot send, and go on at once when they can."""
+"""Lanes wait while their sender accounts cannot send, and continue at once when they can."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def rest(conn: Conn, account: int, reason: str = "connection refused") -> float | None:
-    """Have an account rest; return the wait in seconds."""
+    """Pause an account after a failure; return the wait in seconds."""
     wait = "SELECT extract(epoch FROM mailqueue.rest_sender(%s, %s))::float8"
     return await make.scalar(conn, wait, account, reason)  # type: ignore[no-any-return]
 

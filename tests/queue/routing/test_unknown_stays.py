@@ -1,4 +1,4 @@
-"""Mail of unknown fate stays with its account, unless its project has it cross to another."""
+"""Mail with unknown outcome stays with its account, unless its project allows another."""
 
 import pytest
 
@@ -24,7 +24,7 @@ async def paused(conn: Conn, account: int) -> None:
 
 
 async def unanswered(conn: Conn, worker: int) -> None:
-    """Have what is due be handed over without an answer."""
+    """Hand over due mail without a reply."""
     await due_now(conn)
     taken = await claim(conn, worker)
     assert taken
@@ -76,7 +76,7 @@ async def test_a_lost_workers_mail_stays_with_its_account_too(conn: Conn) -> Non
 
 
 async def test_it_stays_however_the_second_time_ends(conn: Conn) -> None:
-    """A second refusal says nothing of the first time."""
+    """A second refusal proves nothing about the first attempt."""
     first, _ = await accounts(conn)
     await make.queued_email(conn, delivery="resend")
     worker = await make.worker(conn)
@@ -222,7 +222,7 @@ async def test_mail_whose_account_is_removed_is_held_for_a_person(conn: Conn) ->
 
 
 async def test_test_mail_stays_in_the_lane_of_test_mail(conn: Conn) -> None:
-    """In that of its trap it would count against the project."""
+    """In the lane of its trap account it would count against the project."""
     await make.sender_account(conn, provider="trap", name="trap")
     email = await make.queued_email(conn, delivery="resend", sender="(test)")
     worker = await make.worker(conn)

@@ -1,4 +1,4 @@
-"""The automaton of a regular expression: positions that read a character, and what leads to which.
+"""The automaton of a regular expression: positions that read a character, and their successors.
 
 A search is a loop of its own before the expression. A repeat of up to FEW times is no loop.
 """
@@ -10,7 +10,7 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 FEW = 400
-"""Times a repeat may have at most to count as a constant."""
+"""Maximum repetitions that count as a constant."""
 _COPIES = 3
 _BEYOND = "ſKİı\u2013\u2028\u2029\u3002\uff0e中Ωя\ud800\U0001f600"
 _CATEGORIES = {
@@ -235,7 +235,7 @@ def _reachable(start: Node) -> list[Node]:
 
 
 def classes_of(sets: list[Chars], alphabet: Chars) -> list[Chars]:
-    """Cut the alphabet into the fewest classes that no set cuts."""
+    """Partition the alphabet into the fewest classes that no set divides."""
     by_sign: dict[tuple[bool, ...], set[str]] = {}
     for char in alphabet:
         by_sign.setdefault(tuple(char in each for each in sets), set()).add(char)

@@ -1,4 +1,4 @@
-"""Finds out whether a regular expression can take longer than its text is long.
+"""Decides whether a regular expression can take more than linear time.
 
 A backtracking engine takes time n² and more where a text can be read in several ways: by two loops
 one behind the other, or by a search that begins anew within what a loop has read already. Both are
@@ -20,7 +20,7 @@ MAX_STEPS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """How a text can be read in several ways: by which classes of characters."""
+    """The classes of characters that can be read in several ways."""
 
     kind: str
     loops: tuple[str, ...]
@@ -30,7 +30,7 @@ class Fault:
 
 
 class _Automaton:
-    """Positions that read a character, and what follows each before the expression has matched."""
+    """Positions that read a character, and their successors before the expression has matched."""
 
     def __init__(self, built: Built) -> None:
         positions = [node for node in built.nodes if node.chars]
@@ -67,7 +67,9 @@ def _followers(node: Node) -> tuple[list[Node], bool]:
 
 
 def _ways(node: Node, goal: Node) -> int:
-    """Count the ways by which a position follows another; a loop may be left and entered."""
+    """Return the number of ways in which one position follows another; a loop may be left and
+    entered.
+    """
     steps, count = 0, 0
     waiting: list[tuple[Node, tuple[int, ...]]] = [(other, ()) for other, _ in node.after]
     while waiting and steps < MAX_STEPS and count < 2:
@@ -114,7 +116,9 @@ def _shown(node: Node) -> str:
 
 
 def fault_of(pattern: re.Pattern[Any], how: str) -> Fault | None:
-    """Return how an expression that is used by `search`, `match` or `fullmatch` is not linear."""
+    """Return why an expression used by `search`, `match` or `fullmatch` is not linear; None if
+    it is.
+    """
     return _fault(pattern, how)
 
 
@@ -128,7 +132,7 @@ def _fault(pattern: re.Pattern[Any], how: str) -> Fault | None:
 
 
 def _twice(automaton: _Automaton) -> Fault | None:
-    """Look for a loop that reads a word in two ways."""
+    """Find a loop that reads a word in two ways."""
     for start in automaton.loops:
         if not start.is_search and _is_read_twice(automaton, start):
             return Fault("read in two ways", (_shown(start),))
@@ -158,7 +162,7 @@ def _is_read_twice(automaton: _Automaton, start: Node) -> bool:
 
 
 def _one_behind_other(automaton: _Automaton) -> Fault | None:
-    """Look for a word that two loops can read, one behind the other."""
+    """Find a word that two loops can read, one after the other."""
     for p in automaton.loops:
         reach = _reached(p, automaton.after)
         for q in automaton.loops:

@@ -1,4 +1,4 @@
-"""No regular expression of the package can take longer than its text is long.
+"""Every regular expression of the package takes linear time.
 
 What strangers and tenants write meets most of them, and one that takes the square of it stops
 everybody: a mail of 1 MB held all workers for minutes.
@@ -22,7 +22,7 @@ LINEAR_ALL_THE_SAME = {
     ("mailqueue.core.mailboxes", "_ONE"): "it reads only what _LIST has read, whose pieces it is",
     ("mailqueue.trap.summary", "_UNSEEN"): "it ends at the end of the text at the latest",
 }
-"""Expressions that are refused by the rule, and why they are none the slower."""
+"""Expressions that the rule refuses although they are fast, and why."""
 
 MADE_WHILE_RUNNING = {
     ("mailqueue.api.compat.routing", "_add"): "from the table of endpoints",
@@ -33,7 +33,7 @@ MADE_WHILE_RUNNING = {
     ("mailqueue.tracking.pattern", "__init__"): "letters of ours and counted repeats",
     ("mailqueue.tracking.pattern", "_template"): "letters of ours and counted repeats",
 }
-"""Expressions that are put together in functions, by the function, and of what."""
+"""Expressions built in functions, by function, with examples."""
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def _faults() -> Iterator[tuple[Where, str]]:
 
 
 def _held(module: str) -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
-    """Yield the expressions a module holds, also those in its tables."""
+    """Yield the expressions of a module, also those in its tables."""
     for name, value in vars(importlib.import_module(module)).items():
         values = value.values() if isinstance(value, dict) else value
         for each in values if isinstance(value, dict | tuple | list) else (value,):
@@ -128,7 +128,7 @@ def _held(module: str) -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes
 
 
 def _uses(tree: ast.Module) -> dict[str, set[str]]:
-    """Return by which methods a name is used."""
+    """Return the methods by which a name is used."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in _METHODS:

@@ -1,4 +1,4 @@
-"""An SMTP server that says what a test tells it to, and otherwise keeps the protocol.
+"""An SMTP server with scripted replies, which otherwise follows the protocol.
 
 It is strict about the client: a command out of order gets 503, a nested MAIL too.
 """
@@ -21,7 +21,7 @@ Answer = bytes | Sequence[bytes]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message the server took, as it came: still dot-stuffed, with its final dot."""
+    """A message that the server accepted, as received: dot-stuffed, with its final dot."""
 
     sender: bytes
     recipients: tuple[bytes, ...]
@@ -29,13 +29,13 @@ class Message:
 
     @property
     def body(self) -> bytes:
-        """Return the message as a mailbox would have it."""
+        """Return the message as a mailbox would store it."""
         return self.data.removesuffix(b".\r\n").replace(b"\r\n.", b"\r\n").removeprefix(b".")
 
 
 @dataclass
 class ScriptedServer:
-    """Answers by verb: `answers["RCPT"]` is used up in order, then the usual answer returns."""
+    """Replies by verb: `answers["RCPT"]` is used up in order, then the usual reply returns."""
 
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     ehlo: Sequence[str] = USUAL_EHLO
@@ -48,11 +48,11 @@ class ScriptedServer:
 
     @property
     def verbs(self) -> list[str]:
-        """Return the verbs of the commands heard so far."""
+        """Return the verbs of the commands received so far."""
         return [command.split(b" ")[0].split(b":")[0].decode() for command in self.commands]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Speak with one client until either side closes."""
+        """Serve one client until either side closes."""
         self.connections += 1
         try:
             await _Dialog(self, reader, writer).run()
@@ -133,7 +133,7 @@ class _Dialog:
         return said
 
     async def say(self, verb: str, usual: bytes) -> bool:
-        """Answer; False means that the connection is to be closed."""
+        """Send a reply; return False if the connection is to be closed."""
         scripted = self.server.answers.get(verb)
         answer = scripted.pop(0) if scripted else usual
         pieces = [answer] if isinstance(answer, bytes) else answer
@@ -159,7 +159,7 @@ async def scripted(
     reads: bool = True,
     **answers: Sequence[Answer],
 ) -> AsyncIterator[ScriptedServer]:
-    """Run a scripted server on a free loopback port; `dot=` stands for the answer to the dot."""
+    """Run a scripted server on a free loopback port; `dot=` is the reply to the final dot."""
     if "dot" in answers:
         answers["."] = answers.pop("dot")
     server = ScriptedServer(

@@ -1,4 +1,4 @@
-"""What tests of the SMTP way out have in common: mails, a channel, and what was reported."""
+"""Mails, a channel, and its reports, for tests of the SMTP client."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager

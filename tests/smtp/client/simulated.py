@@ -1,4 +1,4 @@
-"""A server and a connection in memory: every cut of the bytes and every fault, very quickly."""
+"""A server and a connection in memory, for every split of the bytes and every fault."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.smtp.client.sending import PATIENT
 
 
 class Wire:
-    """Stands where the transport stands; what we write goes to `server`."""
+    """Replaces the transport; what the client writes goes to `server`."""
 
     def __init__(self, server: "TruthfulServer") -> None:
         self.server = server
@@ -39,7 +39,7 @@ class Wire:
 
 @dataclass
 class TruthfulServer:
-    """Keeps the protocol and names the mail in every reply: `250 m3 dot`.
+    """Follows the protocol and names the mail in every reply: `250 m3 dot`.
 
     `fates[n]` is the verb at which mail n is refused, or "" for none. `noise` comes right before
     the reply of that number; None in it is a lost connection.
@@ -111,7 +111,7 @@ class TruthfulServer:
 async def simulate(
     server: TruthfulServer, batch: list[SendAttempt], *, grouped: bool, cuts: Iterator[int]
 ) -> list[Verdict]:
-    """Send the batch to the server; `cuts` says how many bytes arrive at a time."""
+    """Send the batch to the server; `cuts` are the sizes in which bytes arrive."""
     verdicts: list[Verdict] = []
     order: list[SendAttempt] = []
 

@@ -1,4 +1,4 @@
-"""Four replies taken at once are what they are one by one, and only where all of them say yes."""
+"""Four positive replies processed at once have the same effect as one by one."""
 
 from uuid import UUID
 

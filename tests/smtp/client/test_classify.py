@@ -1,4 +1,4 @@
-"""Whom a refusal concerns: one table of cases for every rule."""
+"""What a refusal concerns: one table of cases for every rule."""
 
 import pytest
 

@@ -70,7 +70,7 @@ async def test_a_body_full_of_dots_arrives_as_it_was(ehlo: tuple[str, ...]) -> N
 
 @BOTH
 async def test_a_refused_recipient_does_not_disturb_the_next_mail(ehlo: tuple[str, ...]) -> None:
-    """With groups the next envelope was under way when the refusal came: DATA is met by 554."""
+    """With pipelining the next envelope was already sent when the refusal came."""
     refusal = b"550 5.1.1 user unknown\r\n"
     rcpt = [b"250 ok\r\n", refusal, b"250 ok\r\n"]
     async with scripted(ehlo=ehlo, RCPT=rcpt) as server, channel_to(server.port) as channel:
@@ -91,7 +91,7 @@ async def test_a_refused_recipient_does_not_disturb_the_next_mail(ehlo: tuple[st
 
 
 async def test_a_go_ahead_without_recipients_is_ended_by_a_lone_dot() -> None:
-    """RFC 2920 section 3.1: send the dot and ignore what the server makes of it."""
+    """RFC 2920 section 3.1: send the dot and ignore the reply."""
     async with (
         scripted(
             RCPT=[b"250 ok\r\n", b"550 5.1.1 no\r\n"],
@@ -238,7 +238,7 @@ async def test_an_unknown_user_after_the_body_of_two_suppresses_neither(
 
 @BOTH
 async def test_a_mail_refused_here_is_reported_in_its_turn(ehlo: tuple[str, ...]) -> None:
-    """It needs no server, yet the mail in front of it has to be settled first."""
+    """It needs no server, but the mail before it has to be settled first."""
     batch = [mail(), mail("no address"), mail(body=b"bare\nLF\r\n"), mail()]
     async with scripted(ehlo=ehlo) as server, channel_to(server.port) as channel:
         reports = await send(channel, batch)

@@ -1,4 +1,4 @@
-"""What was checked is what is connected to."""
+"""The address that was checked is the one that is connected to."""
 
 import asyncio
 import errno
@@ -39,7 +39,7 @@ def listener() -> Any:
 
 
 def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
-    """Let the name server of this loop say these addresses, one list a question."""
+    """Let the name server of this loop return these addresses, one list for each query."""
     asked: list[str] = []
     left = list(answers)
     real = asyncio.get_running_loop().getaddrinfo
@@ -117,7 +117,7 @@ async def test_one_inside_address_among_several_refuses_the_name(
 async def test_a_name_is_asked_once_and_what_was_checked_is_connected_to(
     listener: CountingListener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second answer of a rebinding name server is never asked for."""
+    """The second answer of a rebinding name server is never requested."""
     asked = names(monkeypatch, ["127.0.0.1"], ["127.0.0.2"])
 
     found = await dial("mx.example.com", listener.port, allowed=(ip_network("127.0.0.1/32"),))

@@ -1,4 +1,4 @@
-"""Nothing reaches the wire that could end a command or the message early."""
+"""No content can end a command or the message early."""
 
 import pytest
 from hypothesis import given

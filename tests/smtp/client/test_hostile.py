@@ -1,4 +1,4 @@
-"""Servers that err or lie: no outcome goes to the wrong mail, nothing grows, all is settled."""
+"""Servers that violate the protocol: outcomes belong to the right mail, and all mail is settled."""
 
 import asyncio
 import itertools
@@ -42,7 +42,7 @@ def batch_of(count: int) -> list[SendAttempt]:
 
 
 def check(server: TruthfulServer, verdicts: list[Verdict], *, is_sound: bool = False) -> None:
-    """Hold what was reported against what the server knows it did."""
+    """Compare the reports with what the server did."""
     for number, verdict in enumerate(verdicts):
         own = f"m{number} "
         if isinstance(verdict, Accepted):

@@ -1,4 +1,4 @@
-"""A connection that ends, stalls or must be given up: every mail is settled by how far it was."""
+"""A connection that ends or stalls: every mail is settled by the step it had reached."""
 
 import asyncio
 
@@ -30,7 +30,7 @@ SHORT = SmtpTimeouts(command_s=1, block_s=0.05, dot_s=1, quit_s=1)
 async def test_a_connection_lost_at_any_point_settles_every_mail(
     ehlo: tuple[str, ...], answer: bytes, verb: str, stage: Stage
 ) -> None:
-    """Only a mail whose dot left and whose answer did not come has an unknown fate.
+    """Only a mail whose final dot was sent without a reply has an unknown outcome.
 
     One that heard nothing on a connection that served others before it is not at fault.
     """
@@ -77,7 +77,7 @@ async def test_nothing_is_handed_over_when_it_may_not_be(ehlo: tuple[str, ...]) 
 
 
 async def test_a_connection_closed_while_idle_costs_no_mail_an_attempt() -> None:
-    """The next mail is told it never got through to MAIL, and is sent again elsewhere."""
+    """The next mail has not reached MAIL, and is sent on another connection."""
     async with (
         scripted(MAIL=[b"250 ok\r\n", CLOSE]) as server,
         channel_to(server.port) as channel,
@@ -129,7 +129,7 @@ async def test_sending_that_is_cancelled_settles_every_mail_and_closes() -> None
 async def test_a_server_that_stops_reading_is_given_up_before_the_dot(
     ehlo: tuple[str, ...],
 ) -> None:
-    """Bytes left on our side prove that the dot has not gone: no unknown fate."""
+    """Unsent bytes prove that the final dot was not sent: the outcome is known."""
     huge = mail(body=b"x" * 76 + b"\r\n" * 1 + (b"y" * 76 + b"\r\n") * 200_000)
     huge_ehlo = tuple(word for word in ehlo if not word.startswith("SIZE"))
     async with (

@@ -1,4 +1,4 @@
-"""Replies are found however the bytes are cut, and nonsense is bounded."""
+"""Replies are parsed however the bytes are split, and garbage is bounded."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Replies too early, too many or out of order: none is believed for a mail it cannot concern."""
+"""Early, surplus or reordered replies never count for a mail they cannot concern."""
 
 import pytest
 
@@ -89,7 +89,7 @@ async def test_a_refusal_in_the_same_breath_as_the_go_ahead_is_believed(
 
 
 async def test_replies_in_another_order_than_the_commands_credit_nobody() -> None:
-    """Some servers answer the next envelope before the message in front of it."""
+    """Some servers reply to the next envelope before the message before it."""
     late = [b"", b"250 ok\r\n"]
     async with scripted(dot=late) as server, channel_to(server.port) as channel:
         reports = await send(channel, mails(3))

@@ -1,4 +1,4 @@
-"""Opening a session: TLS is never given up, passwords never shown, refusals classified."""
+"""Opening a session: TLS is never dropped, passwords are never shown, refusals are classified."""
 
 import asyncio
 import base64
@@ -49,7 +49,7 @@ async def test_mail_goes_through_tls_and_a_login(
 
 
 class FarSocket(socket.socket):
-    """A socket that says its other end is on the internet."""
+    """A socket that reports a public peer address."""
 
     def getpeername(self) -> tuple[str, int]:
         return ("8.8.8.8", 587)
@@ -88,7 +88,7 @@ async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("mode", [TlsMode.STARTTLS, TlsMode.IMPLICIT])
 async def test_a_certificate_for_another_name_is_refused(tmp_path: Path, mode: TlsMode) -> None:
-    """The name in the account is checked, not the address it led to."""
+    """The name in the account is checked, not the address it resolved to."""
     context = server_context(tmp_path, name="mx.example.com")
     tls = {"starttls" if mode is TlsMode.STARTTLS else "implicit": context}
     async with judge(ReceivedMail(), **tls) as port:
@@ -146,7 +146,7 @@ async def test_starttls_refused_ends_the_session(answer: bytes, kind: Fault) -> 
 
 
 async def test_what_was_said_in_clear_before_tls_is_forgotten(tmp_path: Path) -> None:
-    """A meddler puts an EHLO answer behind the go-ahead; it must not be taken as said in TLS."""
+    """An attacker appends an EHLO reply to the one of STARTTLS; it must not count under TLS."""
     context = server_context(tmp_path, name="127.0.0.1")
     heard: list[bytes] = []
 

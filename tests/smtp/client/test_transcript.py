@@ -1,4 +1,4 @@
-"""What is written down of a session: both sides in order, and no secret however it is encoded."""
+"""The transcript of a session: both sides in order, and no secret in any encoding."""
 
 import base64
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A real SMTP server of ours with a handler that remembers, and a client that speaks in bytes."""
+"""The SMTP server with a handler that records, and a client that sends raw bytes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,9 @@ PATIENCE_S = 20
 
 
 class Memory:
-    """Takes everything but nobody@; gated@ waits for the gate, silent@ hangs up, broken@ raises."""
+    """Accepts all recipients but nobody@; gated@ waits for the gate, silent@ closes, broken@
+    raises.
+    """
 
     def __init__(self) -> None:
         self.taken: list[tuple[ReceivedEnvelope, bytes]] = []
@@ -46,7 +48,7 @@ class Memory:
 
 
 class RawClient:
-    """Sends bytes as they are and reads whole answers."""
+    """Sends bytes unchanged and reads whole replies."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -95,5 +97,5 @@ async def connected(port: int, *, greeted: bool = True) -> AsyncIterator[RawClie
 
 
 def mail(body: bytes, *, to: bytes = b"ann@example.com") -> bytes:
-    """One whole transaction, pipelined; the body as it stands on the wire, without the last dot."""
+    """Run one transaction, pipelined; the body as on the wire, without the final dot."""
     return b"MAIL FROM:<bob@example.org>\r\nRCPT TO:<" + to + b">\r\nDATA\r\n" + body + b".\r\n"

@@ -1,4 +1,6 @@
-"""However the client's bytes are cut, the server sees the same messages and says the same."""
+"""However the client's bytes are split, the server receives the same messages and replies the
+same.
+"""
 
 import asyncio
 from itertools import pairwise
@@ -13,7 +15,7 @@ from tests.smtp.server.serving import Memory, mail
 
 
 class Wire(asyncio.Transport):
-    """Keeps what the server writes."""
+    """Records what the server writes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +39,7 @@ class Wire(asyncio.Transport):
 
 
 def heard(stream: bytes, cuts: list[int], limits: ServerLimits) -> tuple[list[bytes], bytes, bool]:
-    """Return what was taken, what was answered and whether the server closed."""
+    """Return the accepted messages, the replies, and whether the server closed."""
 
     async def talk() -> tuple[list[bytes], bytes, bool]:
         memory, wire = Memory(), Wire()

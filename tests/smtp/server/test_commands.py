@@ -1,4 +1,4 @@
-"""What a server reads in MAIL and RCPT."""
+"""Parsing of MAIL and RCPT in the server."""
 
 import pytest
 

@@ -30,7 +30,7 @@ INNER = b"MAIL FROM:<evil@example.org>\r\nRCPT TO:<c@example.org>\r\nDATA\r\nevi
 
 @dataclass
 class Shared:
-    """One handler behind both servers; messages wait for the gate and are then kept at once."""
+    """One handler for both servers; messages wait for the gate."""
 
     kept: list[tuple[str, bytes]] = field(default_factory=list)
     commits: list[int] = field(default_factory=list)
@@ -96,7 +96,7 @@ async def begun(client: RawClient, envelope: bytes = ENVELOPE) -> None:
 
 @pytest.mark.parametrize(("name", "passed_on"), [(OURS, 0), (THEIRS, 161)])
 async def test_smuggled_ends(name: str, passed_on: int) -> None:
-    """Neither takes one message for two; how many pass on to a server that may?
+    """Neither splits one message into two; how many are passed on to a server that might?
 
     Three of the endings hold no CR, LF or NUL alone, and are content like any other.
     """
@@ -125,7 +125,7 @@ async def test_a_command_that_ends_in_a_bare_lf(name: str, answer: str) -> None:
 
 @pytest.mark.parametrize("name", [OURS, THEIRS])
 async def test_starttls_injection(name: str, tmp_path: Path) -> None:
-    """Nothing sent in clear behind STARTTLS counts under TLS."""
+    """Nothing sent in clear after STARTTLS counts under TLS."""
     shared = Shared()
     tls = server_context(tmp_path, name="localhost")
     trusting = trusting_context(tmp_path)
@@ -157,7 +157,7 @@ async def test_many_recipients(name: str, taken: int) -> None:
 
 @pytest.mark.parametrize(("name", "answers"), [(OURS, 2), (THEIRS, 1)])
 async def test_lmtp(name: str, answers: int) -> None:
-    """RFC 2033: an answer for each recipient that was taken."""
+    """RFC 2033: a reply for each accepted recipient."""
     async with (
         running(name, Shared(), is_lmtp=True) as port,
         connected(port, greeted=False) as client,
@@ -186,7 +186,7 @@ async def test_pipelining(name: str, is_offered: bool) -> None:
 
 @pytest.mark.parametrize(("name", "is_heard"), [(OURS, True), (THEIRS, False)])
 async def test_a_client_that_closes_its_side_early(name: str, is_heard: bool) -> None:
-    """Its message is in the middle of a commit; is it answered?"""
+    """Its message is being committed; is there a reply?"""
     shared = Shared(gated=1)
     async with running(name, shared) as port, connected(port) as client:
         await begun(client)

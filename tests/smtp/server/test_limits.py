@@ -1,4 +1,4 @@
-"""What one client may do to our SMTP server, how long, and how it ends."""
+"""Limits of the SMTP server for one client, and what happens beyond them."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Our SMTP server: what other people's clients get across, and what it does not fall for."""
+"""The SMTP server with published clients, and with attacks."""
 
 import asyncio
 import smtplib

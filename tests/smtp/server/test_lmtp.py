@@ -1,4 +1,4 @@
-"""Clients that say LHLO get an answer for each recipient, from the same server."""
+"""LMTP clients get a reply for each recipient, from the same server."""
 
 import pytest
 

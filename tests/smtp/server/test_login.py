@@ -1,4 +1,4 @@
-"""Logging in to our SMTP server."""
+"""Logging in to the SMTP server."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""TLS on our SMTP server: no password in clear from elsewhere, nothing said before it holds."""
+"""TLS in the SMTP server: no password in clear from other hosts, nothing sent before TLS counts."""
 
 import asyncio
 import smtplib
@@ -34,7 +34,7 @@ def options(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def far(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take every client for one from elsewhere."""
+    """Treat every client as one of another host."""
     is_near = "mailqueue.smtp.server.login.is_on_this_machine"
     monkeypatch.setattr(is_near, lambda _address: False)
 
@@ -123,7 +123,7 @@ async def test_nothing_slips_in_behind_starttls(behind: bytes, options: dict[str
 async def test_nothing_slips_in_while_starttls_waits_for_a_message(
     folder: Path, options: dict[str, Any]
 ) -> None:
-    """What came in clear before the answer to STARTTLS must not count under TLS."""
+    """What was sent in clear before the reply to STARTTLS must not count under TLS."""
     memory = Memory()
     async with serving(memory, **options) as port:
         client = RawClient(*await asyncio.open_connection("127.0.0.1", port))
@@ -167,7 +167,7 @@ async def test_what_is_no_tls_ends_the_connection_and_no_other(
 async def test_what_is_sent_with_the_end_of_the_handshake_is_answered_under_tls(
     folder: Path, options: dict[str, Any]
 ) -> None:
-    """A client may write its EHLO in one go with the last message of its handshake."""
+    """A client may send its EHLO together with the last message of its handshake."""
 
     def talk(port: int) -> bytes:
         with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:

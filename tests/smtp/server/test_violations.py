@@ -1,4 +1,4 @@
-"""What a strict server refuses: line ends of two kinds, early commands, slow and idle clients."""
+"""What a strict server refuses: mixed line ends, early commands, slow and idle clients."""
 
 import asyncio
 from itertools import product
@@ -25,7 +25,7 @@ ENDS = [
 
 
 async def test_no_other_end_of_a_message_makes_two_of_one() -> None:
-    """Each is either refused whole or taken whole; never is what follows read as commands."""
+    """Each is refused or accepted as a whole; what follows is never read as commands."""
     memory = Memory()
     inner = b"MAIL FROM:<evil@example.org>\r\nRCPT TO:<c@example.org>\r\nDATA\r\nevil"
     async with serving(memory, limits=STRICT) as port, connected(port) as client:
