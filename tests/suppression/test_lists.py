@@ -1,4 +1,4 @@
-"""Whole lists of addresses, taken in and given out."""
+"""Importing and exporting lists of addresses."""
 
 import asyncio
 import csv
@@ -132,7 +132,7 @@ async def empty(conn: Conn) -> str:
 
 
 async def test_two_lists_at_once_do_not_stop_each_other(database: DatabaseSettings) -> None:
-    """In another order, and while the worker records bounces of the same addresses."""
+    """In opposite order, and while the worker records bounces of the same addresses."""
     emails = [f"p{n}@example.com" for n in range(300)]
 
     async def one(order: list[str]) -> ImportTally:

@@ -1,4 +1,4 @@
-"""Addresses are compared alike in databases of every locale."""
+"""Addresses are compared alike in databases of any locale."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Lists of other makers, whole or faulty: what each line is taken for."""
+"""Lists from other programs, valid and faulty: what is read from each line."""
 
 import io
 import json

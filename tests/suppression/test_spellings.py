@@ -1,4 +1,4 @@
-"""An address is one address however it is spelled, for all that goes by addresses."""
+"""All spellings of an address are one address, wherever addresses are compared."""
 
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -109,7 +109,7 @@ async def test_python_hands_over_what_goes_on_the_wire(conn: Conn, spelled: str)
 
 @pytest.mark.parametrize("spelled", [*DISGUISED, *SPELLED, DECOMPOSED])
 async def test_the_last_look_goes_by_what_goes_on_the_wire(conn: Conn, spelled: str) -> None:
-    """Mail that was accepted before addresses had one form, alone and among others."""
+    """Mail accepted before addresses were normalised, to one recipient and to several."""
     await make.sender_account(conn)
     alone = await make.queued_email(conn)
     among = await make.queued_email(conn, cc=["cy@example.com"])

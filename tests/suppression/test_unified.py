@@ -1,4 +1,4 @@
-"""Rows written before addresses had one form are brought to it when the schema is migrated."""
+"""Rows written before addresses were normalised are normalised by a migration."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ async def unify(conn: Conn) -> None:
 
 
 async def as_before(conn: Conn) -> None:
-    """Let rows be written as they are given."""
+    """Allow rows with addresses that are not normalised."""
     for table in TABLES:
         await conn.execute(f"ALTER TABLE mailqueue.{table} DISABLE TRIGGER USER".encode())
 

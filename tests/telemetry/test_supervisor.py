@@ -1,4 +1,4 @@
-"""What systemd hears of a process: ready, alive while its loop turns, stopping; once each."""
+"""What a process reports to systemd: ready, alive while its loop turns, stopping; once each."""
 
 import asyncio
 import socket
@@ -32,7 +32,7 @@ async def heard(manager: socket.socket) -> str:
 
 
 def unheard(manager: socket.socket) -> list[str]:
-    """Return all that was said and not heard yet."""
+    """Return all messages that were not read yet."""
     found = []
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Makes templates for tests, the way the product does."""
+"""Creates templates for tests, by the functions of the product."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -15,7 +15,7 @@ WELCOME = NewText("Welcome, {{ name }}", "<p>Hello {{ name }}</p>", "Hello {{ na
 
 
 def lending(conn: Conn) -> Callable[[], AbstractAsyncContextManager[Conn]]:
-    """Yield what lends this one connection."""
+    """Yield a function that lends this one connection."""
 
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:
@@ -30,7 +30,7 @@ async def version_of(
     words: NewText | Mapping[str, NewText] = WELCOME,
     **said: Any,
 ) -> VersionRow:
-    """Make a draft of a template."""
+    """Create a draft of a template."""
     by_language = {"": words} if isinstance(words, NewText) else words
     new = NewVersion(by_language, **said)
     return await versions.add(lending(conn), CHAMBER, template, new=new, by="test")
@@ -50,7 +50,7 @@ async def published(
     category: str | None = None,
     **said: Any,
 ) -> TemplateRow:
-    """Make a template with a published version."""
+    """Create a template with a published version."""
     new = NewTemplate(slug, category=category)
     template = await writing.create(conn, project_id, new=new, by="test")
     version = await version_of(conn, template, words, **said)

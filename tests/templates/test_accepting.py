@@ -1,4 +1,4 @@
-"""Mail that names a template: what is accepted, and what is kept for the worker."""
+"""Mail that names a template: what is accepted, and what is stored for the worker."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Versions that mail is rendered from, as a worker keeps them."""
+"""The template versions that a worker keeps in memory."""
 
 from uuid import UUID, uuid4
 
@@ -22,7 +22,7 @@ def sheet(html: str) -> CachedVersion:
 
 
 async def test_a_version_whose_mails_all_cost_too_much_is_not_tried_for_a_while() -> None:
-    """None of its mail slows the mail beside it any more, and in the end it is tried again."""
+    """Its mail no longer delays other mail, and it is tried again later."""
     costly = sheet(LOOPS)
     for _ in range(MAX_STRIKES):
         with pytest.raises(Exceeded, match="takes more than"):
@@ -50,7 +50,7 @@ async def test_faults_of_single_mails_put_no_version_to_rest() -> None:
 
 
 async def test_large_versions_are_fewer(conn: Conn) -> None:
-    """A worker's memory does not grow with how much its tenants write."""
+    """A worker's memory does not grow with the size of its tenants' templates."""
     project = await make.project_named(conn)
     keys = []
     for slug in ("a", "b"):

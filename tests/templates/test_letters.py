@@ -1,4 +1,4 @@
-"""What a variable of a template may do to the headers of its mail: nothing."""
+"""Variables of a template cannot change the headers of its mail."""
 
 from email import message_from_bytes
 from uuid import uuid4
@@ -20,7 +20,7 @@ SEPARATORS = (
 
 
 def written(name: str) -> SendAttempt:
-    """Compose a mail of a template that puts a variable into its subject and both bodies."""
+    """Compose a mail of a template with a variable in its subject and both bodies."""
     source = VersionSource(
         uuid4(), "en", "Hi {{ name }}!", "<p>{{ name }}</p>", "{{ name }}", {}, None
     )

@@ -1,4 +1,4 @@
-"""Mail from a template on its way: rendered by the worker, each with its own variables."""
+"""Mail from a template: rendered by the worker, each with its own variables."""
 
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -23,7 +23,7 @@ REASONS = "SELECT recipient_email, reason FROM mailqueue.email_history WHERE sta
 
 
 def arrived(server: ScriptedServer) -> dict[str, EmailMessage]:
-    """Return what came in, by recipient."""
+    """Return the received messages, by recipient."""
     found = [message_from_bytes(one.body, policy=policy.default) for one in server.messages]
     return {str(message["To"]): message for message in found}
 

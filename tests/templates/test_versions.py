@@ -1,4 +1,4 @@
-"""Templates and their versions: what changes, what never does, and who did it."""
+"""Templates and their versions: what can be changed, what cannot, and by whom."""
 
 import pytest
 from psycopg import errors

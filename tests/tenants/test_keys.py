@@ -1,4 +1,4 @@
-"""API keys: shown once, found by their hash, refused when out of force."""
+"""API keys: shown once, found by their hash, refused when not valid."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -88,7 +88,7 @@ async def test_what_cannot_be_issued_is_refused_by_name(conn: Conn) -> None:
 
 
 def test_requests_of_test_keys_are_counted_apart_from_those_of_live_keys() -> None:
-    """However many test keys send, the keys of the project together have all they may."""
+    """Test keys, however many requests they make, leave the live keys their whole rate."""
     project = uuid4()
     live = Caller(uuid4(), project, "shop", is_test=False, trap_sender=None)
     test = Caller(uuid4(), project, "shop", is_test=True, trap_sender="pit")

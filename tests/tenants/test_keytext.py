@@ -1,4 +1,4 @@
-"""What an API key looks like."""
+"""The text of an API key."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The key of `mailqueue up`: kept in its folder, made anew where it is out of force."""
+"""The key of `mailqueue up`: kept in its folder, and replaced when it is no longer valid."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A login that is bound to projects enqueues for those, and for no other, by any way."""
+"""A login that is bound to projects enqueues for those only, by any interface."""
 
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit

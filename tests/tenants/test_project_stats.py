@@ -1,4 +1,4 @@
-"""How a project stands: what it sent today, what is left, and the shares over some days."""
+"""Statistics of a project: sent today, headroom, and shares over some days."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Projects: made with settings, changed by whoever is named, suspended, deleted, brought back."""
+"""Projects: created, changed with an audit record, suspended, deleted, restored."""
 
 import asyncio
 from typing import Any
@@ -191,7 +191,7 @@ async def test_deleting_revokes_the_keys_for_good(conn: Conn) -> None:
 async def test_a_key_made_while_its_project_is_deleted_is_not_in_force(
     database: DatabaseSettings,
 ) -> None:
-    """Whoever comes second waits, and is refused or revoked: no key wakes with the project."""
+    """The second transaction waits, and is refused or revokes the key."""
     async with connect(database) as one, connect(database) as other:
         shop = await projects_manage.add(one, "shop", by="ann")
         key = {"project_id": shop.id, "name": "web", "key_hash": b"x", "hint": "x", "is_test": True}
@@ -270,7 +270,7 @@ async def test_mail_that_names_no_delivery_has_its_projects(conn: Conn) -> None:
 
 
 async def test_the_mail_of_a_deleted_project_alarms_nobody_and_the_books_add_up(conn: Conn) -> None:
-    """It waits for good: health would warn of it for ever."""
+    """Its mail waits forever: health would warn of it forever."""
     shop = await projects_manage.add(conn, "shop", by="ann")
     await make.sender_account(conn, project_id=shop.id)
     long_ago = "UPDATE mailqueue.email_queue SET run_at = now() - interval '3 d' WHERE id = %s"

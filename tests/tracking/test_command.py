@@ -1,4 +1,4 @@
-"""`mailqueue tracking`: the keys and the domain of links, on the command line."""
+"""`mailqueue tracking`: the keys and the domain of links."""
 
 from pathlib import Path
 

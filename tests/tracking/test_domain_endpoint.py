@@ -1,4 +1,4 @@
-"""The project's own domain of links, over HTTP."""
+"""A project's tracking domain over HTTP."""
 
 from dataclasses import replace
 

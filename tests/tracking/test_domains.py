@@ -1,4 +1,4 @@
-"""A project's own domain: links in its mail begin with it once DNS leads it here."""
+"""A project's tracking domain is used for links once its DNS leads here."""
 
 from uuid import uuid4
 
@@ -33,7 +33,7 @@ async def checked(conn: Conn, zone: Zone, *, url: str | None = URL) -> TrackingD
 
 
 async def base(conn: Conn) -> str | None:
-    """Return what links in the project's mail begin with."""
+    """Return the base URL of the links in the project's mail."""
     project_id = await make.project_named(conn, "shop")
     injector = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(URL))
     context = (await injector.contexts(conn, [project_id]))[project_id]

@@ -1,4 +1,4 @@
-"""Mail on its way through a worker: what was asked for is in it, and leads somewhere."""
+"""Tracking in mail that a worker sent: what was requested is in it, and its links work."""
 
 import asyncio
 import re
@@ -45,7 +45,7 @@ HTML = "<body><a href='https://example.com/a?b=1&amp;c=2'>a</a><a href='tel:1'>b
 
 @asynccontextmanager
 async def worker(database: DatabaseSettings, data: Path, **more: Any) -> AsyncIterator[None]:
-    """Run one worker beside the block."""
+    """Run one worker during the block."""
     given = {"public_url": BASE, "master_key": Secret(MASTER), **more}
     settings = load_settings(database_url=database.url, data=data, **given)
     stop = asyncio.Event()
@@ -74,7 +74,7 @@ def new(name: str, html: str | None = HTML, text: str | None = None, **options: 
 
 
 async def opened(conn: Conn, url: str, kind: TokenKind) -> Token:
-    """Open the token of a link as the endpoints do."""
+    """Open the token of a link, as the endpoints do."""
     text = url.rpartition("/")[2]
     master: MasterKey = parse_master_key(MASTER, source="test")
     seals = await Keyring(lambda: master).opener(conn, text)

@@ -1,4 +1,4 @@
-"""Opens and clicks as the world sends them: counted once committed, and nobody led astray."""
+"""Opens and clicks: counted once committed, and redirected only to links of the mail."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -47,7 +47,7 @@ SENT = """
 
 @dataclass
 class World:
-    """The application, what seals tokens of project default, and mail that was sent."""
+    """The application, the seals of project default, and mail that was sent."""
 
     http: httpx2.AsyncClient
     pool: Pool

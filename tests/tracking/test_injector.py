@@ -1,4 +1,4 @@
-"""Large mails are tracked in a thread, where they hold up no others."""
+"""Large mails are tracked in a thread, so that others do not wait."""
 
 import threading
 from typing import Any, cast
@@ -25,7 +25,7 @@ CONTEXT = InjectionContext(None, None, "1 High Street, Oxford")
 
 
 class Watched(TrackingInjector):
-    """Notes in which thread tracking is injected into each mail."""
+    """Records the thread in which tracking is injected into each mail."""
 
     def __init__(self) -> None:
         super().__init__(cast("Keyring", None), TrackingSettings())
@@ -42,7 +42,7 @@ def marketing(project: UUID, html: str) -> UntrackedMail:
 
 
 async def test_a_large_mail_is_tracked_in_a_thread_and_a_small_one_is_not() -> None:
-    """Isolate: while one mail is tracked the worker goes on with others."""
+    """Isolate: the worker continues with other mail meanwhile."""
     project, injector = uuid4(), Watched()
     mails = [marketing(project, "<p>" + "x" * size) for size in (10, MIN_THREAD_CHARACTERS)]
 

@@ -1,4 +1,4 @@
-"""The keys of tokens: one of each project, sealed, loaded once, replaced while everything runs."""
+"""The keys of tokens: one for each project, encrypted, loaded once, rotated during operation."""
 
 from dataclasses import replace
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Programs that open mail are told from people, and little of either is kept."""
+"""Programs that open mail are distinguished from people, and little is stored of either."""
 
 from datetime import UTC, datetime, timedelta
 

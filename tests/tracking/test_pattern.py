@@ -1,4 +1,4 @@
-"""What is put into mail: the same words whether they are shared and filled or written for one."""
+"""Tracking injected into a shared pattern is the same as into a single mail."""
 
 import email
 import email.policy
@@ -38,7 +38,7 @@ HTML = (
 def directly(
     said: MessageContent, wants: TrackingOptions, email_id: UUID = EMAIL
 ) -> MessageContent:
-    """Return a mail's words as they are written for this one mail."""
+    """Return a mail's content as it is written for this mail alone."""
     addresses = TrackingUrls(BASE, SEALS)
     links = Links(
         addresses.named(email_id),

@@ -1,4 +1,4 @@
-"""Only we make return paths, and each says one mail, one recipient and one day."""
+"""Return paths cannot be forged, and each names one mail, one recipient and one day."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID

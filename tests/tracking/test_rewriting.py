@@ -1,4 +1,4 @@
-"""Which links lead by way of us, and that everything else stays as it was written."""
+"""Which links are tracked, and that the rest of a message is unchanged."""
 
 import pytest
 from hypothesis import given
@@ -129,7 +129,7 @@ def test_only_web_addresses_are_web_addresses(href: object) -> None:
 
 
 class Counted(str):
-    """A text that counts the characters of it that are looked at."""
+    """A text that counts how many of its characters are read."""
 
     __slots__ = ("looked_at",)
     looked_at: int
@@ -149,7 +149,7 @@ class Counted(str):
     "end", ["</body>x", "</body>", "</body><!--", "--></html>", "</script></html>"]
 )
 def test_a_document_of_nothing_but_ends_is_gone_through_once(end: str) -> None:
-    """Isolate: one mail's ends keep nobody waiting."""
+    """Isolate: such a mail does not delay others."""
     html = Counted(end * 900)
     html.looked_at = 0
 

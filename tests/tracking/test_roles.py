@@ -1,4 +1,4 @@
-"""Workers and the API do all of it with the rights of their roles, and no more."""
+"""Workers and the API need only the rights of their roles for tracking."""
 
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4

@@ -1,4 +1,4 @@
-"""Tokens in links: opaque, of one project and one kind, and nobody else's to make."""
+"""Tokens in links: opaque, of one project and one kind, and impossible to forge."""
 
 import os
 from uuid import UUID, uuid4

@@ -47,7 +47,7 @@ PAYLOADS = (
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A trap, a browser's page on it, and what the browser did."""
+    """A trap, a browser's page of it, and what the browser did."""
 
     trap: TrapServer
     page: Page
@@ -57,7 +57,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Tracker:
-    """A web server elsewhere that notes what it is asked."""
+    """A web server of another host that records its requests."""
 
     url: str
     asked: list[str]

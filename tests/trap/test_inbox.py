@@ -1,4 +1,4 @@
-"""Finding caught mail again."""
+"""Searching caught mail."""
 
 import pytest
 

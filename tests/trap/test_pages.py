@@ -1,4 +1,4 @@
-"""The trap's pages: who may see them, and what hostile mail can do there (nothing)."""
+"""The trap's pages: who may see them, and that hostile mail can do nothing there."""
 
 import base64
 import re

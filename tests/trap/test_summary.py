@@ -1,4 +1,4 @@
-"""What the list shows of a message, whatever the message is."""
+"""The summary of a message in the list, for any message."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What the trap catches is kept exactly; simulator addresses answer as they are known to."""
+"""Caught mail is stored exactly; simulator addresses reply as documented."""
 
 import asyncio
 import smtplib

@@ -1,4 +1,4 @@
-"""A trap on a database of one test's own, and clients that mail to it."""
+"""A trap on a database of one test, and clients that send mail to it."""
 
 import asyncio
 import smtplib

@@ -1,4 +1,4 @@
-"""What PostgreSQL says a statement takes and gives: types of parameters, columns by name."""
+"""The types of a statement's parameters and columns, as PostgreSQL reports them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Answer:
 
 
 def answers(url: str, statements: Iterable[Statement]) -> Mapping[str, Answer]:
-    """Have the server plan every statement; raises psycopg's error where it refuses one."""
+    """Let the server plan every statement; raise psycopg's error for an invalid one."""
     with psycopg.connect(url, autocommit=True) as conn:
         return {each.name: _answer(conn, each) for each in statements}
 

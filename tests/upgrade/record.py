@@ -1,4 +1,4 @@
-"""Records what a release says to PostgreSQL: `python -m tests.upgrade.record URL`.
+"""Records the statements of a release: `python -m tests.upgrade.record URL`.
 
 What workers, API and producers say, on a database migrated by it: the next is held to it.
 """
@@ -19,7 +19,7 @@ SPOKEN_BY_WHAT_RUNS_ON = (
 
 
 def record(url: str) -> None:
-    """Copy the statements, and write down what the server answers to each."""
+    """Copy the statements, and record the types the server reports for each."""
     RECORDED.mkdir(exist_ok=True)
     for name in SPOKEN_BY_WHAT_RUNS_ON:
         recorded = RECORDED / f"{name.replace('/', '_')}.sql"

@@ -1,4 +1,4 @@
-"""Whoever still runs the release before goes on with today's schema: it is answered alike."""
+"""The statements of the previous release work with the current schema."""
 
 import json
 from typing import Any
@@ -55,7 +55,7 @@ async def claimed(conn: Conn, worker: int) -> list[dict[str, Any]]:
 async def written(
     conn: Conn, worker: int, *, new: list[dict[str, Any]], settled: list[dict[str, Any]]
 ) -> dict[UUID, str]:
-    """Mark some mails and settle others as sent; return what was said of each."""
+    """Mark some mails and settle others as sent; return the result of each."""
     many = {name: [value] * len(settled) for name, value in SENT.items()}
     rows = await said(
         conn,

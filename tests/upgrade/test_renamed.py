@@ -1,4 +1,4 @@
-"""What was renamed answers to its old name for one release."""
+"""Renamed columns and functions keep their old name for one release."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""The schema goes first and workers run on; code that is too new or too old says so in one line."""
+"""The schema is migrated while workers run; a release that does not fit says so in one line."""
 
 import os
 import shutil
@@ -40,7 +40,7 @@ ENDS = (
 
 @pytest.fixture
 def next_release(tmp_path: Path) -> Path:
-    """The SQL of a release to come: one more migration, and functions that changed."""
+    """The SQL of a later release: one more migration, and functions that changed."""
     folder = shutil.copytree(sql_folder(), tmp_path / "sql")
     (folder / "migrations" / "9999_next.sql").write_text(NEXT)
     for path in (folder / "functions").rglob("*.sql"):
@@ -51,7 +51,7 @@ def next_release(tmp_path: Path) -> Path:
 async def test_workers_run_on_while_and_after_the_schema_is_migrated(
     database: DatabaseSettings, next_release: Path
 ) -> None:
-    """A process of theirs that dies is started again, too."""
+    """A worker process that dies is restarted as well."""
     async with scripted() as server, session(database) as conn:
         await account_at(conn, server)
         async with workers(database, processes=2) as command:

@@ -1,4 +1,4 @@
-"""Secrets of projects: accounts with passwords and DKIM keys, sealed as the product seals them."""
+"""Secrets of projects: accounts with passwords and DKIM keys, encrypted by the product."""
 
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -19,14 +19,14 @@ SECOND = MasterKey(bytes(range(1, 33)), previous=FIRST)
 
 @dataclass
 class Secrets:
-    """What a project keeps sealed."""
+    """The encrypted secrets of a project."""
 
     project_id: UUID
     name: str
     passwords: dict[int, str] = field(default_factory=dict)  # by sender account
 
     async def are_readable(self, conn: Conn, master: MasterKey) -> bool:
-        """Open everything as workers do; False when something is other than it was."""
+        """Open all secrets as workers do; return False if one has changed."""
         for account_id, password in self.passwords.items():
             account = await identity.get(conn, account_id)
             opened = await accounts.password_of(conn, account, master=master)
@@ -39,7 +39,7 @@ class Secrets:
 async def secrets(
     conn: Conn, name: str, *, master: MasterKey = FIRST, passwords: int = 2
 ) -> Secrets:
-    """Make a project with sealed passwords and a DKIM key in force."""
+    """Create a project with encrypted passwords and an active DKIM key."""
     made = Secrets(await make.project(conn, name), name)
     for number in range(passwords):
         new = NewSender(

@@ -1,4 +1,4 @@
-"""Mail of a locked project waits as a whole, says why, and goes on by itself."""
+"""All mail of a locked project waits with the reason, and is sent after it is unlocked."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -74,7 +74,7 @@ async def test_unlocking_lets_it_go_and_the_end_of_the_time_stops_it(conn: Conn)
 
 
 async def test_the_end_is_seen_by_claims_without_anybody_doing_anything(conn: Conn) -> None:
-    """No cron, no worker: the limit of the project knows the instant."""
+    """Neither cron nor a worker is needed: the claim compares the time."""
     shop = await secrets(conn, "shop")
     await ownkey.set_own(conn, "shop", own=OWN, master=FIRST, unlock_for=HOUR, by="me")
     limit = await make.scalar(
@@ -92,7 +92,7 @@ async def test_the_end_is_seen_by_claims_without_anybody_doing_anything(conn: Co
 
 
 async def test_an_account_that_rested_for_want_of_its_password_is_used_at_once(conn: Conn) -> None:
-    """A worker that met it right after the time ended took it for unreachable."""
+    """A worker that opened it right after the time ended treated it as unreachable."""
     shop = await secrets(conn, "shop", passwords=1)
     await ownkey.set_own(conn, "shop", own=OWN, master=FIRST, by="me")
     first, worker = await mail(conn, "shop"), await make.worker(conn)

@@ -1,4 +1,4 @@
-"""Where the master key comes from, and what is refused."""
+"""The sources of the master key, and invalid keys."""
 
 import base64
 import os
@@ -159,7 +159,7 @@ def test_a_replaced_key_file_keeps_its_mode_and_leaves_no_draft(tmp_path: Path) 
 
 
 def test_a_second_replacement_waits_for_the_first_to_be_finished(tmp_path: Path) -> None:
-    """The key before that would otherwise be lost, and with it what it still wraps."""
+    """The earlier key, which still wraps data keys, would be lost otherwise."""
     create_master_key(tmp_path)
     new = replace_master_key(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Projects that keep their key: what opens when, and what is never kept."""
+"""Projects with their own key: when their secrets can be opened, and what is never stored."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -41,7 +41,7 @@ async def unlock(conn: Conn, *, own: OwnKey = OWN, lasts: timedelta = HOUR) -> N
 
 
 async def time_is_over(conn: Conn, project_id: UUID) -> None:
-    """Have the project's time end now, as workers would see it end."""
+    """Let the project's time end now."""
     await conn.execute("UPDATE mailqueue.key_grants SET expires_at = clock_timestamp()")
     await store.keep_project_lock(conn, project_id)
 
@@ -85,7 +85,7 @@ async def test_when_the_time_is_over_nothing_opens_and_the_grant_is_forgotten(co
 
 
 async def test_a_time_that_is_put_off_in_the_table_does_not_open(conn: Conn) -> None:
-    """The end is sealed in with the key: who can write the table cannot prolong it."""
+    """The end is encrypted with the key: write access to the table cannot prolong it."""
     shop = await own_secrets(conn, unlock_for=HOUR)
     await conn.execute("UPDATE mailqueue.key_grants SET expires_at = expires_at + interval '1 y'")
 

@@ -1,4 +1,4 @@
-"""A new master key, while everything runs; and what happens when the rotation is cut short."""
+"""A new master key during operation, and interrupted rotations."""
 
 import asyncio
 from dataclasses import replace
@@ -92,7 +92,7 @@ async def test_workers_that_know_both_keys_read_everything_before_and_after(conn
 
 
 async def test_a_value_that_was_read_before_it_was_sealed_anew_still_opens(conn: Conn) -> None:
-    """A worker reads an account and then its key: the rotation may come between."""
+    """A worker reads an account and then its key: the rotation may happen in between."""
     shop = await secrets(conn, "shop", passwords=1)
     account_id = next(iter(shop.passwords))
     read = await make.scalar(
@@ -151,7 +151,7 @@ async def test_a_value_that_no_key_opens_is_named_and_holds_nothing_else_up(conn
 async def test_a_rotation_killed_anywhere_goes_on_where_it_was(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
-    """Everything opens with both keys at every point, and with the new one alone at the end."""
+    """At every point all secrets open with both keys, and at the end with the new one alone."""
     async with connect(database) as conn:
         shop, blog = await secrets(conn, "shop"), await secrets(conn, "blog")
     await _killed_at(database, monkeypatch, place)
@@ -171,7 +171,7 @@ async def test_a_rotation_killed_anywhere_goes_on_where_it_was(
 async def _killed_at(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
-    """Cut the rotation's connection before its nth write."""
+    """Close the rotation's connection before its nth write."""
     writes = 0
     with monkeypatch.context() as patched:
         for name in ("rewrap", "add_data_key", "replace_sealed", "note_key_cleared"):

@@ -1,4 +1,4 @@
-"""What a sealed value looks like and where it opens."""
+"""The layout of an encrypted value, and its binding to one row."""
 
 from dataclasses import replace
 from uuid import UUID

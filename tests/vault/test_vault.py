@@ -1,4 +1,4 @@
-"""Data keys in the database: one a project, and the right master key for them."""
+"""Data keys in the database: one for each project, under the right master key."""
 
 import asyncio
 from uuid import UUID
@@ -71,7 +71,7 @@ async def test_another_master_key_opens_nothing(conn: Conn) -> None:
 
 
 async def test_another_master_key_does_not_seal_beside_the_first(conn: Conn) -> None:
-    """Values under two keys could never be opened by one process."""
+    """No single process could open values under two keys."""
     place = await a_place(conn)
     await seal(conn, MASTER, place=place, plaintext=b"hunter2")
 

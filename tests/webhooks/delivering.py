@@ -1,4 +1,4 @@
-"""A database with endpoints and events to tell them, and a worker that is turned by hand."""
+"""A database with endpoints and events, and a worker that the test runs step by step."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ from tests.api.support.wired import MASTER
 LOOPBACK = NetworkPolicy(allowed_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 PATIENCE = 60.0
-"""Seconds; how long a test waits for what must come."""
+"""Limit of a test's wait, in seconds."""
 
 
 def master() -> MasterKey:
@@ -67,7 +67,7 @@ async def webhook(
 async def told(
     conn: Conn, count: int = 1, *, kind: str = "delivered", project_id: UUID | None = None
 ) -> None:
-    """Have things happen to mails, in one statement."""
+    """Record events of mails, in one statement."""
     await conn.execute(
         "INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email)"
         " SELECT %s, gen_random_uuid(), %s, 'ann@example.com' FROM generate_series(1, %s)",
@@ -88,7 +88,7 @@ async def states(conn: Conn, webhook_id: UUID) -> list[str]:
 
 
 async def due_now(conn: Conn) -> None:
-    """Have the time of waiting deliveries and open circuits come."""
+    """Make waiting deliveries and open circuits due."""
     await conn.execute(
         "UPDATE mailqueue.webhook_deliveries SET run_at = now() - interval '1 s'"
         " WHERE status = 'pending'"
@@ -102,7 +102,7 @@ async def due_now(conn: Conn) -> None:
 async def deliver(
     database: DatabaseSettings, made: WebhookTools, stop: asyncio.Event, *, in_flight: int = 128
 ) -> None:
-    """Deliver until told to stop."""
+    """Deliver until stopped."""
     spec = replace(queue_named("webhooks"), concurrency=in_flight)
     kinds = [Kind(spec, lambda: WebhookHandler(made))]
     await run_queues(database, kinds, stop, launch_id=uuid4(), in_progress=InProgress())
@@ -112,7 +112,7 @@ async def deliver(
 async def delivering(
     database: DatabaseSettings, *, in_flight: int = 128, **options: Any
 ) -> AsyncIterator[None]:
-    """Run a worker beside the block; it drains at the end."""
+    """Run a worker during the block; it drains at the end."""
     stop = asyncio.Event()
     running = asyncio.create_task(deliver(database, tools(**options), stop, in_flight=in_flight))
     try:

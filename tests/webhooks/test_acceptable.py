@@ -1,4 +1,4 @@
-"""Which addresses and types a webhook may have."""
+"""The valid URLs and event types of a webhook."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who gets which deliveries, and what becomes of them."""
+"""Which deliveries a claim takes, and their outcomes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ async def settle(
     code: int | None = 500,
     **more: Any,
 ) -> list[UUID]:
-    """Settle calls with one result; return the endpoints that are left alone now."""
+    """Settle calls with one result; return the endpoints that are blocked afterwards."""
     error = None if outcome is CallOutcome.DELIVERED else f"answered {code}"
     result = CallResult(outcome, datetime.now(UTC), 1, {}, code=code, error=error)._replace(**more)
     return await settle_each(conn, [(one, result) for one in claims])
@@ -119,7 +119,7 @@ async def test_more_endpoints_than_a_claim_takes_all_have_their_turn(conn: Conn)
 
 
 async def test_a_late_worker_cannot_settle_a_delivery_it_lost(conn: Conn) -> None:
-    """Fence: the lease ran out and another has it."""
+    """Fence: the lease ended and another worker has claimed it."""
     hook = await webhook(conn, URL)
     await told(conn)
     first = await claim(conn)

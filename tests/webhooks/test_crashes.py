@@ -1,4 +1,4 @@
-"""A worker that dies at any moment loses no event: what it had is delivered under the same id."""
+"""A worker killed at any point loses no event: it is delivered again under the same id."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ EVENTS = 6
 
 
 async def crashed(database: DatabaseSettings, folder: Path, words: str) -> int:
-    """Run a worker that dies at a point; return how it ended."""
+    """Run a worker that is killed at a crash point; return its exit code."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "webhooks.md"
 
 
 async def heard(conn: Conn) -> list[tuple[str, dict[str, Any]]]:
-    """Return (type, data) of what was told, in order."""
+    """Return (type, data) of the deliveries, in order."""
     found = await make.rows(
         conn, "SELECT type, payload FROM mailqueue.webhook_events ORDER BY created_at, id"
     )
@@ -101,7 +101,7 @@ async def test_a_mail_that_failed_is_told_with_the_reason(conn: Conn) -> None:
 
 
 async def test_what_did_not_commit_was_never_told(conn: Conn) -> None:
-    """OneCommit: what follows from an event commits with it, or not at all."""
+    """OneCommit: the consequences of an event commit with it, or not at all."""
     await webhook(conn, URL)
     async with conn.transaction(force_rollback=True):
         await told(conn, 3)

@@ -1,4 +1,4 @@
-"""What waits too long is seen, and what is old is forgotten."""
+"""Late deliveries are reported, and old ones are deleted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What we sign, the published verifiers accept; whatever is altered, they refuse."""
+"""Published libraries verify the signatures, and refuse any change."""
 
 import base64
 import hashlib
@@ -60,7 +60,7 @@ def _verify(headers: dict[str, str], body: bytes = BODY) -> object:
 
 
 def test_a_known_answer() -> None:
-    """The vector of the specification's own libraries."""
+    """The test vector of the specification."""
     secret = secret_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
     headers = dict(

@@ -1,4 +1,4 @@
-"""A worker that is told to stop."""
+"""Stopping a worker of webhooks."""
 
 import asyncio
 from collections import Counter
@@ -39,7 +39,7 @@ async def test_a_worker_that_stops_finishes_calls_and_gives_the_rest_back(
 
 @asynccontextmanager
 async def slow(gate: asyncio.Event) -> AsyncIterator[tuple[str, asyncio.Event]]:
-    """Serve an endpoint that answers when the gate opens; yield when it was called first."""
+    """Serve an endpoint that replies when the gate opens; yield the time of its first request."""
     seen = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

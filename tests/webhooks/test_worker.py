@@ -1,4 +1,4 @@
-"""A worker of webhooks among good, slow, silent and broken endpoints."""
+"""A worker of webhooks with good, slow, silent and broken endpoints."""
 
 import asyncio
 from collections import Counter
@@ -44,7 +44,7 @@ def database(module_db: str) -> DatabaseSettings:
 
 @pytest.fixture
 async def db(database: DatabaseSettings) -> AsyncIterator[Conn]:
-    """A connection that commits; what the test before left is gone."""
+    """A connection that commits; rows of the previous test are deleted."""
     async with connect(database) as conn:
         await conn.execute(
             "TRUNCATE mailqueue.webhooks, mailqueue.webhook_events,"
@@ -120,7 +120,7 @@ async def test_a_failure_is_logged_and_tried_again_under_the_same_id(
 async def test_silent_and_dead_endpoints_keep_no_other_waiting(
     db: Conn, database: DatabaseSettings
 ) -> None:
-    """The good one has all its events while the others still hang."""
+    """The good endpoint has all its events while the others still hang."""
     async with fake([SILENT]) as silent, fake([FakeReply(200)]) as good:
         mute = [await webhook(db, url_of(silent)) for _ in range(8)]
         for scheme in ("http", "https"):  # nobody listens there, or nobody speaks TLS

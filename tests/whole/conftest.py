@@ -10,13 +10,13 @@ from tests.whole.running import Home, Up, up
 
 
 def home_named(folder: Path, name: str) -> Home:
-    """Return a data folder below another, not made yet."""
+    """Return the path of a data folder inside another, which does not exist yet."""
     return Home(folder / "".join(char if char.isalnum() else "-" for char in name)[:60], {})
 
 
 @pytest.fixture
 def home(reachable_folder: Path, request: pytest.FixtureRequest) -> Iterator[Home]:
-    """A data folder of a test's own."""
+    """A data folder for one test."""
     own = home_named(reachable_folder, request.node.name)
     with lent(own.data):
         yield own
@@ -24,7 +24,7 @@ def home(reachable_folder: Path, request: pytest.FixtureRequest) -> Iterator[Hom
 
 @pytest.fixture(scope="module")
 def shared_home(reachable_folder: Path, request: pytest.FixtureRequest) -> Iterator[Home]:
-    """A data folder of one file of tests."""
+    """A data folder for the tests of one file."""
     own = home_named(reachable_folder, request.node.name)
     with lent(own.data):
         yield own
@@ -32,6 +32,6 @@ def shared_home(reachable_folder: Path, request: pytest.FixtureRequest) -> Itera
 
 @pytest.fixture(scope="session")
 def shared_up(reachable_folder: Path) -> Iterator[Up]:
-    """One running `up` with two workers, for tests that leave others' mail alone."""
+    """One running `up` with two workers, for tests that only use their own mail."""
     with up(home_named(reachable_folder, "shared up"), "--workers", "2") as running:
         yield running

@@ -48,7 +48,7 @@ _HTML = "<html><body>\n<p class='a'>Grüße {n} 🎉</p>\n.<br>   \n" + "<i>" * 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Letter:
-    """One mail: as given, or as it stood in a message. A part that is None is absent."""
+    """The content of one mail, as submitted or as received; a part that is None is absent."""
 
     to: str
     name: str
@@ -67,7 +67,7 @@ class Letter:
 
 
 def letters(count: int, domain: str) -> list[Letter]:
-    """Return mails of every kind, no two alike, each to an address of its own."""
+    """Return mails of every kind, all different, each to its own address."""
     return [_letter(n, domain) for n in range(count)]
 
 
@@ -91,7 +91,7 @@ def _letter(n: int, domain: str) -> Letter:
 
 
 def inserts(mails: list[Letter], *, rows: int = 250, **columns: str) -> str:
-    """Write the statements a program would send; `columns` are the same in every row."""
+    """Return the statements that a program would send; `columns` are the same in every row."""
     names = ("recipient_email", "recipient_name", "subject", "text_body", "html_body", *columns)
     head = f"INSERT INTO mailqueue.email_queue ({', '.join(names)}) VALUES\n"
     same = [_quoted(value) for value in columns.values()]
@@ -110,7 +110,7 @@ def _quoted(value: str | None) -> str:
 
 
 def read(raw: bytes) -> Letter:
-    """Read a message that came by SMTP, with a parser that is not ours."""
+    """Parse a message received by SMTP with an independent parser."""
     assert re.search(rb"(?<!\r)\n|\r(?!\n)", raw) is None, "a line does not end with CRLF"
     assert max(map(len, raw.split(b"\r\n"))) <= 998
     message = _PARSER.parsebytes(raw)

@@ -15,12 +15,12 @@ _PATHS = [str(ROOT), sysconfig.get_path("purelib")]
 
 
 def smtp_sink() -> str | None:
-    """Return Postfix's program that takes mail and drops it, or writes it down."""
+    """Return Postfix's smtp-sink, which accepts mail and stores or drops it."""
     return shutil.which("smtp-sink") or shutil.which("smtp-sink", path=str(POSTFIX.parent))
 
 
 def python_for(account: Account) -> str | None:
-    """Return a Python of our version that an account can run with the packages installed here."""
+    """Return a Python of the same version that another user can run with the installed packages."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     candidates = (sys.executable, f"/usr/local/bin/{version}", f"/usr/bin/{version}")
     trial = f"import sys; sys.path[:0] = {_PATHS!r}; import psycopg, uvloop, mailqueue"
@@ -29,7 +29,7 @@ def python_for(account: Account) -> str | None:
 
 
 def home_of(account: Account, folder: Path) -> Home:
-    """Return a home of an ordinary user: a folder that is theirs, a Python they can run."""
+    """Return the home of an ordinary user: their folder, and a Python they can run."""
     python = python_for(account)
     assert python is not None
     folder.mkdir()
@@ -70,4 +70,4 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     "swaks": _lacks_swaks,
     "other_user": _lacks_other_user,
 }
-"""What a marked test needs of the machine."""
+"""What a marked test needs on the machine."""

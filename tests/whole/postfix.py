@@ -1,4 +1,4 @@
-"""A Postfix of our own in a folder, and its smtp-sink; both leave the machine's Postfix alone."""
+"""A Postfix in its own folder, and its smtp-sink; the machine's Postfix is not touched."""
 
 import os
 import shutil
@@ -58,14 +58,14 @@ postlog unix-dgram n - n - 1 postlogd
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """A server whose messages end as one file each; `added` is what it writes after them."""
+    """A server that stores each message as a file; `added` is the text it appends."""
 
     port: int
     folder: Path
     added: bytes = b""
 
     def messages(self) -> list[bytes]:
-        """Return what was delivered, line ends as they were on the wire."""
+        """Return the delivered messages, with line ends as on the wire."""
         written = (path.read_bytes() for path in self.folder.iterdir())
         return [each.removesuffix(self.added).replace(b"\n", b"\r\n") for each in written]
 
@@ -74,7 +74,7 @@ class Files:
 
 
 def make_home(home: Path) -> None:
-    """Make the folders of a Postfix, as its programs want to find them."""
+    """Create the folders that Postfix's programs need."""
     home.mkdir()
     home.chmod(0o755)
     for name, owner, mode in (
@@ -90,7 +90,7 @@ def make_home(home: Path) -> None:
 
 @contextmanager
 def running(home: Path, *, main: str, master: str) -> Iterator[int]:
-    """Run a Postfix in its home until the block ends; yield its port, {port} in `master`."""
+    """Run a Postfix until the block ends; yield its port, which is {port} in `master`."""
     (home / "config" / "main.cf").write_text(main)
     command = [str(POSTFIX), "-c", str(home / "config")]
     port = _started(command, home, master)
@@ -113,7 +113,7 @@ def postfix(home: Path, user: str) -> Iterator[Files]:
 
 @contextmanager
 def sinking(folder: Path, account: Account) -> Iterator[Files]:
-    """Run smtp-sink, which writes each message to a file; it will not run as root."""
+    """Run smtp-sink, which writes each message to a file; it does not run as root."""
     program = smtp_sink()
     assert program is not None
     port = free_port()
@@ -138,7 +138,7 @@ def _answers(port: int) -> bool:
 
 
 def _started(command: list[str], home: Path, master: str) -> int:
-    """Start it; return its port. Starved of time, it gives up by itself: then it is asked again."""
+    """Start it; return its port. On a busy machine it may give up: then start it again."""
     said = ""
     for _ in range(_STARTS):
         port = free_port()

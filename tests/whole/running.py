@@ -30,7 +30,7 @@ RUN_SECONDS = 150
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A data folder and how commands are run on it: environment, Python, user."""
+    """A data folder, and the environment, Python and user with which commands run on it."""
 
     data: Path
     variables: Mapping[str, str]
@@ -38,7 +38,7 @@ class Home:
     account: Account | None = None  # ourselves
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of a user's shell, and nothing of this test run's own."""
+        """Return the environment of a user's shell, without that of the test run."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         own = {"MAILQUEUE_DATA": str(self.data), "PYTHONPATH": str(ROOT)}
         return kept | own | dict(self.variables)
@@ -47,7 +47,7 @@ class Home:
         return [self.python, "-m", "mailqueue", *words]
 
     def user(self) -> dict[str, Any]:
-        """Return what makes a process another user's."""
+        """Return the arguments of subprocess that run a process as another user."""
         if self.account is None:
             return {}
         return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
@@ -97,7 +97,7 @@ class Up:
         return line
 
     def rows(self, query: str, *params: object) -> list[tuple[Any, ...]]:
-        """Ask the database as its owner, in a statement of its own."""
+        """Return the rows of a query, run as the database's owner in its own transaction."""
         if self._conn is None or self._conn.broken or self._conn.closed:
             self._conn = psycopg.connect(self.database, autocommit=True)
         return self._conn.execute(query.encode(), params or None).fetchall()
@@ -106,12 +106,12 @@ class Up:
         return self.rows(query, *params)[0][0]
 
     def close(self) -> None:
-        """End our own connection."""
+        """Close the connection of the tests."""
         if self._conn is not None:
             self._conn.close()
 
     def psql(self, statements: str) -> str:
-        """Have psql, a program of others, run statements; return what it prints."""
+        """Run statements with psql; return its output."""
         done = subprocess.run(
             [find_binaries().program("psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", self.database],
             input=statements,
@@ -124,7 +124,7 @@ class Up:
         return done.stdout.strip()
 
     def caught(self, domain: str) -> list[bytes]:
-        """Return the messages the trap has for recipients of a domain, oldest first."""
+        """Return the caught messages to recipients of a domain, oldest first."""
         query = "SELECT raw FROM mailqueue.trap_messages WHERE rcpt_to[1] LIKE %s ORDER BY id"
         return [bytes(row[0]) for row in self.rows(query, f"%@{domain}")]
 
@@ -134,7 +134,7 @@ class Up:
         return found
 
     def hasten(self) -> int:
-        """Make mail due that waits for its next attempt; return how many there were."""
+        """Make mail due that waits for its next attempt; return the number of mails."""
         return len(
             self.rows(
                 "WITH due AS (UPDATE mailqueue.email_queue SET run_at = now()"
@@ -145,11 +145,11 @@ class Up:
         )
 
     def workers(self) -> list[int]:
-        """Return the process ids of send workers that say they run, in the order they came."""
+        """Return the process ids of running send workers, in the order they started."""
         return [pid for pid, kind in self._processes() if kind == "send"]
 
     def children(self) -> list[int]:
-        """Return the process ids of all workers that say they run, those of queues included."""
+        """Return the process ids of all running workers, including those of queues."""
         return [pid for pid, _ in self._processes()]
 
     def _processes(self) -> list[tuple[int, str]]:
@@ -160,13 +160,13 @@ class Up:
         return int((self.home.data / "pgdata" / "postmaster.pid").read_text().split()[0])
 
     def stop(self, signal_number: int = signal.SIGTERM) -> int:
-        """Ask it to stop; return its exit code."""
+        """Stop it with SIGTERM; return its exit code."""
         self.close()
         self.process.send_signal(signal_number)
         return self.process.wait(STOP_SECONDS)
 
     def kill(self) -> None:
-        """Kill it without warning, and stop the PostgreSQL it leaves behind."""
+        """Kill it, and stop the PostgreSQL that it leaves behind."""
         self.close()
         postmaster = self.postmaster()
         self.process.kill()
@@ -175,14 +175,14 @@ class Up:
         eventually(lambda: not is_running(postmaster))
 
     def rest_of_stdout(self) -> str:
-        """Return what it printed after the line, once it has ended."""
+        """Return its output after the first line, once it has ended."""
         assert self.process.stdout is not None
         return self.process.stdout.read()
 
 
 @contextmanager
 def up(home: Home, *words: str, **options: Any) -> Iterator[Up]:
-    """Run `mailqueue up --json` until the block ends, if it has not ended before.
+    """Run `mailqueue up --json` until the block ends, unless it ends before.
 
     `options` are those of subprocess.
     """
@@ -242,7 +242,7 @@ def _end(process: subprocess.Popen[Any]) -> None:
 def eventually(
     look: Callable[[], T], wanted: Callable[[T], bool] = bool, *, seconds: float = 150
 ) -> T:
-    """Look again and again until it is as wanted; return what was seen last.
+    """Poll until a value is as wanted; return the last value.
 
     Looking takes little of the time: the rest belongs to those who are waited for.
     """
@@ -258,7 +258,7 @@ def eventually(
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process lives; one that nobody has buried yet does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         state = re.sub(r"^.*\) ", "", Path(f"/proc/{pid}/stat").read_text())
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""An SMTP server of others (aiosmtpd) that writes down what it takes, in a thread of its own."""
+"""An SMTP server (aiosmtpd) that records what it accepts, in its own thread."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ USERNAME, PASSWORD = "shop", "correct horse"
 
 @dataclass
 class Sink:
-    """What came, in the order it came; written down before it is answered."""
+    """The received messages in order; recorded before the reply."""
 
     answer_after: float = 0.0  # seconds
     port: int = 0
@@ -45,14 +45,14 @@ class Sink:
             return [content for _, content in self.taken]
 
     def addresses(self) -> list[str]:
-        """Return every envelope recipient, as often as it came."""
+        """Return every envelope recipient, with repetitions."""
         with self._lock:
             return [address for recipients, _ in self.taken for address in recipients]
 
 
 @contextmanager
 def sink(*, answer_after: float = 0.0, needs_login: bool = False) -> Iterator[Sink]:
-    """Take mail on a free port of loopback until the block ends."""
+    """Accept mail on a free port of loopback until the block ends."""
     server = Sink(answer_after=answer_after)
     loop = asyncio.new_event_loop()
 
@@ -82,7 +82,7 @@ def sink(*, answer_after: float = 0.0, needs_login: bool = False) -> Iterator[Si
 
 
 async def _closed(listening: asyncio.Server) -> None:
-    """End the server and every conversation, as a machine that goes down does."""
+    """Close the server and every connection, as a machine that shuts down does."""
     listening.close()
     mine = asyncio.current_task()
     conversations = [task for task in asyncio.all_tasks() if task is not mine]

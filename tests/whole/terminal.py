@@ -1,4 +1,4 @@
-"""A terminal that a process runs on, and that can be closed."""
+"""A terminal that a process runs on, which the test can close."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 @contextmanager
 def on_terminal() -> Iterator[tuple[Callable[[], None], dict[str, Any]]]:
-    """Yield what closes the terminal, and what makes a process of subprocess run on it."""
+    """Yield a function that closes the terminal, and the arguments to run a process on it."""
     ours, theirs = pty.openpty()
     is_open = [True]
 
@@ -34,5 +34,5 @@ def on_terminal() -> Iterator[tuple[Callable[[], None], dict[str, Any]]]:
 
 
 def ignore_hang_up() -> None:
-    """Do what nohup does before a program begins."""
+    """Ignore SIGHUP, as nohup does before it runs a program."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

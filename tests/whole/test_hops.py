@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 MAX_CLICK_FUNCTIONS = 30
 MAX_BOUNCE_FUNCTIONS = 47
 PATIENCE_SECONDS = 60
-"""Wait for what must come on a busy machine."""
+"""Limit of a wait on a busy machine."""
 
 
 @pytest.fixture(scope="module")

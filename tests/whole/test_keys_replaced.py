@@ -1,4 +1,4 @@
-"""Keys change under running workers: mail goes on, or waits where a project says so."""
+"""Keys change under running workers: mail is sent on, or waits where a project requires it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A worker is killed in the middle: nothing is lost, few mails come twice, none that said hold."""
+"""A worker is killed while sending: nothing is lost, few duplicates, none with policy `hold`."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""`up` on a PostgreSQL that is already there, and what it says when that cannot be used."""
+"""`up` on an existing PostgreSQL, and its error when that cannot be used."""
 
 import asyncio
 import socket
@@ -36,7 +36,7 @@ def oldest() -> Binaries:
 
 @pytest.fixture(scope="module")
 def elsewhere(reachable_folder: Path, service_user: Account) -> Iterator[str]:
-    """The connection string of a server that somebody else runs."""
+    """The connection string of an existing server."""
     folder = reachable_folder / "elsewhere"
     folder.mkdir()
     folder.chmod(0o755)
@@ -64,7 +64,7 @@ def changed(url: str, netloc: tuple[str, str]) -> str:
 
 
 def refused(home: Home, *words: str) -> tuple[int, str]:
-    """Run `up`, which must refuse in a line; return exit code and what it said."""
+    """Run `up`, which must fail with a one-line error; return exit code and output."""
     done = home.run("up", "--port", "0", "--trap-port", "0", *words)
     assert done.stdout == ""
     assert "Traceback" not in done.stderr

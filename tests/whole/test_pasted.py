@@ -1,4 +1,4 @@
-"""What `up` prints for a person to paste works when it is pasted."""
+"""The lines that `up` prints for pasting into a shell work."""
 
 import os
 import re
@@ -28,7 +28,7 @@ CAUGHT = "SELECT count(*) FROM mailqueue.trap_messages WHERE '{ann@example.com}'
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command as an installation makes it."""
+    """The command as an installation provides it."""
     path = tmp_path_factory.mktemp("bin") / "mailqueue"
     path.write_text(COMMAND.format(python=sys.executable))
     path.chmod(0o755)
@@ -37,7 +37,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def printed(command: Path, shared_home: Home) -> Iterator[str]:
-    """What `mailqueue up` prints for a person, while it runs."""
+    """The output of `mailqueue up` for people, while it runs."""
     with subprocess.Popen(
         [str(command), "up", "--port", "0", "--trap-port", "0", "--workers", "1"],
         stdout=subprocess.PIPE,
@@ -65,9 +65,7 @@ def _until(process: subprocess.Popen[bytes], last: str) -> str:
 
 
 def pasted(line: str, home: Home) -> str:
-    """Return a line to a shell of the user who started it, which knows nothing of the
-    data folder.
-    """
+    """Run a line in a shell of the user who started it, without any variable of the data folder."""
     environment = home.environment()
     del environment["MAILQUEUE_DATA"]
     done = subprocess.run(

@@ -1,4 +1,6 @@
-"""The promise: rows that another program inserts arrive once each, unharmed, and are accounted."""
+"""The promise: rows that another program inserts arrive once each, unchanged, and are accounted
+for.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An email that breaks a rule is refused for the same reason by every way in."""
+"""An email that breaks a rule is refused for the same reason by every interface."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ LONG = "x" * 300
 
 
 class Case(NamedTuple):
-    """One broken rule, in the words of each way in; `of_all`: a batch has it once for all."""
+    """One broken rule, in the format of each interface; `of_all`: a batch has it once for all."""
 
     field: str  # of POST /v1/send
     recipient: str = "ann@example.com"
@@ -97,7 +97,7 @@ async def refused_in_batch(api: Calling, case: Case, why: str) -> None:
 
 
 def commanded(database: DatabaseSettings, folder: Path, case: Case, words: tuple[str, ...]) -> str:
-    """Return what a command says of an email that it does not queue."""
+    """Return the error of a command for an email that it does not queue."""
     template = folder / "hello.txt"
     template.write_text("Hello")
     content = ("--subject", "x", "--text-template-file", str(template))

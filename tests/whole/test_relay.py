@@ -21,7 +21,7 @@ def relay() -> Iterator[Sink]:
 
 
 def project_with_relay(up: Up, project: str, relay: Sink, *options: str, **variables: str) -> None:
-    """Make a project whose only way out is the relay; running workers are told by nobody."""
+    """Create a project whose only account is the relay, without notifying running workers."""
     up.rows("INSERT INTO mailqueue.projects (name) VALUES (%s) RETURNING id", project)
     add = ("sender", "add", "--project", project, "--name", "relay", "--host", "127.0.0.1")
     given = ("--port", str(relay.port), "--tls", "none", "--from", "Shop <shop@example.com>")

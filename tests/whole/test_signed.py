@@ -10,7 +10,7 @@ DOMAIN = "signed.example"
 
 
 def sent(up: Up, recipient: str) -> bytes:
-    """Have a mail of the domain sent and return it as the trap took it."""
+    """Send a mail of the domain and return it as the trap received it."""
     done = up.home.run(
         *("send", "--from", f"Shop <shop@{DOMAIN}>", "--to", recipient),
         *("--subject", "Grüße"),

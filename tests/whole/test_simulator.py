@@ -1,4 +1,4 @@
-"""Mail to the trap's simulator addresses meets a server in trouble, through the whole path."""
+"""Mail to the trap's simulator addresses meets the documented faults, through all components."""
 
 import pytest
 

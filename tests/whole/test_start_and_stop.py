@@ -1,4 +1,4 @@
-"""`mailqueue up` starts, says where it is, stops in order, and comes back after being killed."""
+"""`mailqueue up` starts, prints its URLs, stops in order, and recovers from a kill."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ def test_ctrl_c_stops_it_too(home: Home) -> None:
 
 
 def test_a_terminal_that_is_closed_stops_it_in_order(home: Home) -> None:
-    """The system sends SIGHUP to all processes of the terminal, and what they write fails."""
+    """The system sends SIGHUP to all processes of the terminal, and their output fails."""
     with on_terminal() as (close, options), up(home, "--workers", "2", **options) as running:
         running.psql(inserts(letters(3, "closed.example")))
         eventually(lambda: running.count_caught("closed.example"), lambda count: count == 3)

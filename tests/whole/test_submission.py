@@ -1,4 +1,4 @@
-"""A program's mail goes through all of it: octet for octet, signed, also where workers die."""
+"""A submitted mail arrives byte for byte, signed, also when workers are killed."""
 
 import smtplib
 import ssl
@@ -25,7 +25,7 @@ MESSAGE = (
 
 
 def handed_in(up: Up, octets: bytes, *to: str, sender: str = "x@example.com") -> str:
-    """Hand in a message under STARTTLS; return the id."""
+    """Submit a message under STARTTLS; return its id."""
     where = urlsplit(up.ready["submission"])
     context = ssl.create_default_context(cafile=str(up.home.data / "submission.pem"))
     with smtplib.SMTP("localhost", where.port or 0, timeout=120) as client:

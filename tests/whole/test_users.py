@@ -1,4 +1,4 @@
-"""Who may run `up`, and who may reach its trap."""
+"""Which users may run `up`, and which may reach its trap."""
 
 from pathlib import Path
 

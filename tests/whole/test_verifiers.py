@@ -1,4 +1,4 @@
-"""Signatures hold behind a server that nobody here wrote, for verifiers nobody here wrote."""
+"""Signatures verify behind a published server, with published verifiers."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every way in gives the same mail: INSERT, COPY, enqueue(), HTTP and both commands."""
+"""Every interface accepts the same mail alike: INSERT, COPY, enqueue(), HTTP and both commands."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Each launch file runs its process: the command's options, exit codes and stopping are its own."""
+"""Each launch file runs its process, with the options and exit codes of the command."""
 
 import os
 import signal

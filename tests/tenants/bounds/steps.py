@@ -1,4 +1,4 @@
-"""A project with bounds, and the ways of handing in its mail."""
+"""A project with bounds, and the interfaces that accept its mail."""
 
 import json
 from uuid import UUID
@@ -41,7 +41,7 @@ async def used(conn: Conn, project_id: UUID) -> dict[str, int]:
 
 
 async def counted(conn: Conn) -> None:
-    """Count as workers do, though it was done a moment ago."""
+    """Count as workers do, also shortly after the last count."""
     await conn.execute("UPDATE mailqueue.usage_counts SET counted_at = '-infinity'")
     await conn.execute("SELECT mailqueue.gather_lanes()")
 
@@ -56,7 +56,7 @@ WAYS = ("INSERT", "ENQUEUE", "SHARED", "COPY", "BATCH", "MANY")
 
 
 async def hand_in(conn: Conn, way: str, emails: int) -> None:
-    """Hand in emails of `shop` in one transaction; one by one where the way takes one."""
+    """Submit emails of `shop` in one transaction, or one by one where the interface takes one."""
     async with conn.transaction():
         match way:
             case "COPY":

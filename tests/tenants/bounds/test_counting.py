@@ -1,4 +1,4 @@
-"""What a project uses is counted exactly, whatever comes and goes."""
+"""What a project uses is counted exactly when rows are inserted and deleted."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A project at one of its bounds is refused in every way, and it alone."""
+"""A project at one of its bounds is refused by every interface, other projects are not."""
 
 import json
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Many producers at a bound, and the limits of all projects together."""
+"""Concurrent producers at a bound, and the limits of all projects together."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def own(database: DatabaseSettings) -> AsyncIterator[Conn]:
-    """A connection whose transactions others see."""
+    """A connection that commits."""
     async with connect(database) as opened:
         yield opened
 
