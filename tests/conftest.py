@@ -104,19 +104,16 @@ def _is_far_name(host: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The PostgreSQL the tests run on; `superuser` names its maintenance database. `pooler` is the
-    port of the pooler in a run with the option --pooler.
+    """The PostgreSQL the tests run on; `superuser` names its maintenance database.
 
-    `pooler` is the port of the pooler before it in a run that goes through one.
+    `pooler` is the port of the pooler in a run with the option --pooler.
     """
 
     superuser: str
     pooler: int | None = None
 
     def url(self, database: str) -> str:
-        """Return the connection string of ROLE, which has the rights that `mailqueue up` gives
-        its role.
-        """
+        """Return the connection string of ROLE, which has the rights of the role of `up`."""
         return _with(self.superuser, database, f"{ROLE}:{ROLE}", port=self.pooler)
 
     def direct_url(self, database: str) -> str:

@@ -63,9 +63,7 @@ async def test_a_daily_limit_is_reached_and_never_passed(conn: Conn) -> None:
 
 
 async def test_places_given_back_are_used_the_same_day(conn: Conn) -> None:
-    """A lane that waits for its limit is checked every few seconds while recipients are
-    reserved.
-    """
+    """A lane waiting for its limit is checked every few seconds while recipients are reserved."""
     account = await make.sender_account(conn, daily_limit=3)
     await make.queued_emails(conn, 6)
     worker = await make.worker(conn)
