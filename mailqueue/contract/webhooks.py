@@ -44,6 +44,56 @@ class CreatedWebhook(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class WebhookData(Value):
+    """The event that a webhook receives, and the email it is about."""
+
+    version: int
+    """Version of the payload, 1. It may gain fields; none is removed or changes its meaning."""
+    event_id: UUID
+    email_id: UUID | None
+    """Null in a test event."""
+    project_id: UUID
+    project: str
+    recipient: str | None
+    """Address that the event is about, or the first of several."""
+    recipients: int
+    """Number of recipients that the event is about."""
+    category: str | None
+    campaign_id: str | None
+    tags: Sequence[str]
+    custom_data: Any
+    """Custom data of the email; an empty object where it has none."""
+    sender: str | None
+    """Name of the sender account."""
+    message_id: str | None
+    provider_message_id: str | None
+    reason: str | None
+    code: str | None
+    source: str | None
+    """Where the report came from, such as `ses`, `dsn` or `tracking`; null for our own."""
+    url: str | None
+    """Target of the link that was followed."""
+    user_agent: str | None
+    ip: str | None
+    """Network of the person who opened or clicked, truncated to /24 or /48."""
+    is_machine: bool | None
+    """Whether software opened or clicked."""
+    is_test: bool
+    """Whether it is a test event, or of a test email."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookPayload(Value):
+    """The body of a request to a webhook."""
+
+    type: str
+    """Type of the event, such as `email.delivered`."""
+    timestamp: datetime
+    """When it happened."""
+    data: WebhookData
+
+
+@dataclass(frozen=True, slots=True)
 class WebhookEventType(Value):
     """One type of event."""
 

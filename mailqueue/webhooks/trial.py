@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
-from mailqueue.contract.webhooks import WebhookTest
+from mailqueue.contract.webhooks import WebhookData, WebhookTest
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.json.writing import write_json
 from mailqueue.db.fetch import Lend
@@ -82,28 +82,29 @@ async def try_out(
 def sample(kind: str, *, event_id: UUID, webhook: WebhookRow, now: datetime) -> bytes:
     """Return a sample event with every field, and `is_test` true. Pure."""
     bounced = kind in (EventType.HARD_BOUNCE, EventType.SOFT_BOUNCE)
-    data = {
-        "version": VERSION,
-        "event_id": str(event_id),
-        "email_id": None,
-        "project_id": str(webhook.project_id),
-        "project": webhook.project,
-        "recipient": "ann@example.com",
-        "recipients": 1,
-        "category": "transactional",
-        "campaign_id": None,
-        "tags": ["test"],
-        "sender": None,
-        "message_id": "<test@example.com>",
-        "provider_message_id": None,
-        "reason": "550 5.1.1 no such user" if bounced else None,
-        "code": "5.1.1" if bounced else None,
-        "source": None,
-        "url": "https://example.com/" if kind == EventType.CLICKED else None,
-        "user_agent": None,
-        "ip": None,
-        "is_machine": None,
-        "is_test": True,
-    }
+    data = WebhookData(
+        version=VERSION,
+        event_id=event_id,
+        email_id=None,
+        project_id=webhook.project_id,
+        project=webhook.project,
+        recipient="ann@example.com",
+        recipients=1,
+        category="transactional",
+        campaign_id=None,
+        tags=["test"],
+        custom_data={},
+        sender=None,
+        message_id="<test@example.com>",
+        provider_message_id=None,
+        reason="550 5.1.1 no such user" if bounced else None,
+        code="5.1.1" if bounced else None,
+        source=None,
+        url="https://example.com/" if kind == EventType.CLICKED else None,
+        user_agent=None,
+        ip=None,
+        is_machine=None,
+        is_test=True,
+    )
     instant = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return write_json({"type": kind, "timestamp": instant, "data": data})

@@ -65,13 +65,19 @@ async def webhook(
 
 
 async def told(
-    conn: Conn, count: int = 1, *, kind: str = "delivered", project_id: UUID | None = None
+    conn: Conn,
+    count: int = 1,
+    *,
+    kind: str = "delivered",
+    project_id: UUID | None = None,
+    email_id: UUID | None = None,
 ) -> None:
-    """Record events of mails, in one statement."""
+    """Record events of one mail, or of mails that are gone, in one statement."""
     await conn.execute(
         "INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email)"
-        " SELECT %s, gen_random_uuid(), %s, 'ann@example.com' FROM generate_series(1, %s)",
-        (project_id or await make.project_named(conn), kind, count),
+        " SELECT %s, coalesce(%s, gen_random_uuid()), %s, 'ann@example.com'"
+        " FROM generate_series(1, %s)",
+        (project_id or await make.project_named(conn), email_id, kind, count),
     )
 
 

@@ -10,6 +10,8 @@ import jsonschema_rs
 import pytest
 from psycopg.types.json import Jsonb
 
+from mailqueue.api.http.openapi.document import openapi
+from mailqueue.api.table import ENDPOINTS
 from mailqueue.db.fetch import Conn
 from mailqueue.events import store as events
 from mailqueue.events.model import ReportedEvent, Type
@@ -236,6 +238,10 @@ def schema() -> Any:
 
 async def test_payloads_are_as_documented(conn: Conn) -> None:
     check = jsonschema_rs.Draft202012Validator(schema(), validate_formats=True)
+    ref = {"$ref": "#/components/schemas/WebhookPayload"}
+    check_openapi = jsonschema_rs.Draft202012Validator(
+        ref | {"components": openapi(ENDPOINTS)["components"]}, validate_formats=True
+    )
     await webhook(conn, URL)
     email_id, claim = await claimed(conn, tags=["a"])
     await settled(conn, email_id, claim, "retry", log="deferred", reply="busy")
@@ -247,6 +253,31 @@ async def test_payloads_are_as_documented(conn: Conn) -> None:
     assert len(found) == 6
     for (text,) in found:
         check.validate(json.loads(text))
+        check_openapi.validate(json.loads(text))
         assert datetime.fromisoformat(json.loads(text)["timestamp"]).tzinfo is not None
     with pytest.raises(jsonschema_rs.ValidationError):
         check.validate({"type": "email.sent", "data": {}})
+    with pytest.raises(jsonschema_rs.ValidationError):
+        check_openapi.validate({"type": "email.sent", "timestamp": "2030-01-01T00:00:00Z"})
+
+
+async def test_every_event_carries_tags_and_custom_data_of_its_mail(conn: Conn) -> None:
+    await webhook(conn, URL)
+    mine = {"tags": ["a", "b"], "custom_data": {"order": 81, "in": [None, {"x": 1e300}]}}
+    first, claim = await claimed(conn, **mine)
+    await settled(conn, first, claim, "retry", log="deferred", reply="busy")
+    await told(conn, email_id=first, kind="held")
+    second = await make.queued_email(conn, **mine)
+    ((found, claim),) = await make.claimed(conn, await make.worker(conn))
+    assert found == second
+    await settled(conn, second, claim, "sent")
+    await told(conn, email_id=second, kind="delivered")
+    await told(conn, kind="opened")
+
+    *of_mail, (_, bare) = await heard(conn)
+
+    kinds = ["queued", "deferred", "held", "queued", "sent", "delivered"]
+    assert [kind for kind, _ in of_mail] == [f"email.{kind}" for kind in kinds]
+    for kind, data in of_mail:
+        assert {name: data[name] for name in mine} == mine, kind
+    assert (bare["tags"], bare["custom_data"]) == ([], {})

@@ -11,11 +11,14 @@ DROP FUNCTION IF EXISTS mailqueue.webhook_mail(uuid);
 DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[]);
 DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text,
     text[], text, text, text, text, text, text, jsonb);
+-- Earlier versions have no custom data.
+DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text,
+    text[], text, text, text, text, text, text, jsonb, boolean);
 
 -- The body; docs/webhooks.md has its schema. Without a query in it, so that it is inlined into the calling statement.
 CREATE OR REPLACE FUNCTION mailqueue.webhook_payload(p_type text, p_at timestamptz, p_id uuid, p_project_id uuid,
     p_project text, p_email uuid, p_recipient text, p_recipients integer, p_category text, p_campaign text,
-    p_tags text[], p_sender text, p_message_id text, p_provider_id text,
+    p_tags text[], p_custom_data jsonb, p_sender text, p_message_id text, p_provider_id text,
     p_reason text, p_code text, p_source text, p_more jsonb, p_is_test boolean) RETURNS json
 LANGUAGE sql STABLE
 AS $$
@@ -26,15 +29,15 @@ AS $$
             p_project,
             'recipient', p_recipient, 'recipients', coalesce(p_recipients, 1), 'category', p_category, 'campaign_id',
             p_campaign,
-            'tags', coalesce(p_tags, '{}'), 'sender', p_sender, 'message_id', p_message_id, 'provider_message_id',
-            p_provider_id,
+            'tags', coalesce(p_tags, '{}'), 'custom_data', coalesce(p_custom_data, '{}'), 'sender', p_sender,
+            'message_id', p_message_id, 'provider_message_id', p_provider_id,
             'reason', left(p_reason, 1000), 'code', p_code, 'source', p_source, 'url',
             coalesce(p_more -> 'url', p_more -> 'link'),
             'user_agent', p_more -> 'user_agent', 'ip', p_more -> 'ip', 'is_machine', p_more -> 'is_machine', 'is_test',
             p_is_test))
 $$;
 COMMENT ON FUNCTION mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text,
-    text[], text, text, text, text, text, text, jsonb,
+    text[], jsonb, text, text, text, text, text, text, jsonb,
     boolean) IS
     'Body of a webhook: {"type", "timestamp", "data"}, version 1.';
 
@@ -98,20 +101,20 @@ BEGIN
            array_agg(i.occurred_at),
            array_agg(mailqueue.webhook_payload('email.' || i.type, i.occurred_at, i.id, i.project_id, p.name,
                                                i.email_id,
-               coalesce(i.recipient_email, m.recipient), m.recipients, m.category, m.campaign_id, m.tags, s.name,
-               m.message_id, m.provider_id,
+               coalesce(i.recipient_email, m.recipient), m.recipients, m.category, m.campaign_id, m.tags,
+               m.custom_data, s.name, m.message_id, m.provider_id,
                i.detail, i.code, i.source, CASE jsonb_typeof(i.data) WHEN 'object' THEN i.data END, i.is_test)),
            array_agg(i.is_test)
       INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
       FROM inserted AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
       LEFT JOIN LATERAL (
-           SELECT q.category, q.campaign_id, q.tags, q.recipients::integer, NULL AS message_id, NULL AS provider_id,
-                  q.assigned_to, q.recipient_email AS recipient
+           SELECT q.category, q.campaign_id, q.tags, q.custom_data, q.recipients::integer, NULL AS message_id,
+                  NULL AS provider_id, q.assigned_to, q.recipient_email AS recipient
              FROM mailqueue.email_queue AS q WHERE q.id = i.email_id
            UNION ALL
-           SELECT h.category, h.campaign_id, h.tags, h.recipients, h.message_id, h.provider_message_id, h.assigned_to,
-                  h.recipient_email
+           SELECT h.category, h.campaign_id, h.tags, h.custom_data, h.recipients, h.message_id,
+                  h.provider_message_id, h.assigned_to, h.recipient_email
              FROM mailqueue.email_history AS h WHERE h.id = i.email_id
             LIMIT 1) AS m ON true
       LEFT JOIN mailqueue.sender_accounts AS s ON s.id = m.assigned_to
@@ -147,8 +150,8 @@ BEGIN
            array_agg(i.finished_at),
            array_agg(mailqueue.webhook_payload('email.sent', i.finished_at, i.event_id, i.project_id, p.name, i.id,
                                                i.recipient_email, i.recipients::integer,
-               i.category, i.campaign_id, i.tags, s.name, i.message_id, i.provider_message_id, NULL, NULL, NULL, NULL,
-               i.is_test)),
+               i.category, i.campaign_id, i.tags, i.custom_data, s.name, i.message_id, i.provider_message_id,
+               NULL, NULL, NULL, NULL, i.is_test)),
            array_agg(i.is_test)
       INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
       FROM (SELECT mailqueue.uuidv7() AS event_id, n.* FROM inserted AS n WHERE n.status = 'sent' OFFSET 0) AS i
@@ -182,7 +185,8 @@ BEGIN
         ARRAY[q.created_at],
         ARRAY[mailqueue.webhook_payload('email.queued', q.created_at, v_id, q.project_id,
               (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = q.project_id),
-              q.id, q.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, NULL, NULL, NULL, NULL,
+              q.id, q.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, q.custom_data,
+              NULL, NULL, NULL, NULL,
               NULL, NULL, NULL, q.is_test)],
         ARRAY[q.is_test]);
 END $$;
@@ -203,7 +207,7 @@ BEGIN
            array_agg(i.at),
            array_agg(mailqueue.webhook_payload('email.queued', i.at, i.event_id, i.project_id, p.name, i.id,
                                                i.recipient_email, i.recipients::integer,
-               i.category, i.campaign_id, i.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i.is_test)),
+               i.category, i.campaign_id, i.tags, i.custom_data, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i.is_test)),
            array_agg(i.is_test)
       INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
       FROM (SELECT mailqueue.uuidv7() AS event_id, now() AS at, q.* FROM mailqueue.email_queue AS q
@@ -236,7 +240,7 @@ BEGIN
             ARRAY[mailqueue.webhook_payload('email.deferred', NEW.sent_at, v_id, NEW.project_id,
                   (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id), NEW.email_id,
                   NEW.recipient_email, q.recipients::integer,
-                  q.category, q.campaign_id, q.tags,
+                  q.category, q.campaign_id, q.tags, q.custom_data,
                   (SELECT s.name FROM mailqueue.sender_accounts AS s WHERE s.id = NEW.sender_account_id),
                   NEW.message_id, NULL, NEW.reply, coalesce(NEW.enhanced_code, NEW.error_code), NULL, NULL, q.is_test)],
             ARRAY[q.is_test]);

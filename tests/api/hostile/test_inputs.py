@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.http.openapi import operation_id
+from mailqueue.api.http.openapi.document import operation_id
 from mailqueue.api.table import ENDPOINTS, SHAPES
 from tests.api.hostile.corpus import FILES, JSON_TEST_SUITE, NAUGHTY_STRINGS
 from tests.api.support.anybody import for_anybody

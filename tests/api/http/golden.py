@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mailqueue.api.http.openapi import openapi
+from mailqueue.api.http.openapi.document import openapi
 from mailqueue.api.table import ENDPOINTS
 
 FILE = Path(__file__).with_name("openapi.json")

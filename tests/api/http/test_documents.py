@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from mailqueue.api.http.docs.reference import USUAL_ORIGIN, reference_page
 from mailqueue.api.http.endpoint import Endpoint, Once
-from mailqueue.api.http.openapi import openapi, operation_id
+from mailqueue.api.http.openapi.document import openapi, operation_id
 from mailqueue.api.table import ENDPOINTS
 from tests.api.support.calling import Calling
 

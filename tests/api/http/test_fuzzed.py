@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
-from mailqueue.api.http.openapi import openapi, operation_id
+from mailqueue.api.http.openapi.document import openapi, operation_id
 from mailqueue.api.table import ENDPOINTS
 from tests.api.support.anybody import for_anybody
 from tests.api.support.calling import ORIGIN

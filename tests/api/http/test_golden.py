@@ -1,6 +1,6 @@
 """The OpenAPI document changes only on purpose."""
 
-from mailqueue.api.http.openapi import openapi
+from mailqueue.api.http.openapi.document import openapi
 from mailqueue.api.table import ENDPOINTS
 from tests.api.http import golden
 

@@ -7,8 +7,9 @@ import pytest
 from pydantic import BaseModel
 
 from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.http.openapi import add_schemas, openapi, operation_id
+from mailqueue.api.http.openapi.document import add_schemas, openapi, operation_id
 from mailqueue.api.table import ENDPOINTS
+from mailqueue.webhooks.model import TEST_TYPE, EventType
 
 DOCUMENT = openapi(ENDPOINTS)
 ANSWERING = [each for each in ENDPOINTS if each.response is not None]
@@ -50,3 +51,22 @@ def test_two_schemas_of_one_name_are_refused() -> None:
         openapi([listed("/v1/a", Query), listed("/v1/b", Same)])
     with pytest.raises(ValueError, match="two different schemas are named Error"):
         add_schemas({"Error": {"type": "object"}}, {"Error": {"type": "string"}})
+
+
+def test_the_title_of_a_schema_is_its_name() -> None:
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        assert schema["title"] == name
+
+
+def test_every_event_of_webhooks_has_its_request() -> None:
+    assert set(DOCUMENT["webhooks"]) == {*EventType, TEST_TYPE}
+    ids = [one["post"]["operationId"] for one in DOCUMENT["webhooks"].values()]
+    ids += [operation_id(endpoint) for endpoint in ENDPOINTS]
+    assert len(set(ids)) == len(ids)
+    for kind, methods in DOCUMENT["webhooks"].items():
+        content = methods["post"]["requestBody"]["content"]["application/json"]
+        assert content["example"]["type"] == kind
+        schema = content["schema"] | {"components": DOCUMENT["components"]}
+        check = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+        check.validate(content["example"])
+        assert not check.is_valid({"type": kind})

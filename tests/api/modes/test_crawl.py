@@ -8,7 +8,7 @@ import pytest
 from starlette.applications import Starlette
 
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.openapi import operation_id
+from mailqueue.api.http.openapi.document import operation_id
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.wiring.api import build_services

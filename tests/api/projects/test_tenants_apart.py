@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from mailqueue.api.http.endpoint import Endpoint, Once
-from mailqueue.api.http.openapi import operation_id
+from mailqueue.api.http.openapi.document import operation_id
 from mailqueue.api.http.runtime import Runtime
 from tests import make
 from tests.api.support.tenancy import MARK, OF_TENANTS, Tenants, serving, two_tenants

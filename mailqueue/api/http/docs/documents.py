@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 from mailqueue.api.http.docs.examples import JsonSchema
 from mailqueue.api.http.docs.reference import reference_page
 from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.http.openapi import openapi
+from mailqueue.api.http.openapi.document import openapi
 from mailqueue.api.http.responses import json_bytes_answer
 
 

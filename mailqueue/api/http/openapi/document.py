@@ -9,8 +9,9 @@ from pydantic import BaseModel, TypeAdapter
 import mailqueue
 from mailqueue.api.http.docs.examples import JsonSchema, example_of
 from mailqueue.api.http.endpoint import Endpoint, Once
+from mailqueue.api.http.openapi.titles import EXAMPLES, REF, with_titles
+from mailqueue.api.http.openapi.webhooks import payload_schemas, webhooks_section
 
-REF = "#/components/schemas/{model}"
 INTRODUCTION = (
     "Send emails and track their delivery. Every request needs a key in `X-API-Key` or "
     "`Authorization: Bearer`. All errors have the schema Error. The header `RateLimit` gives the "
@@ -102,11 +103,12 @@ def openapi(endpoints: Sequence[Endpoint]) -> JsonSchema:
     schemas, shared = _schemas(endpoints)
     components: JsonSchema = {"Error": ERROR}
     add_schemas(components, shared)
+    add_schemas(components, payload_schemas())
     paths: dict[str, JsonSchema] = {}
     for endpoint in endpoints:
         operation = _operation(endpoint, schemas, components)
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
-    return {
+    document = {
         "openapi": "3.1.0",
         "info": {
             "title": "mailqueue",
@@ -117,6 +119,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> JsonSchema:
         "servers": [{"url": "/"}],
         "tags": [{"name": tag} for tag in dict.fromkeys(each.tag for each in endpoints)],
         "paths": paths,
+        "webhooks": webhooks_section(components),
         "components": {
             "schemas": components,
             "examples": {
@@ -129,6 +132,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> JsonSchema:
             "securitySchemes": _SECURITY,
         },
     }
+    return with_titles(document)
 
 
 def _schemas(endpoints: Sequence[Endpoint]) -> tuple[Mapping[Any, JsonSchema], JsonSchema]:
@@ -238,7 +242,7 @@ def _query_parameters(model: type[BaseModel] | None, components: JsonSchema) -> 
 def _responses(endpoint: Endpoint, answer: JsonSchema | None) -> JsonSchema:
     good: JsonSchema = {"description": endpoint.summary, "headers": _SENT_HEADERS}
     if answer is not None:
-        example = {"$ref": f"#/components/examples/{_name_of(answer)}"}
+        example = {"$ref": f"{EXAMPLES}{_name_of(answer)}"}
         content = {"schema": answer, "examples": {"answer": example}}
         good["content"] = {"application/json": content}
     statuses = {401, 429, 503}

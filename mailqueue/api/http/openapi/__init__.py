@@ -1,0 +1,1 @@
+"""The OpenAPI document: operations, their schemas, and the events that webhooks receive."""
