@@ -77,7 +77,7 @@ def test_every_point_is_tried_with_every_action() -> None:
     ("mails", "cases"),
     [(QUICK_MAILS, len(POINTS)), pytest.param(40, len(CASES), marks=pytest.mark.soak)],
 )
-async def test_whoever_is_struck_at_whatever_point_loses_nothing(
+async def test_a_process_interrupted_at_any_point_loses_nothing(
     killable: Shipped, mails: int, cases: int
 ) -> None:
     (scenario,) = (each for each in SCENARIOS if each.run is all_points)

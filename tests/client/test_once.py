@@ -163,7 +163,7 @@ async def test_a_key_is_refused_in_words_of_its_own(shared_api: Calling) -> None
     assert any(isinstance(one, TooManyRequests) and one.retry_after for one in first)
 
 
-async def test_an_answer_of_somebody_else_is_told_apart(shared_api: Calling) -> None:
+async def test_an_answer_of_another_server_is_recognized(shared_api: Calling) -> None:
     for answer in (
         httpx2.Response(200, content=b"<html>"),
         httpx2.Response(200, json=[]),

@@ -107,7 +107,7 @@ def test_sendgrid_writes_to_many_in_to(site: Served, client: SendGridAPIClient, 
         assert named(message_of(site, mail), "To") == everyone
 
 
-def test_sendgrid_writes_to_blind_copies_whom_nobody_sees(
+def test_sendgrid_sends_to_blind_copies_without_naming_them(
     site: Served, client: SendGridAPIClient
 ) -> None:
     to, cc, bcc = ["ann@blind.example"], ["cleo@blind.example"], people(998, "blind")

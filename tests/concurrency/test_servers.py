@@ -62,7 +62,7 @@ async def test_no_transaction_is_open_while_a_server_keeps_its_answer_back(
 
 
 @pytest.mark.parametrize("verb", SILENT_VERBS)
-async def test_a_server_that_hangs_stops_nobody_elses_mail(
+async def test_a_server_that_hangs_does_not_delay_other_mail(
     durable: DatabaseSettings, verb: str
 ) -> None:
     """The hanging account has more mail than one claim takes and than may be in flight."""
@@ -184,7 +184,7 @@ async def test_a_server_that_refuses_the_password_suspends_the_account(
 
 
 @pytest.mark.parametrize("verb", ["MAIL", "."])
-async def test_many_servers_that_hang_stop_nobody_elses_mail(
+async def test_many_servers_that_hang_do_not_delay_other_mail(
     durable: DatabaseSettings, verb: str
 ) -> None:
     """Ten accounts, each of its own project, fewer than half the slots."""

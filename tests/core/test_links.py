@@ -53,7 +53,7 @@ def test_a_faulty_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         load_settings()
 
 
-def test_links_lead_nowhere_until_somebody_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_are_not_tracked_without_a_public_url(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_settings().tracking.public_url is None
 
     monkeypatch.setenv("MAILQUEUE_PUBLIC_URL", "https://mail.example.com/")

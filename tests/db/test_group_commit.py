@@ -190,7 +190,7 @@ async def test_a_caller_that_left_before_its_group_has_written_nothing() -> None
     assert writer.groups == [["a"], ["b", "d"]]
 
 
-async def test_a_caller_that_leaves_while_its_group_is_written_takes_nobody_with_it() -> None:
+async def test_a_caller_cancelled_while_its_group_is_written_affects_no_other() -> None:
     writer = Writer()
     writer.may_go.clear()
     group = committing(writer, GroupLimits(rows=100))
@@ -233,7 +233,7 @@ async def test_an_item_may_have_a_transaction_of_its_own() -> None:
         await group.submit_alone("x")
 
 
-async def test_nobody_waits_for_ever_where_it_is_closed() -> None:
+async def test_closing_ends_every_wait() -> None:
     writer = Writer()
     writer.may_go.clear()
     group = committing(writer, GroupLimits(rows=2))
@@ -249,7 +249,7 @@ async def test_nobody_waits_for_ever_where_it_is_closed() -> None:
         await group.submit("f")
 
 
-async def test_a_write_that_is_closed_by_the_loop_leaves_nobody_waiting() -> None:
+async def test_a_write_that_is_closed_with_the_loop_leaves_no_caller_waiting() -> None:
     """As when a process ends: its tasks are cancelled, not closed."""
     writer = Writer()
     writer.may_go.clear()

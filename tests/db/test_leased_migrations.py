@@ -30,7 +30,7 @@ async def test_a_runner_whose_lease_is_anothers_changes_nothing(
     assert len(await rows(empty, "SELECT * FROM mailqueue.a")) == 1
 
 
-async def test_a_runner_that_died_keeps_nobody_waiting(
+async def test_a_dead_migration_process_delays_no_other(
     empty: DatabaseSettings, folder: Path
 ) -> None:
     await migrate(empty, folder=folder)

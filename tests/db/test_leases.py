@@ -71,7 +71,7 @@ async def test_a_lease_that_ran_out_is_free_though_the_session_is_there(
                 await leases.insist(one, lease)
 
 
-async def test_nobody_takes_over_from_a_transaction_that_insisted(
+async def test_a_lease_is_not_taken_over_during_a_transaction_that_insisted(
     database: DatabaseSettings,
 ) -> None:
     async with opened(database, 2) as (one, two):

@@ -54,7 +54,9 @@ async def test_a_domain_in_order_passes_in_everything_and_that_is_kept(conn: Con
 
 
 @pytest.mark.anyio
-async def test_a_domain_nobody_cared_for_fails_and_is_told_what_to_publish(conn: Conn) -> None:
+async def test_a_domain_without_records_fails_and_the_records_to_publish_are_named(
+    conn: Conn,
+) -> None:
     async with serving(Zone()) as zone:
         report = await check(conn, "default", domain="example.com", resolver=zone.resolver())
 
@@ -74,7 +76,7 @@ async def test_a_domain_nobody_cared_for_fails_and_is_told_what_to_publish(conn:
 
 
 @pytest.mark.anyio
-async def test_a_check_nobody_answers_fails_nothing_and_is_not_good(conn: Conn) -> None:
+async def test_a_check_without_an_answer_is_neither_failed_nor_good(conn: Conn) -> None:
     zone = Zone(silent={"example.com", "_dmarc.example.com"})
     async with serving(zone):
         report = await check(

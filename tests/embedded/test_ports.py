@@ -33,6 +33,6 @@ def test_where_all_ports_are_the_systems_it_chooses(ephemeral: Path, said: str |
     assert is_free(free_port())
 
 
-def test_one_that_somebody_listens_on_is_not_free() -> None:
+def test_a_port_that_is_listened_on_is_not_free() -> None:
     with socket.create_server((HOST, 0)) as server:
         assert not is_free(server.getsockname()[1])

@@ -146,7 +146,7 @@ async def test_a_stale_pid_file_with_a_number_in_use_again_is_no_obstacle(
             assert not server.was_running
 
 
-async def test_a_port_taken_by_somebody_else_is_left_to_them(data: Path) -> None:
+async def test_a_port_used_by_another_program_is_left_to_it(data: Path) -> None:
     async with embedded_server(data) as first:
         pass
     listener = await asyncio.start_server(lambda _r, w: w.close(), "127.0.0.1", first.port)

@@ -67,7 +67,7 @@ async def test_a_complaint_suppresses_and_its_project_hears_of_it_once(conn: Con
     ],
 )
 @pytest.mark.parametrize("kind", [Type.HARD_BOUNCE, Type.SOFT_BOUNCE])
-async def test_a_bounce_about_us_suppresses_nobody_whoever_calls_it_hard(
+async def test_a_bounce_about_the_sending_side_never_suppresses_the_recipient(
     conn: Conn, kind: Type, code: str | None, detail: str
 ) -> None:
     await conn.execute("UPDATE mailqueue.projects SET soft_bounce_limit = 1")
@@ -187,7 +187,7 @@ async def test_of_several_recipients_only_the_one_that_is_named_is_suppressed(co
     assert await suppressed(conn) == [("bob@example.com", "", "hard_bounce")]
 
 
-async def test_deferrals_and_delivery_suppress_nobody(conn: Conn) -> None:
+async def test_deferrals_and_deliveries_suppress_no_address(conn: Conn) -> None:
     mail = await left(conn)
     quiet = (Type.SENT, Type.DEFERRED, Type.DELIVERED, Type.OPENED, Type.CLICKED, Type.FAILED)
     assert set(await told(conn, *(event(one, email_id=mail) for one in quiet))) == {
@@ -274,7 +274,7 @@ async def test_a_resumed_account_is_counted_anew(conn: Conn) -> None:
     assert row == (0, 1)
 
 
-async def test_little_mail_pauses_nobody_and_zero_is_never(conn: Conn) -> None:
+async def test_little_mail_pauses_no_account_and_zero_is_never(conn: Conn) -> None:
     few, never = await make.sender_account(conn), await make.sender_account(conn)
     await sent(conn, few, 99)
     await sent(conn, never, 100)

@@ -89,7 +89,7 @@ async def test_an_unmatched_event_may_come_again(conn: Conn) -> None:
     assert await told(conn, one) == [RECORDED]
 
 
-async def test_hostile_elements_harm_nobody(conn: Conn) -> None:
+async def test_hostile_elements_do_not_affect_others(conn: Conn) -> None:
     mail = await left(conn)
     documents = (
         '[5, null, "x", [], {}, {"type": {"a": 1}}, {"type": "queued", "email_id": "%s"},'

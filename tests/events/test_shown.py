@@ -102,7 +102,7 @@ def test_the_command_line_lists_and_shows_them(cli: Cli, tmp_path: Path) -> None
     assert cli("event", "list", "--address", ANN, "--project", "none").exit_code != 0
 
 
-def test_notices_are_there_until_somebody_has_looked(cli: Cli) -> None:
+def test_notices_are_listed_until_they_are_seen(cli: Cli) -> None:
     mail = cli.sql(journey)
     found = cli.json("event", "notices", "--seen")
     assert str(mail) in [one["email_id"] for one in found]

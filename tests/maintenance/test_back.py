@@ -112,7 +112,7 @@ async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
     assert await stored_mail.differences(desk.conn) == []
 
 
-async def test_what_somebody_deleted_by_hand_stays_in_the_file(
+async def test_a_record_deleted_by_hand_stays_in_the_file(
     desk: MaintenanceContext, warm: Path
 ) -> None:
     """The books show that rows were deleted by hand."""

@@ -72,7 +72,7 @@ async def test_counts_of_days_that_a_warm_up_counts_stay(conn: Conn) -> None:
     assert left == [("cold", 10), ("warm", 10), ("warm", 850)]
 
 
-async def test_what_is_far_past_its_retention_is_named_whoever_deletes_it(conn: Conn) -> None:
+async def test_records_far_past_their_retention_are_named(conn: Conn) -> None:
     project = await make.project_named(conn)
     await conn.execute(
         "INSERT INTO mailqueue.event_keys (key, recorded_on) VALUES"

@@ -115,9 +115,7 @@ async def test_a_missing_and_a_damaged_file_are_told(
     assert sum("is damaged" in fault for fault in checked.faults) == 1
 
 
-async def test_what_nobody_names_is_deleted_and_nothing_else(
-    desk: MaintenanceContext, folder: Path
-) -> None:
+async def test_only_unreferenced_files_are_deleted(desk: MaintenanceContext, folder: Path) -> None:
     """A crash between writing a file and its row leaves an unreferenced file."""
     await make.queued_email(desk.conn, **mail_with())
     await retention.run(desk)
@@ -139,7 +137,7 @@ async def test_what_nobody_names_is_deleted_and_nothing_else(
     assert [path.exists() for path in (orphan, draft, *kept)] == [False] * 2 + [True] * 4
 
 
-async def test_a_file_goes_when_no_mail_uses_it_and_nobody_keeps_it(
+async def test_a_file_that_no_mail_uses_is_deleted_unless_it_is_kept(
     desk: MaintenanceContext, folder: Path
 ) -> None:
     await make.queued_email(desk.conn, **mail_with())

@@ -23,7 +23,7 @@ async def run(desk: MaintenanceContext, *wanted: Task) -> list[TaskResult]:
     return await tasks.run(desk, wanted or list(Task), tell=lambda _: None)
 
 
-async def test_all_tasks_on_a_database_in_use_need_nobody(desk: MaintenanceContext) -> None:
+async def test_all_tasks_on_a_database_in_use_need_no_attention(desk: MaintenanceContext) -> None:
     await old(desk.conn, 5)
     await sent(desk.conn, 3)
 

@@ -174,7 +174,7 @@ def test_copies_and_answers_have_headers_and_blind_copies_have_none() -> None:
     assert parsed["Reply-To"].addresses[0].display_name == "Shop, Inc."
 
 
-def test_a_message_to_nobody_named_says_so() -> None:
+def test_a_message_without_named_recipients_says_so() -> None:
     message = composed(MessageContent("s", None, "t"), to=[])
 
     assert b"\r\nTo: undisclosed-recipients:;\r\n" in message

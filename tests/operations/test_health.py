@@ -112,7 +112,7 @@ async def test_a_backlog_behind_a_rate_is_a_warning_at_most(sending: Conn) -> No
     assert (found[0], found[2]) == ("warning", "raise the rate, or let it take its time")
 
 
-async def test_many_mails_that_nobody_claims_are_an_alarm(sending: Conn) -> None:
+async def test_many_unclaimed_mails_are_an_alarm(sending: Conn) -> None:
     await threshold(sending, "not_moving_mails", "2")
     for _ in range(3):
         await waiting(sending, timedelta(minutes=6))
@@ -176,7 +176,7 @@ async def test_counters_that_do_not_add_up_are_an_alarm(sending: Conn) -> None:
     assert "3 reserved, 1 claimed" in found[1]
 
 
-async def test_books_that_nobody_compares_are_a_warning(sending: Conn) -> None:
+async def test_books_that_are_not_compared_are_a_warning(sending: Conn) -> None:
     await sending.execute(
         "INSERT INTO mailqueue.accepted_days (project_id, day, emails)"
         " VALUES (%s, current_date - 8, 1)",

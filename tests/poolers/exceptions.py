@@ -45,7 +45,7 @@ DIRECT: Mapping[str, str] = {
     "tests/operations/health/test_locks.py": _CUTS,
     "tests/operations/health/test_missing.py": _COUNTS_SESSIONS,
     "tests/queue/test_lost_workers.py": _CUTS_ALL,
-    "tests/queue/test_wakeups.py::test_a_parked_worker_is_rung_and_nobody_else_rings": _LISTENS,
+    "tests/queue/test_wakeups.py::test_only_one_transaction_notifies_a_parked_worker": _LISTENS,
     "tests/queue/limits/test_domains.py::"
     "test_a_claim_that_only_moved_mail_wakes_who_sleeps": _LISTENS,
     "tests/rules/test_guards.py::test_the_callers_settings_do_not_decide_what_is_tested": _COUNTS,

@@ -17,7 +17,9 @@ from tests.privacy.planted_rows import ANN, in_files
 pytestmark = pytest.mark.anyio
 
 
-async def test_files_wait_for_whoever_can_write_them(desk: MaintenanceContext, warm: Path) -> None:
+async def test_files_wait_for_a_process_that_can_write_them(
+    desk: MaintenanceContext, warm: Path
+) -> None:
     await sent(desk.conn)
     await aged(desk.conn)
     await archive_task.run(desk)

@@ -100,7 +100,7 @@ async def test_the_share_is_for_the_project_whatever_lanes_it_uses(conn: Conn) -
     assert by_project == {flood: 10, others: 30}
 
 
-async def test_with_nobody_else_waiting_critical_mail_has_the_whole_batch(conn: Conn) -> None:
+async def test_critical_mail_has_the_whole_batch_while_no_other_waits(conn: Conn) -> None:
     """Bulk mail of its own project does not count as other mail."""
     project = await tenant(conn)
     await fill(conn, 500, project=project, priority=CRITICAL)

@@ -41,7 +41,7 @@ async def test_a_worker_that_beat_before_the_clock_was_set_back_is_missed_all_th
     assert await lose(conn, worker) == 1
 
 
-async def test_what_a_worker_held_comes_back_though_somebody_deleted_the_worker(
+async def test_the_mail_of_a_worker_is_returned_even_if_its_row_was_deleted(
     conn: Conn,
 ) -> None:
     account = await make.sender_account(conn)

@@ -167,7 +167,7 @@ async def test_a_ladder_without_a_soft_wait_takes_them_like_any_failure(
     assert are_near(await journey(conn, most=5, says=FULL), *minutes(3, 3, 3, 3, 3))
 
 
-async def test_a_soft_bounce_suppresses_nobody(conn: Conn, one_mail: Any) -> None:
+async def test_a_soft_bounce_suppresses_no_address(conn: Conn, one_mail: Any) -> None:
     """Suppress."""
     await journey(conn, most=2, says=FULL)
 

@@ -132,7 +132,7 @@ async def test_an_erasure_is_completed_by_the_worker(database: DatabaseSettings,
     assert rows == [("done", "done", None, False)]
 
 
-async def test_an_erasure_completed_by_somebody_else_is_no_work(
+async def test_an_erasure_completed_by_another_process_is_no_work(
     database: DatabaseSettings, db: Conn
 ) -> None:
     await begun(db)

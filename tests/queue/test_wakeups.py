@@ -150,7 +150,7 @@ async def test_the_books_notice_a_row_that_is_gone(conn: Conn) -> None:
     assert await difference(conn) == 1
 
 
-async def test_a_parked_worker_is_rung_and_nobody_else_rings(database: DatabaseSettings) -> None:
+async def test_only_one_transaction_notifies_a_parked_worker(database: DatabaseSettings) -> None:
     link = Link(database, "test/park")
     async with opened(database, 1) as (conn,):
         await make.sender_account(conn)

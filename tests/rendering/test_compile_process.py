@@ -53,7 +53,7 @@ async def test_a_job_that_kills_its_process_is_refused_and_the_next_has_a_new_on
     await compile_process.close()
 
 
-async def test_whoever_stops_waiting_leaves_the_chamber_usable() -> None:
+async def test_a_cancelled_caller_leaves_the_compile_process_usable() -> None:
     compile_process = CompileProcess()
     waiting = asyncio.create_task(compile_process.call("preview", asked("x")))
     await asyncio.sleep(0)

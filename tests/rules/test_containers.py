@@ -128,7 +128,7 @@ def test_every_service_waits_for_the_schema() -> None:
         assert list(service["depends_on"]) == [needed]
 
 
-def test_the_image_copies_files_there_are_and_runs_as_nobody_special() -> None:
+def test_the_image_copies_existing_files_and_runs_as_an_unprivileged_user() -> None:
     copied = re.findall(r"^COPY (.+) \S+$", DOCKERFILE, re.MULTILINE)
 
     assert copied

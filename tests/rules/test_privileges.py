@@ -32,7 +32,7 @@ async def test_every_role_has_exactly_the_listed_rights(conn: Conn) -> None:
     assert (await listed(conn)).splitlines() == GOLDEN.read_text("utf-8").splitlines()
 
 
-async def test_an_object_nobody_listed_is_noticed(conn: Conn) -> None:
+async def test_an_unlisted_object_is_noticed(conn: Conn) -> None:
     await conn.execute("SET ROLE mailqueue_owner")
     await conn.execute("CREATE TABLE mailqueue.unlisted (id integer)")
     await conn.execute("CREATE FUNCTION mailqueue.unlisted() RETURNS integer RETURN 1")

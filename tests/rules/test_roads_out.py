@@ -92,7 +92,7 @@ def test_only_the_guard_connects_or_looks_names_up() -> None:
     assert {name: ways for name, ways in found.items() if ways and name not in OWN_REASONS} == {}
 
 
-def test_nobody_keeps_a_reason_that_is_not_needed() -> None:
+def test_every_listed_reason_is_needed() -> None:
     assert [name for name in OWN_REASONS if not list(ways_out(modules()[name]))] == []
 
 

@@ -275,7 +275,7 @@ async def test_messages_beyond_the_rate_wait_for_their_turn(
     assert await beside(send) == [250] * 22
 
 
-async def test_whoever_comes_too_often_for_too_long_is_hung_up_on(
+async def test_a_client_beyond_the_rate_for_too_long_is_disconnected(
     module_db: str, database: Conn, tmp_path: Path
 ) -> None:
     async with running(module_db, database, tmp_path, patience_s=0) as own:

@@ -117,7 +117,7 @@ async def test_a_failed_login_can_be_read_from_the_log(
     assert "mq_live_secret" not in line
 
 
-async def test_with_the_database_away_nobody_is_refused_for_good() -> None:
+async def test_while_the_database_is_away_no_login_is_refused_permanently() -> None:
     assert await tried(gate_on(None, Clock()), "mq_live_x") in ("454 4.7.0", "535 5.7.8")
     well_formed = "mq_live_" + "A" * 43
     clock = Clock()

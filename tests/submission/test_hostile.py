@@ -68,7 +68,9 @@ async def test_what_is_offered(smtp: RunningSubmission) -> None:
     }
 
 
-async def test_strangers_hand_nothing_in(smtp: RunningSubmission, database: Conn) -> None:
+async def test_unauthenticated_clients_cannot_submit_mail(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     before = await count(database)
     async with talking(smtp, is_known=False) as client:
         assert (await client.ask(b"MAIL FROM:<a@example.com>"))[:9] == "530 5.7.0"

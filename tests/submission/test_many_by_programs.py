@@ -31,7 +31,9 @@ except Exception as exc:
 """
 
 
-async def test_django_reaches_everybody_or_raises(smtp: RunningSubmission, database: Conn) -> None:
+async def test_django_reaches_all_recipients_or_raises(
+    smtp: RunningSubmission, database: Conn
+) -> None:
     settings: dict[str, object] = {"API_KEY": smtp.key}
     exec(documented_lines("python", holding="EMAIL_HOST"), {"API_KEY": smtp.key}, settings)
     given = json.dumps(
@@ -84,7 +86,7 @@ transport.close();
 
 
 @pytest.mark.node_clients
-async def test_nodemailer_reaches_everybody_or_raises(
+async def test_nodemailer_reaches_all_recipients_or_raises(
     smtp: RunningSubmission, database: Conn
 ) -> None:
     given = (str(smtp.port), smtp.key, str(smtp.certificate))
@@ -99,7 +101,7 @@ async def test_nodemailer_reaches_everybody_or_raises(
 
 @pytest.mark.swaks
 @pytest.mark.parametrize("more", [[], ["--pipeline"]])
-async def test_swaks_reaches_everybody(
+async def test_swaks_reaches_all_recipients(
     smtp: RunningSubmission, database: Conn, more: list[str]
 ) -> None:
     subject = f"By swaks to many {len(more)}"

@@ -83,7 +83,7 @@ async def test_the_answer_names_the_first_mail_and_how_many_there_are(
     assert ids[0] == UUID(found[1])
 
 
-async def test_nobody_gets_a_message_with_more_recipients_than_are_taken(
+async def test_a_message_with_too_many_recipients_is_sent_to_none(
     smtp: RunningSubmission, database: Conn
 ) -> None:
     """The recipient beyond the bound is refused temporarily, and the message permanently."""
@@ -114,7 +114,7 @@ async def test_nobody_gets_a_message_with_more_recipients_than_are_taken(
     assert await make.scalar(database, found, following) == 0
 
 
-async def test_smtplib_raises_where_not_everybody_is_taken(
+async def test_smtplib_raises_unless_all_recipients_are_accepted(
     smtp: RunningSubmission, database: Conn
 ) -> None:
     def send() -> None:

@@ -88,7 +88,7 @@ def test_the_command_names_the_variable(tmp_path: Path, module_db: str) -> None:
     assert "MAILQUEUE_SUBMISSION_CERTIFICATE" in done.output
 
 
-async def test_a_busy_port_that_nobody_chose_is_said_and_passed_over(
+async def test_a_default_port_in_use_is_reported_and_left_out(
     module_db: str, tmp_path: Path
 ) -> None:
     said: list[str] = []

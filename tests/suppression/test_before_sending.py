@@ -34,7 +34,7 @@ async def test_a_mail_whose_recipient_was_suppressed_meanwhile_is_not_sent(conn:
     assert await marks(conn) == ("suppressed", "hard_bounce", None)
 
 
-async def test_a_mail_to_somebody_else_goes(conn: Conn) -> None:
+async def test_a_mail_to_another_address_is_sent(conn: Conn) -> None:
     assert await marks(conn, recipient_email="bob@example.com") == ("go", None, None)
 
 

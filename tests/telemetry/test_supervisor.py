@@ -66,14 +66,16 @@ async def test_it_hears_of_life_from_readiness_on(manager: socket.socket) -> Non
         assert [await heard(manager) for _ in range(4)] == ["READY=1", *["WATCHDOG=1"] * 3]
 
 
-async def test_elsewhere_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_service_manager_nothing_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
 
     async with supervised(asyncio.Event()) as tell_ready:
         tell_ready()
 
 
-async def test_a_manager_that_went_away_stops_nobody(tmp_path: Path) -> None:
+async def test_a_missing_service_manager_stops_no_process(tmp_path: Path) -> None:
     gone = str(tmp_path / "nobody")
 
     async with supervised(asyncio.Event(), address=gone, watchdog_us=0) as tell_ready:

@@ -269,7 +269,9 @@ async def test_mail_that_names_no_delivery_has_its_projects(conn: Conn) -> None:
     ]
 
 
-async def test_the_mail_of_a_deleted_project_alarms_nobody_and_the_books_add_up(conn: Conn) -> None:
+async def test_the_mail_of_a_deleted_project_raises_no_alarm_and_the_books_add_up(
+    conn: Conn,
+) -> None:
     """Its mail waits forever: health would warn of it forever."""
     shop = await projects_manage.add(conn, "shop", by="ann")
     await make.sender_account(conn, project_id=shop.id)

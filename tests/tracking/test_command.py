@@ -44,7 +44,7 @@ def test_keys_are_replaced_and_shown_without_what_they_are(cli: Cli) -> None:
     assert "KEY" in cli("tracking", "show", "shop").output
 
 
-def test_a_domain_is_not_looked_up_where_nobody_said_where_it_should_lead(cli: Cli) -> None:
+def test_a_domain_is_not_looked_up_without_a_configured_public_url(cli: Cli) -> None:
     cli.json("project", "set", "shop", "--tracking-domain", "links.example.com")
 
     refused = cli("tracking", "verify", "shop", env={"MAILQUEUE_PUBLIC_URL": None})

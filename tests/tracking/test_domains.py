@@ -70,7 +70,7 @@ async def test_a_domain_that_leads_elsewhere_is_used_no_more(
     assert await base(conn) == URL
 
 
-async def test_where_nobody_can_say_everything_stays_as_it_was(conn: Conn) -> None:
+async def test_without_an_answer_of_dns_nothing_changes(conn: Conn) -> None:
     await make.project(conn, "shop", tracking_domain="links.example.com")
     await conn.execute("UPDATE mailqueue.projects SET tracking_checked_at = now()")
 

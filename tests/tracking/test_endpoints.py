@@ -251,7 +251,7 @@ async def test_requests_at_once_share_commits_and_none_is_lost(world: World) -> 
         assert sorted(what for what, _, _ in await world.events(each)) == ["clicked", "opened"]
 
 
-async def test_a_message_to_several_is_opened_by_nobody_in_particular(world: World) -> None:
+async def test_an_open_of_a_message_to_several_names_no_recipient(world: World) -> None:
     email_id = await world.mail()
     async with borrow(world.pool, world.database) as conn:
         for n, name in enumerate(("ann", "bob")):

@@ -85,7 +85,7 @@ def test_what_is_no_return_path_is_none(local: str) -> None:
     assert read_return_path(local) is None
 
 
-def test_a_recipient_beyond_what_fits_is_nobody_in_particular() -> None:
+def test_a_recipient_number_that_does_not_fit_is_left_out() -> None:
     claimed = read_return_path(written(recipient=300))
 
     assert claimed is not None

@@ -58,7 +58,7 @@ def test_what_is_put_into_mail_is_signed_with_it() -> None:
         (b"/t/c/", b"/t/d/"),
     ],
 )
-def test_nobody_alters_or_adds_a_way_to_unsubscribe_on_the_way(old: bytes, new: bytes) -> None:
+def test_unsubscribe_headers_changed_on_the_way_break_the_signature(old: bytes, new: bytes) -> None:
     made = message()
     assert old in made
 

@@ -73,7 +73,7 @@ async def test_unlocking_lets_it_go_and_the_end_of_the_time_stops_it(conn: Conn)
     assert await claimed(conn, worker) == [second]
 
 
-async def test_the_end_is_seen_by_claims_without_anybody_doing_anything(conn: Conn) -> None:
+async def test_claims_stop_at_the_end_without_any_process(conn: Conn) -> None:
     """Neither cron nor a worker is needed: the claim compares the time."""
     shop = await secrets(conn, "shop")
     await ownkey.set_own(conn, "shop", own=OWN, master=FIRST, unlock_for=HOUR, by="me")

@@ -160,7 +160,9 @@ async def test_every_webhook_hears_what_it_wants_and_the_event_is_stored_once(co
     assert len(await heard(conn)) == 3
 
 
-async def test_nobody_hears_of_other_projects_or_while_disabled_or_removed(conn: Conn) -> None:
+async def test_webhooks_get_no_events_of_other_projects_or_while_disabled_or_removed(
+    conn: Conn,
+) -> None:
     shop = await make.project(conn, "shop")
     await webhook(conn, URL, project_id=shop)
     off, gone = await webhook(conn, URL), await webhook(conn, URL)

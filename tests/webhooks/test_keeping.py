@@ -11,7 +11,7 @@ from tests.webhooks.test_claiming import URL, claim, settle
 pytestmark = pytest.mark.anyio
 
 
-async def test_events_that_nobody_delivers_are_seen_by_health(conn: Conn) -> None:
+async def test_undelivered_events_are_reported_by_health(conn: Conn) -> None:
     await webhook(conn, URL)
     await told(conn)
     query = "SELECT state FROM mailqueue.health WHERE name = 'webhook backlog'"

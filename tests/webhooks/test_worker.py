@@ -156,7 +156,7 @@ async def test_two_workers_share_the_work_and_deliver_nothing_twice(
     assert set(seen.values()) == {1}
 
 
-async def test_events_that_come_while_nobody_works_are_delivered_later(
+async def test_events_recorded_while_no_worker_runs_are_delivered_later(
     db: Conn, database: DatabaseSettings
 ) -> None:
     async with fake([FakeReply(200)]) as server:

@@ -60,7 +60,7 @@ def test_a_busy_server_delays_the_mail_and_costs_nothing_else(shared_up: Up) -> 
     assert shared_up.value(status, email_id) == "pending"
 
 
-def test_a_message_refused_for_policy_suppresses_nobody(shared_up: Up) -> None:
+def test_a_message_refused_for_policy_suppresses_no_address(shared_up: Up) -> None:
     email_id = queued(shared_up, "rejected", "a")
 
     assert attempted(shared_up, email_id)[1:] == ("554", "5.7.1")
@@ -68,7 +68,7 @@ def test_a_message_refused_for_policy_suppresses_nobody(shared_up: Up) -> None:
     assert shared_up.value(suppressed, "rejected+a@simulator.example") == 0
 
 
-def test_servers_that_are_slow_or_silent_hold_up_nobody_else(home: Home) -> None:
+def test_servers_that_are_slow_or_silent_delay_no_other_mail(home: Home) -> None:
     status = "SELECT status FROM mailqueue.emails WHERE id = %s"
     with up(home, "--workers", "1") as running:
         silent = queued(running, "silent", "a")

@@ -198,7 +198,7 @@ async def test_a_server_that_speaks_no_tls_is_told_as_such() -> None:
     assert "TLS" in posted.why
 
 
-async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
+async def test_an_untrusted_certificate_is_refused(tmp_path: Path) -> None:
     context = server_context(tmp_path, name="localhost")
     async with fake([FakeReply(200)], context=context) as server, poster(total_s=5) as calls:
         posted = await calls.post(f"https://localhost:{server.port}/", HEADERS, b"{}")
@@ -222,7 +222,7 @@ async def test_a_trusted_endpoint_is_called_by_tls_and_one_of_another_name_is_no
     assert len(server.requests) == 1
 
 
-async def test_nobody_there_is_told_as_such() -> None:
+async def test_an_empty_result_says_so() -> None:
     server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     server.close()

@@ -81,7 +81,7 @@ async def test_nothing_inside_is_reached(tmp_path: Path) -> None:
         assert asked == []
 
 
-async def test_a_server_nobody_vouches_for_is_not_believed(tmp_path: Path) -> None:
+async def test_a_server_with_an_untrusted_certificate_is_refused(tmp_path: Path) -> None:
     async with answering(tmp_path, http("200 OK", b"PEM")) as (port, asked):
         with pytest.raises(Unavailable):
             await fetcher(HERE)(f"https://{HOST}:{port}/")

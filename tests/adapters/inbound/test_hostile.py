@@ -81,7 +81,7 @@ def test_one_bad_element_takes_none_of_the_good_ones_with_it(bad: bytes) -> None
     assert all(one.recipient == "ann@example.com" for one in good)
 
 
-def test_more_elements_than_anybody_sends_are_cut_and_that_is_said() -> None:
+def test_too_many_elements_are_cut_and_that_is_recorded() -> None:
     found = elements_of(b"[" + b",".join([b'{"event":"open"}'] * 20_050) + b"]")
 
     assert len(found) == 20_001

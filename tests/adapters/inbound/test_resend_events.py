@@ -69,7 +69,7 @@ def test_resend(kind: str, data: dict[str, Any], what: str | None, suppress: str
     assert found.occurred_at == AT
 
 
-def test_resend_naming_several_names_nobody() -> None:
+def test_a_resend_event_of_several_recipients_names_none() -> None:
     found = of_resend(
         "email.bounced", to=["ann@example.com", "bob@example.com"], bounce={"type": "Permanent"}
     )

@@ -221,7 +221,7 @@ async def test_a_certificate_is_fetched_once() -> None:
     assert certificates.fetched == [CERTIFICATE_URL]
 
 
-async def test_nobody_is_refused_while_certificates_cannot_be_had() -> None:
+async def test_no_request_is_refused_while_certificates_cannot_be_fetched() -> None:
     async def away(_url: str) -> bytes | None:
         raise Unavailable("no way to SNS")
 

@@ -175,7 +175,7 @@ def parts(header: bytes, claims: bytes) -> str:
         "x" * 20_000 + ".y.z",
     ],
 )
-async def test_what_is_no_token_is_refused_without_asking_anybody(token: str) -> None:
+async def test_a_text_that_is_no_token_is_refused_without_a_request(token: str) -> None:
     async with issuing(ec_key("e")) as issuer:
         assert "not valid" in await refusal(issuer, token)
         assert issuer.asked == []

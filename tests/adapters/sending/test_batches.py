@@ -90,7 +90,9 @@ async def test_an_answer_for_another_number_of_mails_leaves_all_in_doubt(
 
 
 @both
-async def test_a_refusal_of_the_whole_call_is_everybodys(provider: DocumentedProvider) -> None:
+async def test_a_refusal_of_the_whole_request_is_that_of_each_mail(
+    provider: DocumentedProvider,
+) -> None:
     slow = next(one for one in provider.refusals if one.kind is Fault.RATE_LIMITED)
     async with fake([slow.reply]) as server, channel_of(provider.service(server.site)) as channel:
         verdicts = await sent(channel, mails(3))

@@ -61,7 +61,7 @@ async def test_a_mail_without_an_answer_is_in_doubt(
 
 
 @each
-async def test_where_nobody_listens_nothing_is_in_doubt(provider: DocumentedProvider) -> None:
+async def test_without_a_listening_server_nothing_is_in_doubt(provider: DocumentedProvider) -> None:
     async with fake() as server:
         site = server.site
     opened = await HttpTransport(

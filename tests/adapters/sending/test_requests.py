@@ -254,7 +254,7 @@ async def test_gmail_gets_the_message_with_its_blind_copies_named() -> None:
     assert message.partition(b"\r\n\r\n")[2] == FULL.message.partition(b"\r\n\r\n")[2]
 
 
-async def test_gmail_names_nobody_who_is_not_to_get_it() -> None:
+async def test_gmail_names_only_recipients_of_the_envelope() -> None:
     stopped = mail("ann@example.org", to=["ann@example.org", "gone@example.org"])
 
     message = base64.urlsafe_b64decode((await request_of(GMAIL, stopped)).json["raw"])

@@ -72,7 +72,7 @@ def kind_of(verdict: Verdict) -> Fault:
 
 @each
 @pytest.mark.parametrize("status", ODD_STATUSES)
-async def test_a_refusal_nobody_has_heard_of_ends_no_mail_and_suspends_no_account(
+async def test_an_unknown_refusal_fails_no_mail_and_suspends_no_account(
     provider: DocumentedProvider, status: int
 ) -> None:
     replies = [FakeReply(status, body) for body in ODD_BODIES.values()]

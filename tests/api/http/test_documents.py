@@ -213,9 +213,7 @@ async def test_a_slash_too_many_leads_to_the_path_and_to_no_other_host(
 
 @pytest.mark.parametrize("path", ["/nothing/", "//evil.example/v1/emails/", "//evil.example/"])
 @pytest.mark.anyio
-async def test_where_there_is_nothing_nobody_is_led_anywhere(
-    shared_api: Calling, path: str
-) -> None:
+async def test_an_unknown_link_redirects_nowhere(shared_api: Calling, path: str) -> None:
     answer = await shared_api.http.get(f"http://127.0.0.1:8025{path}")
 
     assert answer.status_code == 404

@@ -60,7 +60,7 @@ async def test_what_the_database_cannot_take_fails_alone(api: Calling) -> None:
     assert await sent_at_once(api, bodies) == [202, 500, 202]
 
 
-async def test_a_key_that_is_not_in_force_takes_nobody_with_it(api: Calling) -> None:
+async def test_an_invalid_key_affects_no_other_request_of_its_group(api: Calling) -> None:
     async with asyncio.timeout(BOUND):
         answers = await asyncio.gather(
             api.send(), api.send(X_API_Key=f"mq_live_{'x' * 43}"), api.send()

@@ -249,7 +249,7 @@ async def test_a_handler_that_talks_to_others_holds_no_connection(
     assert second.headers["idempotent-replayed"] == "true"
 
 
-async def test_nobody_is_told_to_ask_again_where_the_effect_is_unknown(
+async def test_no_error_suggests_a_retry_where_the_effect_is_unknown(
     shared_api: Calling, table: httpx2.AsyncClient
 ) -> None:
     name = uuid4().hex

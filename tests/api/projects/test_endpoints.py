@@ -233,7 +233,7 @@ async def test_what_is_not_there_is_404(admin: Administering) -> None:
     await admin("GET", f"/projects/{nobody}/audit-log", status=404)
 
 
-async def test_nobody_but_an_administrator_gets_in(admin: Administering) -> None:
+async def test_only_administrators_are_admitted(admin: Administering) -> None:
     async with admin.conn() as conn:
         key = (await issue_key(conn, "default", "web", is_test=False)).key.reveal()
     every = [endpoint for endpoint in ENDPOINTS if endpoint.superadmin]

@@ -60,7 +60,7 @@ async def test_lists_are_read_page_by_page(api: Calling) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "W10", "WyJhIiwiYiJd", "%00", "\u00e9", "a" * 2000])
-async def test_a_cursor_of_nobodys_is_refused(api: Calling, cursor: str) -> None:
+async def test_an_invalid_cursor_is_refused(api: Calling, cursor: str) -> None:
     answer = await api.get(f"{PATH}?cursor={cursor}")
 
     assert (answer.status_code, error_of(answer)["field"]) == (422, "cursor")

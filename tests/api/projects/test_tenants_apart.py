@@ -141,7 +141,7 @@ WITHOUT_MARK = {
 }
 
 
-async def test_whoever_acts_for_nobody_sees_nobody(tenants: Tenants) -> None:
+async def test_a_transaction_without_a_project_sees_no_project(tenants: Tenants) -> None:
     """The API's role sees a project only where a transaction names it."""
     readable = """
         SELECT c.relname::text FROM pg_class AS c

@@ -111,7 +111,7 @@ async def test_leaving_everything_and_taking_one_thing_back(shop: Leaving) -> No
     assert [await shop.gets(who, one) for one in ("news", "tips")] == [False, True]
 
 
-async def test_nobody_leaves_what_is_required(shop: Leaving) -> None:
+async def test_required_categories_cannot_be_unsubscribed_from(shop: Leaving) -> None:
     who = somebody()
 
     answer = await shop.http.post(

@@ -122,7 +122,7 @@ async def test_the_page_asks_from_what_and_does_it(shop: Leaving) -> None:
     assert [await shop.gets(who, one) for one in ("news", "marketing")] == [False, True]
 
 
-async def test_all_is_what_nobody_needs(shop: Leaving) -> None:
+async def test_unsubscribing_from_all_spares_required_mail(shop: Leaving) -> None:
     """Not mail that answers an action of the person, and not what the project marks as required."""
     who = somebody()
 
@@ -182,7 +182,7 @@ async def test_a_mistake_is_undone_on_the_page_and_kept_in_the_history(shop: Lea
     ]
 
 
-async def test_whoever_bounced_does_not_subscribe_again_by_a_click(shop: Leaving) -> None:
+async def test_a_bounced_recipient_cannot_subscribe_again_by_a_click(shop: Leaving) -> None:
     who = somebody()
     link = await shop.link_to(who, "news")
     await shop.conn.execute(
@@ -251,7 +251,7 @@ async def test_a_link_of_another_project_opens_nothing(shop: Leaving) -> None:
     assert (await shop.http.get(f"/t/u/{text}")).status_code == 404
 
 
-async def test_pages_say_where_they_are_to_nobody(shop: Leaving) -> None:
+async def test_pages_send_no_referrer(shop: Leaving) -> None:
     answer = await shop.http.get(await shop.link_to(somebody()))
 
     policy = answer.headers["content-security-policy"]

@@ -81,7 +81,7 @@ async def test_a_refusal_is_an_answer_and_the_same_key_gives_it_again(
         assert "no such user" in answers[0].json()["reason"]
 
 
-async def test_nobodys_mail_reaches_loopback_with_the_settings_of_a_fresh_up(
+async def test_no_mail_reaches_loopback_with_the_default_settings_of_up(
     database: DatabaseSettings,
 ) -> None:
     """Otherwise every tenant behind a proxy could reach services on the machine."""

@@ -132,7 +132,7 @@ async def test_mail_that_is_sent_at_once_is_rendered_at_once(database: DatabaseS
         assert b"Subject: Welcome, Ann" in taken.data
 
 
-async def test_everybody_is_told_with_variables_and_in_a_language_of_their_own(
+async def test_each_recipient_has_their_own_variables_and_language(
     api: Calling,
 ) -> None:
     body = many(

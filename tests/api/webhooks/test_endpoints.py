@@ -126,7 +126,7 @@ async def test_a_removed_webhook_is_no_more(api: Wired) -> None:
         assert (await api.call(method, path + rest)).status_code == 404
 
 
-async def test_nobody_sees_or_touches_the_webhooks_of_others(api: Wired) -> None:
+async def test_webhooks_of_other_projects_are_neither_shown_nor_changed(api: Wired) -> None:
     hook = (await made(api))["webhook"]
     path = f"{HOOKS}/{hook['id']}"
     calls = [

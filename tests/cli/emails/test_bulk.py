@@ -165,7 +165,7 @@ def test_nothing_that_matches_is_nothing_to_ask_about(on_fresh_db: Cli) -> None:
         (("019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11", *SPRING), "not both"),
     ],
 )
-def test_all_mail_of_everybody_is_never_meant_by_accident(
+def test_all_mail_of_all_projects_is_never_selected_by_accident(
     on_fresh_db: Cli, words: tuple[str, ...], says: str
 ) -> None:
     on_fresh_db.sql(three)
@@ -240,7 +240,7 @@ def test_after_a_restore_due_mail_is_held_before_any_worker_starts(on_fresh_db: 
     assert "stop them first" in refused.stderr
 
 
-def test_a_moment_nobody_can_read_is_an_error(on_fresh_db: Cli) -> None:
+def test_an_invalid_time_is_an_error(on_fresh_db: Cli) -> None:
     result = on_fresh_db("restored", "--from", "yesterday")
 
     assert result.exit_code == 1

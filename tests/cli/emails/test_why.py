@@ -30,7 +30,7 @@ async def settled(conn: Conn, outcome: str, *, log: str, code: str, reply: str) 
     return email_id
 
 
-def test_a_mail_nobody_can_send_says_what_to_add(on_fresh_db: Cli) -> None:
+def test_a_mail_without_a_usable_account_names_what_to_add(on_fresh_db: Cli) -> None:
     email_id = on_fresh_db.sql(make.queued_email)
 
     result = on_fresh_db("why", str(email_id))

@@ -29,7 +29,7 @@ def test_it_lists_what_there_is_to_do(on_fresh_db: Cli) -> None:
     assert "partitions" in on_fresh_db("maintain", "--list").stdout
 
 
-def test_a_line_for_each_task_and_nobody_is_needed(on_fresh_db: Cli) -> None:
+def test_a_line_is_printed_for_each_task_and_none_needs_attention(on_fresh_db: Cli) -> None:
     result = on_fresh_db("maintain", "keys", "partitions")
 
     assert (result.exit_code, result.stderr) == (0, "")

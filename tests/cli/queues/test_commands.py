@@ -50,7 +50,7 @@ def findings(cli: Cli) -> dict[str, dict[str, str]]:
     return {one["name"]: one for one in json.loads(cli("doctor", "--json").stdout)["checks"]}
 
 
-def test_a_queue_that_nobody_runs_is_seen_everywhere(on_fresh_db: Cli, spec: QueueSpec) -> None:
+def test_a_queue_without_a_worker_is_reported_everywhere(on_fresh_db: Cli, spec: QueueSpec) -> None:
     row = filled(on_fresh_db, spec)
 
     [state] = [one for one in on_fresh_db.json("status")["queues"] if one["queue"] == spec.name]

@@ -94,7 +94,7 @@ def test_a_secret_is_replaced(cli: Cli, hook: dict[str, Any]) -> None:
     assert alone["webhook"]["previous_secret_until"] is None
 
 
-def test_a_test_that_reaches_nobody_says_so(cli: Cli) -> None:
+def test_a_test_of_an_unreachable_endpoint_says_so(cli: Cli) -> None:
     found = cli.json("webhook", "add", "https://[::1]:8443/")["webhook"]
 
     done = cli.json("webhook", "test", found["id"], exit_code=1)

@@ -216,7 +216,7 @@ def test_a_message_is_shown_with_its_source(site: Served, postmark: PostmarkClie
     assert caught.value.error_code == 701
 
 
-def test_nobody_sees_what_is_anothers(site: Served, postmark: PostmarkClient) -> None:
+def test_objects_of_other_projects_are_not_shown(site: Served, postmark: PostmarkClient) -> None:
     sent = postmark.emails.send(**HELLO)
     other = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
 

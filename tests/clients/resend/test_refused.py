@@ -56,7 +56,7 @@ def test_a_refused_mail_leaves_its_key_to_be_used(site: Served) -> None:
     assert resend.Emails.send(HELLO, {"idempotency_key": key})["id"]
 
 
-def test_nobody_sees_or_touches_what_is_anothers(
+def test_objects_of_other_projects_are_neither_shown_nor_changed(
     site: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = resend.Emails.send(hello(scheduled_at="in 1 hour"))["id"]

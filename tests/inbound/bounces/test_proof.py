@@ -74,7 +74,7 @@ async def test_a_message_id_we_sent_to_that_recipient_proves_it(office: PostOffi
     assert await office.suppressed() == ["ann@example.com"]
 
 
-async def test_a_message_id_with_somebody_else_for_its_recipient_proves_nothing(
+async def test_a_message_id_with_another_recipient_proves_nothing(
     office: PostOffice,
 ) -> None:
     mail = await sent(office.conn)

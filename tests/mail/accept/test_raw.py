@@ -59,7 +59,7 @@ async def test_a_message_is_sent_octet_for_octet(conn: Conn) -> None:
     assert letter.message_id == "<one@example.com>"
 
 
-async def test_only_what_nobody_may_see_and_what_is_ours_goes(conn: Conn) -> None:
+async def test_only_hidden_headers_and_our_own_are_removed(conn: Conn) -> None:
     extra = (
         b"Bcc: hidden@example.com,\r\n more@example.com\r\nReturn-Path: <x@example.com>\r\n"
         b"X-Mailqueue-Category: news\r\nRESENT-BCC: a@example.com\r\n"

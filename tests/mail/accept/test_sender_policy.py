@@ -28,7 +28,7 @@ async def change(conn: Conn, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
-async def test_a_from_address_nobody_allowed_is_refused_on_every_way_in(
+async def test_a_from_address_that_is_not_allowed_is_refused_by_every_interface(
     conn: Conn, way: Way
 ) -> None:
     await change(conn, allowed_from=ALLOWED)

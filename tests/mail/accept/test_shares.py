@@ -21,7 +21,7 @@ def people(count: int) -> list[str]:
 
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("named", [0, 1, 3, 60, 1000])
-def test_everybody_is_in_exactly_one_share(count: int, named: int) -> None:
+def test_each_recipient_is_in_exactly_one_share(count: int, named: int) -> None:
     everyone = people(count)
     to, cc, bcc = everyone[:named], everyone[named : 2 * named], everyone[2 * named :]
 

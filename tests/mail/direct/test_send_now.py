@@ -104,7 +104,9 @@ async def test_of_several_each_recipient_has_an_end(database: DatabaseSettings) 
 
 
 @pytest.mark.parametrize("lost", [SILENT, b"<close>"], ids=["silent", "closed"])
-async def test_what_nobody_knows_is_held(database: DatabaseSettings, lost: bytes) -> None:
+async def test_mail_with_an_unknown_outcome_is_held(
+    database: DatabaseSettings, lost: bytes
+) -> None:
     async with desk(database, dot=[lost]) as (office, _):
         done = await office.send(mail(), deadline_s=5.0)
 

@@ -96,7 +96,7 @@ async def test_when_all_connections_are_refused_at_once_the_mail_goes_back() -> 
     assert recorded.failures == ["answered", "connection refused"]
 
 
-async def test_one_refused_connection_among_others_troubles_nobody() -> None:
+async def test_one_refused_connection_among_others_is_no_failure() -> None:
     recorded, server = RecordedContext(), ScriptedServer(opens=[None, AWAY])
     async with sender_to(server, recorded) as line:
         line.add([loaded() for _ in range(8 + 32)])
@@ -162,7 +162,7 @@ async def test_what_may_not_go_is_settled_without_being_sent(
     ],
     ids=["address", "header"],
 )
-async def test_one_bad_row_stops_nobody(bad: LoadedEmail) -> None:
+async def test_one_bad_row_stops_no_other(bad: LoadedEmail) -> None:
     recorded, server = RecordedContext(), ScriptedServer()
     async with sender_to(server, recorded) as line:
         line.add([bad, loaded()])
@@ -241,7 +241,7 @@ async def test_a_first_mail_without_an_answer_does_not_keep_another_from_trying(
         assert recorded.endings() == [Ending.SENT]
 
 
-async def test_a_stranger_that_hangs_is_given_few_mails_and_the_others_go_back() -> None:
+async def test_an_unproven_account_that_hangs_gets_few_mails_and_the_others_are_returned() -> None:
     recorded, server = RecordedContext(), ScriptedServer(hangs=9)
     async with sender_to(server, recorded) as line:
         for _ in range(6):

@@ -104,7 +104,7 @@ async def test_who_stops_when_it_was_just_served_gives_it_back() -> None:
     assert await slots.take(4, one) == 3
 
 
-async def test_strangers_share_one_half_until_they_answer() -> None:
+async def test_unproven_accounts_share_one_half_until_they_reply() -> None:
     """Any number of servers that never reply leave the other half to those that do."""
     slots = Slots(8)
     strangers = [AccountSlots() for _ in range(4)]
@@ -120,7 +120,7 @@ async def test_strangers_share_one_half_until_they_answer() -> None:
         assert await waiting == 1
 
 
-async def test_who_came_and_was_known_leaves_strangers_their_half() -> None:
+async def test_proven_accounts_leave_unproven_ones_their_half() -> None:
     slots = Slots(8)
     for _ in range(3):
         (mail,), share = mails(1), AccountSlots()
@@ -133,7 +133,7 @@ async def test_who_came_and_was_known_leaves_strangers_their_half() -> None:
     assert await is_stuck(asyncio.create_task(slots.take(1, AccountSlots())))
 
 
-async def test_a_slot_that_no_mail_was_marked_for_tried_no_stranger() -> None:
+async def test_a_slot_without_a_marked_mail_proves_nothing_about_an_account() -> None:
     slots, hangs = Slots(64), known()
     under_way = mails(await slots.take(8, hangs))
     slots.set_aside(under_way, hangs)
@@ -145,7 +145,7 @@ async def test_a_slot_that_no_mail_was_marked_for_tried_no_stranger() -> None:
             slots.give_back(1, share)
 
 
-async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
+async def test_an_account_that_stops_replying_is_unproven_until_it_replies() -> None:
     slots, silent, under_way = Slots(8), known(), mails(4)
     assert await slots.take(4, silent) == 4
     slots.set_aside(under_way, silent)
@@ -162,7 +162,9 @@ async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
 
 
 @pytest.mark.parametrize(("others", "most"), [(0, MAX_UNPROVEN_ASIDE), (2, 2)])
-async def test_a_stranger_has_one_mail_that_moves_and_few_that_hang(others: int, most: int) -> None:
+async def test_an_unproven_account_has_one_active_mail_and_few_that_hang(
+    others: int, most: int
+) -> None:
     """Fewer if many mails hang already."""
     slots, stranger = Slots(8), AccountSlots()
     for other in [known() for _ in range(others)]:

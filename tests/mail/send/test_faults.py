@@ -24,7 +24,7 @@ class Unwilling(ScriptedServer):
         raise KeyError("bug")
 
 
-async def test_a_fault_of_ours_while_sending_leaves_the_fate_unknown() -> None:
+async def test_an_error_while_sending_leaves_the_outcome_unknown() -> None:
     """Window: it is unknown how far the email came."""
     recorded, server = RecordedContext(), ScriptedServer(fails=KeyError("bug"))
     async with sender_to(server, recorded) as line:

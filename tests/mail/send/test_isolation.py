@@ -257,7 +257,7 @@ async def test_an_outcome_that_cannot_be_written_keeps_no_other_from_being_writt
         assert found[mails[1].id] == ("expired" if "wait" in odd else "failed")
 
 
-async def test_what_is_wrong_with_the_server_is_nobodys_outcome(
+async def test_an_error_of_the_server_fails_no_mail(
     database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A missing right or table fails no mail: the worker ends, and all mail is returned."""

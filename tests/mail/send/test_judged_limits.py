@@ -17,7 +17,7 @@ def test_mail_that_met_a_limit_does_not_wait_as_long_as_its_account() -> None:
     assert (done.ending, done.wait) == (Ending.DEFER, LIMIT_WAIT)
 
 
-def test_a_limit_met_by_one_recipient_spends_no_attempt_and_ends_nobody() -> None:
+def test_a_limit_met_by_one_recipient_spends_no_attempt_and_fails_no_recipient() -> None:
     gone = Refused("a@example.org", no(Fault.PERMANENT_RECIPIENT, enhanced="5.1.1", hard=True))
     late = Refused("b@example.org", no(Fault.RATE_LIMITED, code="550", enhanced="5.1.90"))
     everyone = ("a@example.org", "b@example.org")

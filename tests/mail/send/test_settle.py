@@ -127,7 +127,7 @@ async def test_a_hard_bounce_suppresses_the_address_in_the_same_commit(conn: Con
     assert await make.scalar(conn, bounces, account) == 1
 
 
-async def test_a_soft_failure_suppresses_nobody(conn: Conn) -> None:
+async def test_a_soft_failure_suppresses_no_address(conn: Conn) -> None:
     """Suppress."""
     await make.sender_account(conn)
     await make.queued_email(conn)

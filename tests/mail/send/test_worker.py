@@ -137,7 +137,7 @@ async def test_a_copy_that_unsubscribed_meanwhile_is_left_out_and_recorded_so(
         ]
 
 
-async def test_mail_whose_content_is_gone_fails_and_stops_nobody(
+async def test_mail_whose_content_is_missing_fails_alone(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
     async with scripted() as server, session(database) as conn:

@@ -35,7 +35,7 @@ async def waiting_report(conn: Conn) -> None:
         ("reports of providers", "inbound", waiting_report),
     ],
 )
-async def test_a_kind_of_worker_that_nobody_runs_is_named(
+async def test_a_kind_of_worker_that_does_not_run_is_named(
     database: DatabaseSettings,
     check: str,
     queue: str,

@@ -104,7 +104,7 @@ async def test_many_projects_whose_first_account_hangs_hold_up_no_others(conn: C
     assert not await are_lanes_ready(conn, avoid=hanging)
 
 
-async def test_who_is_passed_over_falls_behind_nobody(conn: Conn) -> None:
+async def test_an_avoided_account_keeps_its_turn(conn: Conn) -> None:
     """Another worker may use that account, and claims its mail in turn."""
     hangs, _ = await two_projects(conn, 60)
     worker, other = await make.worker(conn), await make.worker(conn)

@@ -150,7 +150,7 @@ def test_a_refusal_concerns(stage: Stage, code: int, text: str, expected: Fault 
 
 
 @pytest.mark.parametrize("text", ["5.1.1 user unknown", "5.2.2 full", "5.1.2 no such host"])
-def test_a_verdict_on_an_address_after_the_body_of_several_names_nobody(text: str) -> None:
+def test_a_refusal_of_an_address_after_the_body_of_several_names_no_recipient(text: str) -> None:
     found = classify(Stage.DOT, 550, text[:5], text, recipients=2)
 
     assert (found.kind, found.hard) == (Fault.PERMANENT_MESSAGE, False)
@@ -251,7 +251,7 @@ OF_OTHERS = [
 
 
 @pytest.mark.parametrize(("stage", "code", "text", "is_quota"), LIMITS)
-def test_a_limit_of_the_account_rests_it_and_is_nobodys_bounce(
+def test_a_limit_of_the_account_pauses_it_and_bounces_no_recipient(
     stage: Stage, code: int, text: str, is_quota: bool
 ) -> None:
     found = classify(stage, code, enhanced_code(code, text), text, recipients=1)

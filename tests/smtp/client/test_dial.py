@@ -140,7 +140,7 @@ async def test_the_next_address_is_tried_when_the_first_refuses(
     found.close()
 
 
-async def test_a_port_nobody_listens_on_is_a_passing_fault(listener: CountingListener) -> None:
+async def test_a_refused_connection_is_a_temporary_fault(listener: CountingListener) -> None:
     listener.socket.close()
 
     found = await dial("localhost", listener.port, allow_private=True)
@@ -150,7 +150,7 @@ async def test_a_port_nobody_listens_on_is_a_passing_fault(listener: CountingLis
     assert "127.0.0.1" not in found.detail
 
 
-async def test_a_name_nobody_knows_is_a_passing_fault() -> None:
+async def test_an_unknown_host_name_is_a_temporary_fault() -> None:
     found = await dial("nowhere.invalid", 25)
 
     assert found == Rejected(Fault.TRANSIENT, "", "cannot resolve nowhere.invalid", Stage.CONNECT)

@@ -163,14 +163,14 @@ def test_without_smtputf8_only_the_recipients_that_need_it_fail() -> None:
     assert b"SMTPUTF8" not in found.commands[0]
 
 
-def test_when_nobody_is_left_each_has_a_reason() -> None:
+def test_when_no_recipient_is_left_each_has_a_reason() -> None:
     found = encode(mail("bad", "j\u00f6rg@example.com"), NOTHING)
 
     assert isinstance(found, AllRefused)
     assert [refused.why.enhanced for refused in found.refused] == ["5.1.3", "5.6.7"]
 
 
-def test_a_message_for_nobody_is_refused() -> None:
+def test_a_message_without_recipients_is_refused() -> None:
     message = mail()
     nobody = type(message)(message.email_id, type(message.envelope)("a@example.org", ()), BODY)
 

@@ -88,7 +88,7 @@ async def test_a_refusal_in_the_same_breath_as_the_go_ahead_is_believed(
         assert [(r.kind, r.code) for r in reports.rejected] == [(Fault.INFRASTRUCTURE, "550")]
 
 
-async def test_replies_in_another_order_than_the_commands_credit_nobody() -> None:
+async def test_replies_in_another_order_than_the_commands_count_for_no_mail() -> None:
     """Some servers reply to the next envelope before the message before it."""
     late = [b"", b"250 ok\r\n"]
     async with scripted(dot=late) as server, channel_to(server.port) as channel:

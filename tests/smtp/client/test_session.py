@@ -75,7 +75,7 @@ async def test_a_wrong_password_stops_the_account_and_is_tried_once(tmp_path: Pa
     assert (found.kind, found.code, found.enhanced) == (Fault.ACCOUNT, "535", "5.7.8")
 
 
-async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
+async def test_an_untrusted_certificate_is_refused(tmp_path: Path) -> None:
     context = server_context(tmp_path, name="127.0.0.1")
     async with judge(ReceivedMail(), starttls=context) as port:
         found = await refused(
@@ -261,7 +261,7 @@ async def test_no_login_the_server_knows_is_the_accounts_matter() -> None:
     assert server.verbs == ["EHLO"]
 
 
-async def test_a_reply_nobody_asked_for_while_opening_is_not_credited_later() -> None:
+async def test_a_surplus_reply_while_opening_is_not_used_later() -> None:
     answers: dict[str, list[Answer]] = {
         "AUTH": [b"235 2.7.0 ok\r\n250 ok\r\n"],
         "MAIL": [b"550 5.1.8 no\r\n"],

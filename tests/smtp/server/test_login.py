@@ -92,7 +92,7 @@ async def test_a_response_without_end_ends_the_conversation() -> None:
         assert (await client.answer())[:9] == "500 5.5.6"
 
 
-async def test_a_stranger_who_says_nothing_is_let_go_before_who_logged_in() -> None:
+async def test_an_idle_client_without_login_is_closed_before_one_that_logged_in() -> None:
     limits = ServerLimits(login_s=0.05)
     async with (
         serving(authenticate=check, limits=limits) as port,
@@ -101,6 +101,6 @@ async def test_a_stranger_who_says_nothing_is_let_go_before_who_logged_in() -> N
         assert (await client.answer())[:9] == "421 4.4.2"
 
 
-async def test_a_server_that_knows_nobody_offers_no_login() -> None:
+async def test_a_server_without_accounts_offers_no_login() -> None:
     async with serving() as port, connected(port) as client:
         assert (await client.ask(b"AUTH PLAIN " + plain("\0ann\0x")))[:3] == "500"

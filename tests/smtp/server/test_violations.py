@@ -86,7 +86,7 @@ async def test_a_group_may_follow_the_end_of_a_message() -> None:
     assert memory.raws == [b"one\r\n", b"two\r\n"]
 
 
-async def test_whoever_only_idles_is_let_go() -> None:
+async def test_an_idle_client_is_disconnected() -> None:
     async with serving(limits=STRICT) as port, connected(port) as client:
         client.send(b"NOOP\r\n" * 5)  # it has said EHLO
         assert await client.codes(5) == ["250"] * 4 + ["421"]

@@ -39,7 +39,7 @@ async def test_one_large_transaction_sees_its_own_mail(conn: Conn) -> None:
     await conn.execute(MANY, [1900])
 
 
-async def test_nobody_waits_for_a_producer_with_an_open_transaction(
+async def test_no_producer_waits_for_one_with_an_open_transaction(
     own: Conn, database: DatabaseSettings
 ) -> None:
     await shop(own, max_queued_emails=1000)
