@@ -191,7 +191,8 @@ BEGIN
                          mailqueue.mail_of_person(uuid, text[], uuid, integer), mailqueue.has_archives(uuid)'),
             -- Sender accounts, signing keys and their keys: sealed, and opened with the master key of the process only.
             ('api', 'SELECT (id, public_id, project_id, name, provider, email, display_name, smtp_host, smtp_port,
-                         smtp_username, smtp_tls, is_private_ok, priority, daily_limit, rate_per_second, burst,
+                         smtp_username, smtp_tls, is_private_ok, priority, daily_limit, hourly_limit,
+                         minute_limit, rate_per_second, burst,
                          batch_size, send_delay_ms, max_connections, time_zone, warm_up, status, status_reason,
                          status_until, revision, notes, api_url, provider_settings, is_fallback, created_at,
                          updated_at) ON mailqueue.sender_accounts'),

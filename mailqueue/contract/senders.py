@@ -47,8 +47,17 @@ class Sender(Value):
     """Recipients sent to today."""
     headroom: int | None
     """Recipients left for today; null for no limit."""
+    hourly_limit: int | None
+    """Recipients in any 60 minutes; null for no limit."""
+    hourly_headroom: int | None
+    """Recipients left of the hourly limit now; null for no limit."""
+    minute_limit: int | None
+    """Recipients in any 60 seconds; null for no limit."""
+    minute_headroom: int | None
+    """Recipients left of the minute limit now; null for no limit."""
     rate_limit_per_sec: float | None
     burst: int
+    """Recipients that one second may have beyond the rate."""
     batch_size: int
     send_delay_ms: int
     max_connections: int

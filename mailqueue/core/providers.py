@@ -78,7 +78,12 @@ class Provider(StrEnum):
             settings={"region": _TEXT, "configuration_set": _TEXT, **_OF_ALL_APIS},
             username="access key id",
             # Name another region by --host.
-            presets={"ses": SmtpPreset("email-smtp.us-east-1.amazonaws.com")},
+            # The rate of accounts out of the sandbox, unless Amazon has raised it.
+            presets={
+                "ses": SmtpPreset(
+                    "email-smtp.us-east-1.amazonaws.com", limits={"rate_per_second": 14}
+                )
+            },
         ),
     )
     SENDGRID = (
@@ -87,7 +92,11 @@ class Provider(StrEnum):
             "SendGrid",
             "https://www.twilio.com/docs/sendgrid/api-reference/mail-send",
             settings={"subuser": _TEXT, **_OF_ALL_APIS},
-            presets={"sendgrid": SmtpPreset("smtp.sendgrid.net", username="apikey")},
+            presets={
+                "sendgrid": SmtpPreset(
+                    "smtp.sendgrid.net", username="apikey", limits={"rate_per_second": 100}
+                )
+            },
         ),
     )
     MAILGUN = (

@@ -17,6 +17,8 @@ PORT_BY_TLS = {Tls.NONE: 25, Tls.STARTTLS: 587, Tls.IMPLICIT: 465}
 # Field, minimum and maximum; the database has the same CHECKs.
 _RANGES = (
     ("daily_limit", 1, 1_000_000_000),
+    ("hourly_limit", 1, 1_000_000_000),
+    ("minute_limit", 1, 1_000_000_000),
     ("burst", 1, 1_000_000),
     ("batch_size", 1, 10_000),
     ("send_delay_ms", 0, 3_600_000),

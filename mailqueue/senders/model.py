@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, StrEnum
+from math import ceil
 from typing import Any, Final
 from uuid import UUID
 
@@ -33,14 +34,19 @@ class Limits:
     """How much and how fast an account sends; None means no limit."""
 
     daily_limit: int | None = None  # recipients
+    hourly_limit: int | None = None  # recipients in any 60 minutes
+    minute_limit: int | None = None  # recipients in any 60 seconds
     rate_per_second: float | None = None  # recipients
-    burst: int = 200  # recipients that may be sent at once, beyond the rate
+    burst: int | None = None  # recipients in one second beyond the rate; None: as many as the rate
     batch_size: int = 200  # mails in one claim
     send_delay_ms: int = 0
     max_connections: int = 4  # per worker process
     time_zone: str = "UTC"  # whose midnight begins the day of the daily limit
     warm_up: tuple[int, ...] | None = None  # recipients on the first day with mail, the second, …
 
+
+BURST_WITHOUT_RATE = 200
+"""Burst that is shown where no rate limits an account, in recipients; it has no effect."""
 
 DEFAULT_WARM_UP = (200, 1_000, 5_000, 20_000)
 """Daily limits of a new sender during warm-up, in recipients, if no other stages are named."""
@@ -60,8 +66,10 @@ class LimitsChange:
     """Limits to set; those that are not named are kept."""
 
     daily_limit: int | Unchanged | None = KEEP
+    hourly_limit: int | Unchanged | None = KEEP
+    minute_limit: int | Unchanged | None = KEEP
     rate_per_second: float | Unchanged | None = KEEP
-    burst: int | Unchanged = KEEP
+    burst: int | Unchanged | None = KEEP
     batch_size: int | Unchanged = KEEP
     send_delay_ms: int | Unchanged = KEEP
     max_connections: int | Unchanged = KEEP
@@ -112,7 +120,7 @@ class SenderAccount:
     priority: int
     daily_limit: int | None
     rate_per_second: float | None
-    burst: int
+    burst: int | None
     batch_size: int
     send_delay_ms: int
     max_connections: int
@@ -128,6 +136,8 @@ class SenderAccount:
     api_url: str | None = None
     provider_settings: dict[str, Any] | None = None
     is_fallback: bool = False
+    hourly_limit: int | None = None
+    minute_limit: int | None = None
 
     def __post_init__(self) -> None:
         # Rows have the database's text; code compares with the enums.
@@ -141,6 +151,8 @@ class SenderAccount:
         """Return the limits of the account."""
         return Limits(
             daily_limit=self.daily_limit,
+            hourly_limit=self.hourly_limit,
+            minute_limit=self.minute_limit,
             rate_per_second=self.rate_per_second,
             burst=self.burst,
             batch_size=self.batch_size,
@@ -150,6 +162,13 @@ class SenderAccount:
             warm_up=self.warm_up,
         )
 
+    @property
+    def allowed_burst(self) -> int:
+        """Return how many recipients one second may have beyond the rate."""
+        if self.burst is not None:
+            return self.burst
+        return BURST_WITHOUT_RATE if self.rate_per_second is None else ceil(self.rate_per_second)
+
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
@@ -157,7 +176,8 @@ class Headroom:
 
     `status` is the account's own, `paused_limit_reached` or `warming_up`. `limit_today` is the
     daily limit or that of the stage of warm-up, None where there is neither; `headroom` is what is
-    left of it. `blocked_reason` is the reason why nothing may be sent right now.
+    left of it. What is left of the hour and the minute is None without such a limit.
+    `blocked_reason` is the reason why nothing may be sent right now.
     """
 
     sender_account_id: int
@@ -173,6 +193,8 @@ class Headroom:
     next_reset_at: datetime
     blocked_reason: str | None
     blocked_until: datetime | None
+    hourly_headroom: int | None = None
+    minute_headroom: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

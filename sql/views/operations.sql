@@ -31,6 +31,8 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
             ELSE CASE coalesce(l.blocked_reason, 'brake')
                 WHEN 'no_sender' THEN 'there is no sender account for it'
                 WHEN 'daily_limit' THEN 'the daily limit is used up'
+                WHEN 'hourly_limit' THEN 'the hourly limit is used up'
+                WHEN 'minute_limit' THEN 'the minute limit is used up'
                 WHEN 'rate' THEN 'it is sent as fast as the rate allows'
                 WHEN 'brake' THEN 'all mail is sent as fast as MAILQUEUE_MAX_SEND_RATE allows'
                 WHEN 'domain_rate' THEN format('mail to %s is sent as fast as its rate allows', l.pause_value)
@@ -53,8 +55,8 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
        d.due, d.oldest_due_at, l.id AS lane_id
   FROM workers CROSS JOIN brake
   JOIN mailqueue.lanes AS l
-    ON l.blocked_reason IN ('no_sender', 'daily_limit', 'rate', 'domain_rate', 'paused', 'suspended', 'unreachable',
-                            'circuit', 'limited', 'half_open', 'set_aside', 'locked')
+    ON l.blocked_reason IN ('no_sender', 'daily_limit', 'hourly_limit', 'minute_limit', 'rate', 'domain_rate', 'paused',
+                            'suspended', 'unreachable', 'circuit', 'limited', 'half_open', 'set_aside', 'locked')
        OR NOT workers.are_there
     OR (l.blocked_reason IS NULL AND brake.until IS NOT NULL)
   JOIN mailqueue.projects AS p ON p.id = l.project_id

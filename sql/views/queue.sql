@@ -38,7 +38,8 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
        r.today AS day, ((r.today)::timestamp AT TIME ZONE a.time_zone) AS last_reset_at,
        ((r.today + 1)::timestamp AT TIME ZONE a.time_zone) AS next_reset_at,
        r.why AS blocked_reason, nullif(r.until, 'infinity') AS blocked_until,
-       r.stage AS warm_up_stage, cardinality(a.warm_up) AS warm_up_stages
+       r.stage AS warm_up_stage, cardinality(a.warm_up) AS warm_up_stages,
+       a.hourly_limit, r.hour_left AS hourly_headroom, a.minute_limit, r.minute_left AS minute_headroom
   FROM mailqueue.sender_accounts AS a
   JOIN mailqueue.projects AS p ON p.id = a.project_id
   JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
@@ -52,7 +53,8 @@ COMMENT ON VIEW mailqueue.sender_headroom IS
 
 DROP VIEW IF EXISTS mailqueue.rates CASCADE;
 CREATE VIEW mailqueue.rates AS
-SELECT coalesce(m.domain, 'all mail') AS holds_for, m.rate_per_second, m.burst, d.note, r.until AS used_up_until
+SELECT coalesce(m.domain, 'all mail') AS holds_for, coalesce(d.rate_per_second, m.rate_per_second) AS rate_per_second,
+       m.burst, d.note, r.until AS used_up_until
   FROM mailqueue.limits AS m
   LEFT JOIN mailqueue.domain_rates AS d ON d.domain = m.domain
   CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r

@@ -126,7 +126,8 @@ BEGIN
         || format('due since %s and waiting for its turn behind %s mails of its lane', mailqueue.shown(q.run_at),
         (SELECT count(*)
            FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
-                  AND (o.run_at, o.id) < (q.run_at, q.id) LIMIT 100000) AS ahead));
+                  AND (o.run_at, o.id) < (q.run_at, q.id) LIMIT 100000) AS ahead))
+        || coalesce('; ' || mailqueue.pace_words(q.lane_id), '');
 END $$;
 COMMENT ON FUNCTION mailqueue.why(uuid) IS 
     'The first reason why a mail was not sent, or a row of another queue is not done, as text; or its outcome.';
@@ -139,11 +140,41 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.shown(timestamptz) IS 'A timestamp as text.';
 
+-- The slowest of the rates that hold for a lane; of several accounts the rates together, if all of them have one.
+CREATE OR REPLACE FUNCTION mailqueue.pace_words(p_lane integer) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT format('%s %s %s recipients a second', x.owner, x.verb, trim_scale(round(x.rate, 3)))
+      FROM mailqueue.lanes AS l
+     CROSS JOIN LATERAL (
+            SELECT 'the whole installation sends to' AS owner, 'at most' AS verb, m.rate_per_second AS rate
+              FROM mailqueue.limits AS m WHERE m.id = 0
+            UNION ALL
+            SELECT 'mail to ' || d.domain || ' is sent', 'to at most', d.rate_per_second
+              FROM mailqueue.limits AS m JOIN mailqueue.domain_rates AS d ON d.domain = m.domain
+             WHERE m.id = l.domain_limit
+            UNION ALL
+            SELECT 'the project sends to', 'at most', p.rate_per_second FROM mailqueue.projects AS p
+             WHERE p.id = l.project_id
+            UNION ALL
+            SELECT CASE count(*) WHEN 1 THEN 'sender account ' || min(a.name) || ' sends to'
+                                 ELSE format('its %s sender accounts send to', count(*)) END, 'at most',
+                   CASE WHEN bool_and(num_nonnulls(a.rate_per_second, nullif(a.send_delay_ms, 0)) > 0)
+                        THEN sum(least(a.rate_per_second, 1000.0 / nullif(a.send_delay_ms, 0))) END
+              FROM mailqueue.limits AS m JOIN mailqueue.sender_accounts AS a ON a.id = m.sender_account_id
+             WHERE m.id = ANY (l.account_limits)) AS x
+     WHERE l.id = p_lane AND x.rate IS NOT NULL ORDER BY x.rate LIMIT 1
+$$;
+COMMENT ON FUNCTION mailqueue.pace_words(integer) IS
+    'The rate that holds for the mail of a lane, as text; NULL: none.';
+
 CREATE OR REPLACE FUNCTION mailqueue.limit_words(p_why text, p_limit integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 AS $$
     SELECT CASE p_why
         WHEN 'daily_limit' THEN format('its daily limit of %s is used up', p_limit)
+        WHEN 'hourly_limit' THEN 'its hourly limit is used up'
+        WHEN 'minute_limit' THEN 'its minute limit is used up'
         WHEN 'rate' THEN 'its rate is used up'
         WHEN 'domain_rate' THEN 'the rate of this domain is used up'
         WHEN 'brake' THEN 'MAILQUEUE_MAX_SEND_RATE is used up'

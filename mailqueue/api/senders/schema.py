@@ -13,6 +13,8 @@ ProviderWord = Annotated[str, OneOf(NAMES_FOR_ACCOUNTS)]
 TextList = Annotated[list[ShortText], Field(min_length=1, max_length=20)]
 LIMIT_NAMES = (
     "daily_limit",
+    "hourly_limit",
+    "minute_limit",
     "rate_limit_per_sec",
     "burst",
     "batch_size",
@@ -63,6 +65,10 @@ class _SenderSettings(RequestModel):
     """Notes."""
     daily_limit: int | None = None
     """Recipients per day; null is no limit."""
+    hourly_limit: int | None = None
+    """Recipients in any 60 minutes; null is no limit."""
+    minute_limit: int | None = None
+    """Recipients in any 60 seconds; null is no limit."""
     rate_limit_per_sec: float | None = None
     """Recipients per second; null is no limit."""
     warm_up: list[int] | None = None
@@ -97,8 +103,10 @@ class CreateSender(_SenderSettings):
     """Used only while no other account may send."""
     is_active: bool = True
     """Whether it sends; false pauses it."""
-    burst: int = 200
-    """Recipients that may be sent at once above the rate."""
+    burst: Annotated[int, _kept()] = 0
+    """Recipients that one second may have beyond the rate; if omitted, what the rate gives in one
+    second.
+    """
     batch_size: int = 200
     """Emails a worker claims at once."""
     send_delay_ms: int = 0
@@ -128,7 +136,7 @@ class ChangeSender(_SenderSettings):
     is_active: Annotated[bool, _kept()] = True
     """Whether it sends; false pauses it."""
     burst: Annotated[int, _kept()] = 0
-    """Recipients that may be sent at once above the rate."""
+    """Recipients that one second may have beyond the rate."""
     batch_size: Annotated[int, _kept()] = 0
     """Emails a worker claims at once."""
     send_delay_ms: Annotated[int, _kept()] = 0

@@ -69,7 +69,11 @@ _TEXTS = (
 _NUMBERS = (
     ("--daily-limit", "daily_limit", "Recipients per day.  [default: no limit]"),
     ("--rate", "rate_per_second", "Recipients per second.  [default: no limit]"),
-    ("--burst", "burst", "Recipients that may be sent at once above the rate.  [default: 200]"),
+    (
+        "--burst",
+        "burst",
+        "Recipients in one second beyond the rate.  [default: as many as the rate]",
+    ),
     (
         "--requests",
         "requests_per_second",

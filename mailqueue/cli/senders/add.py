@@ -95,8 +95,14 @@ from mailqueue.vault.masterkey import MasterKey
     "--fallback", is_flag=True, help="Use the account only while no other account may send."
 )
 @click.option("--daily-limit", type=int, help="Recipients per day.")
+@click.option("--hourly-limit", type=int, help="Recipients in any 60 minutes.")
+@click.option("--minute-limit", type=int, help="Recipients in any 60 seconds.")
 @click.option("--rate-per-second", type=float, help="Recipients per second.")
-@click.option("--burst", type=int, help="Recipients that may be sent at once above the rate.")
+@click.option(
+    "--burst",
+    type=int,
+    help="Recipients that one second may have beyond the rate.  [default: one second of the rate]",
+)
 @click.option("--batch-size", type=int, help="Emails claimed at once.")
 @click.option("--send-delay-ms", type=int, help="Milliseconds between two emails.")
 @click.option("--max-connections", type=int, help="Maximum connections of one worker process.")

@@ -120,10 +120,15 @@ def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any
     return read
 
 
+_LIMITS_WITH_NONE = ("daily_limit", "hourly_limit", "minute_limit", "rate_per_second", "burst")
+"""Options to which None is a value: `none` was given."""
+
+
 @sender.command(
     epilog=examples(
         "mailqueue sender limits relay --daily-limit 1000",
         "mailqueue sender limits relay --daily-limit none --rate-per-second 14",
+        "mailqueue sender limits relay --hourly-limit 500 --minute-limit 30",
         "mailqueue sender limits relay --warm-up default",
         "mailqueue sender limits relay --warm-up 200,1000,5000,20000",
     )
@@ -134,12 +139,29 @@ def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any
     "--daily-limit", callback=_or_none(int), metavar="N|none", help="Recipients per day, or `none`."
 )
 @click.option(
+    "--hourly-limit",
+    callback=_or_none(int),
+    metavar="N|none",
+    help="Recipients in any 60 minutes, or `none`.",
+)
+@click.option(
+    "--minute-limit",
+    callback=_or_none(int),
+    metavar="N|none",
+    help="Recipients in any 60 seconds, or `none`.",
+)
+@click.option(
     "--rate-per-second",
     callback=_or_none(float),
     metavar="N|none",
     help="Recipients per second, or `none`.",
 )
-@click.option("--burst", type=int, help="Recipients that may be sent at once above the rate.")
+@click.option(
+    "--burst",
+    callback=_or_none(int),
+    metavar="N|none",
+    help="Recipients that one second may have beyond the rate; `none`: one second of the rate.",
+)
 @click.option("--batch-size", type=int, help="Emails claimed at once.")
 @click.option("--send-delay-ms", type=int, help="Milliseconds between two emails.")
 @click.option("--max-connections", type=int, help="Maximum connections of one worker process.")
@@ -150,16 +172,16 @@ def limits(
     *,
     name: str,
     project: str,
-    daily_limit: int | Unchanged | None,
-    rate_per_second: float | Unchanged | None,
     warm_up: tuple[int, ...] | Unchanged | None,
     **others: Any,
 ) -> None:
     """Change limits of an account. Limits not given stay as they are."""
-    named = {field: given for field, given in others.items() if given is not None}
-    change = LimitsChange(
-        daily_limit=daily_limit, rate_per_second=rate_per_second, warm_up=warm_up, **named
-    )
+    named = {
+        field: given
+        for field, given in others.items()
+        if given is not None or field in _LIMITS_WITH_NONE
+    }
+    change = LimitsChange(warm_up=warm_up, **named)
     if change == LimitsChange():
         raise click.UsageError("give at least one limit to change, such as --daily-limit 1000")
     print_outcome(

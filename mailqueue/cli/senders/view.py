@@ -100,14 +100,20 @@ def _facts(account: SenderAccount, today: Headroom) -> tuple[tuple[str, object],
         ("fallback", account.is_fallback),
         ("daily limit", account.daily_limit),
         ("warm-up", _warm_up(account, today)),
+        ("hourly limit", _window(account.hourly_limit, today.hourly_headroom)),
+        ("minute limit", _window(account.minute_limit, today.minute_headroom)),
         ("rate a second", account.rate_per_second),
-        ("burst", account.burst),
+        ("burst", account.allowed_burst),
         ("batch size", account.batch_size),
         ("send delay", f"{account.send_delay_ms} ms"),
         ("connections", account.max_connections),
         ("time zone", account.time_zone),
         ("notes", account.notes),
     )
+
+
+def _window(limit: int | None, headroom: int | None) -> str | None:
+    return None if limit is None else f"{limit}, {headroom} left now"
 
 
 def _settings(account: SenderAccount) -> str | None:

@@ -19,6 +19,8 @@ TableRows = list[Mapping[str, object]]
 _WORDS = {
     "no_sender": "no sender account",
     "daily_limit": "daily limit used up",
+    "hourly_limit": "hourly limit used up",
+    "minute_limit": "minute limit used up",
     "rate": "rate used up",
     "unreachable": "waiting for its server",
     "limited": "limited by its provider",

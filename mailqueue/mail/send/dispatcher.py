@@ -11,6 +11,7 @@ from mailqueue.db.faults import concerns_rows
 from mailqueue.mail.model import Ending, LoadedEmail
 from mailqueue.mail.send.account_sender import AccountSender
 from mailqueue.mail.send.context import SendAccount, SendContext
+from mailqueue.mail.send.pacing import Pacing
 from mailqueue.mail.send.prepare import unsent
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.telemetry.log import get_logger
@@ -46,6 +47,7 @@ class Dispatcher:
         self._find_account = find_account
         self._by_account: dict[int, AccountSender] = {}
         self._closing: dict[AccountSender, asyncio.Task[None]] = {}  # their accounts were changed
+        self._pacing = Pacing(self._pass_on)
 
     async def check_stalls_forever(self) -> None:
         """Check for servers that do not reply until cancelled; drop idle senders from time to
@@ -71,7 +73,7 @@ class Dispatcher:
         """Return how many claimed emails wait in memory; those of stalled senders count only
         beyond `MAX_STALLED_EMAILS`.
         """
-        counts = [0, 0]
+        counts = [len(self._pacing), 0]
         for sender in self._by_account.values():
             counts[sender.is_stalled] += len(sender)
         return counts[False] + max(0, counts[True] - MAX_STALLED_EMAILS)
@@ -79,7 +81,7 @@ class Dispatcher:
     @property
     def is_empty(self) -> bool:
         """Return whether no claimed email waits here."""
-        return not any(map(len, self._by_account.values()))
+        return not self._pacing and not any(map(len, self._by_account.values()))
 
     def stalled_accounts(self) -> list[int]:
         """Return the accounts whose servers do not reply while mail waits for them here."""
@@ -87,8 +89,26 @@ class Dispatcher:
             id_ for id_, sender in self._by_account.items() if len(sender) and sender.is_stalled
         ]
 
-    async def dispatch(self, mails: Sequence[LoadedEmail]) -> None:
-        """Pass each email to the sender of its account; return it to the queue if there is none."""
+    async def release_forever(self) -> None:
+        """Pass on emails for which a rate is kept, each when it is to be sent, until cancelled."""
+        await self._pacing.release_forever()
+
+    async def dispatch(
+        self,
+        mails: Sequence[LoadedEmail],
+        *,
+        send_at: Mapping[UUID, float] | None = None,
+        claimed_at: float = 0.0,
+    ) -> None:
+        """Pass each email to the sender of its account; return it to the queue if there is none.
+
+        Those named in `send_at` are passed on then. The times are the database's.
+        """
+        if send_at:
+            mails = self._pacing.hold(mails, send_at, claimed_at=claimed_at)
+        await self._pass_on(mails)
+
+    async def _pass_on(self, mails: Sequence[LoadedEmail]) -> None:
         by_account: dict[tuple[int, int], list[LoadedEmail]] = {}
         for mail in mails:
             key = (mail.claim.assigned_to, mail.claim.account_revision)
@@ -112,11 +132,14 @@ class Dispatcher:
 
     async def close(self) -> None:
         """Return what was not started to the queue and wait for what is in flight."""
+        for mail in await self._pacing.take_all():
+            self._context.settler.settle(unsent(mail, Ending.DEFER, "the worker stops"))
         senders = self._by_account.values()
         await asyncio.gather(*(sender.close() for sender in senders), *self._closing.values())
 
     async def abandon(self, *, within: float) -> None:
         """Start nothing more; still receive replies that come within `within` seconds."""
+        await self._pacing.take_all()
         senders = (*self._by_account.values(), *self._closing)
         await asyncio.gather(*(sender.abandon(within=within) for sender in senders))
 

@@ -125,6 +125,7 @@ class SendWorker:
                 ("write", self._settler.run()),
                 ("account_health", self._account_health.run()),
                 ("check_stalls", self._dispatcher.check_stalls_forever()),
+                ("pace", self._dispatcher.release_forever()),
                 ("partitions", keep_partitions_forever(self._links["partitions"])),
                 ("listen", self._wakeup.listen_forever()),
                 ("beat", self._heartbeat.beat_forever()),
@@ -225,7 +226,7 @@ class SendWorker:
         if self._tracking.is_needed(mails):
             with self._begun.all_of(taken.emails):
                 mails = await self._tracking.inject(mails, call)
-        await self._dispatcher.dispatch(mails)
+        await self._dispatcher.dispatch(mails, send_at=taken.send_at, claimed_at=taken.claimed_at)
 
     async def _send_alone(self) -> None:
         """Send the emails whose worker stopped before, one after another, until none is due."""

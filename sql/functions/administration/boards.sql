@@ -26,11 +26,12 @@ BEGIN
     RETURN QUERY
         SELECT r.today, m.daily_limit, r.sent, r.reserved,
                CASE WHEN m.daily_limit IS NOT NULL THEN greatest(0, m.daily_limit - r.sent - r.reserved) END,
-               m.rate_per_second, CASE WHEN n.day = r.today THEN n.bounces ELSE 0 END,
+               p.rate_per_second, CASE WHEN n.day = r.today THEN n.bounces ELSE 0 END,
                CASE WHEN n.day = r.today THEN n.errors ELSE 0 END,
                r.why, nullif(r.until, 'infinity'), (r.today + 1)::timestamp AT TIME ZONE m.time_zone, q.pending,
                q.assigned, q.held
           FROM mailqueue.limits AS m
+          JOIN mailqueue.projects AS p ON p.id = m.project_id
          CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
          CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC
                               LIMIT 1) AS n

@@ -5,10 +5,14 @@
 -- see the newest commits.
 
 DROP FUNCTION IF EXISTS mailqueue.claim_emails(integer, integer, interval);
+-- Its columns differ from those of the release before.
+DROP FUNCTION IF EXISTS mailqueue.claim_and_read(integer, integer, interval, integer[], boolean, boolean);
 
 -- A row for each mail, in the order of the claim; a row without id for each content; and a last one without either:
 -- whether more can be claimed now, and when the next block of a lane ends.
 -- p_avoid: sender accounts whose servers do not respond to this worker. It holds mail of theirs, and takes no more.
+-- send_at: when a mail is to be sent, in seconds since 1970, where a rate is kept; NULL: at once. A message with many
+-- recipients is not held for longer than others. In the last row it is the time by the database's clock.
 -- p_reads: read contents, each once, and recipients.
 -- p_may_mark: this worker has nothing marked and nothing to mark, so that a claim of one mail also marks it; the last
 -- row has the verdict.
@@ -19,8 +23,8 @@ RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision i
                recipient_email text, recipient_name text, custom_data jsonb, content_id bigint, content_on date,
                found_content_id bigint, subject text, html_body text, text_body text, from_email text, from_name text,
                reply_to text, headers jsonb, files jsonb, template_version_id uuid, template_language text,
-               tracking_options smallint, header_recipients jsonb, several jsonb, verdict text, reason text,
-               stopped text[], is_left boolean, next_wake interval)
+               tracking_options smallint, header_recipients jsonb, several jsonb, send_at float8, verdict text,
+               reason text, stopped text[], is_left boolean, next_wake interval)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -48,6 +52,8 @@ DECLARE
     v_last bigint; v_weights bigint;
     p integer; d integer; a integer;                         -- places in v_limits: project, domain, account
     v_is_test boolean; v_is_full boolean;
+    v_has_windows boolean := false;                          -- an account of this claim has a limit by hour or minute
+    v_due_now float8; v_is_first_due boolean; v_rate float8;  -- pace of the mails of one lane
     v_choice record; v_got record; v_picked integer; v_quota integer; v_room integer;
     v_mails uuid[] := '{}';                                  -- all that were picked
     v_contents bigint[] := '{}';                             -- their contents
@@ -154,8 +160,16 @@ BEGIN
                       FROM mailqueue.move_rated(l.id, v_got.ids) AS r;
                 END IF;
                 IF v_got.recipients > 0 THEN
+                    v_due_now := NULL; v_rate := NULL;
+                    IF num_nonnulls(v_limits[a].rate, v_limits[p].rate, v_limits[d].rate) > 0 THEN
+                        SELECT s.due_now, s.is_first_due, s.rate INTO v_due_now, v_is_first_due, v_rate
+                          FROM mailqueue.pace_of_pick(v_limits, ARRAY[a, d, CASE WHEN NOT v_is_test THEN p END],
+                                                      cardinality(v_got.ids), v_got.recipients) AS s;
+                    END IF;
                     v_picks := v_picks || ROW(v_got.ids, v_limits[a].account, v_limits[a].revision, v_limits[a].today,
-                        CASE WHEN NOT v_is_test THEN v_limits[p].today END)::mailqueue.claim_pick;
+                        CASE WHEN NOT v_is_test THEN v_limits[p].today END, v_due_now, v_is_first_due,
+                        v_rate)::mailqueue.claim_pick;
+                    v_has_windows := v_has_windows OR v_limits[a].has_windows;
                     v_mails := v_mails || v_got.ids;
                     v_contents := v_contents || v_got.contents;
                     v_from := least(v_from, v_got.content_from);
@@ -203,7 +217,7 @@ BEGIN
                    SET status = 'assigned', claim_no = v_claim, worker_id = p_worker, assigned_at = v_now,
                        lease_until = v_now + p_lease, attempts = least(q.attempts, 32766) + 1,
                        assigned_to = x.account, account_day = x.account_day, project_day = x.project_day
-                  FROM unnest(v_picks) AS x CROSS JOIN LATERAL unnest(x.ids) AS i(id)
+                  FROM unnest(v_picks) AS x CROSS JOIN LATERAL unnest(x.ids) WITH ORDINALITY AS i(id, n)
                  WHERE q.id = i.id
                 RETURNING q.id, q.claim_no, q.assigned_to, x.revision, q.project_id, q.attempts, q.recipients,
                           q.unknowns, q.expires_at, q.category, q.recipient_email, q.recipient_name, q.custom_data,
@@ -214,6 +228,8 @@ BEGIN
                                (SELECT jsonb_agg(jsonb_build_array(r.kind, r.address, r.name, r.status)
                                                  ORDER BY r.position)
                                   FROM mailqueue.email_recipients AS r WHERE r.email_id = q.id) END,
+                          CASE WHEN i.n > x.due_now AND (i.n > 1 OR NOT x.is_first_due)
+                               THEN extract(epoch FROM v_now)::float8 + least((i.n - x.due_now) / x.rate, 0.45) END,
                           NULL, NULL, NULL::text[], NULL::boolean, NULL::interval;
             END IF;
             EXIT WHEN v_changed = '{}';
@@ -230,6 +246,10 @@ BEGIN
         END IF;
         PERFORM mailqueue.reserve_all(array_agg(m.id), array_agg(m.today), array_agg(m.used), v_now)
            FROM unnest(v_limits) AS m WHERE m.used > 0;
+        IF v_has_windows THEN
+            PERFORM mailqueue.reserve_windows(array_agg(m.id), array_agg(m.used), v_now)
+               FROM unnest(v_limits) AS m WHERE m.used > 0;
+        END IF;
     END IF;
     IF p_reads AND v_left < v_asked THEN
         -- By id on the days of all mails together: partitions of other days are not opened.
@@ -238,7 +258,7 @@ BEGIN
                NULL::smallint, NULL::timestamptz, NULL, NULL, NULL, NULL::jsonb, NULL::bigint, NULL::date,
                c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files,
                c.template_version_id, c.template_language, coalesce(c.tracking_options, c.dressing),
-               c.header_recipients, NULL::jsonb, NULL, NULL, NULL::text[], NULL::boolean, NULL::interval
+               c.header_recipients, NULL::jsonb, NULL::float8, NULL, NULL, NULL::text[], NULL::boolean, NULL::interval
           FROM mailqueue.email_contents AS c
          WHERE c.id = ANY (v_contents) AND c.created_on BETWEEN v_from AND v_to;
     END IF;
@@ -247,6 +267,7 @@ BEGIN
         SELECT k.verdict, k.reason, k.stopped INTO verdict, reason, stopped
           FROM mailqueue.mark_emails(p_worker, v_mails, ARRAY[v_claim], '{}', '{}') AS k;
     END IF;
+    send_at := extract(epoch FROM clock_timestamp());
     -- Lanes that are still ready have mail, or are held by another claim.
     is_left := v_left <= 0 OR EXISTS (
         SELECT FROM mailqueue.lane_classes AS k

@@ -134,6 +134,9 @@ BEGIN
              ELSE NEW.burst END,
         NEW.batch_size, NEW.time_zone,
         CASE WHEN NEW.status <> 'active' THEN NEW.status END, NEW.status_until);
+    UPDATE mailqueue.limits AS m SET hourly_limit = NEW.hourly_limit, minute_limit = NEW.minute_limit
+     WHERE m.sender_account_id = NEW.id
+       AND (m.hourly_limit, m.minute_limit) IS DISTINCT FROM (NEW.hourly_limit, NEW.minute_limit);
     -- Warm-up begins on the day it is asked for; other stages later do not begin it anew.
     UPDATE mailqueue.limits AS m
        SET warm_up = NEW.warm_up,
@@ -156,21 +159,25 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_id integer;
+    v_pace record;
 BEGIN
     PERFORM now() AT TIME ZONE p_zone;  -- an unknown zone fails here, not in a worker
+    SELECT x.* INTO v_pace FROM mailqueue.pace_of_rate(p_rate, p_burst) AS x;
     UPDATE mailqueue.limits AS m
-       SET daily_limit = p_daily, rate_per_second = p_rate, burst = p_burst, batch_size = p_batch, time_zone = p_zone,
+       SET daily_limit = p_daily, rate_per_second = v_pace.rate, burst = v_pace.burst,
+           capacity = v_pace.capacity, batch_size = p_batch, time_zone = p_zone,
            blocked_reason = p_reason, blocked_until = p_until, failures = 0,
            circuit_opened_at = NULL, circuit_held_until = NULL, circuit_probe_claim = NULL,
            circuit_closed_at = clock_timestamp()
      WHERE m.project_id = p_project AND m.sender_account_id IS NOT DISTINCT FROM p_account;
     IF NOT FOUND THEN
-        INSERT INTO mailqueue.limits (project_id, sender_account_id, daily_limit, rate_per_second, burst, batch_size,
-                                      time_zone, blocked_reason, blocked_until)
-        VALUES (p_project, p_account, p_daily, p_rate, p_burst, p_batch, p_zone, p_reason, p_until) RETURNING id
-          INTO v_id;
+        INSERT INTO mailqueue.limits (project_id, sender_account_id, daily_limit, rate_per_second, burst, capacity,
+                                      batch_size, time_zone, blocked_reason, blocked_until)
+        VALUES (p_project, p_account, p_daily, v_pace.rate, v_pace.burst, v_pace.capacity, p_batch, p_zone, p_reason,
+                p_until)
+        RETURNING id INTO v_id;
         INSERT INTO mailqueue.limit_counters (limit_id, tokens, day)
-        VALUES (v_id, p_burst, (now() AT TIME ZONE p_zone)::date);
+        VALUES (v_id, v_pace.burst, (now() AT TIME ZONE p_zone)::date);
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_limit(uuid, integer, integer, numeric, integer, integer, text, text, timestamptz) IS

@@ -52,13 +52,46 @@ BEGIN
     END IF;
     RETURN ARRAY(
         SELECT ROW(r.limit_id, r.sender_account_id, least(r.headroom, r.batch_size),
-                   coalesce(r.daily_limit - r.sent - r.reserved, 2000000000), r.until, r.why, r.today, 0, 0,
-                   s.revision, s.is_fallback)::mailqueue.claim_limit
+                   r.room, r.until, r.why, r.today, 0, 0, s.revision, s.is_fallback, r.rate, r.tokens,
+                   r.has_windows)::mailqueue.claim_limit
           FROM mailqueue.headroom(v_locked, p_now) AS r
           LEFT JOIN mailqueue.sender_accounts AS s ON s.id = r.sender_account_id);
 END $$;
 COMMENT ON FUNCTION mailqueue.lock_limits(integer[], boolean, timestamptz) IS
     'Lock limits and compute their headroom; without p_may_wait those that another claim holds are left out.';
+
+-- A rate is looked at again when it gives a tenth of a second's worth; other limits of which this claim has taken all
+-- are looked at by the next claim.
+CREATE OR REPLACE FUNCTION mailqueue.wait_for_limit(m mailqueue.claim_limit, p_rate text, p_now timestamptz,
+    OUT until timestamptz, OUT why text)
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    why := coalesce(m.why, CASE WHEN m.tokens - m.used < 1 THEN p_rate ELSE 'recheck' END);
+    until := CASE WHEN m.until IS NOT NULL THEN m.until
+                  WHEN m.why IS NULL AND m.tokens - m.used < 1
+                       THEN p_now + make_interval(secs => ((greatest(1, ceil(m.rate / 10)) - m.tokens + m.used)
+                                                           / m.rate)::float8)
+                  ELSE p_now + interval '20 ms' END;
+END $$;
+COMMENT ON FUNCTION mailqueue.wait_for_limit(mailqueue.claim_limit, text, timestamptz) IS
+    'Until when a limit without headroom makes a lane wait, and why.';
+
+-- Mails of one lane are sent at the slowest of the rates that hold for them. All of these are taken to have as many
+-- recipients as they have on average.
+CREATE OR REPLACE FUNCTION mailqueue.pace_of_pick(p_limits mailqueue.claim_limit[], p_places integer[],
+    p_emails integer, p_recipients integer, OUT due_now float8, OUT is_first_due boolean, OUT rate float8)
+LANGUAGE sql IMMUTABLE
+AS $$
+    SELECT ((m.tokens - m.used - 0.45 * m.rate) * p_emails / p_recipients)::float8,
+           m.tokens - m.used >= 1 + m.rate / 4,              -- the bucket is full: nothing was sent before
+           (m.rate * p_emails / p_recipients)::float8
+      FROM unnest(p_places) AS x(place) CROSS JOIN LATERAL (SELECT (p_limits[x.place]).*) AS m
+     WHERE m.rate IS NOT NULL
+     ORDER BY (p_recipients - m.tokens + m.used) / m.rate DESC LIMIT 1
+$$;
+COMMENT ON FUNCTION mailqueue.pace_of_pick(mailqueue.claim_limit[], integer[], integer, integer) IS
+    'How many mails of a pick may be sent at once, whether one may in any case, and the rate of the others a second.';
 
 -- Which account of a lane sends: the first that has headroom. A fallback sends only while none before it may.
 -- place and the place arguments are places in p_limits. Without a place the lane waits: until and why say how long, and
@@ -70,7 +103,7 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     m mailqueue.claim_limit;
-    v_soon constant timestamptz := p_now + interval '20 ms';  -- where this claim itself has taken all of a limit
+    v_wait record;
     v_is_spare boolean := false;                             -- an account before may send, or this is not known
 BEGIN
     until := 'infinity';
@@ -82,7 +115,10 @@ BEGIN
         CONTINUE WHEN place IS NULL;
         m := p_limits[place];
         IF m.headroom - m.used <= 0 THEN
-            place := NULL; until := coalesce(m.until, v_soon); why := coalesce(m.why, 'recheck');
+            SELECT w.until, w.why INTO until, why
+              FROM mailqueue.wait_for_limit(m, CASE WHEN place = p_domain THEN 'domain_rate' ELSE 'rate' END,
+                                            p_now) AS w;
+            place := NULL;
             RETURN;
         END IF;
     END LOOP;
@@ -101,9 +137,12 @@ BEGIN
             RETURN;
         END IF;
         v_is_spare := v_is_spare OR m.why IS NULL;
-        IF why IS DISTINCT FROM 'busy' AND (why IS NULL OR coalesce(m.until, v_soon) < until) THEN
-            until := coalesce(m.until, v_soon);
-            why := coalesce(m.why, 'recheck');
+        IF why IS DISTINCT FROM 'busy' THEN
+            v_wait := mailqueue.wait_for_limit(m, 'rate', p_now);
+            IF why IS NULL OR v_wait.until < until THEN
+                until := v_wait.until;
+                why := v_wait.why;
+            END IF;
         END IF;
     END LOOP;
     place := NULL;

@@ -86,7 +86,8 @@ BEGIN
         v_later := v_later || s.id;
         CONTINUE WHEN v_platform_room <= 0;
         SELECT k.* INTO l FROM mailqueue.lanes AS k
-         WHERE k.id = s.lane_id AND (k.blocked_until IS NULL OR k.blocked_reason IN ('empty', 'not_due', 'recheck'))
+         WHERE k.id = s.lane_id AND (k.blocked_until IS NULL
+                                     OR k.blocked_reason IN ('empty', 'not_due', 'recheck', 'rate', 'domain_rate'))
            FOR NO KEY UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND;
         v_limits := mailqueue.lock_limits(mailqueue.first_limits(ARRAY[l], '{}'), false, v_now);
@@ -132,6 +133,9 @@ BEGIN
         PERFORM mailqueue.reserve_all(array_agg(m.id), array_agg(m.today), array_agg(s.recipients::integer), v_now)
            FROM unnest(v_limits) WITH ORDINALITY AS m
           WHERE m.ordinality IN (a, d) OR m.ordinality = p AND NOT v_is_test;
+        IF v_limits[a].has_windows THEN
+            PERFORM mailqueue.reserve_windows(ARRAY[v_limits[a].id], ARRAY[s.recipients::integer], v_now);
+        END IF;
         RETURN;
     END LOOP;
     UPDATE mailqueue.email_queue AS q SET run_at = v_now + interval '30 s'

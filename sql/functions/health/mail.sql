@@ -121,7 +121,7 @@ BEGIN
         SELECT d.*, v_now - d.oldest_due_at AS wait
           FROM jsonb_to_recordset(v_lanes) AS d(priority smallint, project text, route text,
                oldest_due_at timestamptz, why text, is_slowed boolean)
-         WHERE d.why IS NULL OR d.why IN ('rate', 'domain_rate', 'brake')
+         WHERE d.why IS NULL OR d.why IN ('hourly_limit', 'minute_limit', 'rate', 'domain_rate', 'brake')
     ), free AS (
         SELECT DISTINCT ON (l.priority) l.* FROM lane AS l WHERE l.why IS NULL AND NOT l.is_slowed
          ORDER BY l.priority, l.wait DESC

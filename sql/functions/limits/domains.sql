@@ -10,9 +10,9 @@ AS $$
 DECLARE
     v_domain text := CASE TG_OP WHEN 'DELETE' THEN OLD.domain ELSE NEW.domain END;
     v_rate numeric := CASE WHEN TG_OP <> 'DELETE' THEN NEW.rate_per_second END;
-    v_burst integer := CASE WHEN TG_OP <> 'DELETE'
-                                 THEN coalesce(NEW.burst, greatest(1, ceil(NEW.rate_per_second))::integer) END;
+    v_burst integer := CASE WHEN TG_OP <> 'DELETE' THEN NEW.burst END;
     v_id integer;
+    v_pace record;
 BEGIN
     IF TG_OP = 'UPDATE' AND OLD.domain <> NEW.domain THEN
         RAISE EXCEPTION 'the domain of a rate cannot be changed: delete the row and insert another'
@@ -21,13 +21,14 @@ BEGIN
     -- Lanes before limits, in the order of claims. When a rate is removed, its lanes remain and wait for nothing.
     PERFORM FROM mailqueue.lanes AS l WHERE l.pause_kind = 'rate' AND l.pause_value = v_domain ORDER BY l.id
        FOR NO KEY UPDATE;
-    UPDATE mailqueue.limits AS m SET rate_per_second = v_rate, burst = coalesce(v_burst, m.burst)
+    SELECT x.* INTO v_pace FROM mailqueue.pace_of_rate(v_rate, v_burst) AS x;
+    UPDATE mailqueue.limits AS m SET rate_per_second = v_pace.rate, burst = v_pace.burst, capacity = v_pace.capacity
      WHERE m.domain = v_domain RETURNING m.id INTO v_id;
     IF v_id IS NULL AND v_rate IS NOT NULL THEN
-        INSERT INTO mailqueue.limits (domain, rate_per_second, burst, batch_size, time_zone)
-        VALUES (v_domain, v_rate, v_burst, 2147483647, 'UTC') RETURNING id INTO v_id;
+        INSERT INTO mailqueue.limits (domain, rate_per_second, burst, capacity, batch_size, time_zone)
+        VALUES (v_domain, v_pace.rate, v_pace.burst, v_pace.capacity, 2147483647, 'UTC') RETURNING id INTO v_id;
         INSERT INTO mailqueue.limit_counters (limit_id, tokens, day)
-        VALUES (v_id, v_burst, (now() AT TIME ZONE 'UTC')::date);
+        VALUES (v_id, v_pace.burst, (now() AT TIME ZONE 'UTC')::date);
     END IF;
     UPDATE mailqueue.lanes AS l SET blocked_until = clock_timestamp()
      WHERE l.domain_limit = v_id AND l.pause_kind = 'rate' AND l.pause_value = v_domain

@@ -1,19 +1,36 @@
--- What limits allow at present. The only implementation of daily limits, warm-up, rates and pauses.
+-- What limits allow at present. The only implementation of limits by day, hour and minute, warm-up, rates and pauses.
+
+-- A rate is kept in two places. Claims draw from a bucket that is filled at the rate, and workers send what a claim
+-- took one after another, at the rate. Almost half a second's worth is claimed ahead: few claims are enough, and one
+-- that is late delays no mail. Workers may be late as well. Where the burst is small the rate is up to a twentieth
+-- lower, and after a pause the first mail is followed by others a fifth of a second later, so that burst and rate
+-- together are not exceeded in any second.
+CREATE OR REPLACE FUNCTION mailqueue.pace_of_rate(p_rate numeric, p_burst integer, OUT rate numeric, OUT burst integer,
+    OUT capacity numeric)
+LANGUAGE sql IMMUTABLE
+AS $$
+    SELECT p_rate - greatest(0, p_rate / 10 - b.burst) / 2, b.burst, greatest(b.burst, 1 + p_rate / 4)
+      FROM (SELECT coalesce(p_burst, greatest(1, ceil(p_rate)))::integer AS burst) AS b
+$$;
+COMMENT ON FUNCTION mailqueue.pace_of_rate(numeric, integer) IS
+    'How claims keep a rate with this burst, or with a burst of one second: their rate and the capacity of its bucket.';
 
 -- The columns differ from an earlier version: functions and views are replaced in one transaction.
 DROP FUNCTION IF EXISTS mailqueue.headroom_now(integer) CASCADE;
 DROP FUNCTION IF EXISTS mailqueue.headroom(integer[], timestamptz);
 
 -- daily_limit is that of today: the account's own, or that of its warm-up stage if it is lower. stage is NULL for
--- accounts without warm-up, or after it.
+-- accounts without warm-up, or after it. room: what is left of the day, the hour and the minute. Hours and minutes are
+-- the last 60 minutes and seconds, counted in slots of a sixtieth: a slot counts until all of it is over.
 CREATE OR REPLACE FUNCTION mailqueue.headroom(p_limits integer[], p_now timestamptz)
 RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer,
-               daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer)
+               daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer,
+               room integer, rate numeric, tokens numeric, has_windows boolean, hour_left integer, minute_left integer)
 LANGUAGE sql STABLE
 AS $$
     SELECT m.id, m.sender_account_id, d.today, u.sent, u.reserved, g.daily_limit,
            CASE WHEN w.why IS NOT NULL THEN 0
-                ELSE least(z.day_left, floor(least(z.tokens, 2000000000)),
+                ELSE least(z.room, floor(least(z.tokens, 2000000000)),
                            CASE WHEN m.circuit_opened_at IS NOT NULL THEN 1 END)::integer END,
            m.batch_size,
            CASE
@@ -21,11 +38,17 @@ AS $$
                WHEN w.why = 'half_open' THEN p_now + interval '250 ms'  -- the result of a probe wakes no worker
                WHEN w.why = 'daily_limit' THEN least((d.today + 1)::timestamp AT TIME ZONE m.time_zone,
                     CASE WHEN u.reserved > 0 THEN p_now + interval '5 s' END)  -- a reservation may still be returned
+               WHEN w.why IN ('hourly_limit', 'minute_limit') THEN least(
+                    (SELECT to_timestamp((min(x.slot) + 61) * (x.seconds / 60)) FROM mailqueue.limit_windows AS x
+                      WHERE x.limit_id = m.id AND x.seconds = CASE w.why WHEN 'hourly_limit' THEN 3600 ELSE 60 END
+                        AND x.taken > 0 AND x.slot > e.epoch / (x.seconds / 60) - 61 GROUP BY x.seconds),
+                    CASE WHEN u.reserved > 0 THEN p_now + interval '5 s' END)
                WHEN w.why IN ('rate', 'domain_rate', 'brake') THEN p_now + make_interval(secs =>
-                    ((least(m.burst, greatest(1, ceil(m.rate_per_second / 10))) - z.tokens)
+                    ((least(coalesce(m.capacity, m.burst), greatest(1, ceil(m.rate_per_second / 10))) - z.tokens)
                      / m.rate_per_second)::float8)
                ELSE coalesce(m.blocked_until, CASE WHEN w.why IS NOT NULL THEN 'infinity'::timestamptz END) END,
-           w.why, g.stage
+           w.why, g.stage, z.room, m.rate_per_second, CASE WHEN m.rate_per_second IS NOT NULL THEN z.tokens END,
+           num_nonnulls(m.hourly_limit, m.minute_limit) > 0, f.hour_left, f.minute_left
       FROM mailqueue.limits AS m
       CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC
                            LIMIT 1) AS n
@@ -43,11 +66,23 @@ AS $$
                                            AND n.sent > 0)::integer END AS stage) AS s
       CROSS JOIN LATERAL (SELECT CASE WHEN s.stage <= cardinality(m.warm_up) THEN s.stage END AS stage,
                                  least(m.daily_limit, m.warm_up[s.stage]) AS daily_limit) AS g
+      CROSS JOIN LATERAL (SELECT floor(extract(epoch FROM p_now))::bigint AS epoch) AS e
+      CROSS JOIN LATERAL (
+          SELECT CASE WHEN m.hourly_limit IS NOT NULL THEN greatest(0, m.hourly_limit - (
+                      SELECT coalesce(sum(x.taken), 0) FROM mailqueue.limit_windows AS x
+                       WHERE x.limit_id = m.id AND x.seconds = 3600 AND x.slot > e.epoch / 60 - 61))::integer
+                 END AS hour_left,
+                 CASE WHEN m.minute_limit IS NOT NULL THEN greatest(0, m.minute_limit - (
+                      SELECT coalesce(sum(x.taken), 0) FROM mailqueue.limit_windows AS x
+                       WHERE x.limit_id = m.id AND x.seconds = 60 AND x.slot > e.epoch - 61))::integer
+                 END AS minute_left) AS f
       CROSS JOIN LATERAL (SELECT coalesce(g.daily_limit - u.sent - u.reserved, 2000000000) AS day_left,
+                                 least(coalesce(g.daily_limit - u.sent - u.reserved, 2000000000), f.hour_left,
+                                       f.minute_left) AS room,
                                  CASE WHEN m.rate_per_second IS NULL THEN 2000000000
                                       -- The clock was set back: allow one, and reserving it restarts the rate from now.
                                       WHEN n.tokens_at > p_now + interval '5 min' THEN 1
-                                      ELSE least(m.burst,
+                                      ELSE least(coalesce(m.capacity, m.burst),
                                                  n.tokens + m.rate_per_second
                                                  * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
                                  END AS tokens) AS z
@@ -59,6 +94,8 @@ AS $$
                                       WHEN m.circuit_opened_at IS NOT NULL AND m.circuit_held_until > p_now
                                            THEN 'half_open'
                                       WHEN z.day_left <= 0 THEN 'daily_limit'
+                                      WHEN f.hour_left = 0 THEN 'hourly_limit'
+                                      WHEN f.minute_left = 0 THEN 'minute_limit'
                                       WHEN z.tokens < 1 THEN
                                           CASE WHEN m.id = 0 THEN 'brake' WHEN m.domain IS NOT NULL THEN 'domain_rate'
                                                ELSE 'rate' END
@@ -71,7 +108,8 @@ COMMENT ON FUNCTION mailqueue.headroom(integer[], timestamptz) IS
 -- For views: their reader needs EXECUTE on every function named in them, and this one shows no more than they do.
 CREATE OR REPLACE FUNCTION mailqueue.headroom_now(p_limit integer)
 RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer,
-               daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer)
+               daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer,
+               room integer, rate numeric, tokens numeric, has_windows boolean, hour_left integer, minute_left integer)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT h.* FROM mailqueue.headroom(ARRAY[p_limit], clock_timestamp()) AS h $$;
@@ -106,7 +144,7 @@ BEGIN
            reserved = c.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE p_count END,
            bounces = c.bounces, errors = c.errors,
            tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
-                         ELSE least(m.burst,
+                         ELSE least(coalesce(m.capacity, m.burst),
                                     n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
                               - p_count END,
            tokens_at = CASE WHEN n.tokens_at > p_now + interval '5 min' THEN p_now ELSE greatest(n.tokens_at, p_now) END
@@ -129,7 +167,7 @@ BEGIN
         UPDATE mailqueue.limit_counters AS n
            SET rev = n.rev + 1, reserved = n.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE u.count END,
                tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
-                             ELSE least(m.burst,
+                             ELSE least(coalesce(m.capacity, m.burst),
                                         n.tokens + m.rate_per_second
                                         * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
                                   - u.count END,
@@ -152,6 +190,50 @@ END $$;
 COMMENT ON FUNCTION mailqueue.reserve_all(integer[], date[], integer[], timestamptz) IS
     'Reserve headroom of several limits for claimed recipients.';
 
+-- The caller holds the rows of limits: no other claim counts in their windows.
+CREATE OR REPLACE FUNCTION mailqueue.reserve_windows(p_limits integer[], p_counts integer[], p_now timestamptz)
+RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+DECLARE
+    v_epoch bigint := floor(extract(epoch FROM p_now));
+BEGIN
+    INSERT INTO mailqueue.limit_windows AS w (limit_id, seconds, slot, taken)
+    SELECT m.id, s.seconds, v_epoch / (s.seconds / 60), u.count
+      FROM unnest(p_limits, p_counts) AS u(limit_id, count)
+      JOIN mailqueue.limits AS m ON m.id = u.limit_id
+     CROSS JOIN LATERAL (VALUES (60::smallint, m.minute_limit), (3600::smallint, m.hourly_limit)) AS s(seconds, most)
+     WHERE u.count > 0 AND s.most IS NOT NULL
+    ON CONFLICT (limit_id, seconds, slot) DO UPDATE SET taken = w.taken + excluded.taken;
+    DELETE FROM mailqueue.limit_windows AS w
+     WHERE w.limit_id = ANY (p_limits)
+       AND (w.seconds = 60 AND w.slot <= v_epoch - 61 OR w.seconds = 3600 AND w.slot <= v_epoch / 60 - 61
+            OR w.slot > (v_epoch + 300) / (w.seconds / 60));  -- the clock was set back
+END $$;
+COMMENT ON FUNCTION mailqueue.reserve_windows(integer[], integer[], timestamptz) IS
+    'Count claimed recipients in the minute and the hour of their limits, and forget what is over.';
+
+-- What is given back is taken from the oldest slots: nothing that was sent is forgotten before its time.
+CREATE OR REPLACE FUNCTION mailqueue.return_windows(p_limits integer[], p_back integer[]) RETURNS void
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    UPDATE mailqueue.limit_windows AS w SET taken = w.taken - b.back
+      FROM (SELECT s.limit_id, s.seconds, s.slot, least(s.taken, u.back - s.before) AS back
+              FROM (SELECT x.id, sum(x.back) AS back FROM unnest(p_limits, p_back) AS x(id, back) GROUP BY x.id) AS u
+              JOIN (SELECT o.limit_id, o.seconds, o.slot, o.taken,
+                           coalesce(sum(o.taken) OVER (PARTITION BY o.limit_id, o.seconds ORDER BY o.slot
+                                                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
+                      FROM mailqueue.limit_windows AS o WHERE o.limit_id = ANY (p_limits)) AS s
+                ON s.limit_id = u.id
+             WHERE u.back > s.before) AS b
+     WHERE w.limit_id = b.limit_id AND w.seconds = b.seconds AND w.slot = b.slot
+$$;
+COMMENT ON FUNCTION mailqueue.return_windows(integer[], integer[]) IS
+    'Take recipients that were not sent to out of the minute and the hour of their limits.';
+
 DROP FUNCTION IF EXISTS mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[]);
 
 -- Turn reservations into sent or return them; in id order, so that settlers cannot deadlock. What returns to accounts
@@ -167,6 +249,7 @@ DECLARE
     v_at tid;
     v_back integer;
     v_circuits integer[];
+    v_has_windows boolean;
 BEGIN
     IF 0 < ANY (p_back) THEN
         SELECT sum(x.back) INTO v_back FROM unnest(p_limits, p_back) AS x(id, back)
@@ -174,14 +257,20 @@ BEGIN
          WHERE x.back > 0
            AND EXISTS (SELECT FROM mailqueue.limits AS b WHERE b.id = 0 AND b.rate_per_second IS NOT NULL);
     END IF;
-    SELECT array_agg(k.id) FILTER (WHERE k.circuit_probe_claim = ANY (p_claims)) INTO v_circuits
-      FROM (SELECT m.id, m.circuit_probe_claim FROM mailqueue.limits AS m
+    SELECT array_agg(k.id) FILTER (WHERE k.circuit_probe_claim = ANY (p_claims)), bool_or(k.has_windows)
+      INTO v_circuits, v_has_windows
+      FROM (SELECT m.id, m.circuit_probe_claim, num_nonnulls(m.hourly_limit, m.minute_limit) > 0 AS has_windows
+              FROM mailqueue.limits AS m
              WHERE m.id = ANY (CASE WHEN v_back > 0 THEN 0 || p_limits ELSE p_limits END)
              ORDER BY m.id FOR NO KEY UPDATE) AS k;
     IF v_back > 0 THEN
         SELECT n.ctid INTO v_at FROM mailqueue.limit_counters AS n WHERE n.limit_id = 0 ORDER BY n.rev DESC LIMIT 1;
-        UPDATE mailqueue.limit_counters AS n SET rev = n.rev + 1, tokens = least(m.burst, n.tokens + v_back)
+        UPDATE mailqueue.limit_counters AS n
+           SET rev = n.rev + 1, tokens = least(coalesce(m.capacity, m.burst), n.tokens + v_back)
           FROM mailqueue.limits AS m WHERE n.ctid = v_at AND m.id = 0;
+    END IF;
+    IF v_has_windows AND 0 < ANY (p_back) THEN
+        PERFORM mailqueue.return_windows(p_limits, p_back);
     END IF;
     WITH u AS MATERIALIZED (
         SELECT x.l, x.d, sum(x.s)::integer AS s, sum(x.b)::integer AS b, sum(x.bo)::integer AS bo,
@@ -190,7 +279,7 @@ BEGIN
     ), today AS MATERIALIZED (
         UPDATE mailqueue.limit_counters AS n
            SET rev = n.rev + 1, sent = n.sent + u.s, reserved = n.reserved - u.s - u.b, bounces = n.bounces + u.bo,
-               errors = n.errors + u.e, tokens = least(m.burst, n.tokens + u.b)
+               errors = n.errors + u.e, tokens = least(coalesce(m.capacity, m.burst), n.tokens + u.b)
           FROM u JOIN mailqueue.limits AS m ON m.id = u.l
          CROSS JOIN LATERAL (SELECT c.ctid AS at, c.day FROM mailqueue.limit_counters AS c WHERE c.limit_id = u.l
                               ORDER BY c.rev DESC LIMIT 1) AS c

@@ -54,6 +54,7 @@ BEGIN
     DELETE FROM mailqueue.limits AS m WHERE m.sender_account_id = p_account RETURNING m.id INTO v_limit;
     DELETE FROM mailqueue.limit_counters AS c WHERE c.limit_id = v_limit;
     DELETE FROM mailqueue.limit_days AS d WHERE d.limit_id = v_limit;
+    DELETE FROM mailqueue.limit_windows AS w WHERE w.limit_id = v_limit;
     DELETE FROM mailqueue.sender_failures AS f WHERE f.sender_account_id = p_account;
     DELETE FROM mailqueue.sender_accounts AS a WHERE a.id = p_account;
     -- Mail that named it is in these lanes, or will be, from a producer that has not committed: it is treated like mail

@@ -97,7 +97,7 @@ BEGIN
             p.brand_color := lower(v_text);
         WHEN 'daily_limit' THEN p.daily_limit := v_number;
         WHEN 'rate_per_second' THEN p.rate_per_second := v_number;
-        WHEN 'burst' THEN p.burst := coalesce(v_number, 200);
+        WHEN 'burst' THEN p.burst := v_number;
         WHEN 'weight' THEN p.weight := coalesce(v_number, 100);
         WHEN 'soft_bounce_limit' THEN p.soft_bounce_limit := coalesce(v_number, 5);
         WHEN 'soft_bounce_days' THEN p.soft_bounce_days := coalesce(v_number, 30);

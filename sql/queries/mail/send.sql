@@ -15,7 +15,7 @@ CROSS JOIN mailqueue.gather_lanes() AS g;
 SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
        recipient_email, recipient_name, custom_data, content_id, content_on, found_content_id, subject, html_body,
        text_body, from_email, from_name, reply_to, headers, files, template_version_id, template_language,
-       tracking_options, header_recipients, several, verdict, reason, stopped, is_left,
+       tracking_options, header_recipients, several, send_at, verdict, reason, stopped, is_left,
        extract(epoch FROM next_wake)::double precision AS next_wake
 FROM mailqueue.claim_and_read(%(worker)s, %(limit)s, %(lease)s, %(avoid)s, true, %(may_mark)s);
 

@@ -14,12 +14,12 @@ SELECT nextval(pg_get_serial_sequence('mailqueue.sender_accounts', 'id'))::integ
 -- Add a sender account, active at once.
 INSERT INTO mailqueue.sender_accounts (
     id, project_id, name, provider, email, display_name, smtp_host, smtp_port, smtp_username,
-    smtp_password, smtp_tls, is_private_ok, priority, daily_limit, rate_per_second, burst,
+    smtp_password, smtp_tls, is_private_ok, priority, daily_limit, hourly_limit, minute_limit, rate_per_second, burst,
     batch_size, send_delay_ms, max_connections, time_zone, warm_up, notes, api_url, provider_settings, is_fallback)
 VALUES (
     %(id)s, %(project_id)s, %(name)s, %(provider)s, %(email)s, %(display_name)s, %(smtp_host)s,
     %(smtp_port)s, %(smtp_username)s, %(smtp_password)s, %(smtp_tls)s, %(is_private_ok)s,
-    %(priority)s, %(daily_limit)s, %(rate_per_second)s, %(burst)s, %(batch_size)s,
+    %(priority)s, %(daily_limit)s, %(hourly_limit)s, %(minute_limit)s, %(rate_per_second)s, %(burst)s, %(batch_size)s,
     %(send_delay_ms)s, %(max_connections)s, %(time_zone)s, %(warm_up)s::integer[], %(notes)s,
     %(api_url)s, %(provider_settings)s::jsonb, %(is_fallback)s);
 
@@ -27,7 +27,8 @@ VALUES (
 -- One account of a project by its name.
 SELECT a.id, a.public_id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
        a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls,
-       a.is_private_ok, a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
+       a.is_private_ok, a.priority, a.daily_limit, a.hourly_limit, a.minute_limit,
+       a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
@@ -39,7 +40,8 @@ WHERE p.name = %(project)s
 -- One account by its id.
 SELECT a.id, a.public_id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
        a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls,
-       a.is_private_ok, a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
+       a.is_private_ok, a.priority, a.daily_limit, a.hourly_limit, a.minute_limit,
+       a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
@@ -58,7 +60,8 @@ WHERE p.name = %(project)s
 -- The accounts of a project, or of all, in the order they are tried.
 SELECT a.id, a.public_id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
        a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls,
-       a.is_private_ok, a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
+       a.is_private_ok, a.priority, a.daily_limit, a.hourly_limit, a.minute_limit,
+       a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
@@ -85,6 +88,8 @@ WHERE id = %(id)s;
 -- Set the limits of an account, from the next claim on.
 UPDATE mailqueue.sender_accounts
 SET daily_limit = %(daily_limit)s,
+    hourly_limit = %(hourly_limit)s,
+    minute_limit = %(minute_limit)s,
     rate_per_second = %(rate_per_second)s,
     burst = %(burst)s,
     batch_size = %(batch_size)s,
@@ -108,7 +113,7 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_timezone_names WHERE name = %(time_zone
 -- Mail that the named accounts sent today and may still send.
 SELECT sender_account_id, status, daily_sent::integer, daily_reserved::integer,
        daily_bounces::integer, daily_errors::integer, daily_limit AS limit_today, headroom::integer, warm_up_stage,
-       last_reset_at, next_reset_at, blocked_reason, blocked_until
+       last_reset_at, next_reset_at, blocked_reason, blocked_until, hourly_headroom, minute_headroom
 FROM mailqueue.sender_headroom
 WHERE sender_account_id = ANY (%(account_ids)s::integer[]);
 

@@ -111,6 +111,19 @@ async def test_what_is_left_out_of_a_change_is_kept(shop: Wired) -> None:
     assert (await shop.call("PUT", path, {"is_active": True})).json()["status"] == "active"
 
 
+async def test_limits_by_hour_and_minute_are_set_and_answered(shop: Wired) -> None:
+    config = await shop.made(hourly_limit=500, rate_limit_per_sec=14.5)
+
+    path = f"{PATH}/{config['id']}"
+    now = (await shop.call("PUT", path, {"minute_limit": 30})).json()
+
+    assert (config["hourly_limit"], config["minute_limit"], config["burst"]) == (500, None, 15)
+    assert (now["hourly_limit"], now["hourly_headroom"]) == (500, 500)
+    assert (now["minute_limit"], now["minute_headroom"]) == (30, 30)
+    refused = await shop.call("PUT", path, {"minute_limit": 0})
+    assert (refused.status_code, refused.json()["error"]["field"]) == (422, "minute_limit")
+
+
 async def test_a_password_is_never_kept_for_another_server(shop: Wired) -> None:
     config = await shop.made()
     path = f"{PATH}/{config['id']}"

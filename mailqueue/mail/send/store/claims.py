@@ -58,7 +58,9 @@ class Taken(NamedTuple):
     """The emails of one claim with what was read in the same statement.
 
     `is_left`: more can be claimed now. `next_wake` is in seconds, None when no block of a lane ends
-    by itself. `marks`: the only email was marked in the claim.
+    by itself. `marks`: the only email was marked in the claim. `send_at`: when an email is to
+    be sent, where a rate is kept; all others at once. `claimed_at`: when the claim ended. Both are
+    in seconds since 1970 by the database's clock.
     """
 
     emails: list[ClaimedEmail]
@@ -67,6 +69,8 @@ class Taken(NamedTuple):
     marks: Marks | None = None
     is_left: bool = True
     next_wake: float | None = None
+    send_at: dict[UUID, float] = {}  # noqa: RUF012
+    claimed_at: float = 0.0
 
 
 class _Row(NamedTuple):
@@ -99,6 +103,7 @@ class _Row(NamedTuple):
     tracking_options: int | None
     header_recipients: dict[str, list[str]] | None
     several: list[tuple[str, str, str | None, str]] | None
+    send_at: float | None  # seconds since 1970; in the last row the time of the database
     verdict: str | None  # this and the following in the last row; None: not marked
     reason: str | None
     stopped: list[str] | None
@@ -155,6 +160,8 @@ async def take(
         _marks(emails[0].id, last) if emails else None,
         last.is_left,
         last.next_wake,
+        {row.id: row.send_at for row in rows if row.send_at is not None and row.id is not None},
+        last.send_at or 0.0,
     )
 
 
