@@ -121,7 +121,8 @@ async def test_limits_by_hour_and_minute_are_set_and_answered(shop: Wired) -> No
     assert (now["hourly_limit"], now["hourly_headroom"]) == (500, 500)
     assert (now["minute_limit"], now["minute_headroom"]) == (30, 30)
     refused = await shop.call("PUT", path, {"minute_limit": 0})
-    assert (refused.status_code, refused.json()["error"]["field"]) == (422, "minute_limit")
+    assert refused.status_code == 422
+    assert "minute_limit" in refused.text
 
 
 async def test_a_password_is_never_kept_for_another_server(shop: Wired) -> None:

@@ -151,8 +151,8 @@ def paced(count: int, *, after: float) -> tuple[list[LoadedEmail], dict[UUID, fl
 
 
 async def test_mail_for_which_a_rate_is_kept_is_sent_when_its_time_has_come() -> None:
-    office, accounts = Office(), Accounts(Server())
-    lines = lines_to(accounts, office)
+    recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
+    lines = lines_to(accounts, recorded)
     releasing = asyncio.create_task(lines.release_forever())
     late, when_late = paced(1, after=0.05)
     mails, when = paced(2, after=0.02)
@@ -161,8 +161,8 @@ async def test_mail_for_which_a_rate_is_kept_is_sent_when_its_time_has_come() ->
     await lines.dispatch([*mails, loaded(email=claimed(assigned_to=1))], send_at=when)
 
     assert (lines.waiting_count() >= 3, lines.is_empty) == (True, False)
-    await until(lambda: len(office.settled) == 4)
-    at_once, *others = [one.id for one in office.settled]
+    await until(lambda: len(recorded.settled) == 4)
+    at_once, *others = [one.id for one in recorded.settled]
     assert at_once not in (when | when_late)
     assert others == [*when, *when_late]
     assert lines.is_empty
@@ -171,33 +171,33 @@ async def test_mail_for_which_a_rate_is_kept_is_sent_when_its_time_has_come() ->
 
 
 async def test_mail_that_waits_for_its_time_goes_back_when_the_worker_stops() -> None:
-    office, accounts = Office(), Accounts(Server())
-    lines = lines_to(accounts, office)
+    recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
+    lines = lines_to(accounts, recorded)
     mails, when = paced(3, after=60.0)
     await lines.dispatch(mails, send_at=when, claimed_at=0.0)
 
     await lines.close()
 
-    assert office.endings() == [Ending.DEFER] * 3
-    assert {one.id for one in office.settled} == set(when)
-    assert all(one.wait is None for one in office.settled), "due again at once"
+    assert recorded.endings() == [Ending.DEFER] * 3
+    assert {one.id for one in recorded.settled} == set(when)
+    assert all(one.wait is None for one in recorded.settled), "due again at once"
 
 
 async def test_mail_that_waits_for_its_time_is_dropped_when_the_worker_is_lost() -> None:
-    office, accounts = Office(), Accounts(Server())
-    lines = lines_to(accounts, office)
+    recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
+    lines = lines_to(accounts, recorded)
     mails, when = paced(3, after=60.0)
     await lines.dispatch(mails, send_at=when, claimed_at=0.0)
 
     await lines.abandon(within=0.0)
 
-    assert (lines.is_empty, office.settled) == (True, [])
+    assert (lines.is_empty, recorded.settled) == (True, [])
 
 
 async def test_a_claim_whose_answer_was_slow_delays_no_mail() -> None:
     """The clocks are compared by the fastest of the last answers."""
-    office, accounts = Office(), Accounts(Server())
-    lines = lines_to(accounts, office)
+    recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
+    lines = lines_to(accounts, recorded)
     releasing = asyncio.create_task(lines.release_forever())
     now = asyncio.get_running_loop().time() - 1000  # the database's clock
     fast, when_fast = paced(1, after=now + 0.02)
@@ -206,6 +206,6 @@ async def test_a_claim_whose_answer_was_slow_delays_no_mail() -> None:
     await lines.dispatch(fast, send_at=when_fast, claimed_at=now)
     await lines.dispatch(slow, send_at=when_slow, claimed_at=now - 3600)
 
-    await until(lambda: len(office.settled) == 2)
+    await until(lambda: len(recorded.settled) == 2)
     releasing.cancel()
     await lines.close()

@@ -9,7 +9,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.store import claims as claims_store
 from tests import make
-from tests.queue.acting import LEASE, lane
+from tests.queue.steps import LEASE, lane
 
 pytestmark = pytest.mark.anyio
 

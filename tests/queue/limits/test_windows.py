@@ -8,7 +8,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.acting import claim, lane, opened, sent, settle
+from tests.queue.steps import claim, lane, opened, sent, settle
 
 pytestmark = pytest.mark.anyio
 TAKEN = "SELECT coalesce(sum(taken), 0) FROM mailqueue.limit_windows WHERE seconds = %s"
