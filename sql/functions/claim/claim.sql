@@ -11,8 +11,7 @@ DROP FUNCTION IF EXISTS mailqueue.claim_and_read(integer, integer, interval, int
 -- A row for each mail, in the order of the claim; a row without id for each content; and a last one without either:
 -- whether more can be claimed now, and when the next block of a lane ends.
 -- p_avoid: sender accounts whose servers do not respond to this worker. It holds mail of theirs, and takes no more.
--- send_at: when a mail is to be sent, in seconds since 1970, where a rate is kept; NULL: at once. A message with many
--- recipients is not held for longer than others. In the last row it is the time by the database's clock.
+-- send_at: when a mail is to be sent, in seconds since 1970, where a rate is kept. In the last row: the time now.
 -- p_reads: read contents, each once, and recipients.
 -- p_may_mark: this worker has nothing marked and nothing to mark, so that a claim of one mail also marks it; the last
 -- row has the verdict.
@@ -162,9 +161,9 @@ BEGIN
                 IF v_got.recipients > 0 THEN
                     v_due_now := NULL; v_rate := NULL;
                     IF num_nonnulls(v_limits[a].rate, v_limits[p].rate, v_limits[d].rate) > 0 THEN
-                        SELECT s.due_now, s.is_first_due, s.rate INTO v_due_now, v_is_first_due, v_rate
-                          FROM mailqueue.pace_of_pick(v_limits, ARRAY[a, d, CASE WHEN NOT v_is_test THEN p END],
-                                                      cardinality(v_got.ids), v_got.recipients) AS s;
+                        SELECT s.* INTO v_due_now, v_is_first_due, v_rate FROM mailqueue.pace_of_pick(
+                            v_limits, ARRAY[a, d, CASE WHEN NOT v_is_test THEN p END], cardinality(v_got.ids),
+                            v_got.recipients) AS s;
                     END IF;
                     v_picks := v_picks || ROW(v_got.ids, v_limits[a].account, v_limits[a].revision, v_limits[a].today,
                         CASE WHEN NOT v_is_test THEN v_limits[p].today END, v_due_now, v_is_first_due,
@@ -247,8 +246,7 @@ BEGIN
         PERFORM mailqueue.reserve_all(array_agg(m.id), array_agg(m.today), array_agg(m.used), v_now)
            FROM unnest(v_limits) AS m WHERE m.used > 0;
         IF v_has_windows THEN
-            PERFORM mailqueue.reserve_windows(array_agg(m.id), array_agg(m.used), v_now)
-               FROM unnest(v_limits) AS m WHERE m.used > 0;
+            PERFORM mailqueue.reserve_windows(array_agg(m.id), array_agg(m.used), v_now) FROM unnest(v_limits) AS m;
         END IF;
     END IF;
     IF p_reads AND v_left < v_asked THEN
