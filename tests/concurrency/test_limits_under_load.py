@@ -51,7 +51,7 @@ async def look_again(conn: Conn) -> None:
 async def work(conn: Conn, *, rounds: int, seed: int) -> int:
     """Claim and settle, return some; return how many mails were sent."""
     chance, worker, sent = random.Random(seed), await make.worker(conn), 0
-    # However slow this machine is: nobody beats for this worker, and it is not lost.
+    # This worker has no heartbeat, and must not be declared lost on a slow machine.
     await make.silent(conn, worker, since=-timedelta(hours=1))
     for _ in range(rounds):
         taken = await claim(conn, worker, limit=chance.randint(1, 30))

@@ -22,7 +22,7 @@ from tests.rules.logins import login
 
 pytestmark = pytest.mark.anyio
 
-# Throwaway servers run without fsync, and nobody reports the room of one in these tests.
+# Throwaway servers run without fsync, and in these tests no worker reports their disk space.
 OF_THE_TEST_SERVER = {"durability", "free space"}
 
 

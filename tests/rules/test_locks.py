@@ -28,7 +28,7 @@ from tests.rules.source import ROOT
 pytestmark = pytest.mark.anyio
 
 ROLES = ("producer", "worker", "api", "tracking", "dba")
-# What earlier releases locked. Anybody may hold these numbers; nobody waits for them any more.
+# Advisory locks of earlier releases. Any login may hold them; no code waits for them any more.
 FORMER = (
     "7316001", "7316002", "7316003",
     *(f"hashtextextended('mailqueue.{name}', 0)" for name in (

@@ -9,7 +9,7 @@ from tests.rules.source import ROOT, files, modules, parsed
 
 GUARD = "mailqueue.smtp.client.dial"
 
-# Who may look up, open or listen besides the guard, and why it is nobody's way in.
+# Modules that may look up, connect or listen besides the guard, and why that is safe.
 OWN_REASONS = {
     "mailqueue.api.http.server": "binds where the operator says",
     "mailqueue.client.asynchronous": "runs at the user's, who says where the API is",

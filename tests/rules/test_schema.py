@@ -16,7 +16,7 @@ UNCOMMENTED = """
       AND obj_description(c.oid, 'pg_class') IS NULL
     ORDER BY 1
 """
-# SECURITY DEFINER runs with the owner's rights: whoever calls it must not choose what names mean.
+# SECURITY DEFINER runs with the owner's rights: the caller must not choose what names mean.
 MISLED = """
     SELECT p.oid::regprocedure::text
     FROM pg_catalog.pg_proc AS p

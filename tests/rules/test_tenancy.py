@@ -31,7 +31,7 @@ READ_BY_THE_API = """
       AND NOT c.relispartition
       AND has_any_column_privilege('mailqueue_api', c.oid, 'SELECT')
 """
-# Whoever may run these acts for a project that is named, with the owner's rights.
+# These functions act for a named project with the owner's rights, for every role that may run them.
 ASKED_BY_THE_API = """
     SELECT p.proname::text, p.prosrc
     FROM pg_proc AS p

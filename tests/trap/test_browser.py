@@ -94,7 +94,7 @@ async def looking_at(database: DatabaseSettings, browser: Browser) -> AsyncItera
         app = create_app(settings_for(database), pool)
         with bind("127.0.0.1", 0, option="--port") as sock:
             async with listening(app, sock) as url:
-                page = await browser.new_page()  # a stranger to all others
+                page = await browser.new_page()  # without cookies of other pages
                 seen = Seen(trap, page, url, [])
 
                 page.on("pageerror", lambda error: seen.complaints.append(str(error)))

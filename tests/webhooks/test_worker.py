@@ -123,7 +123,7 @@ async def test_silent_and_dead_endpoints_keep_no_other_waiting(
     """The good endpoint has all its events while the others still hang."""
     async with fake([SILENT]) as silent, fake([FakeReply(200)]) as good:
         mute = [await webhook(db, url_of(silent)) for _ in range(8)]
-        for scheme in ("http", "https"):  # nobody listens there, or nobody speaks TLS
+        for scheme in ("http", "https"):  # no server, or one without TLS
             await webhook(db, f"{scheme}://127.0.0.2:{good.port}/")
         fine = await webhook(db, url_of(good))
         await told(db, 30)

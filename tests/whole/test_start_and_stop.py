@@ -126,7 +126,7 @@ def test_when_its_postgresql_is_killed_it_starts_another_and_loses_nothing(home:
         assert running.postmaster() != killed
         running.psql(inserts(mails[300:]))
         left = "SELECT count(*) FROM mailqueue.email_queue"
-        # What the trap could not keep is deferred for a minute: nobody needs to wait that long.
+        # What the trap could not keep is deferred for a minute: the test does not wait that long.
         eventually(lambda: running.hasten() == running.value(left) == 0)
         arrived = {letter.to: letter for letter in map(read, running.caught("crash.example"))}
         assert arrived == {mail.to: mail.arrived() for mail in mails}

@@ -139,7 +139,7 @@ async def test_a_token_that_ends_soon_is_not_kept(seconds: object) -> None:
         (says(401, {"error": "unauthorized_client"}), Fault.ACCOUNT),
         (says(400, {"error": "invalid_scope"}), Fault.ACCOUNT),
         (says(403, {"error": "access_denied"}), Fault.ACCOUNT),
-        # What nobody knows lets the account rest.
+        # An unrecognized refusal pauses the account.
         (says(200, {"token": "x"}), Fault.TRANSIENT),
         (says(200, {"access_token": "a\r\nX-Evil: 1"}), Fault.TRANSIENT),
         (says(400, {"error": "qapla"}), Fault.TRANSIENT),

@@ -159,7 +159,7 @@ async def test_of_one_project_so_many_bytes_are_read_at_once_and_the_next_wait(
     await asyncio.sleep(0)
     assert not any(each.done() for each in waiting)
 
-    await expect(admitted(large, other), 40 * MIB)  # another project's waits for nobody
+    await expect(admitted(large, other), 40 * MIB)  # a request of another project does not wait
 
     release(first)
     await waiting[0]

@@ -125,7 +125,7 @@ async def test_the_crawl_would_see_what_can_be_seen(tenants: Tenants) -> None:
     assert shown - seen <= WITHOUT_MARK
 
 
-# Their answers say nothing that is anybody's own.
+# Their answers contain nothing of any project.
 WITHOUT_MARK = {
     "get_batches_batch_id",
     "get_dkim_check",

@@ -103,7 +103,7 @@ async def both_modes(url: str) -> AsyncIterator[Modes]:
     settings = replace(
         settings_for(database),
         master_key=Secret(MASTER),
-        name_servers=(NameServer("127.0.0.1", 9),),  # nobody is there: an answer at once
+        name_servers=(NameServer("127.0.0.1", 9),),  # no server: the error comes at once
     )
     async with connect(database) as conn:
         project = await make.project(conn, PROJECT)

@@ -119,7 +119,7 @@ async def two_tenants(url: str) -> AsyncIterator[Tenants]:
     settings = replace(
         settings_for(database),
         master_key=Secret(MASTER),
-        name_servers=(NameServer("127.0.0.1", 9),),  # nobody is there: an answer at once
+        name_servers=(NameServer("127.0.0.1", 9),),  # no server: the error comes at once
     )
     async with connect(database) as conn:
         ids = [await make.project(conn, name) for name in ("mine", "theirs")]

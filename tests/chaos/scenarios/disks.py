@@ -22,7 +22,7 @@ SMALL = {"max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "64MB
 LEFT_BYTES = 100_000
 FULL_SECONDS = 1.0
 NO_SPACE = b"No space left on device"
-# Mail would be refused long before; this is about a server that nobody guards.
+# Mail would be refused long before; here no worker watches the disk space.
 _UNGUARDED = "UPDATE mailqueue.system_settings SET value = '0' WHERE name = 'free_space_refuse'"
 
 

@@ -48,7 +48,7 @@ def test_a_process_stops_in_order_on_each_signal_that_asks_it_to(name: str) -> N
 
 
 def test_every_command_that_runs_for_long_stops_by_the_same_signals() -> None:
-    """Whoever handles signals by itself leaves one out."""
+    """A command with signal handlers of its own may miss one."""
     handling = [
         path.name
         for path in files(".py")

@@ -1,7 +1,7 @@
 """Isolate: an email that makes any step raise is that email's own outcome.
 
 A real worker sends by SMTP and by a provider that takes several emails in one request; at each
-step the code raises for one of them, as it would for a row that nobody thought of.
+step the code raises for one of them, as it would for a row with unexpected values.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Every regular expression of the package takes linear time.
 
-What strangers and tenants write meets most of them, and one that takes the square of it stops
-everybody: a mail of 1 MB held all workers for minutes.
+Most of them match text of untrusted senders and tenants. One of quadratic time delays all other
+work: with a mail of 1 MB it would occupy all workers for minutes.
 """
 
 import ast

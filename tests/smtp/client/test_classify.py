@@ -73,7 +73,7 @@ CASES = [
     (RCPT, 554, "rate exceeded", FAST),
     (RCPT, 550, "Recipient address rejected: undeliverable", SOFT),
     (RCPT, 554, "Relay access denied", STANDING),
-    # RCPT, in words that nobody knows
+    # RCPT, in words of no table
     (RCPT, 550, "corporate mailbox sorted by integrated filter", OPEN),
     (RCPT, 550, "", OPEN),
     (RCPT, 550, "Qapla'", OPEN),

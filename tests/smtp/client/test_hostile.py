@@ -110,7 +110,7 @@ def test_an_extra_reply_in_an_envelope_never_makes_a_mail_sent(
     )
 
     check(server, verdicts)
-    before = max(0, mail_no - grouped)  # the one right in front may be of unknown fate
+    before = max(0, mail_no - grouped)  # the outcome of the one before may be unknown
     assert all(isinstance(verdict, Accepted) for verdict in verdicts[:before])
     assert not any(isinstance(verdict, Accepted) for verdict in verdicts[mail_no + 1 :])
 

@@ -16,7 +16,7 @@ PATIENCE_S = 20
 
 
 class Memory:
-    """Accepts all recipients but nobody@; gated@ waits for the gate, silent@ closes, broken@
+    """Accepts all recipients but `nobody@`; gated@ waits for the gate, silent@ closes, broken@
     raises.
     """
 
