@@ -1,4 +1,4 @@
-"""Limit: a rate is spread over the second, whoever claims and however late a claim is."""
+"""Limit: a rate is spread over the second, with any number of workers and late claims."""
 
 import asyncio
 import random
