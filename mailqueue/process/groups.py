@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mailqueue.core.queues import QUEUES
-from mailqueue.process.pool import Children
+from mailqueue.process.child import STALLED_SECONDS, Children
 from mailqueue.settings.environment import Settings
 
 MAIL = ("custom-smtp",)
@@ -27,7 +27,7 @@ def sending_children(settings: Settings) -> list[Children]:
 
 def queue_children(names: Sequence[str], options: Sequence[str] = ()) -> Children:
     """Return one process that works on all of these queues."""
-    return Children((*names, *options), queues=names)
+    return Children((*names, *options), queues=names, stalled_seconds=STALLED_SECONDS)
 
 
 def light_children(settings: Settings) -> Children:

@@ -3,10 +3,8 @@
 import asyncio
 import random
 import signal
-import sys
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -17,40 +15,25 @@ from mailqueue.core.queues import QUEUES, UPKEEP
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space
+from mailqueue.process.child import MAX_NAMED, ChildEnding, Children, ending_of, start_child
 from mailqueue.queue import store
-from mailqueue.queue.heartbeat import HUNG_SECONDS, LOST_AFTER
-from mailqueue.queue.in_progress import EXIT_REASONS, Begun, InProgress
+from mailqueue.queue.heartbeat import LOST_AFTER
+from mailqueue.queue.in_progress import Begun, InProgress
 from mailqueue.queue.rescue import rescuing
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import get_logger
 
 MIN_RESTART_WAIT, MAX_RESTART_WAIT = 0.2, 10.0
-DRAIN_SECONDS = 45.0
-"""Time for a child to drain before it is killed; its own drain ends sooner."""
-CHECK_SECONDS = 1.0
-"""Interval at which a child's event loop is looked at."""
 UPKEEP_SECONDS = 30.0
 """Interval at which due rows are looked for of queues that any worker host takes care of."""
-MAX_GAP_SECONDS = 10.0
-"""Time between two such looks after which the host counts as having stood still."""
 ALONE_SECONDS = 2.0
 """Interval at which rows are looked for whose worker stopped before."""
-MAX_NAMED = 20
-"""Rows that a log line names."""
+MAX_ALONE = 3
+"""Processes of one queue for such rows."""
 REPORT_SECONDS = 5.0
 """Limit of the report of a death while the parent stops."""
-_SIGNALS = {one.value: one.name for one in signal.Signals}
 
 log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Children:
-    """Processes of one command line, `mailqueue worker ARGUMENTS`; `queues` have rows of theirs."""
-
-    arguments: Sequence[str]
-    count: int = 1
-    queues: Sequence[str] = ()
 
 
 class WorkerPool:
@@ -90,8 +73,10 @@ class WorkerPool:
                 if code == 0:
                     continue
                 lived = asyncio.get_running_loop().time() - started_at
-                # Back off only if the child failed by itself, not if it was killed.
-                was_well = code == -signal.SIGKILL or lived > MAX_RESTART_WAIT
+                # Back off only if the child failed by itself: not if it was killed, nor if it died
+                # of a row, which is handled alone from now on.
+                died_of_row = bool(in_progress.rows())
+                was_well = code == -signal.SIGKILL or died_of_row or lived > MAX_RESTART_WAIT
                 wait = MIN_RESTART_WAIT if was_well else min(MAX_RESTART_WAIT, wait * 2)
                 await _unless_stopped(stop, asyncio.sleep(wait))
         finally:
@@ -100,22 +85,33 @@ class WorkerPool:
     async def _keep_alone(self, stop: asyncio.Event) -> None:
         """Handle rows whose worker stopped before, while there are any.
 
-        Each queue has a process of its own for them, which handles one row at a time: a death is
-        that row's, and a row that takes hours holds up no other queue.
+        Each queue has processes of its own for them, which handle one row at a time: a death is
+        that row's, and a row that takes hours holds up no other queue. Where others are due while
+        each process is busy with a row that takes long, one more is started, up to MAX_ALONE.
         """
-        running = dict[str, asyncio.Task[None]]()
+        running = dict[str, dict[asyncio.Task[None], InProgress]]()
         groups = {name: group for group in self._groups for name in group.queues}
         try:
             while not stop.is_set():
                 await _unless_stopped(stop, self._pause_alone())
-                idle = [name for name in groups if name not in running or running[name].done()]
-                for name in await self._found(partial(store.suspected, queues=idle), stop):
-                    running[name] = asyncio.create_task(self._run_alone(name, groups[name], stop))
+                for tasks in running.values():
+                    for task in [one for one in tasks if one.done()]:
+                        task.result()
+                        tasks.pop(task).close()
+                free = [name for name in groups if _may_start(running.get(name, {}).values())]
+                for name in await self._found(partial(store.suspected, queues=free), stop):
+                    in_progress = InProgress()
+                    alone = self._run_alone(name, groups[name], stop, in_progress)
+                    running.setdefault(name, {})[asyncio.create_task(alone)] = in_progress
         finally:
-            await asyncio.gather(*running.values())
+            await asyncio.gather(*(task for tasks in running.values() for task in tasks))
+            for tasks in running.values():
+                for in_progress in tasks.values():
+                    in_progress.close()
 
-    async def _run_alone(self, queue: str, group: Children, stop: asyncio.Event) -> None:
-        in_progress = InProgress()
+    async def _run_alone(
+        self, queue: str, group: Children, stop: asyncio.Event, in_progress: InProgress
+    ) -> None:
         try:
             if len(group.queues) > 1:
                 group = Children((queue,))
@@ -124,8 +120,6 @@ class WorkerPool:
                 self._has_deaths.set()
         except OSError:  # no process can be started now
             log.exception("worker.not_started", queue=queue)
-        finally:
-            in_progress.close()
 
     async def _keep_upkeep(self, stop: asyncio.Event) -> None:
         """Work on due rows of upkeep queues that no process works on, on any host."""
@@ -138,7 +132,7 @@ class WorkerPool:
                     continue
                 await self._run_child(Children(names), stop, in_progress, flag="--until-idle")
                 for name in await self._found(partial(store.suspected, queues=names), stop):
-                    await self._run_alone(name, Children((name,)), stop)
+                    await self._run_alone(name, Children((name,)), stop, in_progress)
         finally:
             in_progress.close()
 
@@ -175,8 +169,9 @@ class WorkerPool:
         """Run one child to its end; return its exit code."""
         in_progress.clear()
         launch_id = uuid4()
-        child = await self._start(group, launch_id, in_progress, flag=flag)
-        ending = await self._ended(child, stop, in_progress)
+        child = await start_child(self._settings, group, launch_id, in_progress, flag=flag)
+        bound = group.stalled_seconds if flag is None else None
+        ending = await ending_of(child, stop, in_progress, stalled_seconds=bound)
         if ending.code != 0:
             rows = in_progress.rows()
             log.error(
@@ -192,7 +187,7 @@ class WorkerPool:
         return ending.code
 
     async def _report(
-        self, ending: "_Ending", rows: Sequence[Begun], launch_id: UUID, *, is_alone: bool
+        self, ending: ChildEnding, rows: Sequence[Begun], launch_id: UUID, *, is_alone: bool
     ) -> None:
         """Count the death on the rows that were being handled; return the others."""
         specs = {spec.name: spec for spec in QUEUES}
@@ -215,72 +210,12 @@ class WorkerPool:
         except Exception:  # rescued later, when its heartbeat is missed
             log.exception("rescue.failed", launch_id=str(launch_id))
 
-    async def _start(
-        self, group: Children, launch_id: UUID, in_progress: InProgress, *, flag: str | None
-    ) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "mailqueue",
-            "worker",
-            *group.arguments,
-            f"--child={launch_id}",
-            f"--in-progress={in_progress.fd}",
-            *([flag] if flag is not None else []),
-            f"--data={self._settings.data}",
-            *([f"--public-url={url}"] if (url := self._settings.tracking.public_url) else []),
-            stdin=asyncio.subprocess.PIPE,  # closes when this process dies
-            stdout=sys.stderr,
-            pass_fds=(in_progress.fd,),
-        )
 
-    async def _ended(
-        self, child: asyncio.subprocess.Process, stop: asyncio.Event, in_progress: InProgress
-    ) -> "_Ending":
-        """Wait for the child to end; terminate it once `stop` is set, kill it when late or hung."""
-        ended = asyncio.create_task(child.wait())
-        stopping = asyncio.create_task(stop.wait())
-        why = None
-        checked_at = asyncio.get_running_loop().time()
-        while not ended.done() and not stopping.done():
-            await asyncio.wait(
-                (ended, stopping), timeout=CHECK_SECONDS, return_when=asyncio.FIRST_COMPLETED
-            )
-            last_at, checked_at = checked_at, asyncio.get_running_loop().time()
-            if checked_at - last_at > MAX_GAP_SECONDS:
-                in_progress.turn()  # this process stood still as well, as its host may have
-            silence = in_progress.seconds_since_turn()
-            if not ended.done() and silence is not None and silence > HUNG_SECONDS:
-                why = f"its event loop did not turn for {silence:.0f} s"
-                rows = [f"{row.queue} {row.id}" for row in in_progress.rows()[:MAX_NAMED]]
-                log.error("worker.hung", pid=child.pid, seconds=round(silence), rows=rows)
-                child.kill()
-                break
-        stopping.cancel()
-        if not ended.done() and why is None:
-            child.terminate()
-            _, late = await asyncio.wait((ended,), timeout=DRAIN_SECONDS)
-            if late:
-                child.kill()
-        return _Ending(await ended, why)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """How a child ended."""
-
-    code: int
-    why: str | None
-
-    @property
-    def words(self) -> str:
-        if self.why is not None:
-            return self.why
-        if self.code in EXIT_REASONS:
-            return EXIT_REASONS[self.code]
-        if self.code < 0:
-            return f"signal {_SIGNALS.get(-self.code, -self.code)}"
-        return f"exit code {self.code}"
+def _may_start(running: Collection[InProgress]) -> bool:
+    """Return whether a further process for rows that are handled alone may start."""
+    return len(running) < MAX_ALONE and all(
+        any(row.seconds > ALONE_SECONDS for row in one.rows()) for one in running
+    )
 
 
 async def _unless_stopped(

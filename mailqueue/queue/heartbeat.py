@@ -16,6 +16,7 @@ from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.own_loop import run_in_own_loop
+from mailqueue.queue.tasks import cancelled
 from mailqueue.telemetry.log import get_logger
 
 BEAT_SECONDS = 5.0
@@ -66,18 +67,22 @@ class Heartbeat:
 
     async def start(self) -> None:
         """Register this process as a worker."""
+        turning = asyncio.create_task(self._turn_forever(), name="turn")
         started_at = time.monotonic()
-        self.worker_id = await self._link.call(
-            lambda conn: store.start_worker(
-                conn,
-                kind=self._kind,
-                host=socket.gethostname(),
-                pid=os.getpid(),
-                version=mailqueue.__version__,
-                launch_id=self._launch_id,
-                queues=self._queues,
+        try:
+            self.worker_id = await self._link.call(
+                lambda conn: store.start_worker(
+                    conn,
+                    kind=self._kind,
+                    host=socket.gethostname(),
+                    pid=os.getpid(),
+                    version=mailqueue.__version__,
+                    launch_id=self._launch_id,
+                    queues=self._queues,
+                )
             )
-        )
+        finally:
+            await cancelled(turning)
         await self._link.close()  # seldom used from now on: the heartbeat has its own
         self._confirmed_at, self.is_lost = started_at, False
 
@@ -103,17 +108,19 @@ class Heartbeat:
 
     async def beat_forever(self) -> None:
         """Send heartbeats until cancelled, or until the worker is declared lost."""
-        beating = asyncio.create_task(run_in_own_loop(self._beat_apart, name="beat"))
+        turning = asyncio.create_task(self._turn_forever(), name="turn")
         try:
-            while not beating.done():
-                self._turned_at = time.monotonic()
-                if self._in_progress is not None:
-                    self._in_progress.turn()
-                await asyncio.wait((beating,), timeout=LOOP_CHECK_SECONDS)
+            await run_in_own_loop(self._beat_apart, name="beat")
         finally:
-            beating.cancel()
-            await asyncio.gather(beating, return_exceptions=True)
-        beating.result()
+            await cancelled(turning)
+
+    async def _turn_forever(self) -> None:
+        """Show that the event loop turns; a long wait for the database does not count as hung."""
+        while True:
+            self._turned_at = time.monotonic()
+            if self._in_progress is not None:
+                self._in_progress.turn()
+            await asyncio.sleep(LOOP_CHECK_SECONDS)
 
     async def _beat_apart(self) -> None:
         link = self._link.twin()

@@ -4,6 +4,8 @@ When a process dies, its parent reads here which rows it was handling, without a
 a memory file outlives kill -9 for as long as the parent holds it open.
 """
 
+import asyncio
+import math
 import mmap
 import os
 import struct
@@ -15,6 +17,8 @@ from uuid import UUID
 
 SLOTS = 4096
 """Rows that are noted at the same time; further ones are not noted."""
+TURN_SECONDS = 0.5
+"""Interval at which the event loop shows that it turns."""
 EXIT_OUT_OF_MEMORY = 86
 """Exit code of a process whose memory is bounded and was not enough for the row it handled."""
 EXIT_BUILD_TOO_LONG = 87
@@ -65,12 +69,22 @@ class InProgress:
         """Note that the event loop turns."""
         struct.pack_into("=d", self._map, 0, time.monotonic())
 
-    def begin(self, queue: str, row_id: UUID, claim_no: int) -> int:
-        """Note that a row is being handled; return its slot, -1 where all are taken."""
+    async def turn_forever(self) -> None:
+        """Note that the event loop turns, until cancelled."""
+        while True:
+            self.turn()
+            await asyncio.sleep(TURN_SECONDS)
+
+    def begin(self, queue: str, row_id: UUID, claim_no: int, *, is_timed: bool = True) -> int:
+        """Note that a row is being handled; return its slot, -1 where all are taken.
+
+        Without `is_timed` it may take as long as the server needs, such as to write its outcome.
+        """
         if not self._free:
             return _NO_SLOT
         slot = self._free.pop()
-        values = (row_id.bytes, claim_no, queue.encode()[:32], time.monotonic())
+        begun_at = time.monotonic() if is_timed else math.inf
+        values = (row_id.bytes, claim_no, queue.encode()[:32], begun_at)
         _SLOT.pack_into(self._map, _HEADER.size + slot * _SLOT.size, *values)
         return slot
 
@@ -109,5 +123,5 @@ class InProgress:
         if self._map[at : at + _SLOT.size] == _EMPTY:
             return None
         row_id, claim_no, queue, begun_at = _SLOT.unpack_from(self._map, at)
-        seconds = time.monotonic() - begun_at
+        seconds = max(0.0, time.monotonic() - begun_at)
         return Begun(queue.rstrip(b"\0").decode(), UUID(bytes=row_id), claim_no, seconds)

@@ -37,9 +37,9 @@ class Loader(Generic[Row]):
         Raises:
             Exception: the server refuses to read anything; all rows return to the queue.
         """
-        name = self._spec.name
         # A process that dies meanwhile was stopped by one of them.
-        slots = [self._in_progress.begin(name, row.id, row.claim_no) for row in rows]
+        begin = partial(self._in_progress.begin, self._spec.name, is_timed=False)
+        slots = [begin(row.id, row.claim_no) for row in rows]
         try:
             loaded = list(await self._link.call(partial(self._handler.load, rows=rows)))
         except Exception as exc:

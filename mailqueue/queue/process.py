@@ -48,17 +48,21 @@ async def run_queues(
     With `is_alone` the rows are those whose worker stopped before, one by one. With it and with
     `until_idle` this returns when none is due.
     """
-    while not await _run_once(
-        database,
-        kinds,
-        stop,
-        launch_id=launch_id,
-        in_progress=in_progress,
-        is_alone=is_alone,
-        until_idle=until_idle,
-    ):
-        if stop.is_set():
-            return
+    turning = asyncio.create_task(in_progress.turn_forever(), name="turn")
+    try:
+        while not await _run_once(
+            database,
+            kinds,
+            stop,
+            launch_id=launch_id,
+            in_progress=in_progress,
+            is_alone=is_alone,
+            until_idle=until_idle,
+        ):
+            if stop.is_set():
+                return
+    finally:
+        await cancelled(turning)
 
 
 async def _run_once(
@@ -74,9 +78,7 @@ async def _run_once(
     """Register and work; return False if this process was declared lost."""
     names = [kind.spec.name for kind in kinds]
     link = Link(database, "mailqueue/beat")
-    heartbeat = Heartbeat(
-        link, kind="+".join(names), launch_id=launch_id, queues=names, in_progress=in_progress
-    )
+    heartbeat = Heartbeat(link, kind="+".join(names), launch_id=launch_id, queues=names)
     await heartbeat.start()
     log.info("worker.started", worker=heartbeat.worker_id, queues=names)
     beating = asyncio.create_task(heartbeat.beat_forever(), name="beat")

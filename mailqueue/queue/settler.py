@@ -85,7 +85,7 @@ class Settler(Generic[Row, Work]):
             with suppress(TimeoutError):
                 async with asyncio.timeout(LINGER_SECONDS):
                     await self._is_full.wait()
-            await self._write(self._next_group())
+            await self._write(self._next_group(), seconds=RETRY_SECONDS)
             if not self.waiting:
                 self._is_due.clear()
                 self._is_idle.set()
@@ -104,9 +104,7 @@ class Settler(Generic[Row, Work]):
             self._is_full.clear()
         return group
 
-    async def _write(
-        self, group: Sequence[Handled[Row, Work]], *, seconds: float = RETRY_SECONDS
-    ) -> None:
+    async def _write(self, group: Sequence[Handled[Row, Work]], *, seconds: float) -> None:
         """Write a group; where it is refused for `seconds`, each of its rows alone."""
         reach(f"{self._spec.name}.settling")
         try:
@@ -128,9 +126,9 @@ class Settler(Generic[Row, Work]):
         """Write the work and the outcomes of a group in one transaction."""
         outcomes = [(row, result) for row, result, _ in group if isinstance(result, OUTCOMES)]
         works = [(row, result) for row, result, _ in group if not isinstance(result, OUTCOMES)]
-        name = self._spec.name
         # A process that dies meanwhile was stopped by one of them.
-        slots = [self._in_progress.begin(name, one.row.id, one.row.claim_no) for one in group]
+        begin = partial(self._in_progress.begin, self._spec.name, is_timed=False)
+        slots = [begin(one.row.id, one.row.claim_no) for one in group]
         try:
             return await self._handler.settle(conn, self._spec, outcomes, works)
         finally:

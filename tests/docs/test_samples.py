@@ -12,8 +12,8 @@ import yaml
 
 from mailqueue.cli.worker.commands import worker
 from mailqueue.maintenance.model import Task
+from mailqueue.process.child import DRAIN_SECONDS
 from mailqueue.process.groups import MAIL
-from mailqueue.process.pool import DRAIN_SECONDS
 from tests.docs.test_commands import accepts
 from tests.rules.source import ROOT
 

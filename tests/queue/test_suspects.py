@@ -12,7 +12,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus
 from mailqueue.mail.send.begun import QUEUE, BegunEmails
 from mailqueue.mail.send.store import claims as claims_store
-from mailqueue.process.pool import WorkerPool, _Ending
+from mailqueue.process.child import ChildEnding
+from mailqueue.process.pool import WorkerPool
 from mailqueue.queue import store as kernel
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.settings.environment import DatabaseSettings, load_settings
@@ -165,7 +166,7 @@ async def test_the_parent_counts_the_death_on_the_emails_that_were_begun(
         begun.end(mine[1].id, mine[1].claim_no)
         pool = WorkerPool(load_settings(database_url=database.url, data=tmp_path), [])
 
-        await pool._report(_Ending(-11, None), memory.rows(), launch, is_alone=False)
+        await pool._report(ChildEnding(-11, None), memory.rows(), launch, is_alone=False)
 
         query = "SELECT id, crashes FROM mailqueue.email_queue WHERE status = 'pending'"
         expected = {mine[0].id: 1, mine[1].id: 0, mine[2].id: 0}

@@ -1,6 +1,9 @@
 """`mailqueue worker NAME...`: work on one or several queues in one process."""
 
+import asyncio
+import os
 import resource
+import sys
 from pathlib import Path
 from uuid import UUID
 
@@ -17,11 +20,14 @@ from mailqueue.process.pool import WorkerPool
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import run_queues
 from mailqueue.settings.environment import Settings, load_settings
-from mailqueue.telemetry.log import configure_logging
+from mailqueue.telemetry.log import configure_logging, get_logger
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.wiring.queues import kinds_of
 
+THREAD_SECONDS = 5.0
+"""Time for threads of handlers to end, once everything is settled."""
 _NAMES = tuple(spec.name for spec in QUEUES)
+log = get_logger(__name__)
 
 
 def command_of(spec: QueueSpec) -> click.Command:
@@ -128,3 +134,18 @@ async def _run_here(
             is_alone=is_alone,
             until_idle=until_idle,
         )
+    await _end_threads()
+
+
+async def _end_threads() -> None:
+    """Wait for threads that handlers started; end the process without those that do not end.
+
+    Such a thread works for a row whose time was over: its outcome is written.
+    """
+    try:
+        async with asyncio.timeout(THREAD_SECONDS):
+            await asyncio.get_running_loop().shutdown_default_executor()
+    except TimeoutError:
+        log.warning("worker.threads_left")
+        sys.stderr.flush()
+        os._exit(0)

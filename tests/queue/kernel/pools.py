@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from mailqueue.db.fetch import Conn
+from mailqueue.process.child import Children
 from mailqueue.process.groups import queue_children
-from mailqueue.process.pool import Children, WorkerPool
+from mailqueue.process.pool import WorkerPool
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from tests import make
 from tests.api.support.wired import MASTER

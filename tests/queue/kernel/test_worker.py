@@ -11,7 +11,8 @@ from mailqueue.core.errors import LeaseLost
 from mailqueue.core.queues import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.process.pool import WorkerPool, _Ending
+from mailqueue.process.child import ChildEnding
+from mailqueue.process.pool import WorkerPool
 from mailqueue.queue import running as running_module
 from mailqueue.queue import store
 from mailqueue.queue.handler import Call
@@ -188,7 +189,7 @@ async def test_a_death_counts_for_known_queues_whatever_else_was_handled(
             Begun("inbound", claimed.id, claimed.claim_no, 0.0),
         ]
         pool = WorkerPool(load_settings(), [])
-        await pool._report(_Ending(-35, None), rows, uuid4(), is_alone=False)
+        await pool._report(ChildEnding(-35, None), rows, uuid4(), is_alone=False)
         await pool._link.close()
         assert await states(conn, "crashes = 1") == {"pending": 1}
 

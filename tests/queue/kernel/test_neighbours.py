@@ -1,0 +1,122 @@
+"""While a row stops its workers, rows of others go on: none waits for as long as 5 seconds."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+
+from mailqueue.core.queues import QUEUES, QueueSpec
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.process import pool
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.queue.kernel.child import WAYS
+from tests.queue.kernel.kinds import KINDS, Rows
+from tests.queue.kernel.pools import PATIENCE_SECONDS, pool_of, prepare, until
+
+pytestmark = pytest.mark.anyio
+COUNT = 12
+INTERVAL_SECONDS = 0.5
+"""Interval at which rows become due after the hostile one."""
+MAX_WAIT_SECONDS = 5.0
+"""Wait of a row of others, from the time it is due, without the starts of processes."""
+QUICK = {("inbound", "hang"), ("inbound", "leave"), ("webhooks", "hang")}
+"""Cases that are tried each time; the others run with -m soak."""
+
+
+def cases() -> list[ParameterSet]:
+    """Return every queue with every way in which a row stops its worker."""
+    return [
+        pytest.param(
+            spec,
+            way,
+            id=f"{spec.name}-{way}",
+            marks=() if (spec.name, way) in QUICK else pytest.mark.soak,
+        )
+        for spec in QUEUES
+        for way in WAYS
+    ]
+
+
+async def unfinished(conn: Conn, rows: Rows) -> set[UUID]:
+    """Return the rows that are not finished."""
+    finished = rows.finished.format(done=rows.spec.done)
+    found = await make.rows(
+        conn,
+        f"SELECT id FROM mailqueue.{rows.spec.table} WHERE id = ANY (%s) AND NOT ({finished})",
+        rows.ids,
+    )
+    return {row[0] for row in found}
+
+
+async def starts(conn: Conn, spawned: Mapping[int, float]) -> list[tuple[float, float]]:
+    """Return when processes were being started: from their spawn until they registered."""
+    found = await make.rows(
+        conn, "SELECT pid, extract(epoch FROM started_at)::float8 FROM mailqueue.workers"
+    )
+    return sorted((spawned[pid], at) for pid, at in found if pid in spawned)
+
+
+def outside(since: float, until: float, starts: Sequence[tuple[float, float]]) -> float:
+    """Return the seconds between two times in which no process was being started."""
+    seconds, at = 0.0, since
+    for begin, end in starts:
+        seconds += max(0.0, min(begin, until) - at)
+        at = max(at, min(end, until))
+    return seconds + max(0.0, until - at)
+
+
+@pytest.mark.parametrize(("spec", "way"), cases())
+async def test_rows_of_others_go_on_within_seconds(
+    spec: QueueSpec,
+    way: str,
+    database: DatabaseSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start, spawned = pool.start_child, dict[int, float]()
+
+    async def noted(*args: Any, **options: Any) -> asyncio.subprocess.Process:
+        at = time.time()
+        process = await start(*args, **options)
+        spawned[process.pid] = at
+        return process
+
+    monkeypatch.setattr(pool, "start_child", noted)
+    async with connect(database) as conn, KINDS[spec.name](conn, COUNT) as rows:
+        hostile, *others = rows.ids
+        prepare(monkeypatch, database, tmp_path, hostile={str(hostile): way})
+        async with pool_of([spec.name], tmp_path):
+
+            async def has_started() -> bool:
+                return bool(await make.scalar(conn, "SELECT count(*) FROM mailqueue.workers"))
+
+            due = dict[UUID, float]()
+            await conn.execute(
+                f"UPDATE mailqueue.{spec.table} SET run_at = now() + interval '1 h'"
+                " WHERE id = ANY (%s)",
+                (rows.ids,),
+            )
+            await until(has_started, lambda: rows.unfinished(conn))
+            for number, row_id in enumerate(rows.ids):
+                due[row_id] = time.time() + number * INTERVAL_SECONDS
+                await conn.execute(
+                    f"UPDATE mailqueue.{spec.table} SET run_at = to_timestamp(%s) WHERE id = %s",
+                    (due[row_id], row_id),
+                )
+            done, last = dict[UUID, float](), time.monotonic() + PATIENCE_SECONDS
+            while len(done) < len(others) and time.monotonic() < last:
+                left = await unfinished(conn, rows)
+                now = time.time()
+                done |= {one: now for one in others if one not in left and one not in done}
+                await asyncio.sleep(0.02)
+            begun = await starts(conn, spawned)
+        assert len(done) == len(others), await rows.unfinished(conn)
+        waits = [outside(due[one], done[one], begun) for one in others]
+        assert max(waits) < MAX_WAIT_SECONDS, (waits, begun, due)
