@@ -38,14 +38,14 @@ async def respond_once(
     said = write_json(document, option=orjson.OPT_SORT_KEYS)
     fingerprint = hashlib.sha256(asked.encode() + said).digest()
     # Their keys may be longer than ours, and are separate from the keys of /v1.
-    kept = call.kept_key("shape-" + hashlib.sha256(key.encode()).hexdigest())
+    stored = call.kept_key("shape-" + hashlib.sha256(key.encode()).hexdigest())
+    kept = store.ReservedKey(owner, stored, fingerprint)
     async with call.in_one_transaction() as conn:
-        earlier = await store.reserve_response(conn, owner, kept, fingerprint=fingerprint)
+        earlier = await store.reserve_response(conn, kept)
         if earlier is None:
             response = await answering()
             await store.store_response(
                 conn,
-                owner,
                 kept,
                 status=response.status_code,
                 content_type=response.headers.get("content-type"),

@@ -9,7 +9,6 @@ request is refused instead of run again.
 import hashlib
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -34,13 +33,6 @@ _KEY = re.compile(r"[!-~]{1,255}")
 Respond = Callable[[], Awaitable[Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class _StoredResponse:
-    owner: UUID
-    key: str
-    fingerprint: bytes
-
-
 async def respond_once(
     endpoint: Endpoint, call: RequestContext, body: bytes, *, answering: Respond
 ) -> Response:
@@ -54,23 +46,38 @@ async def respond_once(
     once = endpoint.once_is
     if given is None or once in (Once.NEVER, Once.ITSELF):
         return await answering()
-    if not _KEY.fullmatch(given):
-        raise InvalidField(FIELD, "must be 1 to 255 visible ASCII characters")
+    check_key(given)
     is_heavy = len(body) > LARGE_BYTES
     found = await in_turn(call.request, lambda: _fingerprint(call, body), is_large=is_heavy)
-    kept = _StoredResponse(call.tenant or NOBODYS, call.kept_key(given), found)
-    if once is Once.TOGETHER:
-        return await _together(endpoint, call, kept, answering)
-    return await _apart(endpoint, call, kept, answering)
+    kept = store.ReservedKey(
+        call.tenant or NOBODYS,
+        call.kept_key(given),
+        found,
+        request_key=None if call.tenant is None else given,
+        is_test=bool(call.is_test),
+    )
+    answer = _together if once is Once.TOGETHER else _apart
+    try:
+        return await answer(endpoint, call, kept, answering)
+    except store.UsedByEmail:
+        raise InvalidField(FIELD, "was used for an email") from None
+
+
+def check_key(given: str) -> None:
+    """Check the header Idempotency-Key.
+
+    Raises:
+        InvalidField: it is too long, or has other characters than visible ASCII.
+    """
+    if not _KEY.fullmatch(given):
+        raise InvalidField(FIELD, "must be 1 to 255 visible ASCII characters")
 
 
 async def _together(
-    endpoint: Endpoint, call: RequestContext, kept: _StoredResponse, answering: Respond
+    endpoint: Endpoint, call: RequestContext, kept: store.ReservedKey, answering: Respond
 ) -> Response:
     async with call.in_one_transaction() as conn:
-        earlier = await store.reserve_response(
-            conn, kept.owner, kept.key, fingerprint=kept.fingerprint
-        )
+        earlier = await store.reserve_response(conn, kept)
         if earlier is not None:
             return _again(kept, earlier)
         response = await answering()
@@ -79,12 +86,10 @@ async def _together(
 
 
 async def _apart(
-    endpoint: Endpoint, call: RequestContext, kept: _StoredResponse, answering: Respond
+    endpoint: Endpoint, call: RequestContext, kept: store.ReservedKey, answering: Respond
 ) -> Response:
     async with call.connection() as conn:
-        earlier = await store.reserve_response(
-            conn, kept.owner, kept.key, fingerprint=kept.fingerprint
-        )
+        earlier = await store.reserve_response(conn, kept)
     if earlier is not None:
         return _again(kept, earlier)
     try:
@@ -92,27 +97,26 @@ async def _apart(
     except MailqueueError:
         # Refused before anything was changed.
         async with call.connection() as conn:
-            await store.release_response(conn, kept.owner, kept.key)
+            await store.release_response(conn, kept)
         raise
     await _keep(endpoint, call, kept, response)
     return response
 
 
 async def _keep(
-    endpoint: Endpoint, call: RequestContext, kept: _StoredResponse, response: Response
+    endpoint: Endpoint, call: RequestContext, kept: store.ReservedKey, response: Response
 ) -> None:
     async with call.connection() as conn:
         await store.store_response(
             conn,
-            kept.owner,
-            kept.key,
+            kept,
             status=response.status_code,
             content_type=response.headers.get("content-type"),
             body=_without(bytes(getattr(response, "body", b"")), endpoint.hidden),
         )
 
 
-def _again(kept: _StoredResponse, earlier: store.Earlier) -> Response:
+def _again(kept: store.ReservedKey, earlier: store.Earlier) -> Response:
     if earlier.fingerprint != kept.fingerprint:
         raise InvalidField(FIELD, "was used for a different request in the last 24 hours")
     if earlier.status is None:

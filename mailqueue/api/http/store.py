@@ -1,5 +1,6 @@
 """SQL statements for requests: the rights of a transaction, and stored responses."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -46,31 +47,53 @@ class Earlier(NamedTuple):
     age: timedelta
 
 
-async def reserve_response(
-    conn: Conn, owner: UUID, key: str, *, fingerprint: bytes
-) -> Earlier | None:
+@dataclass(frozen=True, slots=True)
+class ReservedKey:
+    """An idempotency key as stored.
+
+    `request_key` is the key as it was sent, and None where keys are separate from those of mails.
+    """
+
+    owner: UUID
+    key: str
+    fingerprint: bytes
+    request_key: str | None = None
+    is_test: bool = False
+
+
+class UsedByEmail(Exception):
+    """An email was accepted under the idempotency key."""
+
+
+async def reserve_response(conn: Conn, kept: ReservedKey) -> Earlier | None:
     """Reserve an idempotency key; return the stored response if it is already taken.
 
     Raises:
         Busy: a concurrent request with this key has not finished in time.
+        UsedByEmail: an email was accepted under this key; the transaction must be rolled back.
     """
-    params = {"project_id": owner, "key": key}
+    params = {"project_id": kept.owner, "key": kept.key}
+    more = {"request_key": kept.request_key, "is_test": kept.is_test}
     await run(conn, "wait_for_locks", {"wait": TWIN_WAIT})
     try:
-        claimed = await maybe(conn, "claim_answer", {**params, "fingerprint": fingerprint}, str)
+        is_free = await maybe(
+            conn, "claim_answer", {**params, **more, "fingerprint": kept.fingerprint}, bool
+        )
     except LockNotAvailable:
         raise Busy("a request with this Idempotency-Key is in progress; try again") from None
     await run(conn, "wait_for_locks", {"wait": "0"})
-    return None if claimed is not None else await maybe(conn, "read_answer", params, Earlier)
+    if is_free is False:
+        raise UsedByEmail
+    return None if is_free else await maybe(conn, "read_answer", params, Earlier)
 
 
 async def store_response(
-    conn: Conn, owner: UUID, key: str, *, status: int, content_type: str | None, body: bytes
+    conn: Conn, kept: ReservedKey, *, status: int, content_type: str | None, body: bytes
 ) -> None:
     """Store the response of a reserved key."""
     params = {
-        "project_id": owner,
-        "key": key,
+        "project_id": kept.owner,
+        "key": kept.key,
         "status": status,
         "content_type": content_type,
         "body": body,
@@ -78,9 +101,15 @@ async def store_response(
     await run(conn, "keep_answer", params)
 
 
-async def release_response(conn: Conn, owner: UUID, key: str) -> None:
+async def release_response(conn: Conn, kept: ReservedKey) -> None:
     """Release a reserved key that had no effect."""
-    await run(conn, "give_back_answer", {"project_id": owner, "key": key})
+    params = {
+        "project_id": kept.owner,
+        "key": kept.key,
+        "request_key": kept.request_key,
+        "is_test": kept.is_test,
+    }
+    await run(conn, "give_back_answer", params)
 
 
 async def find_refusal(conn: Conn) -> str | None:

@@ -59,6 +59,43 @@ COMMENT ON FUNCTION mailqueue.take_idempotency_key(mailqueue.email_queue, text) 
     'Assign an idempotency key to this email, or return the id of the email that has it; a different body raises an '
     'error.';
 
+-- A key of a request that is no single mail stands among those of mails, so that each is refused under a key of the
+-- other. The fingerprint is that of no mail.
+CREATE OR REPLACE FUNCTION mailqueue.request_fingerprint() RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT '\x00'::bytea $$;
+COMMENT ON FUNCTION mailqueue.request_fingerprint() IS
+    'Fingerprint of idempotency keys of requests, such as batches, in idempotency_keys.';
+
+CREATE OR REPLACE FUNCTION mailqueue.take_request_key(p_project uuid, p_key text, p_is_test boolean) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    INSERT INTO mailqueue.idempotency_keys AS k (project_id, key, fingerprint, email_id)
+    VALUES (p_project, mailqueue.kept_key(p_key, p_is_test), mailqueue.request_fingerprint(),
+            '00000000-0000-0000-0000-000000000000')
+    ON CONFLICT (project_id, key) DO UPDATE SET created_at = excluded.created_at
+     WHERE k.fingerprint = mailqueue.request_fingerprint();
+    RETURN FOUND;
+END $$;
+COMMENT ON FUNCTION mailqueue.take_request_key(uuid, text, boolean) IS
+    'Take an idempotency key for a request that is no single mail; false if a mail was accepted under it.';
+
+CREATE OR REPLACE FUNCTION mailqueue.release_request_key(p_project uuid, p_key text, p_is_test boolean) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    DELETE FROM mailqueue.idempotency_keys AS k
+     WHERE k.project_id = p_project AND k.key = mailqueue.kept_key(p_key, p_is_test)
+       AND k.fingerprint = mailqueue.request_fingerprint();
+END $$;
+COMMENT ON FUNCTION mailqueue.release_request_key(uuid, text, boolean) IS
+    'Release an idempotency key of a request that changed nothing.';
+
 -- An earlier version returns nothing.
 DROP FUNCTION IF EXISTS mailqueue.store_recipients(mailqueue.email_queue);
 

@@ -112,7 +112,8 @@ WITH forgotten AS (
     WHERE k.ctid >= format('(%%s,0)', %(from_page)s::bigint)::tid
       AND k.ctid < format('(%%s,0)', %(until_page)s::bigint)::tid
       AND r.project_id = k.project_id AND r.kind = 'idempotency_keys'
-      AND k.created_at < clock_timestamp() - make_interval(days => r.keep_days)
+      AND (k.created_at < clock_timestamp() - make_interval(days => r.keep_days)
+           OR (k.fingerprint = mailqueue.request_fingerprint() AND k.created_at < clock_timestamp() - interval '24 h'))
       AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = k.email_id)
     RETURNING 1
 )
