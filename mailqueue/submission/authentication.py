@@ -1,9 +1,14 @@
-"""Authenticates submission clients by API key, and delays and blocks clients that guess keys."""
+"""Authenticates submission clients by API key, and delays clients that guess keys.
+
+Many programs may share one address, of a host or behind a gateway: a key that is right is accepted
+however many wrong ones came from there. What guessing costs the database is bounded by address.
+"""
 
 import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
+from hashlib import sha256
 from ipaddress import IPv6Address, ip_address, ip_network
 from uuid import UUID
 
@@ -16,7 +21,9 @@ from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.model import Scope
 
 MAX_FAILURES = 10
-"""Failed logins of one address within the window, above which its logins are refused."""
+"""Failed logins of one address within the window, above which its keys are checked one by one."""
+CHECK_SECONDS = 0.2
+"""Interval between two checks of keys from such an address; a key that was right is not counted."""
 WINDOW_SECONDS = 600.0
 MAX_KEPT = 10_000
 PAUSE_SECONDS = 0.5
@@ -36,6 +43,7 @@ class FailedLogins:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._by_address: OrderedDict[str, deque[float]] = OrderedDict()
+        self._next_check: dict[str, float] = {}
 
     def count(self, address: str) -> int:
         """Return the number of failures within the window."""
@@ -45,6 +53,18 @@ class FailedLogins:
         while found and found[0] <= self._now() - WINDOW_SECONDS:
             found.popleft()
         return len(found)
+
+    def wait_for_check(self, address: str) -> float:
+        """Return the seconds until a key of an address that guesses may be checked, and take the
+        place; more than MAX_PAUSE_SECONDS where too many wait, which take none.
+        """
+        network, now = network_of(address), self._now()
+        at = max(now, self._next_check.get(network, now))
+        if at - now <= MAX_PAUSE_SECONDS:
+            if len(self._next_check) >= MAX_KEPT:
+                self._next_check = {one: by for one, by in self._next_check.items() if by > now}
+            self._next_check[network] = at + CHECK_SECONDS
+        return at - now
 
     def add(self, address: str) -> int:
         """Count one failure; return the number within the window."""
@@ -68,6 +88,28 @@ def network_of(address: str) -> str:
     return str(found)
 
 
+class RightKeys:
+    """Digests of the keys with which clients have logged in, the latest ones."""
+
+    def __init__(self) -> None:
+        self._digests: OrderedDict[bytes, None] = OrderedDict()
+
+    def __contains__(self, key: str) -> bool:
+        return _digest(key) in self._digests
+
+    def add(self, key: str) -> None:
+        """Note that the key was right; it may be revoked later."""
+        digest = _digest(key)
+        self._digests[digest] = None
+        self._digests.move_to_end(digest)
+        while len(self._digests) > MAX_KEPT:
+            self._digests.popitem(last=False)
+
+
+def _digest(key: str) -> bytes:
+    return sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
 class Authenticator:
     """Authenticates clients with an API key as password and any user name."""
 
@@ -82,28 +124,35 @@ class Authenticator:
         self._callers = callers
         self._message_bytes = message_bytes
         self._failures = FailedLogins(now)
+        self._right_keys = RightKeys()
         self._wait = wait
 
     async def enter(self, attempt: LoginAttempt) -> LoggedIn | SmtpReply:
         """Return the authenticated client, or the refusal."""
-        if self._failures.count(attempt.address) >= MAX_FAILURES:
-            log.warning("submission.locked_out", client=attempt.address)
-            await self._wait(PAUSE_SECONDS)
-            return TOO_MANY
+        is_guessing = self._failures.count(attempt.address) >= MAX_FAILURES
+        if is_guessing and attempt.password not in self._right_keys:
+            wait = self._failures.wait_for_check(attempt.address)
+            if wait > MAX_PAUSE_SECONDS:
+                log.warning("submission.locked_out", client=attempt.address)
+                await self._wait(PAUSE_SECONDS)
+                return TOO_MANY
+            await self._wait(wait)
         try:
             caller = await self._callers.find(attempt.password, address=attempt.address)
             if caller is None:
-                return await self._refused(attempt.address)
+                refusal = TOO_MANY if is_guessing else LOGIN_REFUSED
+                return await self._refused(attempt.address, refusal)
             if Scope.EMAIL_SEND not in caller.scopes:
                 return MAY_NOT_SEND
             most = await self._message_bytes(caller.project_id)
         except MailqueueError as exc:
             log.warning("submission.closed", error=str(exc))
             return UNAVAILABLE
+        self._right_keys.add(attempt.password)
         return LoggedIn(SubmissionClient(caller, attempt.address), most)
 
-    async def _refused(self, address: str) -> SmtpReply:
+    async def _refused(self, address: str, refusal: SmtpReply) -> SmtpReply:
         failures = self._failures.add(address)
         log.warning("submission.login_failed", client=address, failures=failures)
         await self._wait(min(PAUSE_SECONDS * 2 ** (failures - 1), MAX_PAUSE_SECONDS))
-        return LOGIN_REFUSED
+        return refusal

@@ -12,7 +12,9 @@ from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission import authentication
 from mailqueue.submission.authentication import (
+    CHECK_SECONDS,
     MAX_FAILURES,
+    MAX_PAUSE_SECONDS,
     WINDOW_SECONDS,
     Authenticator,
     network_of,
@@ -24,6 +26,7 @@ from mailqueue.tenants.model import Scope
 from tests.logged import log_of
 
 pytestmark = pytest.mark.anyio
+WELL_FORMED = "mq_live_{:043d}"
 
 
 class Clock:
@@ -40,9 +43,13 @@ class Clock:
         self.waits.append(seconds)
 
 
-def gate_on(conn: Conn | None, clock: Clock) -> Authenticator:
+def gate_on(
+    conn: Conn | None, clock: Clock, *, looked_up: list[float] | None = None
+) -> Authenticator:
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:
+        if looked_up is not None:
+            looked_up.append(clock.seconds)
         if conn is None:
             raise Unavailable("PostgreSQL is away")
         yield conn
@@ -77,7 +84,7 @@ async def test_a_key_that_may_not_send_is_refused(conn: Conn) -> None:
     assert await tried(gate_on(conn, Clock()), key.key.reveal()) == "535 5.7.8"
 
 
-async def test_guessing_takes_longer_each_time_and_ends(conn: Conn) -> None:
+async def test_guessing_takes_longer_each_time_and_a_right_key_passes(conn: Conn) -> None:
     clock = Clock()
     gate = gate_on(conn, clock)
     key = (await issue_key(conn, "default", "k", is_test=False)).key.reveal()
@@ -88,10 +95,35 @@ async def test_guessing_takes_longer_each_time_and_ends(conn: Conn) -> None:
     assert clock.waits[:5] == [0.5, 1.0, 2.0, 4.0, 8.0]
     assert max(clock.waits) == 8.0
     assert await tried(gate, "another guess") == "454 4.7.0"
-    assert await tried(gate, key) == "454 4.7.0", "whether it is right is not told"
+    assert clock.waits[-1] == 8.0
+    assert await tried(gate, key) == "in", "others behind the same address go on"
     assert await tried(gate, key, address="192.0.2.2") == "in"
     clock.seconds += WINDOW_SECONDS
-    assert await tried(gate, key) == "in"
+    assert await tried(gate, "a guess after a while") == "535 5.7.8"
+
+
+async def test_what_guessing_costs_the_database_is_bounded(conn: Conn) -> None:
+    """Keys of an address that guesses are checked at intervals; what was right is not guessed."""
+    clock, looked_up = Clock(), []
+    gate = gate_on(conn, clock, looked_up=looked_up)
+    known = (await issue_key(conn, "default", "k", is_test=False)).key.reveal()
+    new = (await issue_key(conn, "default", "l", is_test=False)).key.reveal()
+    assert await tried(gate, known) == "in"
+    for _ in range(MAX_FAILURES):
+        await tried(gate, "guess")
+    looked_up.clear()
+    clock.waits.clear()
+
+    answers = {await tried(gate, WELL_FORMED.format(n)) for n in range(200)}
+
+    assert answers == {"454 4.7.0"}
+    assert len(looked_up) == pytest.approx(MAX_PAUSE_SECONDS / CHECK_SECONDS, abs=1)
+    assert clock.waits[:4] == pytest.approx([0.0, 8.0, 0.2, 8.0])
+    assert await tried(gate, known) == "in", "at once, however many wait"
+    assert await tried(gate, new) == "454 4.7.0", "it may try again"
+    clock.seconds += 1
+    assert await tried(gate, new) == "in"
+    assert await tried(gate, "guess", address="192.0.2.2") == "535 5.7.8"
 
 
 async def test_a_network_of_ipv6_is_one_guesser(conn: Conn) -> None:
