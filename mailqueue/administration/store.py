@@ -1,11 +1,7 @@
 """Administration as rows; the only file here that runs SQL."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from uuid import UUID
-
-from psycopg.errors import InvalidParameterValue
 
 from mailqueue.administration.model import PlatformEvent
 from mailqueue.contract.administration import (
@@ -21,19 +17,8 @@ from mailqueue.contract.administration import (
     WorkerProcess,
 )
 from mailqueue.contract.projects import ProjectRetention
-from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
-
-
-@contextmanager
-def _refused() -> Iterator[None]:
-    """Raise InvalidField in place of the database's refusal."""
-    try:
-        yield
-    except InvalidParameterValue as exc:
-        field = exc.diag.column_name or ""
-        why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
-        raise InvalidField(field, why) from exc
+from mailqueue.db.refusals import refusals
 
 
 async def add_administrator(
@@ -45,7 +30,7 @@ async def add_administrator(
         InvalidField: the name is empty or in use, or `expires_at` lies in the past.
     """
     params = {"name": name, "hash": token_hash, "hint": hint, "expires_at": expires_at, "by": by}
-    with _refused():
+    with refusals(otherwise=""):
         return await value(conn, "add_administrator", params, UUID)
 
 
@@ -75,7 +60,7 @@ async def change_setting(conn: Conn, name: str, *, to: str, by: str) -> bool:
     Raises:
         InvalidField: the setting is unknown, or the value is invalid.
     """
-    with _refused():
+    with refusals(otherwise=""):
         return await value(conn, "change_setting", {"name": name, "value": to, "by": by}, bool)
 
 
@@ -94,7 +79,7 @@ async def revoke_keys(
         InvalidField: there is no such project, or the reason is too long.
     """
     params = {"project": project, "prefix": prefix, "hash": key_hash, "reason": reason, "by": by}
-    with _refused():
+    with refusals(otherwise=""):
         return await many(conn, "revoke_keys", params, RevokedKey)
 
 

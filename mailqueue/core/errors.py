@@ -20,6 +20,7 @@ MailqueueError
 """
 
 from datetime import timedelta
+from enum import StrEnum
 
 
 class MailqueueError(Exception):
@@ -69,13 +70,34 @@ class Unauthorized(InputError):
     """The client is not authenticated: its key or token is missing, unknown, expired or revoked."""
 
 
-class InvalidField(InputError):
-    """The value of one field is not valid."""
+class Refusal(StrEnum):
+    """Codes of those refusals of a field by which programs decide; SQL names them in its errors."""
 
-    def __init__(self, field: str, why: str) -> None:
+    SENDER_NOT_ALLOWED = "sender_not_allowed"  # the project does not send from this address
+    FILE_NOT_ALLOWED = (
+        "file_not_allowed"  # an attachment of a type that is not allowed, or not its own
+    )
+    TOO_LARGE = "too_large"  # more bytes than allowed
+    MAIL_LOOP = "mail_loop"  # the message has passed too many servers
+
+    @classmethod
+    def of(cls, code: str | None) -> "Refusal | None":
+        """Return the refusal with a code; None for none, or for a code of another release."""
+        return next((one for one in cls if one.value == code), None)
+
+
+class InvalidField(InputError):
+    """The value of one field is not valid; `refusal` is None for most."""
+
+    def __init__(self, field: str, why: str, refusal: Refusal | None = None) -> None:
         self.field = field
         self.why = why
+        self.refusal = refusal
         super().__init__(f"{field}: {why}")
+
+    def named(self, field: str) -> "InvalidField":
+        """Return the same refusal with another name of the field."""
+        return InvalidField(field, self.why, self.refusal)
 
 
 class NotFound(InputError):

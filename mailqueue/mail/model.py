@@ -126,6 +126,7 @@ class BatchRow:
     id: UUID | None
     status: str  # queued, suppressed, duplicate, rejected
     reason: str | None
+    refusal: str | None = None  # code of a refusal that has one
 
 
 class MarkVerdict(StrEnum):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mailqueue.core.errors import InvalidField
+from mailqueue.core.errors import InvalidField, Refusal
 from mailqueue.core.mailboxes import with_wire_domain, with_wire_domains
 from mailqueue.producer.message import EnqueueMessage, known
 
@@ -124,4 +124,4 @@ def _refusals() -> Iterator[None]:
         if field is None:  # not raised by our SQL
             raise
         why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
-        raise InvalidField(known(field), why) from exc
+        raise InvalidField(known(field), why, Refusal.of(exc.diag.constraint_name)) from exc

@@ -10,6 +10,7 @@ from mailqueue.core.errors import (
     InvalidField,
     MailqueueError,
     ProjectFull,
+    Refusal,
     StorageFull,
     TooManyRequests,
     Unauthorized,
@@ -47,6 +48,10 @@ _CODES: Mapping[str, tuple[int, str]] = {
     "recipient": (550, "5.1.3"),
     "recipient_email": (550, "5.1.3"),
     "project": (550, "5.7.1"),
+}
+_BY_REFUSAL: Mapping[Refusal, tuple[int, str]] = {
+    Refusal.TOO_LARGE: (552, "5.3.4"),
+    Refusal.MAIL_LOOP: (554, "5.4.6"),
 }
 _OTHERS = (554, "5.5.4")
 
@@ -113,11 +118,8 @@ class SubmissionHandler:
 
 def refusal(exc: InvalidField) -> SmtpReply:
     """Return the permanent refusal of an invalid message. Pure."""
-    code, enhanced = _CODES.get(exc.field, _OTHERS)
-    if (exc.field == "attachments" and "may have" in exc.why) or "bytes, got" in exc.why:
-        code, enhanced = 552, "5.3.4"
-    elif exc.field == "message" and "loop" in exc.why:
-        enhanced = "5.4.6"
+    of_field = _CODES.get(exc.field, _OTHERS)
+    code, enhanced = of_field if exc.refusal is None else _BY_REFUSAL.get(exc.refusal, of_field)
     return SmtpReply(code, enhanced, str(exc)[:300])
 
 

@@ -5,11 +5,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from uuid import UUID
 
-from psycopg.errors import InvalidParameterValue
-
 from mailqueue.contract.suppression import SuppressionOutcome, SuppressionReason
-from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.refusals import refusals
 from mailqueue.db.sql import SQL
 from mailqueue.suppression.model import (
     EndedSuppressionRow,
@@ -165,10 +163,6 @@ async def remove(
         "why": why,
         "by": by,
     }
-    try:
+    with refusals(otherwise="why"):
         async with conn.transaction():
             return await value(conn, "remove_suppressions", params, int)
-    except InvalidParameterValue as exc:
-        field = exc.diag.column_name or "why"
-        said = (exc.diag.message_primary or "").removeprefix(f"{field}: ")
-        raise InvalidField(field, said) from exc

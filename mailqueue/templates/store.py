@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from psycopg.errors import InvalidParameterValue, UniqueViolation
+from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.errors import Conflict
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.refusals import refusals
 from mailqueue.templates.model import PartRow, StoredText, TemplateRow, VersionRow, VersionSource
 
 
@@ -18,11 +19,8 @@ from mailqueue.templates.model import PartRow, StoredText, TemplateRow, VersionR
 def _refused() -> Iterator[None]:
     """Raise an error of ours in place of the database's refusal."""
     try:
-        yield
-    except InvalidParameterValue as exc:
-        field = exc.diag.column_name or ""
-        why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
-        raise InvalidField(field, why) from exc
+        with refusals(otherwise=""):
+            yield
     except UniqueViolation as exc:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc
 

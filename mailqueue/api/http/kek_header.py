@@ -73,7 +73,7 @@ def refused_as_header() -> Iterator[None]:
     except InvalidField as exc:
         if exc.field != "key":
             raise
-        raise InvalidField(KEK, exc.why) from None
+        raise exc.named(KEK) from None
 
 
 @asynccontextmanager

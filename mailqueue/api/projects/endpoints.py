@@ -153,7 +153,7 @@ async def _keep(conn: Conn, project: Project, changed: ProjectSettings, *, by: s
         try:
             await manifest.keep(conn, rule, by=by)
         except InvalidField as exc:
-            raise InvalidField("retention", exc.why) from None
+            raise exc.named("retention") from None
 
 
 @contextmanager
@@ -162,7 +162,7 @@ def _worded() -> Iterator[None]:
     try:
         yield
     except InvalidField as exc:
-        raise InvalidField(FIELD_BY_SETTING.get(exc.field, exc.field), exc.why) from None
+        raise exc.named(FIELD_BY_SETTING.get(exc.field, exc.field)) from None
 
 
 def _endpoint(

@@ -138,7 +138,7 @@ def server_of(override: SmtpOverride) -> InlineServer:
             password=_secret(override.password),
         )
     except InvalidField as exc:
-        raise InvalidField(_FIELD_BY_NAME.get(exc.field, exc.field), exc.why) from None
+        raise exc.named(_FIELD_BY_NAME.get(exc.field, exc.field)) from None
 
 
 def _secret(value: SecretStr | None) -> Secret | None:

@@ -9,7 +9,8 @@ from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import MAIL_OPTIONS
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.acceptance import AcceptResult, accept, refusal_of
+from mailqueue.db.refusals import refusal_of
+from mailqueue.mail.accept.acceptance import AcceptResult, accept
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.accept.mode import with_test_mode
 from mailqueue.tenants.model import Caller
@@ -86,4 +87,4 @@ def refusal(reason: str | None) -> InvalidField:
 
 def renamed(exc: InvalidField) -> InvalidField:
     """Return a refusal with the field's name in the API. Pure."""
-    return InvalidField(FIELD_BY_OPTION.get(exc.field, exc.field), exc.why)
+    return exc.named(FIELD_BY_OPTION.get(exc.field, exc.field))

@@ -55,7 +55,7 @@ def _wanted(body: AddSuppressions) -> list[NewSuppression]:
             )
         except InvalidField as exc:
             field = exc.field if body.email is not None else f"emails.{place}.{exc.field}"
-            raise InvalidField(field, exc.why) from None
+            raise exc.named(field) from None
     return wanted
 
 

@@ -15,6 +15,7 @@ from mailqueue.contract.sending import Repeated, Sent
 from mailqueue.core.errors import InputError, InvalidField
 from mailqueue.core.storable_text import unstorable
 from mailqueue.db.fetch import Conn
+from mailqueue.db.refusals import refusal_of
 from mailqueue.mail.accept.batches import NewBatch, enqueue_shared
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.mail.accept.raw import PreparedRaw, accept_prepared
@@ -148,19 +149,13 @@ def statements_of(emails: Iterable[Numbered]) -> Iterator[list[Numbered]]:
         yield group
 
 
-def refusal_of(reason: str | None) -> InvalidField:
-    """Return the refusal whose text is `field: why`. Pure."""
-    field, _, why = (reason or "").partition(": ")
-    return InvalidField(field, why)
-
-
 async def _results_of(conn: Conn, rows: Sequence[BatchRow]) -> list[AcceptResult]:
     duplicates = [row.id for row in rows if row.status == "duplicate" and row.id is not None]
     repeated = iter(await _repeated(conn, duplicates) if duplicates else ())
     results: list[AcceptResult] = []
     for row in rows:
         if row.id is None:
-            results.append(refusal_of(row.reason))
+            results.append(refusal_of(row.reason, row.refusal))
         elif row.status == "duplicate":
             results.append(next(repeated))
         else:

@@ -108,4 +108,4 @@ def message_of(email: NewEmail) -> dict[str, object]:
 
 
 def _moved(row: BatchRow, index: int) -> BatchRow:
-    return BatchRow(index, row.id, row.status, row.reason)
+    return BatchRow(index, row.id, row.status, row.reason, row.refusal)

@@ -13,7 +13,7 @@ from itertools import islice
 from uuid import uuid4
 
 from mailqueue.core.address import InvalidAddress, Mailbox, parse_address
-from mailqueue.core.errors import InvalidField
+from mailqueue.core.errors import InvalidField, Refusal
 from mailqueue.core.storable_text import unstorable
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept import message_headers
@@ -143,14 +143,17 @@ def prepared(email: RawEmail) -> PreparedRaw:
     """
     raw = email.octets
     if len(raw) > MAX_OCTETS:
-        raise InvalidField("message", f"at most {MAX_OCTETS} bytes, got {len(raw)}")
+        raise InvalidField(
+            "message", f"at most {MAX_OCTETS} bytes, got {len(raw)}", Refusal.TOO_LARGE
+        )
     try:
         check_octets(raw)
         head = read_head(raw)
     except NotAMessage as exc:
         raise InvalidField("message", str(exc)) from None
     if len(head.named("received")) > MAX_HOPS:
-        raise InvalidField("message", f"it has more than {MAX_HOPS} Received fields: a mail loop")
+        why = f"it has more than {MAX_HOPS} Received fields: a mail loop"
+        raise InvalidField("message", why, Refusal.MAIL_LOOP)
     author = _author(head)
     asked = message_headers.options_of(head)
     options = asked | dict(email.options)

@@ -16,7 +16,7 @@ from mailqueue.core.errors import Conflict, LimitReached
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.store.enqueue import refusals
+from mailqueue.db.refusals import refusals
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, SendOutcome
 from mailqueue.mail.send.store.claims import read_recipients
 

@@ -1,33 +1,20 @@
 """SQL of the archive's manifest."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from uuid import UUID
 
-from psycopg.errors import InvalidParameterValue
-
 from mailqueue.contract.maintenance import ArchiveFile
 from mailqueue.contract.projects import Retention
-from mailqueue.core.errors import InvalidField
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.refusals import refusals
 from mailqueue.maintenance.archive.file_format import FileDraft
 from mailqueue.maintenance.model import Archive, Leftover
 
 EVERYBODY = "all"
 """Stands for the projects without retention of their own."""
-
-
-@contextmanager
-def refusals_told() -> Iterator[None]:
-    """Raise InvalidField in place of the database's refusal."""
-    try:
-        yield
-    except InvalidParameterValue as exc:
-        field, _, why = (exc.diag.message_primary or "").partition(": ")
-        raise InvalidField(field, why) from exc
 
 
 async def start(
@@ -194,14 +181,14 @@ async def change_retention(conn: Conn, rule: Retention, *, by: str) -> Retention
         "keep_days": rule.keep_days,
         "by": by,
     }
-    with refusals_told():
+    with refusals(otherwise=""):
         return await fetch.maybe(conn, "change_retention", asked, Retention)
 
 
 async def reset_retention(conn: Conn, kind: str, *, project: str, by: str) -> bool:
     """Delete a project's own retention of a kind; return False where it had none."""
     asked = {"project": project, "kind": kind, "by": by}
-    with refusals_told():
+    with refusals(otherwise=""):
         return await fetch.value(conn, "reset_retention", asked, bool)
 
 

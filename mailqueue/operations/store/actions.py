@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from psycopg.errors import InvalidParameterValue, ObjectInUse
+from psycopg.errors import ObjectInUse
 from psycopg.types.json import Jsonb
 
 from mailqueue.contract.operations import ActionResult, Pause
-from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.errors import Conflict
 from mailqueue.core.mailboxes import wire_domain, with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.refusals import refusals
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +214,7 @@ async def pauses(conn: Conn, project: str | None) -> list[Pause]:
 @contextmanager
 def _refusals() -> Iterator[None]:
     try:
-        yield
-    except InvalidParameterValue as exc:
-        message = exc.diag.message_primary or str(exc)
-        field = exc.diag.column_name
-        if field is None:  # not raised by our SQL
-            raise
-        raise InvalidField(field, message.removeprefix(f"{field}: ")) from exc
+        with refusals():
+            yield
     except ObjectInUse as exc:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc

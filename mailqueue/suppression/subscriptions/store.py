@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
 from mailqueue.contract.suppression import Category, CategoryText
 from mailqueue.core.address import key_of
-from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.refusals import refusals
 from mailqueue.suppression.subscriptions.model import Choice, ChoiceOrigin, Reader
 
 
@@ -115,10 +114,8 @@ async def change(
         "user_agent": origin.user_agent,
         "by": origin.by,
     }
-    try:
+    with refusals(otherwise=""):
         return bool(await many(conn, "change_subscriptions", params, Changed))
-    except InvalidParameterValue as exc:
-        raise _invalid_field(exc) from exc
 
 
 async def list_categories(
@@ -150,11 +147,9 @@ async def put_category(
         "must_be_new": must_be_new,
         "by": by,
     }
-    try:
+    with refusals(otherwise=""):
         async with conn.transaction():
             found = await maybe(conn, "put_category", params, CategoryRow)
-    except InvalidParameterValue as exc:
-        raise _invalid_field(exc) from exc
     return None if found is None else _shown(found)
 
 
@@ -162,12 +157,6 @@ async def remove_category(conn: Conn, project_id: UUID, slug: str, *, by: str) -
     """Remove a category; return False where there is none."""
     params = {"project_id": project_id, "slug": slug, "by": by}
     return await value(conn, "remove_category", params, bool)
-
-
-def _invalid_field(exc: InvalidParameterValue) -> InvalidField:
-    """Return the error that names the field whose value the database refused."""
-    field, _, why = (exc.diag.message_primary or "").partition(": ")
-    return InvalidField(exc.diag.column_name or field, why)
 
 
 def _shown(row: CategoryRow) -> Category:

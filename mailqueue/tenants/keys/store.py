@@ -11,8 +11,8 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.db.refusals import refusals
 from mailqueue.tenants.model import ApiKey
-from mailqueue.tenants.projects.store import refused
 
 
 class Found(NamedTuple):
@@ -145,7 +145,7 @@ async def revoke_key(conn: Conn, project_id: UUID, key_id: UUID, *, reason: str 
 def _refused(name: str) -> Iterator[None]:
     """Raise an error of ours in place of the database's refusal."""
     try:
-        with refused():
+        with refusals(otherwise=""):
             yield
     except UniqueViolation as exc:
         if exc.diag.constraint_name != "api_keys_project_id_name_key":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mailqueue.contract.projects import BoundProducer
 from mailqueue.db.fetch import Conn, many, run, value
-from mailqueue.tenants.projects.store import refused
+from mailqueue.db.refusals import refusals
 
 
 async def list_producers(conn: Conn) -> list[BoundProducer]:
@@ -18,7 +18,7 @@ async def bind(conn: Conn, login: str, projects: Sequence[str], *, by: str) -> N
     Raises:
         InvalidField: the server has no such login, or there is no such project.
     """
-    with refused():
+    with refusals(otherwise=""):
         await run(conn, "bind_producer", {"login": login, "projects": list(projects), "by": by})
 
 
@@ -29,5 +29,5 @@ async def unbind(conn: Conn, login: str, projects: Sequence[str] | None, *, by: 
         InvalidField: there is no such project.
     """
     asked = {"login": login, "projects": None if projects is None else list(projects), "by": by}
-    with refused():
+    with refusals(otherwise=""):
         return await value(conn, "unbind_producer", asked, int)

@@ -1,16 +1,14 @@
 """SQL of projects and their audit events."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from uuid import UUID
 
-from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
 from mailqueue.contract.projects import AuditEvent, BoundUsage
-from mailqueue.core.errors import InvalidField
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
+from mailqueue.db.refusals import refusals
 from mailqueue.tenants.model import (
     Project,
     ProjectDay,
@@ -24,7 +22,7 @@ async def add_project(conn: Conn, name: str, *, settings: Mapping[str, object], 
     Raises:
         InvalidField: the name is invalid or taken, or a setting is invalid.
     """
-    with refused():
+    with refusals(otherwise=""):
         params = {"name": name, "settings": Jsonb(with_wire_domains(settings)), "by": by}
         return await value(conn, "add_project", params, UUID)
 
@@ -50,7 +48,7 @@ async def change_project(conn: Conn, name: str, *, changes: Mapping[str, object]
     Raises:
         InvalidField: the setting named is invalid; nothing is changed.
     """
-    with refused():
+    with refusals(otherwise=""):
         await run(
             conn,
             "change_project",
@@ -64,7 +62,7 @@ async def suspend_project(conn: Conn, name: str, *, reason: str, by: str) -> boo
     Raises:
         InvalidField: there is no reason, or the project is deleted.
     """
-    with refused():
+    with refusals(otherwise=""):
         params = {"name": name, "reason": reason, "by": by}
         return await value(conn, "suspend_project", params, bool)
 
@@ -80,7 +78,7 @@ async def delete_project(conn: Conn, name: str, *, by: str) -> bool:
     Raises:
         InvalidField: it is a project that cannot be deleted.
     """
-    with refused():
+    with refusals(otherwise=""):
         return await value(conn, "delete_project", {"name": name, "by": by}, bool)
 
 
@@ -107,14 +105,3 @@ async def list_audit(
     """
     params = {"project_id": project_id, "action": action, "before": before, "most": limit}
     return await many(conn, "list_audit", params, AuditEvent)
-
-
-@contextmanager
-def refused() -> Iterator[None]:
-    """Raise an error of ours in place of the database's refusal."""
-    try:
-        yield
-    except InvalidParameterValue as exc:
-        field = exc.diag.column_name or ""
-        why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
-        raise InvalidField(field, why) from exc

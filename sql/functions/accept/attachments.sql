@@ -32,10 +32,11 @@ DECLARE
     v_known text[] := '{application/pdf,application/zip,image/gif,image/jpeg,image/png,image/webp}';
 BEGIN
     IF p_type !~ '^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$' THEN
-        PERFORM mailqueue.refuse('attachments', format('%s is not a content type', to_json(left(p_type, 100))));
+        PERFORM mailqueue.refuse('attachments', format('%s is not a content type', to_json(left(p_type, 100))),
+                                 'file_not_allowed');
     ELSIF p_type <> ALL (p_allowed) THEN
         PERFORM mailqueue.refuse('attachments', format('%s is not allowed in this project, which allows %s', p_type,
-            coalesce(nullif(array_to_string(p_allowed, ', '), ''), 'no attachments')));
+            coalesce(nullif(array_to_string(p_allowed, ', '), ''), 'no attachments')), 'file_not_allowed');
     ELSIF v_shown IS NOT DISTINCT FROM p_type
           OR (v_shown = 'application/zip'
               AND p_type ~ '^application/(vnd\.(openxmlformats-officedocument|oasis\.opendocument)\.|epub\+zip$)')
@@ -44,7 +45,7 @@ BEGIN
     END IF;
     PERFORM mailqueue.refuse('attachments',
                              format('declared as %s, but the content is %s', p_type,
-                                    coalesce(v_shown, 'something else')));
+                                    coalesce(v_shown, 'something else')), 'file_not_allowed');
 END $$;
 COMMENT ON FUNCTION mailqueue.check_attachment_type(text, bytea, text[]) IS
     'Raise an error if the project does not allow the content type or the first bytes contradict it.';
@@ -163,7 +164,8 @@ BEGIN
         v_total := v_total + v_bytes;
         IF v_total > v_most THEN
             PERFORM mailqueue.refuse('attachments',
-                                     format('the files of one mail may have at most %s bytes in this project', v_most));
+                                     format('the files of one mail may have at most %s bytes in this project', v_most),
+                                     'too_large');
         END IF;
         PERFORM mailqueue.check_file_name(v_name);
         IF v_cid IS NOT NULL AND (v_cid !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~.-]{1,128}(@[A-Za-z0-9.-]{1,128})?$'

@@ -30,15 +30,15 @@ COMMENT ON FUNCTION mailqueue.check_split(jsonb) IS
 
 -- All messages at once first. Only if one of them is rejected they are taken one by one: a subtransaction for each
 -- costs as much as the mail itself.
-CREATE OR REPLACE FUNCTION mailqueue.enqueue_batch(project text, messages jsonb)
-RETURNS TABLE (index integer, id uuid, status text, reason text)
+CREATE OR REPLACE FUNCTION mailqueue.accept_batch(p_project text, p_messages jsonb)
+RETURNS TABLE (index integer, id uuid, status text, reason text, refusal text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_project uuid := mailqueue.project_taking(enqueue_batch.project);
+    v_project uuid := mailqueue.project_taking(p_project);
     -- the default of the project
     v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
     v_is_careful boolean := false;
@@ -49,18 +49,20 @@ DECLARE
     v_message jsonb;
     v_split jsonb;                                           -- the last one that was checked
     v_why text;
+    v_code text;
+    v_codes text[];                                          -- codes of refusals; NULL until one is refused
     q mailqueue.email_queue; c mailqueue.email_queue;
 BEGIN
-    IF jsonb_typeof(enqueue_batch.messages) <> 'array' THEN
+    IF jsonb_typeof(p_messages) <> 'array' THEN
         PERFORM mailqueue.refuse('messages',
                                  format('a list is needed, got %s',
-                                        coalesce(jsonb_typeof(enqueue_batch.messages), 'null')));
+                                        coalesce(jsonb_typeof(p_messages), 'null')));
     END IF;
-    PERFORM mailqueue.check_room(v_project, jsonb_array_length(enqueue_batch.messages));
+    PERFORM mailqueue.check_room(v_project, jsonb_array_length(p_messages));
     LOOP
         v_rows := '{}'; v_contents := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}'; c := NULL;
         BEGIN
-            FOR v_message IN SELECT m.value FROM jsonb_array_elements(enqueue_batch.messages) AS m LOOP
+            FOR v_message IN SELECT m.value FROM jsonb_array_elements(p_messages) AS m LOOP
                 v_why := NULL;
                 IF v_is_careful THEN
                     BEGIN
@@ -69,11 +71,12 @@ BEGIN
                         END IF;
                         q := mailqueue.email_from_message(v_project, v_message);
                     EXCEPTION WHEN invalid_parameter_value THEN
-                        v_why := SQLERRM;
+                        GET STACKED DIAGNOSTICS v_why = MESSAGE_TEXT, v_code = CONSTRAINT_NAME;
                     END;
                     IF v_why IS NOT NULL THEN
                         v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected');
                         v_reasons := array_append(v_reasons, v_why);
+                        v_codes[cardinality(v_ids)] := nullif(v_code, '');
                         CONTINUE;
                     END IF;
                 ELSE
@@ -110,21 +113,37 @@ BEGIN
                 RAISE;
             END IF;
             v_is_careful := true;
+            v_codes := array_fill(NULL::text, ARRAY[jsonb_array_length(p_messages)]);
         END;
     END LOOP;
 
     IF mailqueue.store_batch(v_rows, v_contents) = 0 THEN
-        RETURN QUERY SELECT r.n::integer - 1, r.id, r.status, r.reason
-                       FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS r(id, status, reason, n) ORDER BY r.n;
+        RETURN QUERY SELECT r.n::integer - 1, r.id, r.status, r.reason, r.refusal
+                       FROM unnest(v_ids, v_status, v_reasons, v_codes)
+                            WITH ORDINALITY AS r(id, status, reason, refusal, n)
+                      ORDER BY r.n;
         RETURN;
     END IF;
     RETURN QUERY
         SELECT r.n::integer - 1, r.id,
                CASE WHEN r.status = 'queued' AND h.id IS NOT NULL THEN h.status ELSE r.status END,
-               coalesce(r.reason, h.reason)
-          FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS r(id, status, reason, n)
+               coalesce(r.reason, h.reason), r.refusal
+          FROM unnest(v_ids, v_status, v_reasons, v_codes) WITH ORDINALITY AS r(id, status, reason, refusal, n)
           LEFT JOIN mailqueue.email_history AS h ON h.id = r.id AND h.finished_at = now() AND r.status = 'queued'
          ORDER BY r.n;
+END $$;
+COMMENT ON FUNCTION mailqueue.accept_batch(text, jsonb) IS
+    'What enqueue_batch() does, with the code of a refusal that has one.';
+
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_batch(project text, messages jsonb)
+RETURNS TABLE (index integer, id uuid, status text, reason text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT b.index, b.id, b.status, b.reason
+                   FROM mailqueue.accept_batch(enqueue_batch.project, enqueue_batch.messages) AS b;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_batch(text, jsonb) IS
     'Accept many mails in the caller''s transaction; a row for each in order: queued, suppressed, duplicate or '

@@ -55,7 +55,7 @@ BEGIN
     IF q.html_body IS NULL AND coalesce(q.text_body, '') = '' AND q.template IS NULL THEN
         PERFORM mailqueue.refuse('html_body', 'html_body or text_body is needed');
     ELSIF coalesce(octet_length(q.html_body), 0) + coalesce(octet_length(q.text_body), 0) > 26214400 THEN
-        PERFORM mailqueue.refuse('html_body', 'html_body and text_body together may have 25 MiB');
+        PERFORM mailqueue.refuse('html_body', 'html_body and text_body together may have 25 MiB', 'too_large');
     END IF;
     IF num_nonnulls(q.from_email, q.from_name, q.reply_to, q.headers) > 0 THEN
         IF q.from_email IS NOT NULL THEN

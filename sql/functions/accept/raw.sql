@@ -19,7 +19,8 @@ BEGIN
     SELECT sum((x.value ->> 'bytes')::bigint) INTO v_total FROM jsonb_array_elements(p_files) AS x;
     IF v_total > v_most THEN
         PERFORM mailqueue.refuse('attachments',
-                                 format('the files of one mail may have at most %s bytes in this project', v_most));
+                                 format('the files of one mail may have at most %s bytes in this project', v_most),
+                                 'too_large');
     END IF;
     FOR f IN SELECT x.value FROM jsonb_array_elements(p_files) AS x LOOP
         PERFORM mailqueue.check_attachment_type(f ->> 'type', decode(f ->> 'head', 'hex'), v_allowed);

@@ -1,6 +1,7 @@
 -- Rules for accepted mail, and the wording of errors. INSERT, COPY, enqueue() and enqueue_batch() all use them.
 
-CREATE OR REPLACE FUNCTION mailqueue.refuse(p_field text, p_why text) RETURNS void
+-- p_code, where programs decide by it: one of Refusal in mailqueue/core/errors.py.
+CREATE OR REPLACE FUNCTION mailqueue.refuse(p_field text, p_why text, p_code text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -11,7 +12,17 @@ DECLARE
     v_field text := regexp_replace(p_field, c_unseen, U&'\FFFD', 'g');
 BEGIN
     RAISE EXCEPTION '%: %', v_field, regexp_replace(p_why, c_unseen, U&'\FFFD', 'g')
-        USING ERRCODE = '22023', COLUMN = v_field;
+        USING ERRCODE = '22023', COLUMN = v_field, CONSTRAINT = p_code;
+END $$;
+COMMENT ON FUNCTION mailqueue.refuse(text, text, text) IS
+    'Raise SQLSTATE 22023 naming the field, and as the constraint the code of the refusal.';
+
+CREATE OR REPLACE FUNCTION mailqueue.refuse(p_field text, p_why text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.refuse(p_field, p_why, '');
 END $$;
 COMMENT ON FUNCTION mailqueue.refuse(text, text) IS 'Raise SQLSTATE 22023 naming the field.';
 

@@ -22,7 +22,7 @@ DECLARE
 BEGIN
     IF v_allowed IS NOT NULL AND NOT mailqueue.matches_address(p_email, v_allowed) THEN
         PERFORM mailqueue.refuse('from_email', format('%s is not allowed in this project, which sends from %s',
-            to_json(left(p_email, 300)), array_to_string(v_allowed, ', ')));
+            to_json(left(p_email, 300)), array_to_string(v_allowed, ', ')), 'sender_not_allowed');
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_from(uuid, text) IS

@@ -25,7 +25,8 @@ BEGIN
     SELECT a.types, a.most INTO v_allowed, v_most FROM mailqueue.attachments_of_project(p_project) AS a;
     IF p_bytes > v_most THEN
         PERFORM mailqueue.refuse('attachments',
-                                 format('the files of one mail may have at most %s bytes in this project', v_most));
+                                 format('the files of one mail may have at most %s bytes in this project', v_most),
+                                 'too_large');
     ELSIF p_octets IS NOT NULL AND (sha256(p_octets) <> p_sha256 OR length(p_octets) <> p_bytes) THEN
         PERFORM mailqueue.refuse('attachments', 'the bytes do not match the declared size and SHA-256');
     END IF;

@@ -72,7 +72,7 @@ BEGIN
     PERFORM mailqueue.check_tenant(v_project);
     BEGIN
         SELECT x.* INTO b
-          FROM mailqueue.enqueue_batch(p_project, jsonb_build_array(p_message - 'idempotency_key')) AS x;
+          FROM mailqueue.accept_batch(p_project, jsonb_build_array(p_message - 'idempotency_key')) AS x;
         v_found := jsonb_build_object('status', b.status, 'reason', b.reason);
         IF b.id IS NOT NULL THEN
             SELECT x.lane_id, x.priority, x.run_at, x.expires_at, x.delivery INTO e FROM (

@@ -2,6 +2,6 @@
 
 -- name: enqueue_batch :many
 -- Accept many mails in the caller's transaction; a row for each in order, including rejected ones.
-SELECT b.index, b.id, b.status, b.reason
-FROM mailqueue.enqueue_batch(%(project)s, %(messages)s::jsonb) AS b
+SELECT b.index, b.id, b.status, b.reason, b.refusal
+FROM mailqueue.accept_batch(%(project)s, %(messages)s::jsonb) AS b
 ORDER BY b.index;

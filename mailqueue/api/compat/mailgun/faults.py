@@ -23,9 +23,6 @@ from mailqueue.core.errors import (
 )
 from mailqueue.core.mail_options import Api
 
-NO_ADDRESS = "is not a valid address. please check documentation"
-NO_JSON = "is not a valid JSON"
-MISSING = "is missing"
 NO_BODY = "Need at least one of 'text', 'html', 'amp-html' or 'template' parameters specified"
 # Fields whose SQL name differs from their name here.
 _FIELD = {
@@ -49,6 +46,27 @@ _FIELD = {
 
 class DomainNotFound(InputError):
     """The project does not send from the domain in the path."""
+
+
+class MissingParameter(InvalidField):
+    """A parameter is missing."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(field, "is missing")
+
+
+class BadAddressParameter(InvalidField):
+    """A parameter is no email address."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(field, "is not a valid address. please check documentation")
+
+
+class BadJsonParameter(InvalidField):
+    """A parameter is not JSON."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(field, "is not a valid JSON")
 
 
 class NoBody(InputError):
@@ -102,8 +120,8 @@ def field_description(exc: InvalidField) -> str:
     """Return the message for an invalid field. Pure."""
     name, dot, rest = exc.field.partition(".")
     field = _FIELD.get(name, name) + dot + rest
-    if exc.why == MISSING:
-        return f"{field} parameter {MISSING}"
-    if exc.why in (NO_ADDRESS, NO_JSON):
+    if isinstance(exc, MissingParameter):
+        return f"{field} parameter {exc.why}"
+    if isinstance(exc, BadAddressParameter | BadJsonParameter):
         return f"'{field}' parameter {exc.why}"
     return f"'{field}' parameter: {exc.why}"

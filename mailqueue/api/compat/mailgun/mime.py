@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid5
 
 from mailqueue.api.compat.mailboxes import split_mailbox
-from mailqueue.api.compat.mailgun.faults import MISSING
+from mailqueue.api.compat.mailgun.faults import MissingParameter
 from mailqueue.api.compat.mailgun.form import Form
 from mailqueue.api.compat.mailgun.options import MailgunOptions, custom_data
 from mailqueue.api.compat.mailgun.recipients import mailboxes_of
@@ -42,7 +42,7 @@ async def accepted_message(
         mailboxes_of(form, name)
     recipients = mailboxes_of(form, "to") + mailboxes_of(form, "cc") + mailboxes_of(form, "bcc")
     if not mailboxes_of(form, "to"):
-        raise InvalidField("to", MISSING)
+        raise MissingParameter("to")
     given: dict[str, Any] = {
         _OPTION.get(name, name): value
         for name, value in options.fields.items()
@@ -82,7 +82,9 @@ def _message(form: Form) -> bytes:
     if text := form.one("message"):
         files.append(text.encode())
     if len(files) != 1 or len(form.files) > 1:
-        raise InvalidField("message", "is required exactly once" if files else MISSING)
+        if not files:
+            raise MissingParameter("message")
+        raise InvalidField("message", "is required exactly once")
     return files[0]
 
 

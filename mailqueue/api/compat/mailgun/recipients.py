@@ -7,7 +7,11 @@ from typing import Any
 
 from mailqueue.api.compat.batch import Budget
 from mailqueue.api.compat.mailboxes import mailbox, split_mailbox, split_mailboxes
-from mailqueue.api.compat.mailgun.faults import MISSING, NO_ADDRESS, NO_JSON
+from mailqueue.api.compat.mailgun.faults import (
+    BadAddressParameter,
+    BadJsonParameter,
+    MissingParameter,
+)
 from mailqueue.api.compat.mailgun.form import Form
 from mailqueue.api.compat.mailgun.options import object_of, written
 from mailqueue.core.address import InvalidAddress, parse_address
@@ -44,7 +48,7 @@ def recipients_of(form: Form) -> Recipients:
     """
     found = {name: mailboxes_of(form, name) for name in ("to", "cc", "bcc")}
     if not found["to"]:
-        raise InvalidField("to", MISSING)
+        raise MissingParameter("to")
     if sum(map(len, found.values())) > MAX_RECIPIENTS:
         raise InvalidField("to", f"at most {MAX_RECIPIENTS} recipients")
     variables = _variables(form.one("recipient-variables"))
@@ -84,7 +88,7 @@ def check_mailbox(name: str, box: str) -> None:
     try:
         parse_address(split_mailbox(box)[1])
     except InvalidAddress:
-        raise InvalidField(name, NO_ADDRESS) from None
+        raise BadAddressParameter(name) from None
 
 
 def sender_of(form: Form) -> str:
@@ -95,13 +99,13 @@ def sender_of(form: Form) -> str:
     """
     given = form.all("from")
     if not given:
-        raise InvalidField("from", MISSING)
+        raise MissingParameter("from")
     boxes = [box for text in given for box in split_mailboxes(text)]
     if len(boxes) > 1:
         # Mailgun accepts an unquoted name with a comma.
         boxes = [mailbox(_quoted(given[0]))] if len(given) == 1 else boxes
     if len(boxes) != 1:
-        raise InvalidField("from", NO_ADDRESS)
+        raise BadAddressParameter("from")
     check_mailbox("from", boxes[0])
     return boxes[0]
 
@@ -117,7 +121,7 @@ def _variables(text: str | None) -> Mapping[str, Mapping[str, Any]] | None:
     try:
         given = object_of("recipient-variables", text)
     except InvalidField:
-        raise InvalidField("recipient-variables", NO_JSON) from None
+        raise BadJsonParameter("recipient-variables") from None
     for address, values in given.items():
         if not isinstance(values, dict):
             why = f"an object of variables is needed for {address[:320]}"

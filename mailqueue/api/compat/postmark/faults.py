@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.model import CompatError
 from mailqueue.api.compat.option_fields import names_in
-from mailqueue.api.compat.postmark.model import NoStream, NotAnAddress
+from mailqueue.api.compat.postmark.model import NoStream, NotAnAddress, NotForSending
 from mailqueue.api.http.responses import BadJson, Busy, json_answer
 from mailqueue.core.errors import (
     Forbidden,
@@ -20,6 +20,7 @@ from mailqueue.core.errors import (
     InvalidField,
     LimitReached,
     NotFound,
+    Refusal,
     TooManyRequests,
     Unauthorized,
     Unavailable,
@@ -60,7 +61,6 @@ _FIELD = {
     "category": "MessageStream",
     **names_in(Api.POSTMARK),
 }
-_FORBIDDEN_FILE = ("is not allowed in this project", "declared as", "is not a content type")
 
 
 class ErrorCode(IntEnum):
@@ -177,18 +177,19 @@ def field_description(exc: InvalidField) -> tuple[ErrorCode, str]:
             return ErrorCode.INCOMPATIBLE_JSON, exc.why
         case NotAnAddress():
             return ErrorCode.INVALID_EMAIL, exc.why
+        case NotForSending():
+            why = f"The 'MessageStream' provided {exc.why}."
+            return ErrorCode.STREAM_NOT_FOR_SENDING, why
         case NoStream():
-            is_inbound = "not for sending" in exc.why
-            code = ErrorCode.STREAM_NOT_FOR_SENDING if is_inbound else ErrorCode.NO_STREAM
-            return code, f"The 'MessageStream' provided {exc.why}."
+            return ErrorCode.NO_STREAM, f"The 'MessageStream' provided {exc.why}."
     if exc.field in ("template_slug", "template_version"):
         return ErrorCode.NO_TEMPLATE, (
             "The 'TemplateId' or 'TemplateAlias' associated with this request is not valid or was "
             f"not found: {exc.why}."
         )
-    if field == "From" and "is not allowed in this project" in exc.why:
+    if exc.refusal is Refusal.SENDER_NOT_ALLOWED:
         return ErrorCode.NO_SENDER, f"The 'From' address {exc.why}."
-    if field == "Attachments" and any(words in exc.why for words in _FORBIDDEN_FILE):
+    if exc.refusal is Refusal.FILE_NOT_ALLOWED:
         return ErrorCode.FORBIDDEN_FILE, f"Forbidden attachment: {exc.why}."
     if exc.field in _FIELD:
         return ErrorCode.INVALID_EMAIL, f"'{field}': {exc.why}."

@@ -46,6 +46,10 @@ class NoStream(InvalidField):
     """The message stream does not exist or does not send."""
 
 
+class NotForSending(NoStream):
+    """The stream receives only."""
+
+
 class _Given(StrictRequestModel):
     model_config = ConfigDict(alias_generator=to_pascal)
 
@@ -213,7 +217,7 @@ def category_of(stream: str) -> str | None:
     if stream in STREAMS:
         return STREAMS[stream]
     if stream == "inbound":
-        raise NoStream("MessageStream", "is not for sending")
+        raise NotForSending("MessageStream", "is not for sending")
     if not _STREAM.fullmatch(stream):
         raise NoStream("MessageStream", f"{stream[:100]!r} does not exist")
     return stream

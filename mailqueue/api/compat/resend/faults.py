@@ -22,6 +22,7 @@ from mailqueue.core.errors import (
     InvalidField,
     LimitReached,
     NotFound,
+    Refusal,
     TooManyRequests,
     Unauthorized,
     Unavailable,
@@ -127,7 +128,7 @@ def field_description(exc: InvalidField) -> tuple[HTTPStatus, str, str]:
         return status, "missing_required_field", exc.why
     if field == "attachments":
         return status, "invalid_attachment", exc.why
-    if field == "from" and "is not allowed in this project" in exc.why:
+    if exc.refusal is Refusal.SENDER_NOT_ALLOWED:
         return HTTPStatus.FORBIDDEN, "validation_error", f"The `from` address {exc.why}"
     if field in ("from", "to", "cc", "bcc", "reply_to"):
         name = "invalid_from_address" if field == "from" else "validation_error"

@@ -12,6 +12,7 @@ from mailqueue.api.compat.sendgrid.faults import (
     NO_ADDRESS,
     NO_CONTENT,
     NO_SUBJECT,
+    RepeatedRecipient,
     SendGridRefused,
     Wrong,
 )
@@ -127,7 +128,7 @@ def _recipients(mail: SendGridMail) -> Iterator[Wrong]:
             for box in boxes:
                 key = box.email.strip().lower()
                 if key in seen:
-                    yield Wrong(
+                    yield RepeatedRecipient(
                         "Each email address in the personalization block should be unique between "
                         "to, cc, and bcc. We found the first duplicate instance of "
                         f"[{box.email[:320]}] in the personalizations.{n}.{kind} field.",

@@ -26,6 +26,7 @@ from mailqueue.core.errors import (
     InvalidField,
     LimitReached,
     NotFound,
+    Refusal,
     TooManyRequests,
     Unauthorized,
     Unavailable,
@@ -117,6 +118,12 @@ class Wrong(NamedTuple):
     field: str | None = None
 
 
+class RepeatedRecipient(Wrong):
+    """An address that a personalization names twice."""
+
+    __slots__ = ()
+
+
 class SendGridRefused(InputError):
     """The request is refused, with all its errors."""
 
@@ -174,7 +181,7 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, Sequence[Wrong]]:
 def _of_mail(exc: OneRefused) -> tuple[HTTPStatus, Sequence[Wrong]]:
     fault = exc.fault
     name, dot, rest = fault.field.partition(".")
-    if name in ("from_email", "from_name") and "is not allowed in this project" in fault.why:
+    if fault.refusal is Refusal.SENDER_NOT_ALLOWED:
         return HTTPStatus.FORBIDDEN, [Wrong(f"{NOT_OURS} ({fault.why})", "from")]
     if name == "idempotency_key":
         return HTTPStatus.BAD_REQUEST, [Wrong(f"Idempotency-Key: {fault.why}")]
@@ -225,7 +232,7 @@ def _help(wrong: Wrong) -> str | None:
         return None
     if wrong.field == "personalizations":
         return f"{HELP}#-Personalizations-Errors"
-    if "should be unique between" in wrong.message:
+    if isinstance(wrong, RepeatedRecipient):
         return f"{HELP}#message.recipient-errors"
     named = re.sub(r"\.\d+", "", wrong.field).removesuffix(".email")
     return f"{HELP}#message.{named}"

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.store.enqueue import refusals
+from mailqueue.db.refusals import refusals
 
 
 @dataclass(frozen=True, slots=True)

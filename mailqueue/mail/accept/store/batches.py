@@ -10,7 +10,7 @@ from mailqueue.contract.sending import BatchState
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.store.enqueue import refusals
+from mailqueue.db.refusals import refusals
 
 
 class SharedRow(NamedTuple):

@@ -1,17 +1,15 @@
 """SQL that accepts mail."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.errors import InvalidField
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.refusals import refusals
 from mailqueue.mail.model import BatchRow
 
 
@@ -35,16 +33,3 @@ async def try_email(conn: Conn, project: str, message: Mapping[str, object]) -> 
     asked = {"project": project, "message": Jsonb(with_wire_domains(message))}
     with refusals():
         return await fetch.value(conn, "try_email", asked, dict)
-
-
-@contextmanager
-def refusals() -> Iterator[None]:
-    """Raise InvalidField in place of the database's refusal of a mail."""
-    try:
-        yield
-    except InvalidParameterValue as exc:
-        message = exc.diag.message_primary or str(exc)
-        field = exc.diag.column_name
-        if field is None:  # not raised by our SQL
-            raise
-        raise InvalidField(field, message.removeprefix(f"{field}: ")) from exc

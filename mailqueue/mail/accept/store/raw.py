@@ -6,7 +6,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.store.enqueue import refusals
+from mailqueue.db.refusals import refusals
 from mailqueue.mail.model import BatchRow
 
 
