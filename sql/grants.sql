@@ -34,7 +34,6 @@ BEGIN
             ('producer', 'USAGE ON SCHEMA mailqueue'),
             ('producer', 'EXECUTE ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb)'),
             ('producer', 'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb)'),
-            ('producer', 'EXECUTE ON FUNCTION mailqueue.accept_batch(text, jsonb)'),
             ('producer', 'EXECUTE ON FUNCTION mailqueue.uuidv7()'),  -- the default of id
             -- The marker stands for MAIL_OPTIONS in mailqueue/core/mail_options.py.
             ('producer', 'INSERT (project, recipient_email, recipient_name, subject, html_body, text_body,
@@ -106,8 +105,7 @@ BEGIN
             -- The HTTP API and the pages it serves.
             ('api', 'USAGE ON SCHEMA mailqueue'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb)'),
-            ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb)'),
-            ('api', 'EXECUTE ON FUNCTION mailqueue.accept_batch(text, jsonb)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb), mailqueue.accept_batch(text, jsonb)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.accept_raw(text, jsonb, bytea[]), mailqueue.message_bytes_of(uuid)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, interval,

@@ -27,7 +27,6 @@ NEAR = 0.7
 """Share of common fields from which a class is taken for a value of the contract."""
 # Classes that have most fields of a value, and why they are none: (class, value).
 RELATIVES: Mapping[tuple[str, str], str] = {
-    ("BatchRow", "BatchResult"): "a row; callers see the address beside it",
     ("EndedSuppressionRow", "EndedSuppression"): "a row; callers see its address once",
     ("ImportTally", "ImportedSuppressions"): "counts that still grow",
     ("PlatformEvent", "AdminEvent"): "a row of one of two logs, with the id of that log",
