@@ -53,16 +53,16 @@ def find_psql() -> Path:
     return Path(system)
 
 
-def arguments(program: Path, found: LibpqOptions, args: tuple[str, ...]) -> list[str]:
+def arguments(program: Path, options: LibpqOptions, args: tuple[str, ...]) -> list[str]:
     """Return psql's arguments, the caller's last; none contains a password.
 
     The first is its path: given a bare name, psql searches PATH for itself and exits if absent.
     """
-    return [str(program), *(["--dbname", found.conninfo] if found.conninfo else []), *args]
+    return [str(program), *(["--dbname", options.conninfo] if options.conninfo else []), *args]
 
 
-def environment(found: LibpqOptions, own: Mapping[str, str]) -> dict[str, str]:
+def environment(options: LibpqOptions, own: Mapping[str, str]) -> dict[str, str]:
     """Return psql's environment: this process's without mailqueue's secrets, plus the database."""
     kept = {name: value for name, value in own.items() if not name.startswith("MAILQUEUE_")}
     kept.pop("DATABASE_URL", None)
-    return kept | found.environment
+    return kept | options.environment

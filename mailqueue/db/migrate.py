@@ -224,17 +224,17 @@ async def _nothing() -> None:
     return
 
 
-def _refuse_newer(found: MigrationStatus) -> None:
-    if found.version > found.newest_known:
+def _refuse_newer(status: MigrationStatus) -> None:
+    if status.version > status.newest_known:
         raise ConfigError(
-            f"the database schema is at {found.version}, this version of mailqueue knows up to "
-            f"{found.newest_known}: upgrade mailqueue"
+            f"the database schema is at {status.version}, this version of mailqueue knows up to "
+            f"{status.newest_known}: upgrade mailqueue"
         )
 
 
-def _refuse_changed(found: MigrationStatus, schema: SchemaFiles) -> None:
+def _refuse_changed(status: MigrationStatus, schema: SchemaFiles) -> None:
     known = {migration.version: migration for migration in schema.migrations}
-    for applied in found.applied:
+    for applied in status.applied:
         file = f"{applied.version:04}_{applied.name}.sql"
         if applied.version not in known:
             raise ConfigError(
@@ -245,7 +245,7 @@ def _refuse_changed(found: MigrationStatus, schema: SchemaFiles) -> None:
                 f"{known[applied.version].file} was changed after it was applied: restore the "
                 "file and put the change into a new migration"
             )
-    late = [file for file in found.pending if int(file[:4]) < found.version]
+    late = [file for file in status.pending if int(file[:4]) < status.version]
     if late:
         raise ConfigError(
             f"{late[0]} has a lower number than applied migrations: give it a higher number"

@@ -128,11 +128,11 @@ for the others, and `[[, KEPT_COLUMNS …]]` for a list that may be empty, behin
 """
 
 
-def _columns(found: re.Match[str]) -> str:
-    comma, table, marker, named = found.groups(default="")
+def _columns(match: re.Match[str]) -> str:
+    comma, table, marker, named = match.groups(default="")
     but = set(re.findall(r"\w+", named))
     if unknown := but.difference(COLUMNS_BY_MARKER[marker]):
-        raise ValueError(f"{found[0]}: no such column: {', '.join(sorted(unknown))}")
+        raise ValueError(f"{match[0]}: no such column: {', '.join(sorted(unknown))}")
     listed = [f"{table}{one}" for one in COLUMNS_BY_MARKER[marker] if one not in but]
     return comma + ", ".join(listed) if listed else ""
 

@@ -79,14 +79,16 @@ async def _check_dkim(domain: str, mine: list[DkimKey], resolver: Resolver) -> D
     return judged_keys(domain, await look_up(mine, resolver), now=datetime.now(UTC))
 
 
-def judged_keys(domain: str, found: list[Publication], *, now: datetime) -> DomainFinding:
+def judged_keys(domain: str, publications: list[Publication], *, now: datetime) -> DomainFinding:
     """Return the finding for the published records of a domain's keys. Pure."""
-    faults = [(each, _fault(each, now)) for each in found]
+    faults = [(each, _fault(each, now)) for each in publications]
     failed = [each for each, fault in faults if fault is FindingStatus.FAIL]
     unknown = [each for each, fault in faults if fault is FindingStatus.UNKNOWN]
     waiting = [each for each, fault in faults if fault is FindingStatus.WARN]
-    texts = tuple(f"{each.key.name}: {text}" for each in found for text in each.found)
-    signing = [each.key.selector for each in found if each.key.status is DkimKeyStatus.ACTIVE]
+    texts = tuple(f"{each.key.name}: {text}" for each in publications for text in each.found)
+    signing = [
+        each.key.selector for each in publications if each.key.status is DkimKeyStatus.ACTIVE
+    ]
     if failed:
         says = "; ".join(f"{each.key.selector}: {each.why}" for each in failed)
         wanted = tuple(DnsRecord(each.key.name, "TXT", each.key.text) for each in failed)

@@ -36,9 +36,9 @@ class Publication:
     why: str | None = None
 
 
-async def look_up(found: Sequence[DkimKey], resolver: Resolver) -> list[Publication]:
+async def look_up(keys: Sequence[DkimKey], resolver: Resolver) -> list[Publication]:
     """Look up the record of each key."""
-    return list(await asyncio.gather(*(_look_up_one(key, resolver) for key in found)))
+    return list(await asyncio.gather(*(_look_up_one(key, resolver) for key in keys)))
 
 
 async def _look_up_one(key: DkimKey, resolver: Resolver) -> Publication:
@@ -49,25 +49,25 @@ async def _look_up_one(key: DkimKey, resolver: Resolver) -> Publication:
     return judged(key, found)
 
 
-def judged(key: DkimKey, found: tuple[str, ...]) -> Publication:
+def judged(key: DkimKey, texts: tuple[str, ...]) -> Publication:
     """Return the state of a key by the records found at its name. Pure."""
-    faults = [key_fault(each, algorithm=key.algorithm, public=key.public_key) for each in found]
+    faults = [key_fault(each, algorithm=key.algorithm, public=key.public_key) for each in texts]
     if key.status is DkimKeyStatus.REVOKED:
         if None in faults:
             return Publication(
-                key, RecordState.STILL_THERE, found, "its record still contains the key"
+                key, RecordState.STILL_THERE, texts, "its record still contains the key"
             )
-        return Publication(key, RecordState.GONE, found)
-    if not found:
+        return Publication(key, RecordState.GONE, texts)
+    if not texts:
         return Publication(key, RecordState.MISSING, (), "there is no record")
-    if len(found) > 1:
+    if len(texts) > 1:
         # RFC 6376 3.6.2.2: the result of verifying is undefined.
         return Publication(
-            key, RecordState.WRONG, found, f"there are {len(found)} records; there must be one"
+            key, RecordState.WRONG, texts, f"there are {len(texts)} records; there must be one"
         )
     if faults[0] is not None:
-        return Publication(key, RecordState.WRONG, found, faults[0])
-    return Publication(key, RecordState.PUBLISHED, found)
+        return Publication(key, RecordState.WRONG, texts, faults[0])
+    return Publication(key, RecordState.PUBLISHED, texts)
 
 
 async def verify(
@@ -89,18 +89,18 @@ async def verify(
 
 
 async def settle(
-    conn: Conn, found: Sequence[Publication], *, keep: timedelta = keys.RETIREMENT, by: str
+    conn: Conn, publications: Sequence[Publication], *, keep: timedelta = keys.RETIREMENT, by: str
 ) -> list[Publication]:
     """Store the states of keys, and activate pending keys that are published."""
-    seen = [each.key for each in found if each.in_dns is RecordState.PUBLISHED]
+    seen = [each.key for each in publications if each.in_dns is RecordState.PUBLISHED]
     await store.note_seen(conn, seen)
     waiting = [key for key in seen if key.status is DkimKeyStatus.PENDING]
     await keys.activate(conn, waiting, keep=keep, by=by, seen=True)
     now: dict[UUID, DkimKey] = {}
-    for project, domain in {(each.key.project, each.key.domain) for each in found}:
+    for project, domain in {(each.key.project, each.key.domain) for each in publications}:
         again = await keys.list_keys(conn, project=project, domain=domain)
         now |= {key.id: key for key in again}
-    return [replace(each, key=now.get(each.key.id, each.key)) for each in found]
+    return [replace(each, key=now.get(each.key.id, each.key)) for each in publications]
 
 
 async def force(

@@ -31,9 +31,11 @@ def key_of(row: DkimKey) -> DkimKeyDetails:
     )
 
 
-def verification_of(found: Publication) -> DkimVerification:
+def verification_of(publication: Publication) -> DkimVerification:
     """Return the record found for a key."""
-    return DkimVerification(found.in_dns, list(found.found), found.why, key_of(found.key))
+    return DkimVerification(
+        publication.in_dns, list(publication.found), publication.why, key_of(publication.key)
+    )
 
 
 def report_of(findings: DomainFindings) -> DomainReport:

@@ -44,11 +44,11 @@ def format_date(value: str | float | datetime | date, pattern: str) -> str:
     if "%" not in pattern:
         pattern = _GO_WORD.sub(lambda found: _GO[found[0]], pattern)
 
-    def written(found: re.Match[str]) -> str:
-        if found[2] not in _ALLOWED or not found[2]:
-            raise TemplateFault(f"{found[0]} is not a date directive")
-        text = at.strftime(f"%{found[2]}")
-        return text.lstrip("0 ") or "0" if found[1] else text
+    def written(match: re.Match[str]) -> str:
+        if match[2] not in _ALLOWED or not match[2]:
+            raise TemplateFault(f"{match[0]} is not a date directive")
+        text = at.strftime(f"%{match[2]}")
+        return text.lstrip("0 ") or "0" if match[1] else text
 
     return _DIRECTIVE.sub(written, pattern)
 

@@ -64,9 +64,9 @@ async def list_all(conn: Conn, *, project: str | None = None) -> list[SenderAcco
     return await accounts_store.list_all(conn, project)
 
 
-async def headroom_by_id(conn: Conn, found: list[SenderAccount]) -> dict[int, Headroom]:
+async def headroom_by_id(conn: Conn, accounts: list[SenderAccount]) -> dict[int, Headroom]:
     """Return the headroom of each account by its id."""
-    rows = await accounts_store.list_headroom(conn, [account.id for account in found])
+    rows = await accounts_store.list_headroom(conn, [account.id for account in accounts])
     return {row.sender_account_id: row for row in rows}
 
 

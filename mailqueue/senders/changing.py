@@ -50,15 +50,15 @@ async def get(conn: Conn, project: str, *, account_id: int) -> SenderAccount:
     return found
 
 
-async def named(conn: Conn, project: str, *, given: str) -> SenderAccount:
+async def named(conn: Conn, project: str, *, name: str) -> SenderAccount:
     """Return an account of a project by its id in the HTTP API, or by its number.
 
     Raises:
         NotFound: the project has no such account.
     """
-    account_id = await accounts_store.find_id(conn, project, given=given)
+    account_id = await accounts_store.find_id(conn, project, id_or_name=name)
     if account_id is None:
-        raise NotFound("sender account", given[:100])
+        raise NotFound("sender account", name[:100])
     return await get(conn, project, account_id=account_id)
 
 

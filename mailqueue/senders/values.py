@@ -32,9 +32,9 @@ async def sender_of(conn: Conn, account: SenderAccount) -> Sender:
     return next(one for one in found if one.id == account.public_id)
 
 
-async def senders_of(conn: Conn, project: str, found: list[SenderAccount]) -> list[Sender]:
-    """Return all accounts of a project, in the order of `found`, without the trap."""
-    mine = [account for account in found if account.provider is not Provider.TRAP]
+async def senders_of(conn: Conn, project: str, accounts: list[SenderAccount]) -> list[Sender]:
+    """Return all accounts of a project, in the order of `accounts`, without the trap."""
+    mine = [account for account in accounts if account.provider is not Provider.TRAP]
     return await _senders(conn, project, mine)
 
 
@@ -143,10 +143,10 @@ def credentials_of(account: SenderAccount) -> dict[str, Any]:
     return named | {"api_url": account.api_url, "settings": settings}
 
 
-def circuit_of(found: SenderHealth) -> SenderCircuit:
+def circuit_of(health: SenderHealth) -> SenderCircuit:
     """Return the circuit of an account and its recent failures."""
-    values = {name: getattr(found, name) for name in _OF_CIRCUIT}
-    return SenderCircuit(circuit_state=found.circuit, **values)
+    values = {name: getattr(health, name) for name in _OF_CIRCUIT}
+    return SenderCircuit(circuit_state=health.circuit, **values)
 
 
 def test_of(trial: SenderTestResult, transcript: Transcript) -> SenderTest:

@@ -25,21 +25,21 @@ async def project_of(conn: Conn, project: str) -> TrackingDomain:
     return found
 
 
-def status_of(found: TrackingDomain, *, public_url: str | None) -> TrackingDomainStatus:
+def status_of(domain: TrackingDomain, *, public_url: str | None) -> TrackingDomainStatus:
     """Return the domain of links in a project's emails. Pure."""
-    begin = public_url if found.checked_at is None else f"https://{found.domain}"
-    return TrackingDomainStatus(begin, found.domain, found.checked_at)
+    begin = public_url if domain.checked_at is None else f"https://{domain.domain}"
+    return TrackingDomainStatus(begin, domain.domain, domain.checked_at)
 
 
 async def look_up(
-    found: TrackingDomain, *, public_url: str | None, resolver: Resolver
+    domain: TrackingDomain, *, public_url: str | None, resolver: Resolver
 ) -> TrackingDomainCheck:
     """Return where DNS leads a project's tracking domain; uses no database connection.
 
     Raises:
         Conflict: the project has none, or MAILQUEUE_PUBLIC_URL is not set.
     """
-    if found.domain is None:
+    if domain.domain is None:
         raise Conflict(
             "the project has no tracking domain: "
             "mailqueue project set PROJECT --tracking-domain links.example.com"
@@ -47,36 +47,36 @@ async def look_up(
     if public_url is None:
         raise Conflict("MAILQUEUE_PUBLIC_URL is not set: tracked links need it")
     host = urlsplit(public_url).hostname or ""
-    publish, address = _record(found.domain, host)
+    publish, address = _record(domain.domain, host)
     try:
-        here = await resolver.addresses(found.domain)
+        here = await resolver.addresses(domain.domain)
         there = await resolver.addresses(host) if address is None else [address]
     except Unresolved as exc:
-        return _check(found, None, str(exc), publish=publish)
+        return _check(domain, None, str(exc), publish=publish)
     if not here:
-        says = f"{found.domain} has no address"
+        says = f"{domain.domain} has no address"
     elif not there:
         says = f"{host} has no address"
     elif set(here) <= set(there):
-        says = f"{found.domain} resolves to the same address as {host}"
-        return _check(found, True, says, publish=publish, here=here, there=there)
+        says = f"{domain.domain} resolves to the same address as {host}"
+        return _check(domain, True, says, publish=publish, here=here, there=there)
     else:
-        says = f"{found.domain} does not resolve to the address of {host}"
-    return _check(found, False, says, publish=publish, here=here, there=there)
+        says = f"{domain.domain} does not resolve to the address of {host}"
+    return _check(domain, False, says, publish=publish, here=here, there=there)
 
 
 async def noted(
-    conn: Conn, found: TrackingDomain, check: TrackingDomainCheck
+    conn: Conn, domain: TrackingDomain, check: TrackingDomainCheck
 ) -> TrackingDomainCheck:
     """Store the result of a check; without an answer of DNS nothing changes."""
     if check.leads_here is None:
         return check
-    at = await store.note_domain(conn, found.id, check.domain, leads_here=check.leads_here)
+    at = await store.note_domain(conn, domain.id, check.domain, leads_here=check.leads_here)
     return replace(check, verified_at=at)
 
 
 def _check(
-    found: TrackingDomain,
+    domain: TrackingDomain,
     leads_here: bool | None,
     says: str,
     *,
@@ -85,13 +85,13 @@ def _check(
     there: Sequence[str] = (),
 ) -> TrackingDomainCheck:
     return TrackingDomainCheck(
-        domain=found.domain or "",
+        domain=domain.domain or "",
         leads_here=leads_here,
         says=says,
         found=tuple(sorted(here)),
         wanted=tuple(sorted(there)),
         publish=publish,
-        verified_at=found.checked_at,
+        verified_at=domain.checked_at,
     )
 
 

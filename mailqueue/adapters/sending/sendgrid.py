@@ -168,10 +168,10 @@ def _words(error: Mapping[str, Any]) -> str:
     return f"{message} ({field})" if field else message
 
 
-def _address(mail: SendAttempt, found: re.Match[str]) -> str | None:
+def _address(mail: SendAttempt, match: re.Match[str]) -> str | None:
     parts = parts_of(mail)
-    people = {"to": parts.to, "cc": parts.cc, "bcc": parts.bcc}[found[1]]
-    number = int(found[2] or 0)
+    people = {"to": parts.to, "cc": parts.cc, "bcc": parts.bcc}[match[1]]
+    number = int(match[2] or 0)
     return people[number].address if number < len(people) else None
 
 

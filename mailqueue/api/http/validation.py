@@ -175,8 +175,8 @@ def _names(name: str, field: Any) -> list[str]:
             return [path if isinstance(path, str) else path[0] for path in choices]
 
 
-def _below(part: str | int, found: Iterator[FieldFault]) -> Iterator[FieldFault]:
-    return ((fault, (part, *path)) for fault, path in found)
+def _below(part: str | int, faults: Iterator[FieldFault]) -> Iterator[FieldFault]:
+    return ((fault, (part, *path)) for fault, path in faults)
 
 
 def _innermost(schema: Any) -> Any:

@@ -55,13 +55,15 @@ async def preferences(visit: Visit) -> Response:
     return await _shown(visit, is_saved=True)
 
 
-def _choices(found: Subscriptions, form: dict[str, str], *, today: date) -> list[Choice] | None:
+def _choices(
+    subscriptions: Subscriptions, form: dict[str, str], *, today: date
+) -> list[Choice] | None:
     """Return the choices of a form; None where the end of a pause is invalid. Pure.
 
     Categories that the form does not name are unchanged: they may have been added since.
     """
     choices = list[Choice]()
-    for one in found.categories:
+    for one in subscriptions.categories:
         wanted = form.get(f"category.{one.slug}")
         if one.is_required or wanted not in list(SubscriptionState):
             continue
@@ -71,7 +73,9 @@ def _choices(found: Subscriptions, form: dict[str, str], *, today: date) -> list
             if until is None:
                 return None
         choices.append(Choice(one.slug, SubscriptionState(wanted), until))
-    if found.has_left_all and any(one.state is not SubscriptionState.OFF for one in choices):
+    if subscriptions.has_left_all and any(
+        one.state is not SubscriptionState.OFF for one in choices
+    ):
         choices.append(Choice(EVERYTHING, SubscriptionState.ON))
     return choices
 

@@ -57,7 +57,7 @@ async def account_of(conn: Conn, call: RequestContext) -> SenderAccount:
         NotFound: the caller's project has no such account; the trap is not shown.
     """
     given = call.path["config_id"]
-    account = await changing.named(conn, call.caller.project, given=given)
+    account = await changing.named(conn, call.caller.project, name=given)
     if account.provider is Provider.TRAP:
         raise NotFound("sender account", given[:100])
     return account

@@ -106,10 +106,10 @@ def _answer(accepted: AcceptedBatch, addresses: Sequence[str]) -> Batch:
     )
 
 
-def _result(index: int, address: str, found: AcceptResult) -> BatchResult:
-    if isinstance(found, InvalidField):
-        return BatchResult(index, address, None, "rejected", str(_named(found)))
-    return BatchResult(index, address, found.id, found.status, found.reason)
+def _result(index: int, address: str, result: AcceptResult) -> BatchResult:
+    if isinstance(result, InvalidField):
+        return BatchResult(index, address, None, "rejected", str(_named(result)))
+    return BatchResult(index, address, result.id, result.status, result.reason)
 
 
 async def batch(call: RequestContext) -> BatchState:

@@ -67,19 +67,19 @@ async def run_dry(call: RequestContext, request: SendRequest | TemplateRequest) 
     return _shown(found)
 
 
-def _shown(found: DryRun) -> DryRunResult:
-    message = found.message
+def _shown(result: DryRun) -> DryRunResult:
+    message = result.message
     return DryRunResult(
         dry_run=True,
-        status=found.status,
-        reason=found.reason,
+        status=result.status,
+        reason=result.reason,
         recipients=[
             DryRunRecipient(**{name: one[name] for name in DryRunRecipient.__slots__})
-            for one in found.recipients
+            for one in result.recipients
         ],
-        route=found.route,
-        limit=found.limit,
+        route=result.route,
+        limit=result.limit,
         size=None if message is None else len(message),
         mime=None if message is None else message[:SHOWN_BYTES].decode("utf-8", "replace"),
-        warnings=found.warnings,
+        warnings=result.warnings,
     )

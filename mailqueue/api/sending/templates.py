@@ -71,14 +71,14 @@ async def chosen_for(call: RequestContext, template: str, language: str | None) 
         raise renamed(exc) from None
 
 
-def _place(choice: list[ChosenVersion], found: ChosenVersion) -> int:
+def _place(choice: list[ChosenVersion], version: ChosenVersion) -> int:
     """Return the index of a language among those that are sent; it may be another's fallback."""
     for place, known in enumerate(choice):
-        if known.language == found.language:
+        if known.language == version.language:
             return place
     if len(choice) == MAX_LANGUAGES:
         raise InvalidField("recipients", f"at most {MAX_LANGUAGES} languages in one call")
-    choice.append(found)
+    choice.append(version)
     return len(choice) - 1
 
 

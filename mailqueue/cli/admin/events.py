@@ -41,7 +41,7 @@ _COLUMNS = (
     show_default=True,
     help="Period to search, counted back from now, such as 30d.",
 )
-@click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
 @json_option
 def events(
     *,
@@ -49,7 +49,7 @@ def events(
     kind: str | None,
     recipient: str | None,
     within: str,
-    most: int,
+    limit: int,
 ) -> None:
     """List events and delivery attempts of emails, newest first."""
     until = datetime.now(UTC)
@@ -61,7 +61,7 @@ def events(
     async def found(app: Opened) -> Page[AdminEvent]:
         only = None if project is None else (await projects_manage.find(app.conn, project)).id
         wanted = Search(since, until, project_id=only, type=kind, recipient=recipient)
-        return (await finding.search(app.conn, wanted, after=None, limit=most)).shown()
+        return (await finding.search(app.conn, wanted, after=None, limit=limit)).shown()
 
     listed = execute(found)
     print_rows(listed.data, _COLUMNS, document=listed)

@@ -90,12 +90,12 @@ def flag(*, name: str, to: str) -> None:
 
 @platform.command(epilog=examples("mailqueue platform audit --action project.suspended"))
 @click.option("--action", help="Filter by action, such as setting.changed.")
-@click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
 @click.option("--before", type=int, help="Show entries older than the entry with this id.")
 @json_option
-def audit(*, action: str | None, most: int, before: int | None) -> None:
+def audit(*, action: str | None, limit: int, before: int | None) -> None:
     """List the audit log of all projects, newest first."""
-    listed = execute(lambda app: audit_page(app, None, action=action, before=before, most=most))
+    listed = execute(lambda app: audit_page(app, None, action=action, before=before, limit=limit))
     print_rows(listed.data, _AUDIT, document=listed)
 
 
@@ -127,7 +127,7 @@ def revoke_keys(*, project: str | None, prefix: str | None, is_all: bool, reason
     print_rows(gone, _KEYS, document=RevokedKeys(len(gone), gone))
 
 
-def _print_changed(found: list[Setting], name: str) -> None:
+def _print_changed(settings: list[Setting], name: str) -> None:
     """Print the setting that was changed; as JSON all of them, as the API answers."""
-    changed = [each for each in found if each.name == name]
-    print_rows(changed, _SETTINGS, document=Page(found, None))
+    changed = [each for each in settings if each.name == name]
+    print_rows(changed, _SETTINGS, document=Page(settings, None))

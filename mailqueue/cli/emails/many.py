@@ -28,27 +28,27 @@ class EmailCommand:
     """One operation, for single emails and for all that match a filter."""
 
     verb: str
-    past: str  # what is told: 3 cancelled
+    past: str  # in the summary: 3 cancelled
     argument: dict[str, str]
     act: Callable[[Conn, EmailOperation], Awaitable[list[ActionResult]]]
 
 
-def run_command(selection: Selection, deed: EmailCommand) -> None:
+def run_command(selection: Selection, command: EmailCommand) -> None:
     """Run the operation on the selected emails and print the result."""
     if selection.ids:
-        hand = EmailOperation(selection.ids, operator(), is_trial=selection.is_trial)
-        print_handled(execute(lambda app: deed.act(app.conn, hand)))
+        operation = EmailOperation(selection.ids, operator(), is_trial=selection.is_trial)
+        print_handled(execute(lambda app: command.act(app.conn, operation)))
         return
-    order = BulkOperation(deed.verb, selection.where, deed.argument)
-    found = execute(lambda app: bulk.count(app.conn, order))
+    order = BulkOperation(command.verb, selection.where, command.argument)
+    matching = execute(lambda app: bulk.count(app.conn, order))
     if selection.is_trial:
-        _print(deed, found=found, done=None)
+        _print(command, matching=matching, done=None)
         return
-    if found and not selection.is_sure:
-        question = f"{found} emails will be {deed.past}. Continue?"
+    if matching and not selection.is_sure:
+        question = f"{matching} emails will be {command.past}. Continue?"
         click.confirm(question, abort=True, err=prints_json())
-    done = run(_carried_out(order, found)) if found else None
-    _print(deed, found=found, done=done or BulkResult(0, 0))
+    done = run(_carried_out(order, matching)) if matching else None
+    _print(command, matching=matching, done=done or BulkResult(0, 0))
 
 
 def print_handled(handled: list[ActionResult]) -> None:
@@ -65,18 +65,20 @@ def print_handled(handled: list[ActionResult]) -> None:
         click.get_current_context().exit(EXIT_UNCHANGED)
 
 
-def _print(deed: EmailCommand, *, found: int, done: BulkResult | None) -> None:
+def _print(command: EmailCommand, *, matching: int, done: BulkResult | None) -> None:
     document = BulkAction(
-        matched=found,
+        matched=matching,
         emails=done.emails if done else 0,
         operation=(done and done.operation) or None,
         dry_run=done is None,
     )
-    text = f"{found} would be {deed.past}" if done is None else f"{done.emails} {deed.past}"
+    text = (
+        f"{matching} would be {command.past}" if done is None else f"{done.emails} {command.past}"
+    )
     print_message(document, text)
 
 
-async def _carried_out(order: BulkOperation, found: int) -> BulkResult:
-    with progress(order.verb, found) as advance:
+async def _carried_out(order: BulkOperation, matching: int) -> BulkResult:
+    with progress(order.verb, matching) as advance:
         async with opened() as app:
             return await bulk.carry_out(app.conn, order, by=operator(), advance=advance)

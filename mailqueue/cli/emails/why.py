@@ -47,7 +47,7 @@ async def _explained(conn: Conn, some_id: UUID) -> OperatorEmail | ExplainedRow:
         raise
 
 
-def _print(found: OperatorEmail) -> None:
-    click.echo(found.why)
+def _print(email: OperatorEmail) -> None:
+    click.echo(email.why)
     click.echo()
-    print_email(found)
+    print_email(email)

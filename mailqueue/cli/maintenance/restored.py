@@ -57,7 +57,7 @@ def _moment(text: str) -> datetime:
         ) from None
 
 
-async def _held(since: datetime, found: int) -> BulkResult:
-    with progress("holding", found) as advance:
+async def _held(since: datetime, count: int) -> BulkResult:
+    with progress("holding", count) as advance:
         async with opened() as app:
             return await held_back.hold(app.conn, since, by=operator(), advance=advance)

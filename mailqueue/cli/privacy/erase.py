@@ -127,22 +127,22 @@ async def _finished() -> list[tuple[str, ErasureProgress]]:
         return [(names.get(each.erasure.project_id, "-"), each) for each in done]
 
 
-def _print_counted(found: list[MentionCount]) -> None:
+def _print_counted(counts: list[MentionCount]) -> None:
 
     def as_text() -> None:
-        named = [one for one in found if not one.is_settings]
+        named = [one for one in counts if not one.is_settings]
         if not named:
             click.echo("no row contains this address")
         else:
             table(named, _COUNTED)
             click.echo("nothing was changed; to erase, run it again with --yes", err=True)
-        _warn(found)
+        _warn(counts)
 
-    print_result(CountedPerson(erased=False, rows=found), as_text)
+    print_result(CountedPerson(erased=False, rows=counts), as_text)
 
 
-def _warn(found: list[MentionCount]) -> None:
-    for one in found:
+def _warn(counts: list[MentionCount]) -> None:
+    for one in counts:
         if one.is_settings:
             click.echo(
                 f"note: {one.table} of project {show(one.project)} contains this address in "

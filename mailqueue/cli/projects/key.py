@@ -187,12 +187,12 @@ def revoke(*, name: str, project: str, reason: str | None) -> None:
     )
 
 
-def _fields(found: ApiKey) -> dict[str, object]:
-    return {"status": found.status(datetime.now(UTC))} | asdict(found)
+def _fields(key: ApiKey) -> dict[str, object]:
+    return {"status": key.status(datetime.now(UTC))} | asdict(key)
 
 
-def _row(found: ApiKey) -> dict[str, object]:
-    return _fields(found) | {"kind": "test" if found.is_test else "live"}
+def _row(key: ApiKey) -> dict[str, object]:
+    return _fields(key) | {"kind": "test" if key.is_test else "live"}
 
 
 def _print_issued(issued: IssuedKey) -> None:

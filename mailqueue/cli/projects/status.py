@@ -115,15 +115,15 @@ def usage(*, name: str | None) -> None:
 
 @click.command(epilog=examples("mailqueue project audit shop --limit 20"))
 @click.argument("name", metavar="PROJECT", default="default")
-@click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
 @click.option("--before", type=int, help="Show entries older than the entry with this id.")
 @json_option
-def audit(*, name: str, most: int, before: int | None) -> None:
+def audit(*, name: str, limit: int, before: int | None) -> None:
     """List the audit log of a project, newest first."""
 
     async def found(app: Opened) -> Page[AuditEvent]:
         project = await projects_manage.find(app.conn, name)
-        return await audit_page(app, project.id, before=before, most=most)
+        return await audit_page(app, project.id, before=before, limit=limit)
 
     events = execute(found)
     print_rows(events.data, _AUDIT, document=events)
@@ -135,7 +135,7 @@ async def audit_page(
     *,
     action: str | None = None,
     before: int | None,
-    most: int,
+    limit: int,
 ) -> Page[AuditEvent]:
     """Return a page of the audit log of a project, or (None) of all, newest first."""
 
@@ -144,7 +144,7 @@ async def audit_page(
             app.conn, project_id, action=action, before=behind, limit=rows
         )
 
-    return await read_page(read, most, key=lambda event: event.id, behind=before)
+    return await read_page(read, limit, key=lambda event: event.id, behind=before)
 
 
 def _do(work: Callable[[Conn], Awaitable[Project]]) -> None:

@@ -19,10 +19,10 @@ _COLUMNS = (
 
 
 def print_vaults(
-    found: Sequence[ProjectVault], *, master: MasterKey | None, document: Value | None = None
+    vaults: Sequence[ProjectVault], *, master: MasterKey | None, document: Value | None = None
 ) -> None:
     """Print the available keys, and how each project's data keys are wrapped."""
-    rows = [_row(each, master) for each in found]
+    rows = [_row(each, master) for each in vaults]
     keys = [] if master is None else list(master.ids)
 
     def as_text() -> None:

@@ -242,19 +242,19 @@ def _span(text: str) -> timedelta:
         raise InvalidField("overlap", str(exc)) from None
 
 
-def _print_made(made: WithSecret) -> None:
+def _print_made(webhook: WithSecret) -> None:
 
     def as_text() -> None:
         facts(
             [
-                ("webhook", made.webhook.id),
-                ("url", made.webhook.url),
-                ("secret", made.secret.reveal()),
+                ("webhook", webhook.webhook.id),
+                ("url", webhook.webhook.url),
+                ("secret", webhook.secret.reveal()),
             ]
         )
         click.echo("Save the secret now: it is not shown again.", err=True)
 
-    print_result(created_webhook_of(made), as_text)
+    print_result(created_webhook_of(webhook), as_text)
 
 
 def _print(one: WebhookRow) -> None:

@@ -54,11 +54,11 @@ def _may_be_deep(data: bytes | str) -> bool:
     return data.count(b"[") + data.count(b"{") > MAX_LEVELS
 
 
-def _check_writable(found: Any) -> None:
+def _check_writable(value: Any) -> None:
     """Raise TypeError if a value is nested too deeply to be serialized inside a response."""
     for _ in range(_MARGIN):
-        found = [found]
-    orjson.dumps(found)
+        value = [value]
+    orjson.dumps(value)
 
 
 def _levels(text: str) -> int:

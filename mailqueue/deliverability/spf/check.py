@@ -104,9 +104,9 @@ class SpfEvaluation:
         ]
         return self._is_in(found, term.prefix4, term.prefix6)
 
-    def _answered(self, found: list[T]) -> list[T]:
-        self.void += not found
-        return found
+    def _answered(self, records: list[T]) -> list[T]:
+        self.void += not records
+        return records
 
     def _is_in(self, networks: list[str], prefix4: int, prefix6: int) -> bool:
         if self.address is None:

@@ -73,7 +73,7 @@ def without_xtext(address: str) -> str:
     return decoded if decoded.isascii() and decoded.isprintable() else address
 
 
-def _character(found: re.Match[str]) -> str:
-    number = int(found[1], 16)
+def _character(match: re.Match[str]) -> str:
+    number = int(match[1], 16)
     is_one = number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF
-    return chr(number) if is_one else found[0]
+    return chr(number) if is_one else match[0]

@@ -45,6 +45,6 @@ def named_by_library(raw: bytes) -> tuple[list[str], list[str]]:
     return _addresses(delayed), _addresses(failed - delayed)
 
 
-def _addresses(found: Set[bytes]) -> list[str]:
-    texts = (one.decode("utf-8", "replace").strip("<>'\" ") for one in found)
+def _addresses(addresses: Set[bytes]) -> list[str]:
+    texts = (one.decode("utf-8", "replace").strip("<>'\" ") for one in addresses)
     return sorted(one for one in texts if _ADDRESS.fullmatch(one))[:100]

@@ -91,23 +91,23 @@ async def _message(
     return letter.message, []
 
 
-def _recipients(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    letter = found["letter"]
-    is_stopped = found["status"] == "suppressed"
+def _recipients(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    letter = row["letter"]
+    is_stopped = row["status"] == "suppressed"
     only = {
         "kind": "to",
         "address": letter["recipient_email"],
         "name": letter["recipient_name"],
         "status": "suppressed" if is_stopped else "pending",
-        "reason": found["reason"] if is_stopped else None,
+        "reason": row["reason"] if is_stopped else None,
     }
     return letter["recipients"] or [only]
 
 
-def _warnings(found: Mapping[str, Any], shown: StoredEmail, message: bytes | None) -> list[str]:
+def _warnings(row: Mapping[str, Any], shown: StoredEmail, message: bytes | None) -> list[str]:
     """Return warnings about valid but possibly unintended input. Pure."""
-    content, letter = shown.email.content, found["letter"]
-    senders = found["senders"] or []
+    content, letter = shown.email.content, row["letter"]
+    senders = row["senders"] or []
     to = [one for one in letter["recipients"] or () if one["kind"] == "to"]
     cases = (
         (

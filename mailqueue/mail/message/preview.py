@@ -153,9 +153,9 @@ async def fetched(
     return with_files(mail, octets)
 
 
-def _content(found: Mapping[str, Any]) -> EmailContent:
-    version = found.get("template_version_id")
-    said = EmailContent._make(found.get(name) for name in EmailContent._fields)
+def _content(row: Mapping[str, Any]) -> EmailContent:
+    version = row.get("template_version_id")
+    said = EmailContent._make(row.get(name) for name in EmailContent._fields)
     return said._replace(template_version_id=None if version is None else UUID(version))
 
 

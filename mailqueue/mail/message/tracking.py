@@ -178,10 +178,10 @@ def _said(mail: LoadedEmail) -> MessageContent:
     return MessageContent(content.subject, content.html_body, content.text_body, headers)
 
 
-def _with(mail: LoadedEmail, made: Injection | str) -> LoadedEmail:
-    if isinstance(made, str):
-        return mail._replace(fault=FileFault(made, is_lasting=True))
-    return mail._replace(tracked=made)
+def _with(mail: LoadedEmail, injected: Injection | str) -> LoadedEmail:
+    if isinstance(injected, str):
+        return mail._replace(fault=FileFault(injected, is_lasting=True))
+    return mail._replace(tracked=injected)
 
 
 def _lasting(exc: Exception) -> FileFault:

@@ -93,11 +93,11 @@ class _Day:
         else:
             self._count(made, is_new=not was_restored)
 
-    def _count(self, made: WrittenFile, *, is_new: bool) -> None:
-        if is_new and made.records:
+    def _count(self, written: WrittenFile, *, is_new: bool) -> None:
+        if is_new and written.records:
             self._files += 1
-            self._records += made.records
-            self._bytes += made.bytes
+            self._records += written.records
+            self._bytes += written.bytes
 
     async def _started(self, each: DueRecords, store: str) -> Archive:
         return await archives_store.start(

@@ -34,9 +34,9 @@ def problem(check: str, says: str, *, fix: str) -> Finding:
     return Finding(check, is_ok=False, says=says, fix=fix, state=CheckState.ALARM)
 
 
-def check_of(found: Finding) -> HealthCheck:
+def check_of(finding: Finding) -> HealthCheck:
     """Return a finding as callers see it."""
-    return HealthCheck(found.check, found.state.value, found.says, found.fix)
+    return HealthCheck(finding.check, finding.state.value, finding.says, finding.fix)
 
 
 def some(names: list[str], limit: int = 3) -> str:

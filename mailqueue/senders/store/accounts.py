@@ -25,9 +25,9 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
     return await maybe(conn, "find_senders_project", {"project": project}, UUID)
 
 
-async def find_id(conn: Conn, project: str, *, given: str) -> int | None:
+async def find_id(conn: Conn, project: str, *, id_or_name: str) -> int | None:
     """Return the number of an account by its id in the HTTP API, or by the number itself."""
-    return await maybe(conn, "find_sender_id", {"project": project, "given": given}, int)
+    return await maybe(conn, "find_sender_id", {"project": project, "given": id_or_name}, int)
 
 
 async def next_id(conn: Conn) -> int:

@@ -64,14 +64,14 @@ async def _resolve(name: str, port: int, lookups: Executor | None) -> list[tuple
 
 
 async def _connect(
-    found: Sequence[tuple[int, SockAddress]], where: str, *, timeout_s: float
+    addresses: Sequence[tuple[int, SockAddress]], where: str, *, timeout_s: float
 ) -> socket.socket | Rejected:
     """Try the addresses in order; divide the remaining time among them."""
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout_s
     why = ""
-    for tried, (family, address) in enumerate(found):
-        share_s = (end - loop.time()) / (len(found) - tried)
+    for tried, (family, address) in enumerate(addresses):
+        share_s = (end - loop.time()) / (len(addresses) - tried)
         try:
             sock = socket.socket(family, socket.SOCK_STREAM)
         except OSError as error:  # this process has no file descriptor left

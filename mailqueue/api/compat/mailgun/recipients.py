@@ -144,10 +144,10 @@ class VariableInserter:
         if TAG not in text:
             return text
 
-        def value(found: re.Match[str]) -> str:
-            name = found[1]
+        def value(match: re.Match[str]) -> str:
+            name = match[1]
             if name is not None and name not in self._values:
-                return found[0]
+                return match[0]
             put = self._address if name is None else written(self._values[name])
             self._budget.take(len(put), field)
             return put
@@ -174,9 +174,9 @@ def with_links(text: str | None, field: str) -> str | None:
         InvalidField: it has a tag of an unsupported link.
     """
 
-    def link(found: re.Match[str]) -> str:
-        if found[0] != "%unsubscribe_url%":
-            raise InvalidField(field, f"{found[0]} is not supported")
+    def link(match: re.Match[str]) -> str:
+        if match[0] != "%unsubscribe_url%":
+            raise InvalidField(field, f"{match[0]} is not supported")
         return PLACE
 
     return None if text is None else _UNSUBSCRIBE.sub(link, text)

@@ -22,8 +22,8 @@ def octets_as_text(body: bytes) -> bytes:
     return _LIST.sub(_coded, body)
 
 
-def _coded(found: re.Match[bytes]) -> bytes:
-    numbers, octets, at = found[2], bytearray(), 0
+def _coded(match: re.Match[bytes]) -> bytes:
+    numbers, octets, at = match[2], bytearray(), 0
     try:
         while at < len(numbers):
             end = numbers.find(b",", at + _SLICE)
@@ -31,5 +31,5 @@ def _coded(found: re.Match[bytes]) -> bytes:
             octets += bytes(orjson.loads(b"[%b]" % numbers[at:end]))
             at = end + 1
     except ValueError:  # not a list of byte values: the model reports it
-        return found[0]
-    return b'%b"%b"' % (found[1], base64.b64encode(octets))
+        return match[0]
+    return b'%b"%b"' % (match[1], base64.b64encode(octets))

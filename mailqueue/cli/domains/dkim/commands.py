@@ -194,13 +194,13 @@ def revoke(*, domain: str, selector: str, project: str) -> None:
 
 @dkim.command(epilog=examples("mailqueue dkim require shop", "mailqueue dkim require shop off"))
 @click.argument("project")
-@click.argument("wanted", metavar="[on|off]", type=click.Choice(["on", "off"]), default="on")
+@click.argument("setting", metavar="[on|off]", type=click.Choice(["on", "off"]), default="on")
 @json_option
-def require(*, project: str, wanted: str) -> None:
+def require(*, project: str, setting: str) -> None:
     """Require DKIM for PROJECT: emails without a key for their domain wait."""
 
     async def work(app: Opened) -> SigningProject:
-        is_required = wanted == "on"
+        is_required = setting == "on"
         return await keys.require(app.conn, project, is_required=is_required, by=operator())
 
     found = execute(work)

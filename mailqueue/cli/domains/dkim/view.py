@@ -32,31 +32,31 @@ _FOUND = (
 FINE = frozenset({RecordState.PUBLISHED, RecordState.GONE})
 
 
-def print_keys(found: Sequence[DkimKey], *, project: str | None) -> None:
+def print_keys(keys: Sequence[DkimKey], *, project: str | None) -> None:
     """Print keys, one per line; `project` None: of all projects."""
-    shown = [in_project(key_of(key), None if project else key.project) for key in found]
-    print_rows(found, _KEYS, document=Page(shown, None), row=_row)
+    shown = [in_project(key_of(key), None if project else key.project) for key in keys]
+    print_rows(keys, _KEYS, document=Page(shown, None), row=_row)
 
 
-def print_records(found: Sequence[DkimKey], document: Value | None = None) -> None:
+def print_records(keys: Sequence[DkimKey], document: Value | None = None) -> None:
     """Print the DNS records of keys, ready to paste."""
 
     def as_text() -> None:
-        for key in found:
+        for key in keys:
             click.echo(paint(f"{key.name}  ({key.algorithm.key_type}, {key.status})", bold=True))
             click.echo(f"  name:   {key.name}\n  type:   TXT\n  value:  {key.text}")
             click.echo(f"  zone:   {zone_line(key.name, key.text)}\n")
-        waiting = sorted({key.domain for key in found if key.status is DkimKeyStatus.PENDING})
+        waiting = sorted({key.domain for key in keys if key.status is DkimKeyStatus.PENDING})
         for domain in waiting:
             click.echo(f"Publish these records, then run `mailqueue dkim verify {domain}`.")
 
-    print_result(document or DkimKeyList([key_of(key) for key in found]), as_text)
+    print_result(document or DkimKeyList([key_of(key) for key in keys]), as_text)
 
 
-def print_publications(found: Sequence[Publication]) -> None:
+def print_publications(publications: Sequence[Publication]) -> None:
     """Print the state of each key's record in DNS."""
-    document = Page([verification_of(each) for each in found], None)
-    print_rows(found, _FOUND, document=document, row=_found)
+    document = Page([verification_of(each) for each in publications], None)
+    print_rows(publications, _FOUND, document=document, row=_found)
 
 
 def _row(key: DkimKey) -> dict[str, object]:

@@ -31,11 +31,11 @@ class StoredTemplate:
     language: str | None
 
 
-def named(line: Line, kept: StoredTemplate, *, options: dict[str, object], key: str) -> NewEmail:
+def named(line: Line, stored: StoredTemplate, *, options: dict[str, object], key: str) -> NewEmail:
     """Return the email of one line; the stored template is rendered when it is sent."""
-    said = {"template": kept.template, "variables": line.values, "idempotency_key": key}
-    if kept.language is not None:
-        said["language"] = kept.language
+    said = {"template": stored.template, "variables": line.values, "idempotency_key": key}
+    if stored.language is not None:
+        said["language"] = stored.language
     return NewEmail(recipient=_mailbox(line), subject=None, options={**options, **said})
 
 
