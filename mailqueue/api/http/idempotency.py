@@ -74,50 +74,50 @@ def check_key(given: str) -> None:
 
 
 async def _together(
-    endpoint: Endpoint, call: RequestContext, kept: store.ReservedKey, answering: Respond
+    endpoint: Endpoint, call: RequestContext, reserved: store.ReservedKey, answering: Respond
 ) -> Response:
     async with call.in_one_transaction() as conn:
-        earlier = await store.reserve_response(conn, kept)
+        earlier = await store.reserve_response(conn, reserved)
         if earlier is not None:
-            return _again(kept, earlier)
+            return _again(reserved, earlier)
         response = await answering()
-        await _keep(endpoint, call, kept, response)
+        await _keep(endpoint, call, reserved, response)
     return response
 
 
 async def _apart(
-    endpoint: Endpoint, call: RequestContext, kept: store.ReservedKey, answering: Respond
+    endpoint: Endpoint, call: RequestContext, reserved: store.ReservedKey, answering: Respond
 ) -> Response:
     async with call.connection() as conn:
-        earlier = await store.reserve_response(conn, kept)
+        earlier = await store.reserve_response(conn, reserved)
     if earlier is not None:
-        return _again(kept, earlier)
+        return _again(reserved, earlier)
     try:
         response = await answering()
     except MailqueueError:
         # Refused before anything was changed.
         async with call.connection() as conn:
-            await store.release_response(conn, kept)
+            await store.release_response(conn, reserved)
         raise
-    await _keep(endpoint, call, kept, response)
+    await _keep(endpoint, call, reserved, response)
     return response
 
 
 async def _keep(
-    endpoint: Endpoint, call: RequestContext, kept: store.ReservedKey, response: Response
+    endpoint: Endpoint, call: RequestContext, reserved: store.ReservedKey, response: Response
 ) -> None:
     async with call.connection() as conn:
         await store.store_response(
             conn,
-            kept,
+            reserved,
             status=response.status_code,
             content_type=response.headers.get("content-type"),
             body=_without(bytes(getattr(response, "body", b"")), endpoint.hidden),
         )
 
 
-def _again(kept: store.ReservedKey, earlier: store.Earlier) -> Response:
-    if earlier.fingerprint != kept.fingerprint:
+def _again(reserved: store.ReservedKey, earlier: store.Earlier) -> Response:
+    if earlier.fingerprint != reserved.fingerprint:
         raise InvalidField(FIELD, "was used for a different request in the last 24 hours")
     if earlier.status is None:
         if earlier.age < STILL_RUNNING:
