@@ -99,7 +99,7 @@ BEGIN
                             mailqueue.claim_webhook_deliveries(text, integer, interval, integer, uuid[], integer[]),
                             mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[],
                             interval[], boolean[], timestamptz[], integer[], jsonb[], text[]),
-                            mailqueue.tidy_webhooks(integer)'),
+                            mailqueue.tidy_webhooks(integer), mailqueue.webhook_payloads(uuid[])'),
             ('worker', 'SELECT ON mailqueue.webhooks'),
 
             -- The HTTP API and the pages it serves.

@@ -6,6 +6,7 @@ import re
 from psycopg import DatabaseError, DataError, Error, IntegrityError
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import (
+    DataCorrupted,
     DiskFull,
     ProgramLimitExceeded,
     RaiseException,
@@ -45,8 +46,11 @@ _AWAY = (
 )
 
 
-_OF_ROWS = (DataError, IntegrityError, ProgramLimitExceeded, RaiseException, StatementTooComplex)
-"""Errors of PostgreSQL about the values of a statement."""
+_OF_ROWS = (
+    *(DataError, IntegrityError, ProgramLimitExceeded, RaiseException, StatementTooComplex),
+    DataCorrupted,
+)
+"""Errors of PostgreSQL about the values of a statement, given or stored."""
 
 
 def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:

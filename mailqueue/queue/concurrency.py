@@ -31,6 +31,7 @@ log = get_logger(__name__)
 class _Key(Generic[Row]):
     limit: int
     is_unproven: bool
+    project: object  # None: its rows name none
     used_at: float
     waiting: deque[tuple[float, Row]] = field(default_factory=deque)
     running: int = 0
@@ -48,7 +49,8 @@ class Dispatcher(Generic[Row]):
     Without keys all rows share the slots. With keys each has a limit of its own, which grows while
     its rows are answered; keys take turns in random order, so that none is always last. Keys
     without a recent success are unproven: together they hold at most half of the slots, so that
-    slow and silent ones never take those of keys that are answered.
+    slow and silent ones never take those of keys that are answered. Of that half the unproven keys
+    of one project hold at most as many as are free, so that a slot is left for those of others.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class Dispatcher(Generic[Row]):
         """
         self._limit = concurrency
         self._taken = 0  # slots
-        self._unproven = 0  # slots that unproven keys have taken
+        self._unproven = Counter[object]()  # slots that unproven keys have taken, by project
         self._handle = handle
         self._key_of = key_of
         self._expired = expired
@@ -121,6 +123,7 @@ class Dispatcher(Generic[Row]):
         for row in rows:
             name = "" if self._key_of is None else self._key_of(row)
             key = self._keys.get(name) or self._new_key(name)
+            key.project = getattr(row, "project_id", None)
             key.used_at = now
             key.waiting.append((now, row))
             counts[name] += 1
@@ -139,25 +142,35 @@ class Dispatcher(Generic[Row]):
         waiting = [only] if only else [key for key in self._keys.values() if key.waiting]
         if only is None:
             random.shuffle(waiting)
+            # Keys of a project that waits for answers of others come after those of other projects.
+            waiting.sort(key=lambda key: self._unproven[key.project])
             self._lacks_slots = False
         for key in waiting:
             # A failure is settled first: it may block the key.
             while key.waiting and key.running < key.limit and not key.doubts:
-                is_unproven_full = self._unproven >= max(1, self._limit // 2)
-                if self._taken >= self._limit or (key.is_unproven and is_unproven_full):
+                if not self._has_slot(key):
                     self._lacks_slots = True
                     break
                 self._taken += 1
-                self._unproven += key.is_unproven
+                self._unproven[key.project] += key.is_unproven
                 claimed_at, row = key.waiting.popleft()
                 key.running += 1
                 task = asyncio.create_task(self._run(key, row, claimed_at, key.is_unproven))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
+    def _has_slot(self, key: _Key[Row]) -> bool:
+        """Return whether a slot is free that a row of the key may take."""
+        if self._taken >= self._limit:
+            return False
+        if not key.is_unproven:
+            return True
+        free = max(1, self._limit // 2) - self._unproven.total()
+        return free > 0 and (key.project is None or self._unproven[key.project] < free)
+
     async def _run(self, key: _Key[Row], row: Row, claimed_at: float, was_unproven: bool) -> None:
         """Handle a row in the slot that it has."""
-        loop = asyncio.get_running_loop()
+        loop, project = asyncio.get_running_loop(), key.project
         try:
             if loop.time() - claimed_at > self._max_wait:
                 self._expired(row)
@@ -175,7 +188,9 @@ class Dispatcher(Generic[Row]):
         finally:
             key.running -= 1
             self._taken -= 1
-            self._unproven -= was_unproven
+            self._unproven[project] -= was_unproven
+            if not self._unproven[project]:
+                del self._unproven[project]
             self.start(None if self._lacks_slots else key)
             if self.is_short:
                 self._wants_more()
@@ -235,5 +250,5 @@ class Dispatcher(Generic[Row]):
         has_keys = self._key_of is not None
         limit = FIRST_ROWS if has_keys else self._limit
         now = asyncio.get_running_loop().time()
-        key = self._keys[name] = _Key(limit, has_keys, now)
+        key = self._keys[name] = _Key(limit, has_keys, None, now)
         return key

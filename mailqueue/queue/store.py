@@ -16,9 +16,11 @@ from mailqueue.core.outcome import Again, Defer, Done, Outcome, Retry
 from mailqueue.core.queues import QueueSpec
 from mailqueue.core.storable_text import storable, storable_json
 from mailqueue.db import arrays, fetch
+from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.db.sql import SQL, Statement
 from mailqueue.queue.rows import Claim, Row
+from mailqueue.telemetry.log import get_logger
 
 ROW_STATEMENTS = {
     "claim": "claim_rows",
@@ -31,6 +33,8 @@ ROW_STATEMENTS = {
 """Statements that call a function of a queue table, by the verb in the function's name."""
 Undo = Rollback
 """Raised inside a transaction: it ends without its writes, and the program goes on after it."""
+
+log = get_logger(__name__)
 
 
 async def start_worker(
@@ -112,7 +116,8 @@ async def claim(
 ) -> list[Row]:
     """Claim due rows; `rooms` are how many of each key this process takes, `first` of others.
 
-    `loading` is a statement of the queue's own that claims rows and reads what they need.
+    `loading` is a statement of the queue's own that claims rows and reads what they need. Where
+    something that one row needs cannot be read, rows are claimed without it.
 
     Raises:
         LeaseLost: the worker was declared lost, or has left.
@@ -128,8 +133,15 @@ async def claim(
     }
     defaults: Mapping[str, object] = getattr(row, "_field_defaults", {})
     fields = tuple(name for name in getattr(row, "_fields", ()) if name not in defaults)
+    plain = statement(spec, "claim", fields)
     try:
-        return await fetch.many(conn, loading or statement(spec, "claim", fields), values, row)
+        try:
+            return await fetch.many(conn, loading or plain, values, row)
+        except Exception as exc:
+            if loading is None or not concerns_rows(exc):
+                raise
+            log.warning("queue.unreadable", queue=spec.name, error=str(exc).partition("\n")[0])
+            return await fetch.many(conn, plain, values, row)
     except ObjectNotInPrerequisiteState as exc:
         raise LeaseLost(f"worker {worker} was declared lost") from exc
 

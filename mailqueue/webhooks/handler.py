@@ -42,6 +42,14 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
         self._targets = EndpointTargets(tools.read_master)
 
     async def load(self, conn: Conn, rows: Sequence[ClaimedDelivery]) -> Sequence[ClaimedDelivery]:
+        if unread := [row.id for row in rows if row.payload is None]:  # or no longer stored
+            found = {one.id: one for one in await store.payloads_of(conn, unread)}
+            rows = [
+                row._replace(revision=found[row.id].revision, payload=found[row.id].payload)
+                if row.id in found
+                else row
+                for row in rows
+            ]
         await self._targets.refresh(conn, {row.webhook_id: row.revision for row in rows})
         return rows
 

@@ -181,6 +181,17 @@ class ClaimedDelivery(NamedTuple):
     """None: it is no longer stored."""
 
 
+class DeliveryPayload(NamedTuple):
+    """What a claimed delivery sends, and the revision of its endpoint.
+
+    None as in ClaimedDelivery.
+    """
+
+    id: UUID
+    revision: int | None
+    payload: str | None
+
+
 class SettledCall(NamedTuple):
     """A delivery whose claim no longer holds, or else an endpoint that is left alone now."""
 

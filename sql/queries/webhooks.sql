@@ -119,6 +119,10 @@ SELECT c.id, c.claim_no, c.webhook_id, c.project_id, c.event_id, c.type, c.attem
 FROM mailqueue.claim_webhook_calls(%(worker)s, %(limit)s, %(lease)s, %(alone)s, %(first)s, %(keys)s::text[],
                                    %(rooms)s::integer[]) AS c;
 
+-- name: read_webhook_payloads :many
+-- What claimed deliveries send, and the revisions of their endpoints.
+SELECT p.id, p.revision, p.payload FROM mailqueue.webhook_payloads(%(ids)s::uuid[]) AS p;
+
 -- name: settle_webhook_calls :many
 -- Write outcomes of deliveries and log their calls; returns deliveries whose claim no longer holds, and endpoints that
 -- are left alone now.

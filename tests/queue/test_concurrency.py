@@ -1,6 +1,7 @@
 """A key that does not respond takes neither the slots nor the memory of others."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
@@ -16,6 +17,7 @@ SLOTS = 16
 @dataclass(frozen=True)
 class Row:
     key: str
+    project_id: str | None = None
     id: UUID = field(default_factory=uuid4)
     claim_no: int = 1
 
@@ -96,5 +98,23 @@ async def test_unproven_keys_hold_half_of_the_slots() -> None:
             await asyncio.sleep(0)
 
     assert len(endpoints.running) == SLOTS // 2
+    endpoints.silent.clear()
+    await endpoints.dispatcher.close()
+
+
+async def test_unproven_keys_of_one_project_leave_slots_for_those_of_others() -> None:
+    endpoints = Endpoints()
+    for project in ("a", "b"):
+        names = [f"silent {n} of {project}" for n in range(SLOTS)]
+        endpoints.silent.update(names)
+        endpoints.add([Row(name, project_id=project) for name in names])
+
+    endpoints.add([Row("new", project_id="c")])
+    async with asyncio.timeout(10):
+        while endpoints.done != ["new"]:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    held = Counter(name[-1] for name in endpoints.running)
+    assert held == {"a": SLOTS // 4, "b": SLOTS // 8}
     endpoints.silent.clear()
     await endpoints.dispatcher.close()

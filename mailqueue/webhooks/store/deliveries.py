@@ -20,6 +20,7 @@ from mailqueue.webhooks.model import (
     ClaimedDelivery,
     DeliveryAttemptRow,
     DeliveryFilter,
+    DeliveryPayload,
     DeliveryRow,
     SettledCall,
 )
@@ -51,6 +52,12 @@ async def payload_of(conn: Conn, project_id: UUID, event_id: UUID) -> dict[str, 
     """Return the payload of an event; None when it is no longer stored."""
     row = {"project_id": project_id, "id": event_id}
     return await fetch.maybe(conn, "read_webhook_event", row, dict)
+
+
+async def payloads_of(conn: Conn, delivery_ids: Sequence[UUID]) -> list[DeliveryPayload]:
+    """Return what claimed deliveries send."""
+    ids = arrays.uuids(delivery_ids)
+    return await fetch.many(conn, "read_webhook_payloads", {"ids": ids}, DeliveryPayload)
 
 
 async def list_attempts(

@@ -93,6 +93,20 @@ END $$;
 COMMENT ON FUNCTION mailqueue.claim_webhook_calls(integer, integer, interval, boolean, integer, text[], integer[]) IS
     'Claim due deliveries as claim_webhook_deliveries() does, with what they send and the revision of their endpoints.';
 
+-- For deliveries claimed by claim_webhook_deliveries(), where the payload of one of them cannot be read.
+CREATE OR REPLACE FUNCTION mailqueue.webhook_payloads(p_ids uuid[])
+RETURNS TABLE (id uuid, revision integer, payload text)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+    SELECT d.id, (SELECT w.revision FROM mailqueue.webhooks AS w WHERE w.id = d.webhook_id AND w.removed_at IS NULL),
+           (SELECT e.payload::text FROM mailqueue.webhook_events AS e WHERE e.id = d.event_id)
+      FROM mailqueue.webhook_deliveries AS d WHERE d.id = ANY (p_ids) AND d.status = 'assigned'
+$$;
+COMMENT ON FUNCTION mailqueue.webhook_payloads(uuid[]) IS
+    'What claimed deliveries send, and the revisions of their endpoints.';
+
 -- For workers of the release before, which run on until they are restarted.
 -- p_room: how many more deliveries of each of p_webhooks the worker takes; of others it takes p_first.
 CREATE OR REPLACE FUNCTION mailqueue.claim_webhook_deliveries(p_by text, p_limit integer, p_lease interval,
