@@ -77,6 +77,17 @@ def may_reach(address: IpAddress, allowed: Iterable[IpNetwork] = ()) -> bool:
     return is_public(address) or any(address in network for network in allowed)
 
 
+def is_off_limits(host: str, allowed: Iterable[IpNetwork] = ()) -> bool:
+    """Return whether a host in normal form is a private address, by the address itself.
+
+    What other names lead to is known at a connection only.
+    """
+    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761: a loopback address
+        return not may_reach(IPv4Address("127.0.0.1"), allowed)
+    address = _literal(host)
+    return address is not None and not may_reach(address, allowed)
+
+
 def normal_host(text: str) -> str:
     """Return a host name or address literal in normal form.
 

@@ -1,14 +1,14 @@
 """Validate the URL, event types and description of a webhook. Pure.
 
-Whether a URL leads into a private network is checked at each connection, as DNS may change.
+Whether a name leads into a private network is checked at each connection, as DNS may change.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from urllib.parse import urlsplit
 
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.outbound_guard import normal_host
+from mailqueue.core.outbound_guard import IpNetwork, is_off_limits, normal_host
 from mailqueue.webhooks.model import EventType
 
 MAX_URL_CHARACTERS = 2000
@@ -23,8 +23,10 @@ _REFUSED_PORTS = frozenset(
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def url_of(text: str, *, may_be_plain: bool) -> str:
-    """Return a valid URL; http:// only where the operator allowed private networks.
+def url_of(text: str, *, allowed: Collection[IpNetwork]) -> str:
+    """Return a valid URL; `allowed` are the private networks that the operator allowed.
+
+    http:// is valid only where there are such networks.
 
     Raises:
         InvalidField: the URL is not allowed; the message says why.
@@ -37,10 +39,10 @@ def url_of(text: str, *, may_be_plain: bool) -> str:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
         plain = f"[{host}]" if ":" in host else host
-        normal_host(plain)
+        normal = normal_host(plain)
     except ValueError as exc:
         raise InvalidField("url", str(exc)) from None
-    schemes = ("https", "http") if may_be_plain else ("https",)
+    schemes = ("https", "http") if allowed else ("https",)
     if parts.scheme not in schemes:
         raise InvalidField("url", "must begin with https://")
     if "@" in parts.netloc:
@@ -49,6 +51,12 @@ def url_of(text: str, *, may_be_plain: bool) -> str:
         raise InvalidField("url", "must not hold a fragment (#)")
     if port is not None and (port in _REFUSED_PORTS or _is_low(port)):
         raise InvalidField("url", f"port {port} is not a port of web servers")
+    if is_off_limits(normal, allowed):
+        raise InvalidField(
+            "url",
+            f"{normal} is not a public address; an operator can allow its network with "
+            "MAILQUEUE_ALLOWED_HOSTS",
+        )
     return text
 
 

@@ -1,9 +1,11 @@
 """Add, find, list, change, switch and remove webhooks, and rotate their secrets."""
 
+from collections.abc import Collection
 from datetime import timedelta
 from uuid import UUID
 
 from mailqueue.core.errors import ConfigError, Conflict, InvalidField, NotFound
+from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.vault import vault
@@ -29,7 +31,7 @@ async def add(
     event_types: list[str],
     description: str | None,
     secret: str | None,
-    may_be_plain: bool,
+    allowed: Collection[IpNetwork],
     master: MasterKey | None,
     by: str,
 ) -> WithSecret:
@@ -40,7 +42,7 @@ async def add(
         Conflict: the project has 50, or there is no master key to seal the secret with.
         Locked: the project's own key has not allowed it.
     """
-    url = url_of(url, may_be_plain=may_be_plain)
+    url = url_of(url, allowed=allowed)
     types, words = event_types_of(event_types), description_of(description)
     chosen = new_secret() if secret is None else secret_of(secret)
     async with conn.transaction():
@@ -111,7 +113,7 @@ async def change(
     url: str,
     event_types: list[str],
     description: str | None,
-    may_be_plain: bool,
+    allowed: Collection[IpNetwork],
     by: str,
 ) -> WebhookRow:
     """Change URL, event types and description; waiting deliveries go to the new URL, too.
@@ -124,7 +126,7 @@ async def change(
         conn,
         project_id,
         webhook_id,
-        url=url_of(url, may_be_plain=may_be_plain),
+        url=url_of(url, allowed=allowed),
         description=description_of(description),
         event_types=event_types_of(event_types),
         by=by,

@@ -57,7 +57,7 @@ async def webhook(
         event_types=[*event_types],
         description=None,
         secret=secret,
-        may_be_plain=True,
+        allowed=LOOPBACK.allowed_networks,
         master=master(),
         by="tests",
     )

@@ -1,19 +1,23 @@
 """The valid URLs and event types of a webhook."""
 
+from ipaddress import ip_network
+
 import pytest
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.webhooks.acceptable import description_of, event_types_of, url_of
 from mailqueue.webhooks.model import MEANING_BY_TYPE, EventType
 
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 GOOD = (
     "https://example.com",
     "https://example.com/",
     "https://example.com:443/hooks/a?b=c%20d&e=f",
     "https://example.com:8443/x",
     "https://xn--bcher-kva.example.com/x",
-    "https://192.0.2.1/x",  # whether it is reached is decided when it is called
-    "https://[2001:db8::1]:8443/x",
+    "https://198.41.0.4/x",
+    "https://[2001:503:ba3e::2:30]:8443/x",
+    "https://intranet.example.com/x",  # where a name leads is seen when it is called
 )
 BAD = (
     "",
@@ -48,22 +52,53 @@ BAD = (
 
 @pytest.mark.parametrize("url", GOOD)
 def test_addresses_of_web_servers_are_taken(url: str) -> None:
-    assert url_of(url, may_be_plain=False) == url
+    assert url_of(url, allowed=()) == url
 
 
 @pytest.mark.parametrize("url", BAD)
 def test_addresses_that_are_none_or_lead_elsewhere_are_refused(url: str) -> None:
     with pytest.raises(InvalidField) as refused:
-        url_of(url, may_be_plain=False)
+        url_of(url, allowed=())
 
     assert refused.value.field == "url"
     assert "password" not in refused.value.why or "user name" in refused.value.why
 
 
 def test_plain_http_is_taken_only_where_the_operator_allowed_networks() -> None:
-    assert url_of("http://127.0.0.1:9999/x", may_be_plain=True) == "http://127.0.0.1:9999/x"
+    assert url_of("http://127.0.0.1:9999/x", allowed=LOOPBACK) == "http://127.0.0.1:9999/x"
     with pytest.raises(InvalidField):
-        url_of("http://127.0.0.1:9999/x", may_be_plain=False)
+        url_of("http://127.0.0.1:9999/x", allowed=())
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "192.168.0.7",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "[::1]",
+        "[::ffff:10.0.0.1]",
+        "[fd00::1]",
+        "[fe80::1]",
+        "[64:ff9b::a00:1]",
+        "localhost",
+        "LOCALHOST.",
+        "app.localhost",
+    ],
+)
+def test_private_addresses_are_refused_but_for_allowed_networks(host: str) -> None:
+    with pytest.raises(InvalidField, match="not a public address") as refused:
+        url_of(f"https://{host}/x", allowed=())
+
+    assert refused.value.field == "url"
+    if host in ("127.0.0.1", "[::1]") or "localhost" in host.lower():
+        assert url_of(f"https://{host}/x", allowed=LOOPBACK)
+    else:
+        with pytest.raises(InvalidField, match="not a public address"):
+            url_of(f"https://{host}/x", allowed=LOOPBACK)
 
 
 def test_types_are_those_there_are() -> None:

@@ -39,7 +39,7 @@ async def create(call: RequestContext) -> CreatedWebhook:
             event_types=list(body.event_types),
             description=body.description,
             secret=body.secret,
-            may_be_plain=bool(call.settings.allowed_hosts),
+            allowed=call.settings.allowed_hosts,
             master=master,
             by=call.by,
         )
@@ -88,7 +88,7 @@ async def change(call: RequestContext) -> Webhook:
                 url=now.url if body.url is None else body.url,
                 event_types=now.event_types if body.event_types is None else [*body.event_types],
                 description=body.description if has_words else now.description,
-                may_be_plain=bool(call.settings.allowed_hosts),
+                allowed=call.settings.allowed_hosts,
                 by=call.by,
             )
         if body.secret is not None:

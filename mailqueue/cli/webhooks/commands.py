@@ -82,7 +82,7 @@ def add(*, url: str, events: tuple[str, ...], description: str | None, project: 
             event_types=list(events),
             description=description,
             secret=None,
-            may_be_plain=bool(app.settings.allowed_hosts),
+            allowed=app.settings.allowed_hosts,
             master=app.master_key(),
             by=operator(),
         )
@@ -172,7 +172,7 @@ def change(
                     url=url or now.url,
                     event_types=list(events) if events or all_events else now.event_types,
                     description=now.description if description is None else description,
-                    may_be_plain=bool(app.settings.allowed_hosts),
+                    allowed=app.settings.allowed_hosts,
                     by=operator(),
                 )
             if is_enabled is not None:

@@ -77,6 +77,8 @@ async def test_a_repeated_registration_is_one_and_shows_no_secret(api: Wired) ->
         ({"url": "ftp://example.com/"}, "url"),
         ({"url": "https://user:word@example.com/"}, "url"),
         ({"url": "https://example.com:25/"}, "url"),
+        ({"url": "https://169.254.169.254/latest"}, "url"),
+        ({"url": "https://[::1]/x"}, "url"),
         ({"url": URL, "event_types": ["email.bounced"]}, "event_types.0"),
         ({"url": URL, "event_types": "email.sent"}, "event_types"),
         ({"url": URL, "secret": "hunter2"}, "secret"),

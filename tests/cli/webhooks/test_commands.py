@@ -95,7 +95,11 @@ def test_a_secret_is_replaced(cli: Cli, hook: dict[str, Any]) -> None:
 
 
 def test_a_test_of_an_unreachable_endpoint_says_so(cli: Cli) -> None:
-    found = cli.json("webhook", "add", "https://[::1]:8443/")["webhook"]
+    refused = cli("webhook", "add", "https://[::1]:8443/")
+    assert (refused.exit_code, "::1 is not a public address" in refused.output) == (1, True)
+    found = cli.json("webhook", "add", URL)["webhook"]
+    private = "UPDATE mailqueue.webhooks SET url = 'https://[::1]:8443/' RETURNING 1"
+    cli.sql(lambda conn: make.rows(conn, private))
 
     done = cli.json("webhook", "test", found["id"], exit_code=1)
 
