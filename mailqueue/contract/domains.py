@@ -42,7 +42,7 @@ class DkimKeyDetails(Value):
     active_at: datetime | None
     retired_at: datetime | None
     needed_until: datetime | None
-    """Until then the record of a retired key has to stay in DNS."""
+    """Time until which the record of a retired key must stay in DNS."""
     revoked_at: datetime | None
 
 
@@ -112,7 +112,7 @@ class DomainReport(Value):
 
 @dataclass(frozen=True, slots=True)
 class TrackingDomainCheck(Value):
-    """Where DNS leads a tracking domain."""
+    """The addresses of a tracking domain in DNS, and those of this installation."""
 
     domain: str
     leads_here: bool | None
@@ -123,9 +123,9 @@ class TrackingDomainCheck(Value):
     wanted: tuple[str, ...]
     """Addresses of this installation."""
     publish: str
-    """DNS record that leads the domain here."""
+    """DNS record that points the domain to this installation."""
     verified_at: datetime | None
-    """Since when links in emails use it."""
+    """Time since which links in emails use it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from mailqueue.contract.value import Value
 
 @dataclass(frozen=True, slots=True)
 class Acted(Value):
-    """What became of a request to cancel, release or resend an email."""
+    """Result of a request to cancel, release or resend an email."""
 
     id: UUID
     """Id of the email that is queued now: a new one where it was sent once more."""
@@ -21,7 +21,7 @@ class Acted(Value):
 
 @dataclass(frozen=True, slots=True)
 class Recipient(Value):
-    """One recipient of an email and what became of it."""
+    """One recipient of an email, and the outcome."""
 
     kind: str
     """`to`, `cc` or `bcc`."""
@@ -74,7 +74,7 @@ class Event(Value):
     """Type of the event, such as `delivered`, `hard_bounce` or `opened`."""
     recipient_email: str | None
     source: str | None
-    """Where the report came from, such as `ses`, `dsn` or `tracking`; null for our own."""
+    """Source of the report, such as `ses`, `dsn` or `tracking`; null for this installation."""
     code: str | None
     detail: str | None
     data: Any
@@ -105,7 +105,7 @@ class RecipientEvent(Value):
     subject: str | None
     campaign_id: str | None
     source: str | None
-    """Where the report came from, such as `ses`, `dsn` or `tracking`; null for our own."""
+    """Source of the report, such as `ses`, `dsn` or `tracking`; null for this installation."""
     code: str | None
     detail: str | None
     data: Any
@@ -152,7 +152,7 @@ class ListedEmail(Value):
 
 @dataclass(frozen=True, slots=True)
 class Email(Value):
-    """An email and what became of it."""
+    """An email with its status and history."""
 
     id: UUID
     status: str
@@ -176,7 +176,7 @@ class Email(Value):
     """Every attempt to hand it over, oldest first."""
     max_attempts: int
     delivery: str
-    """What follows where the server may or may not have taken it: `resend` or `hold`."""
+    """Action if it is unknown whether the server accepted the email: `resend` or `hold`."""
     message_id: str | None
     """Message-ID of its header."""
     provider_message_id: str | None

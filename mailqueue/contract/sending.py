@@ -1,4 +1,4 @@
-"""What became of a request to send: of one email, of a batch, of an uploaded file."""
+"""Results of requests to send: of one email, of a batch, of an uploaded file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from mailqueue.contract.value import Value
 
 @dataclass(frozen=True, slots=True)
 class Sent(Value):
-    """What became of a request to send: queued, or suppressed with the reason."""
+    """Result of a request to send: queued, or suppressed with the reason."""
 
     id: UUID
     """Id of the email."""
@@ -46,7 +46,7 @@ class EnqueuedFile(Value):
 
 @dataclass(frozen=True, slots=True)
 class BatchResult(Value):
-    """What became of one recipient: queued, suppressed or rejected."""
+    """Result for one recipient: queued, suppressed or rejected."""
 
     index: int
     """Place among the recipients of the request, from 0."""
@@ -60,7 +60,7 @@ class BatchResult(Value):
 
 @dataclass(frozen=True, slots=True)
 class Batch(Value):
-    """What became of a batch; `results` has every recipient, in order."""
+    """Result of a batch; `results` has every recipient, in order."""
 
     batch_id: UUID
     accepted: int

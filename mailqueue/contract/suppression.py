@@ -21,7 +21,7 @@ class SuppressionReason(StrEnum):
 
 
 class SuppressionOutcome(StrEnum):
-    """What became of a request to suppress an address."""
+    """Result of a request to suppress an address."""
 
     ADDED = "added"
     RENEWED = "renewed"  # it existed, and would have ended sooner
@@ -99,7 +99,7 @@ class KnownSuppression(Value):
 
 @dataclass(frozen=True, slots=True)
 class AddedSuppression(Value):
-    """What became of one address of the request."""
+    """Result for one address of the request."""
 
     email: str
     email_hash: str
@@ -108,7 +108,7 @@ class AddedSuppression(Value):
 
 @dataclass(frozen=True, slots=True)
 class AddedSuppressions(Value):
-    """What became of every address, in the order of the request."""
+    """Result for each address, in the order of the request."""
 
     data: Sequence[AddedSuppression]
 

@@ -29,7 +29,7 @@ class Webhook(Value):
     failing_since: datetime | None
     blocked_until: datetime | None
     previous_secret_until: datetime | None
-    """Until then the previous secret signs too."""
+    """Time until which the previous secret signs too."""
     created_at: datetime
     updated_at: datetime
 
@@ -70,7 +70,7 @@ class WebhookData(Value):
     reason: str | None
     code: str | None
     source: str | None
-    """Where the report came from, such as `ses`, `dsn` or `tracking`; null for our own."""
+    """Source of the report, such as `ses`, `dsn` or `tracking`; null for this installation."""
     url: str | None
     """Target of the link that was followed."""
     user_agent: str | None
@@ -110,7 +110,7 @@ class WebhookEventTypes(Value):
 
 @dataclass(frozen=True, slots=True)
 class Delivery(Value):
-    """One event for one webhook, and what became of it."""
+    """One event for one webhook, and the outcome of its delivery."""
 
     id: UUID
     webhook_id: UUID
@@ -172,7 +172,7 @@ class WebhookTest(Value):
     event_id: UUID
     type: str
     response_status: int | None
-    """Null where no response came; `error` has the reason."""
+    """Null if no response was received; `error` has the reason."""
     error: str | None
     latency_ms: int
     response_body: str | None

@@ -14,7 +14,7 @@ class EventType(StrEnum):
     """An event that a webhook can receive."""
 
     QUEUED = "email.queued"
-    SENT = "email.sent"  # the provider or the receiving server took it
+    SENT = "email.sent"  # the provider or the receiving server accepted it
     DELIVERED = "email.delivered"
     DEFERRED = "email.deferred"
     SOFT_BOUNCE = "email.soft_bounce"
@@ -33,23 +33,23 @@ class EventType(StrEnum):
 
 
 MEANING_BY_TYPE: Mapping[EventType, str] = {
-    EventType.QUEUED: "The mail was accepted and waits to be sent, also when it is requeued.",
-    EventType.SENT: "The receiving server or the provider took the mail.",
-    EventType.DELIVERED: "The provider says it reached the recipient's mailbox server.",
-    EventType.DEFERRED: "It was not taken for now and will be tried again.",
-    EventType.SOFT_BOUNCE: "It came back, for a reason that may pass or is not the address's.",
-    EventType.HARD_BOUNCE: "It came back because the address does not exist.",
-    EventType.COMPLAINT: "The recipient marked it as spam.",
-    EventType.OPENED: "It was opened; is_machine says that no person did.",
-    EventType.CLICKED: "A link in it was followed; url is where it leads.",
-    EventType.UNSUBSCRIBED: "The recipient wants no more of its category, or none at all.",
-    EventType.RESUBSCRIBED: "The recipient wants mail again.",
-    EventType.FAILED: "It will not be tried again; reason says why.",
-    EventType.SUPPRESSED: "It was not sent: the project does not write to the address.",
-    EventType.EXPIRED: "Its time ran out before it could be sent.",
-    EventType.CANCELLED: "It was cancelled before it was sent.",
-    EventType.HELD: "It waits for a person's decision.",
-    EventType.RESOLVED: "Of a mail in doubt it was found out whether it was sent.",
+    EventType.QUEUED: "The email is queued: it was accepted or requeued.",
+    EventType.SENT: "The receiving server or the provider accepted the email.",
+    EventType.DELIVERED: "The recipient's mail server accepted the email, as the provider reports.",
+    EventType.DEFERRED: "The email was refused temporarily and will be retried.",
+    EventType.SOFT_BOUNCE: "The email bounced for a reason that does not make the address invalid.",
+    EventType.HARD_BOUNCE: "The email bounced because the address does not exist.",
+    EventType.COMPLAINT: "The recipient marked the email as spam.",
+    EventType.OPENED: "The email was opened; is_machine is true if software opened it.",
+    EventType.CLICKED: "A link in the email was followed; url is its target.",
+    EventType.UNSUBSCRIBED: "The recipient unsubscribed from the email's category, or from all.",
+    EventType.RESUBSCRIBED: "The recipient subscribed again.",
+    EventType.FAILED: "The email failed and is not retried; reason names the cause.",
+    EventType.SUPPRESSED: "The email was not sent because the address is suppressed.",
+    EventType.EXPIRED: "The email expired before it could be sent.",
+    EventType.CANCELLED: "The email was cancelled before it was sent.",
+    EventType.HELD: "The email is held and waits for an operator's decision.",
+    EventType.RESOLVED: "An email with unknown outcome was resolved as sent or not sent.",
 }
 TEST_TYPE = "webhook.test"
 """The default type of a test event; every webhook receives it."""
@@ -114,7 +114,7 @@ class WebhookKeys:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRow:
-    """One event on its way to one webhook, or what became of it."""
+    """One event for one webhook, and the state of its delivery."""
 
     id: UUID
     webhook_id: UUID

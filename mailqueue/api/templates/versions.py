@@ -170,7 +170,7 @@ VERSION_ENDPOINTS = (
         archive,
         response=TemplateVersion,
         tag=_TAG,
-        description="Where it was the published one, nothing more is accepted from the template.",
+        description="If it was the published version, no more email is accepted from the template.",
         test_keys=ForTestKeys.REFUSED,
     ),
 )

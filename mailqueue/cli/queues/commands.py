@@ -54,7 +54,7 @@ def list_(*, name: str, status: str | None, project: str | None, limit: int) -> 
 @click.argument("row_id", metavar="ID", type=click.UUID)
 @json_option
 def show(*, row_id: UUID) -> None:
-    """Show a row of any queue, and why it waits or what became of it."""
+    """Show a row of any queue, and its outcome or why it waits."""
     found = execute(lambda app: queues.explain(app.conn, row_id))
     print_result(found, lambda: print_row(found))
 

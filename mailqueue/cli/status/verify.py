@@ -12,7 +12,7 @@ from mailqueue.wiring.files import attachment_storage
 
 EXIT_DIFFERENCE = 1
 
-# What became of mail; a word that no mail has is left out of the table.
+# Statuses of mail; a status without mail is left out of the table.
 _OUTCOMES = ("sent", "failed", "suppressed", "expired", "cancelled", "queued", "held")
 
 

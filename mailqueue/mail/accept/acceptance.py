@@ -71,7 +71,7 @@ async def accept(
     if templates is not None:
         faults = await faults_of(conn, templates, emails, project=project)
     good = [email for email, fault in zip(emails, faults, strict=True) if fault is None]
-    # A single mail too: the batch returns what became of it, which saves a second statement.
+    # A single mail too: the batch returns its result, which saves a second statement.
     rows = await enqueue_batch(conn, good, project=project, is_trial=is_trial)
     results = iter(await _results_of(conn, rows))
     return [next(results) if fault is None else fault for fault in faults]
@@ -80,7 +80,7 @@ async def accept(
 async def accept_one(
     conn: Conn, email: NewEmail, *, project: str, templates: TemplateCache | None = None
 ) -> Sent:
-    """Accept one email as `accept` does; return what became of it.
+    """Accept one email as `accept` does; return its result.
 
     Raises:
         InvalidField: it is refused, and nothing is stored.

@@ -14,7 +14,7 @@ from mailqueue.db.refusals import refusals
 
 
 class SharedRow(NamedTuple):
-    """What became of one recipient; `id` None: it was refused, or the whole batch was."""
+    """Result for one recipient; `id` None: it was refused, or the whole batch was."""
 
     place: int  # from 0
     id: UUID | None
