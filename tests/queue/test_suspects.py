@@ -20,7 +20,18 @@ from mailqueue.settings.environment import DatabaseSettings, load_settings
 from mailqueue.wiring import sending
 from tests import make
 from tests.concurrency.running import account_at, session
-from tests.queue.steps import LEASE, claim, counted, difference, lose, mark, row, sent, settle
+from tests.queue.steps import (
+    LEASE,
+    claim,
+    counted,
+    difference,
+    lose,
+    mark,
+    opened,
+    row,
+    sent,
+    settle,
+)
 from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio
@@ -182,6 +193,7 @@ async def test_a_process_of_its_own_sends_suspects_until_none_is_due(
         await account_at(conn, server)
         await make.queued_emails(conn, 3)
         bad = await suspected(conn, 2)
+        await conn.execute("UPDATE mailqueue.email_queue SET run_at = now() WHERE crashes > 0")
         memory = InProgress()
         settings = load_settings(database_url=database.url, data=tmp_path)
         worker = sending.build_send_worker(
@@ -195,3 +207,79 @@ async def test_a_process_of_its_own_sends_suspects_until_none_is_due(
         assert {email for (email,) in await make.rows(conn, query)} == set(bad)
         assert memory.rows() == []
         memory.close()
+
+
+async def test_the_row_in_a_long_step_goes_after_the_others_of_its_worker(conn: Conn) -> None:
+    """It is named first, and was at fault if any was."""
+    await make.sender_account(conn)
+    first, *others = await make.queued_emails(conn, 3)
+    worker = await make.worker(conn)
+    emails = {email.id: email for email in await claim(conn, worker)}
+    await suspect(conn, worker, [emails[id_] for id_ in (first, *others)])
+
+    query = "SELECT id FROM mailqueue.email_queue WHERE run_at <= now() AND crashes = 1"
+    assert {id_ for (id_,) in await make.rows(conn, query)} == set(others)
+
+
+async def test_a_suspect_behind_the_lock_of_a_claim_stays_due(database: DatabaseSettings) -> None:
+    """Locks of lanes and limits are held for milliseconds; a lane that is blocked waits longer."""
+    async with opened(database, 2) as (conn, other):
+        account = await make.sender_account(conn)
+        await make.queued_emails(conn, 2)
+        [bad] = await suspected(conn)
+        for lock in (
+            "SELECT FROM mailqueue.lanes FOR NO KEY UPDATE",
+            "SELECT FROM mailqueue.limits FOR NO KEY UPDATE",
+            "SELECT FROM mailqueue.email_queue FOR NO KEY UPDATE",
+        ):
+            await conn.execute("UPDATE mailqueue.email_queue SET run_at = now() WHERE crashes > 0")
+            worker = await make.worker(conn)
+            async with other.transaction():
+                await other.execute(lock)
+                assert await claims_store.claim_suspect(conn, worker, lease=LEASE) == []
+            assert await kernel.suspected(conn, [QUEUE]) == [QUEUE], lock
+        await conn.execute(
+            "UPDATE mailqueue.sender_accounts SET status = 'paused' WHERE id = %s", (account,)
+        )
+        assert (await alone(conn))[1] == []
+        assert await kernel.suspected(conn, [QUEUE]) == []
+        assert await make.status_of(conn, bad) == "pending"
+
+
+async def test_doctor_shows_suspects_and_those_that_failed(conn: Conn) -> None:
+    async def shown() -> list[tuple[str, str, str | None]]:
+        query = "SELECT state, found, fix FROM mailqueue.health"
+        return await make.rows(conn, f"{query} WHERE name = 'rows that stop workers'")
+
+    await make.sender_account(conn)
+    await make.queued_emails(conn, 3)
+    assert await shown() == [("ok", "none failed in the last day", None)]
+    bad, _ = await suspected(conn, 2)
+    alone_words = "handled alone since their worker stopped: 2 emails"
+    assert await shown() == [("ok", f"none failed in the last day; {alone_words}", None)]
+    await conn.execute("UPDATE mailqueue.email_queue SET crashes = 2 WHERE id = %s", (bad,))
+    [(state, _, fix)] = await shown()
+    assert (state, fix is not None) == ("warning", True)
+    await conn.execute(
+        "UPDATE mailqueue.email_queue SET crashes = %s WHERE id = %s", (MAX_CRASHES + 1, bad)
+    )
+    await kernel.rescue(conn, silence=timedelta(minutes=1))
+    [(state, found, fix)] = await shown()
+    assert state == "warning"
+    assert found == (
+        "failed in the last day because they stopped their worker: 1 email;"
+        " handled alone since their worker stopped: 1 email"
+    )
+    assert fix is not None
+    assert str(bad) in fix
+
+    query = (
+        "SELECT detail->>'reason' FROM mailqueue.audit_events WHERE action = %s AND subject = %s"
+    )
+    assert await make.rows(conn, query, "email.stopped_worker", f"email {bad}") == [
+        ("it stopped its worker: signal SIGSEGV",)
+    ]
+    await conn.execute(
+        "UPDATE mailqueue.email_history SET status = 'cancelled' WHERE id = %s", (bad,)
+    )
+    assert "failed in the last day because" not in (await shown())[0][1]

@@ -1,6 +1,7 @@
 """Prepares a group: builds its messages while it is marked, settles those that may not be sent."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -27,6 +28,7 @@ from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.context import SendAccount, SendContext
 from mailqueue.mail.send.large import is_large, rendered_here
 from mailqueue.ports.transport import SendAttempt
+from mailqueue.queue.in_progress import EXIT_OUT_OF_MEMORY
 from mailqueue.telemetry.log import get_logger
 
 UNSIGNED_WAIT = timedelta(minutes=1)
@@ -150,17 +152,15 @@ async def _built(
         return _build(mail, suppressed, account=account, context=context, now=now)
     context.settler.begun.begin(mail.claim)
     large = context.large_builds
-    return await large.run(
-        partial(
-            _outcome_of_build,
-            rendered_here(mail),
-            large.skeleton_cache,
-            account=account,
-            suppressed=suppressed,
-            now=now,
-        ),
-        email_id=str(mail.claim.id),
+    build = partial(
+        _outcome_of_build,
+        rendered_here(mail),
+        large.skeleton_cache,
+        account=account,
+        suppressed=suppressed,
+        now=now,
     )
+    return await large.run(build, email_id=str(mail.claim.id))
 
 
 def _build(
@@ -173,7 +173,12 @@ def _build(
 ) -> SendAttempt | SendOutcome:
     with context.settler.begun.step(mail.claim):
         return _outcome_of_build(
-            mail, context.skeleton_cache, account=account, suppressed=suppressed, now=now
+            mail,
+            context.skeleton_cache,
+            account=account,
+            suppressed=suppressed,
+            now=now,
+            is_alone=context.is_alone,
         )
 
 
@@ -184,6 +189,7 @@ def _outcome_of_build(
     account: SendAccount,
     suppressed: tuple[str, ...],
     now: datetime,
+    is_alone: bool = False,
 ) -> SendAttempt | SendOutcome:
     try:
         return build_message(
@@ -201,6 +207,11 @@ def _outcome_of_build(
         return unsent(mail, Ending.DEFER, str(exc))._replace(wait=UNSIGNED_WAIT)
     except CannotCompose as exc:
         reason = str(exc)
+    except MemoryError:
+        if is_alone:  # elsewhere other emails may have taken the memory
+            os._exit(EXIT_OUT_OF_MEMORY)
+        log.exception("message.build_failed", email_id=str(mail.claim.id))
+        return unsent(mail, Ending.RETRY, "MemoryError while composing", log=LogStatus.DEFERRED)
     except Exception as exc:  # one bad row must not stop a worker
         log.exception("message.build_failed", email_id=str(mail.claim.id))
         reason = f"{type(exc).__name__} while composing"

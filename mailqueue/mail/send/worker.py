@@ -19,11 +19,11 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
-from mailqueue.mail.message.attachments import AttachmentLoader, FileRef, read_stored
+from mailqueue.mail.message.attachments import AttachmentLoader
 from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
-from mailqueue.mail.model import Ending, FileFault, SendOutcome
+from mailqueue.mail.model import Ending, SendOutcome
 from mailqueue.mail.send.account_health import AccountHealth
 from mailqueue.mail.send.begun import QUEUE, BegunEmails
 from mailqueue.mail.send.claims import Claims
@@ -33,6 +33,7 @@ from mailqueue.mail.send.dispatcher import Dispatcher
 from mailqueue.mail.send.large import LargeBuilds
 from mailqueue.mail.send.load import load_taken
 from mailqueue.mail.send.partitions import keep_partitions_forever
+from mailqueue.mail.send.reads import SendReads
 from mailqueue.mail.send.settler import Settler
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.mail.send.store import claims as claims_store
@@ -57,6 +58,9 @@ ROOM_POLL_SECONDS = 0.05
 
 SKIP_POLL_SECONDS = 0.25
 """Poll interval while accounts are skipped; a recovering server sends no NOTIFY."""
+
+MAX_MISSED_CLAIMS = 5
+"""Claims without an email after which the process for emails that are sent alone ends."""
 
 STOP_SECONDS = 5.0
 """Limit of the statement that unregisters the worker."""
@@ -90,8 +94,9 @@ class SendWorker:
         )
         self._begun = BegunEmails(in_progress)
         self._account_health = AccountHealth(self._links["account_health"])
-        self._read_account = read_account
-        self._storage = storage or AttachmentStorage()
+        self._reads = SendReads(
+            self._links["claim"], read_account=read_account, storage=storage or AttachmentStorage()
+        )
         self._tracking = tracking or EmailTracking()
         self._room = asyncio.Event()
 
@@ -115,7 +120,7 @@ class SendWorker:
         )
         clock = ActiveClock()
         self._dispatcher = Dispatcher(
-            self._send_context(clock), self._find_account, clock, read_tags=self._read_tags
+            self._send_context(clock), self._reads.account, clock, read_tags=self._reads.tags
         )
         self._wakeup = Wakeup(self._database, self._links["claim"], queue=QUEUE, worker=worker)
         log.info("worker.started", worker=worker)
@@ -150,29 +155,13 @@ class SendWorker:
                 await link.close()
         return not self._heartbeat.is_lost
 
-    async def _find_account(self, account_id: int) -> SendAccount:
-        return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))
-
-    async def _read_tags(self, ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
-        found = await self._links["claim"].call(
-            lambda conn: claims_store.read_tags(conn, list(ids))
-        )
-        return {one.id: tuple(one.tags) for one in found}
-
-    async def _read_files(self, refs: Sequence[FileRef]) -> dict[UUID, bytes | FileFault]:
-        ids, days = [ref.id for ref in refs], sorted({ref.on for ref in refs})
-        stored = await self._links["claim"].call(
-            lambda conn: claims_store.read_attachments(conn, ids, days=days)
-        )
-        return await read_stored(stored, self._storage)
-
     def _send_context(self, clock: ActiveClock) -> SendContext:
         return SendContext(
             slots=self._slots,
             settler=self._settler,
             skeleton_cache=SkeletonCache(),
             large_builds=LargeBuilds(),
-            attachments=AttachmentLoader(self._read_files),
+            attachments=AttachmentLoader(self._reads.files),
             may_finish=self._heartbeat.is_alive,
             account_answered=self._account_health.account_answered,
             account_failed=self._account_health.account_failed,
@@ -232,7 +221,14 @@ class SendWorker:
         """Send the emails whose worker stopped before, one after another, until none is due."""
         templates = TemplateCache()
         claims = Claims(self._links["claim"], self._heartbeat.worker_id, limit=1, lease=LEASE)
-        while (taken := await claims.take_suspect()).emails:
+        missed = 0  # claims in a row that found none
+        while missed < MAX_MISSED_CLAIMS:
+            taken = await claims.take_suspect()
+            if not taken.emails:  # none is due, or other claims hold its lane for milliseconds
+                missed += 1
+                await asyncio.sleep(MAX_PAUSE_SECONDS)
+                continue
+            missed = 0
             await self._load_and_dispatch(taken, templates)
             while not self._may_mark_in_claim():  # until its outcome is written
                 await self._wait_for_outcomes()

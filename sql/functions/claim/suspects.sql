@@ -1,7 +1,8 @@
 -- Suspects: mail whose worker died while handling it. It is handled alone, in a process of its own, and fails after the
 -- third death there. The kernel does the same with the rows of its queues; see sql/functions/queue.
 
--- The rows stay assigned: rescue returns them, marked mail by its policy for unknown outcomes.
+-- The rows stay assigned: rescue returns them, marked mail by its policy for unknown outcomes. The first is the one
+-- that kept the event loop from turning, if any did: the others go before it.
 CREATE OR REPLACE FUNCTION mailqueue.suspect_emails(p_ids uuid[], p_claims bigint[], p_alone boolean, p_reason text)
 RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -15,6 +16,8 @@ BEGIN
     UPDATE mailqueue.email_queue AS q
        SET crashes = CASE WHEN p_alone THEN least(greatest(q.crashes, 1), 32766) + 1 ELSE greatest(q.crashes, 1) END,
            run_at = CASE WHEN p_alone THEN clock_timestamp() + q.crashes * interval '2 s' * (1 + random())
+                         WHEN q.id = p_ids[1] AND cardinality(p_ids) > 1
+                              THEN greatest(q.run_at, clock_timestamp() + interval '1 s')
                          ELSE q.run_at END,
            last_error = 'its worker stopped while handling it: ' || left(p_reason, 900)
       FROM (SELECT o.id FROM mailqueue.email_queue AS o JOIN unnest(p_ids, p_claims) AS i(id, claim_no)
@@ -43,6 +46,9 @@ BEGIN
           FROM mailqueue.email_queue AS q
          WHERE q.status = 'pending' AND q.crashes > 3 ORDER BY q.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED) AS x;
     IF v_ids IS NOT NULL THEN
+        INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
+        SELECT q.project_id, 'email.stopped_worker', 'email ' || q.id, jsonb_build_object('reason', f.reason)
+          FROM mailqueue.email_queue AS q JOIN unnest(v_ids, v_reasons) AS f(id, reason) ON f.id = q.id;
         PERFORM mailqueue.retire_emails(v_ids, NULL, array_fill('failed'::text, ARRAY[cardinality(v_ids)]), v_reasons,
                                         NULL, NULL);
     END IF;
@@ -50,7 +56,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.fail_suspects() IS 'Finish mail that has stopped its worker three times while alone.';
 
 -- One suspect, with the same limits as any mail. One that cannot be sent now is looked at again in half a minute: a
--- process is started for suspects that are due. Waits for no lock of another claim.
+-- process is started for suspects that are due. Waits for no lock of another claim: a suspect behind one stays due.
 CREATE OR REPLACE FUNCTION mailqueue.claim_suspect(p_worker integer, p_lease interval)
 RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
                attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
@@ -83,8 +89,13 @@ BEGIN
     END IF;
     FOR s IN SELECT q.id, q.lane_id, q.recipients FROM mailqueue.email_queue AS q
               WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now ORDER BY q.run_at LIMIT 50 LOOP
-        v_later := v_later || s.id;
-        CONTINUE WHEN v_platform_room <= 0;
+        IF v_platform_room <= 0 OR NOT EXISTS (
+            SELECT FROM mailqueue.lanes AS k WHERE k.id = s.lane_id
+               AND (k.blocked_until IS NULL OR k.blocked_reason IN ('empty', 'not_due', 'recheck')))
+        THEN
+            v_later := v_later || s.id;
+            CONTINUE;
+        END IF;
         SELECT k.* INTO l FROM mailqueue.lanes AS k
          WHERE k.id = s.lane_id AND (k.blocked_until IS NULL
                                      OR k.blocked_reason IN ('empty', 'not_due', 'recheck', 'rate', 'domain_rate'))
@@ -104,7 +115,11 @@ BEGIN
             v_busy := v_busy || ARRAY(SELECT u FROM unnest(v_choice.unseen) AS u WHERE u <> ALL (v_ids));
         END LOOP;
         a := v_choice.place;
-        CONTINUE WHEN a IS NULL OR s.recipients > least(v_limits[a].day_left, v_limits[p].day_left);
+        CONTINUE WHEN a IS NULL AND (v_choice.why = 'busy' OR v_choice.until < v_now + interval '1 s');
+        IF a IS NULL OR s.recipients > least(v_limits[a].day_left, v_limits[p].day_left) THEN
+            v_later := v_later || s.id;
+            CONTINUE;
+        END IF;
         PERFORM FROM mailqueue.email_queue AS q
           WHERE q.id = s.id AND q.status = 'pending' AND q.lane_id = l.id AND q.crashes > 0
             FOR NO KEY UPDATE SKIP LOCKED;

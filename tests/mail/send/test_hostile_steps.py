@@ -89,6 +89,8 @@ BY_SMTP: dict[str, tuple[Any, str, Callable[..., bool], str, str]] = {
         "OddError while sending",
     ),
 }
+# Fewer emails at a time may find memory: it is retried, and no other email fails for it.
+OUT_OF_MEMORY = "MemoryError while composing"
 BY_PROVIDER: dict[str, tuple[Any, str, Callable[..., bool], str, str]] = {
     "write": (
         Postmark,
@@ -147,6 +149,25 @@ async def test_by_smtp(
         odd, others = await mails_of(conn)
         async with worker(settings_of(database, tmp_path)):
             await ended(conn, odd, others, status=status, reason=reason)
+
+
+async def test_by_smtp_while_memory_is_short(
+    database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, is_odd, _, _ = BY_SMTP["compose"]
+    genuine = build.compose
+
+    def compose(skeleton: Any, of: Any) -> bytes:
+        if is_odd(skeleton, of):
+            raise MemoryError
+        return genuine(skeleton, of)
+
+    monkeypatch.setattr(build, "compose", compose)
+    async with scripted() as server, session(database) as conn:
+        await account_at(conn, server)
+        odd, others = await mails_of(conn)
+        async with worker(settings_of(database, tmp_path)):
+            await ended(conn, odd, others, status="pending", reason=OUT_OF_MEMORY)
 
 
 async def test_by_smtp_while_it_is_signed(

@@ -18,9 +18,9 @@ from mailqueue.mail.message import tracking
 from mailqueue.mail.model import EmailContent, Ending, LoadedEmail, LogStatus
 from mailqueue.mail.send import load
 from mailqueue.mail.send.context import SendAccount
+from mailqueue.mail.send.reads import SendReads
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.outcomes import settle_and_mark
-from mailqueue.mail.send.worker import SendWorker
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import account_at, session, until, until_nothing_is_queued
@@ -209,14 +209,14 @@ async def test_an_account_that_cannot_be_read_keeps_no_other_from_sending(
         other = await make.project(conn, "tenantb")
         await make.sender_account(conn, project_id=other, smtp_port=server.port)
         waiting = await make.queued_email(conn)
-        genuine = SendWorker._find_account
+        genuine = SendReads.account
 
-        async def find(self: SendWorker, account_id: int) -> SendAccount:
+        async def find(self: SendReads, account_id: int) -> SendAccount:
             if account_id == odd:
                 raise TypeError("odd")
             return await genuine(self, account_id)
 
-        monkeypatch.setattr(SendWorker, "_find_account", find)
+        monkeypatch.setattr(SendReads, "account", find)
         await make.queued_email(conn, project="tenantb")
         async with courier(database, tmp_path) as running:
 

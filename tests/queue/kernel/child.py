@@ -15,7 +15,10 @@ from datetime import timedelta
 from typing import Any
 
 from mailqueue.cli.main import main
-from mailqueue.cli.worker import queues
+from mailqueue.cli.worker import queues, send
+from mailqueue.mail.model import LoadedEmail
+from mailqueue.mail.send import prepare
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.queue.process import Kind
 from mailqueue.settings.environment import Settings
 from mailqueue.wiring.queues import kinds_of
@@ -72,6 +75,20 @@ def disturbed(kind: Kind, how: Mapping[str, Any]) -> Kind:
     return Kind(replace(kind.spec, lease=lease), build)
 
 
+def disturb_mail(how: Mapping[str, Any]) -> None:
+    """Have the building of hostile emails end the process, and of all others wait."""
+    genuine = prepare.build_message
+
+    def build(mail: LoadedEmail, *given: Any, **named: Any) -> SendAttempt:
+        way = how.get("hostile", {}).get(str(mail.claim.id))
+        time.sleep(how.get("build", 0))
+        if way is not None:
+            WAYS[way]()
+        return genuine(mail, *given, **named)
+
+    object.__setattr__(prepare, "build_message", build)
+
+
 def run() -> None:
     """Run the command line."""
     how = json.loads(os.environ.get(VARIABLE, "{}"))
@@ -80,6 +97,7 @@ def run() -> None:
         return [disturbed(kind, how) for kind in kinds_of(settings, names, **options)]
 
     queues.kinds_of = kinds
+    disturb_mail(how)
     if "memory" in how:
-        queues.ALONE_MEMORY_BYTES = how["memory"]
+        queues.ALONE_MEMORY_BYTES = send.ALONE_MEMORY_BYTES = how["memory"]
     main()
