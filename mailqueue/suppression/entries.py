@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from uuid import UUID, uuid4
 
+from mailqueue.contract.page import Page
 from mailqueue.contract.suppression import (
     AddedSuppression,
     CheckedSuppression,
@@ -16,6 +17,7 @@ from mailqueue.contract.suppression import (
 )
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.paging import cursor_of
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import store
 from mailqueue.suppression.acceptable import address_of, category_of, text_of
@@ -23,7 +25,6 @@ from mailqueue.suppression.model import (
     EndedSuppressionRow,
     ListLine,
     NewSuppression,
-    SuppressionPage,
     SuppressionRow,
 )
 
@@ -66,7 +67,7 @@ async def list_page(
     reason: SuppressionReason | None = None,
     category: str | None = None,
     having: str | None = None,
-) -> SuppressionPage:
+) -> Page[Suppression]:
     """Return active suppressions, newest first, after the id `before`; `having` is a part of the
     address.
 
@@ -87,9 +88,8 @@ async def list_page(
         having=text_of("having", having),
     )
     page = found[:limit]
-    return SuppressionPage(
-        [_shown(row) for row in page], page[-1].id if len(found) > limit else None
-    )
+    cursor = cursor_of(page[-1].id) if len(found) > limit else None
+    return Page([_shown(row) for row in page], cursor)
 
 
 async def check(

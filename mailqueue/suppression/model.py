@@ -8,7 +8,6 @@ from mailqueue.contract.suppression import (
     BadLine,
     ImportedSuppressions,
     ListEncoding,
-    Suppression,
     SuppressionReason,
 )
 from mailqueue.core.address import Address
@@ -92,11 +91,3 @@ class ImportTally:
             encoding=self.encoding,
             dry_run=is_trial,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class SuppressionPage:
-    """A part of a list; `last_id` is the id of its last row, None where nothing comes after."""
-
-    data: list[Suppression]
-    last_id: int | None

@@ -45,7 +45,7 @@ def outcomes(module: str, tree: ast.Module) -> list[str]:
 ACCEPTING = {
     "mailqueue.mail.accept.batches": {"enqueue_shared"},
     "mailqueue.mail.accept.enqueue": {"enqueue_batch"},
-    "mailqueue.mail.accept.raw": {"accept_prepared", "accept_raw"},
+    "mailqueue.mail.accept.raw": {"accept_prepared"},
 }
 """What accepts mail in Python, below mailqueue.mail.accept.acceptance."""
 

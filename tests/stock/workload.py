@@ -7,7 +7,7 @@ from uuid import uuid4
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import ReportedEvent, Type
 from mailqueue.events.store import record_events
-from mailqueue.mail.accept.raw import RawEmail, accept_raw
+from mailqueue.mail.accept.raw import RawEmail
 from mailqueue.mail.accept.store import batches as batches_store
 from mailqueue.mail.accept.store import enqueue as enqueue_store
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientOutcome
@@ -15,7 +15,7 @@ from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
 from tests import make
 from tests.mail.accept.intakes import WAYS, plain
-from tests.mail.accept.messages import simple
+from tests.mail.accept.messages import accept_raw, simple
 from tests.operations.pausing import pause
 from tests.queue.steps import LEASE, SILENCE, claim, due_now, lose, mark, sent, settle
 from tests.webhooks.delivering import webhook

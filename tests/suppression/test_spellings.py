@@ -11,7 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.events import listing
 from mailqueue.events.model import Type
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
-from mailqueue.mail.accept.raw import RawEmail, accept_raw
+from mailqueue.mail.accept.raw import RawEmail
 from mailqueue.mail.reads import emails as reads
 from mailqueue.operations import pausing
 from mailqueue.privacy import persons
@@ -25,6 +25,7 @@ from mailqueue.suppression.model import NewSuppression
 from tests import make
 from tests.events.sent_mail import event, left, told
 from tests.mail.accept.intakes import WAYS, NotAccepted, Way, plain
+from tests.mail.accept.messages import accept_raw
 from tests.mail.enqueueing import enqueue
 from tests.privacy.erasing import sent
 from tests.queue.steps import claim, mark

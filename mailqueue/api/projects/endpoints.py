@@ -52,8 +52,7 @@ async def index(call: RequestContext) -> Page[ProjectDetails]:
         found = await projects_manage.list_page(
             conn, after=after, status=query.status, text=query.q, limit=query.limit + 1
         )
-    page = page_of(found, query.limit, key=lambda each: (each.name,))
-    return Page([details_of(each) for each in page.data], page.next_cursor)
+    return page_of(found, query.limit, key=lambda each: (each.name,)).map(details_of)
 
 
 async def show(call: RequestContext) -> ProjectDetails:

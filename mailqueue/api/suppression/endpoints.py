@@ -19,7 +19,7 @@ from mailqueue.contract.suppression import (
     Suppression,
 )
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.paging import cursor_of, key_of
+from mailqueue.core.paging import key_of
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import new_suppression, reason_of
 from mailqueue.suppression.model import (
@@ -64,7 +64,7 @@ async def list_(call: RequestContext) -> Page[Suppression]:
     query: SuppressionsQuery = call.query
     (before,) = key_of(query.cursor, int)
     async with call.connection() as conn:
-        found = await entries.list_page(
+        return await entries.list_page(
             conn,
             call.caller.project,
             before=before,
@@ -73,7 +73,6 @@ async def list_(call: RequestContext) -> Page[Suppression]:
             category=query.category,
             having=query.q,
         )
-    return Page(found.data, None if found.last_id is None else cursor_of(found.last_id))
 
 
 async def check(call: RequestContext) -> CheckedSuppression:

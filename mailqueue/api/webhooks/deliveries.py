@@ -52,8 +52,7 @@ async def index(call: RequestContext) -> Page[Delivery]:
             before=before,
             limit=query.limit + 1,
         )
-    page = page_of(found, query.limit, key=lambda one: (one.id,))
-    return Page([delivery_of(one) for one in page.data], page.next_cursor)
+    return page_of(found, query.limit, key=lambda one: (one.id,)).map(delivery_of)
 
 
 async def show(call: RequestContext) -> DeliveryDetail:

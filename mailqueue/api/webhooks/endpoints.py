@@ -57,8 +57,7 @@ async def index(call: RequestContext) -> Page[Webhook]:
         found = await endpoints.list_page(
             conn, call.caller.project_id, after=after, limit=query.limit + 1
         )
-    page = page_of(found, query.limit, key=lambda one: (one.id,))
-    return Page([webhook_of(one) for one in page.data], page.next_cursor)
+    return page_of(found, query.limit, key=lambda one: (one.id,)).map(webhook_of)
 
 
 async def list_types(call: RequestContext) -> WebhookEventTypes:  # noqa: ARG001

@@ -184,8 +184,7 @@ def list_(*, text: str | None, status: str | None) -> None:
         return await read_page(read, projects_manage.MAX_LISTED, key=lambda one: one.name)
 
     found = execute(listed)
-    document = Page([details_of(one) for one in found.data], found.next_cursor)
-    print_rows(found.data, _COLUMNS, document=document)
+    print_rows(found.data, _COLUMNS, document=found.map(details_of))
 
 
 @click.command(epilog=examples("mailqueue project show shop"))

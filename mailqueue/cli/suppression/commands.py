@@ -14,10 +14,9 @@ from mailqueue.cli.support.answer import (
 )
 from mailqueue.cli.support.output import Column, examples, show, table
 from mailqueue.cli.suppression.lists import export, import_
-from mailqueue.contract.page import Page
 from mailqueue.contract.suppression import AddedSuppressions, SuppressionReason
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.paging import cursor_of, key_of
+from mailqueue.core.paging import key_of
 from mailqueue.core.units import parse_duration
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import new_suppression
@@ -156,8 +155,7 @@ def list_(
             having=having,
         )
     )
-    cursor = None if found.last_id is None else cursor_of(found.last_id)
-    print_rows(found.data, _COLUMNS, document=Page(found.data, cursor))
+    print_rows(found.data, _COLUMNS, document=found)
 
 
 @suppression.command(

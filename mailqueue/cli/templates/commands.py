@@ -116,8 +116,7 @@ def list_(
         return await read_page(read, writing.MAX_LISTED, key=lambda one: one.slug)
 
     found = execute(listed)
-    document = Page([values.template_of(one) for one in found.data], found.next_cursor)
-    print_rows(found.data, _COLUMNS, document=document, row=_row)
+    print_rows(found.data, _COLUMNS, document=found.map(values.template_of), row=_row)
 
 
 @template.command(

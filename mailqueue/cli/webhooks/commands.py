@@ -113,8 +113,8 @@ def list_(*, project: str | None, limit: int) -> None:
         return await read_page(read, limit, key=lambda row: row.id)
 
     found = execute(listed)
-    values = [in_project(webhook_of(row), None if project else row.project) for row in found.data]
-    print_rows(found.data, _COLUMNS, document=Page(values, found.next_cursor), row=_row)
+    document = found.map(lambda row: in_project(webhook_of(row), None if project else row.project))
+    print_rows(found.data, _COLUMNS, document=document, row=_row)
 
 
 @webhook.command(epilog=examples("mailqueue webhook types", "mailqueue webhook types --json"))

@@ -83,9 +83,8 @@ def deliveries_(
 
         return await read_page(read, limit, key=lambda row: row.id)
 
-    found = execute(listed)
-    values = [delivery_of(row) for row in found.data]
-    print_rows(values, _COLUMNS, document=Page(values, found.next_cursor))
+    found = execute(listed).map(delivery_of)
+    print_rows(found.data, _COLUMNS, document=found)
 
 
 @click.command(

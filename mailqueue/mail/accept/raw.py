@@ -94,16 +94,6 @@ class PreparedRaw:
         return str(email.get("idempotency_key") or "") if isinstance(email, dict) else ""
 
 
-async def accept_raw(conn: Conn, email: RawEmail, *, project: str) -> BatchRow:
-    """Accept one finished message in the caller's transaction; return the row of its first mail.
-
-    Raises:
-        InvalidField: nothing is stored.
-    """
-    [row] = await accept_prepared(conn, [prepared(email)], project=project)
-    return row
-
-
 async def accept_prepared(
     conn: Conn, emails: Sequence[PreparedRaw], *, project: str
 ) -> list[BatchRow]:

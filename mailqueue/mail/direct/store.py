@@ -19,6 +19,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, SendOutcome
 from mailqueue.mail.send.store.claims import read_recipients
+from mailqueue.mail.send.store.outcomes import recipient_columns
 
 
 class StartedEmail(NamedTuple):
@@ -156,7 +157,6 @@ async def sweep(conn: Conn) -> int:
 
 async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:
     """Write the outcome; return False if a rescue held the email meanwhile."""
-    each = done.recipients
     asked = {
         "worker": worker,
         "id": done.id,
@@ -173,11 +173,7 @@ async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:
         "reply": done.reply,
         "ms": done.response_ms,
         "hard": done.hard,
-        "addresses": arrays.texts([one.address for one in each]),
-        "statuses": arrays.texts([one.status for one in each]),
-        "reasons": arrays.texts([one.reason for one in each]),
-        "codes": arrays.texts([one.code for one in each]),
-        "hards": arrays.booleans([one.hard for one in each]),
+        **recipient_columns(done.recipients),
     }
     return await fetch.value(conn, "settle_inline", asked, bool)
 

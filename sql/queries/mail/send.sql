@@ -86,7 +86,7 @@ FROM unnest(mailqueue.settle_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(out
 -- name: settle_recipients :run
 -- Settle single recipients, in the transaction that settles their messages.
 SELECT mailqueue.settle_recipients(%(ids)s::uuid[], %(claims)s::bigint[], %(addresses)s::text[], %(statuses)s::text[],
-    %(reasons)s::text[], %(codes)s::text[], %(hard)s::boolean[]);
+    %(reasons)s::text[], %(codes)s::text[], %(hards)s::boolean[]);
 
 -- name: ensure_partitions :value
 -- Create the partitions of the coming months; the number that was missing.

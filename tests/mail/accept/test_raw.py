@@ -11,13 +11,13 @@ import pytest
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.raw import RawEmail, accept_prepared, accept_raw, prepared
+from mailqueue.mail.accept.raw import RawEmail, accept_prepared, prepared
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.templates.cache import TemplateCache
 from tests import make
-from tests.mail.accept.messages import raw, simple
+from tests.mail.accept.messages import accept_raw, raw, simple
 
 pytestmark = pytest.mark.anyio
 

@@ -7,10 +7,10 @@ import pytest
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.raw import RawEmail, accept_prepared, accept_raw, prepared
+from mailqueue.mail.accept.raw import RawEmail, accept_prepared, prepared
 from mailqueue.mail.accept.shares import MAX_OF_MAIL, group_of, key_of_share, shares_of
 from tests import make
-from tests.mail.accept.messages import simple
+from tests.mail.accept.messages import accept_raw, simple
 
 COUNTS = [1, 2, 49, 50, 51, 99, 100, 101, 120, 999, 1000]
 

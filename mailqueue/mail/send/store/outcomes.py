@@ -183,9 +183,16 @@ def _columns_of_recipients(
     return {
         "ids": arrays.uuids([one.id for one, _ in several]),
         "claims": arrays.integers([one.claim_no for one, _ in several]),
-        "addresses": arrays.texts([each.address for _, each in several]),
-        "statuses": arrays.texts([each.status for _, each in several]),
-        "reasons": arrays.texts([each.reason for _, each in several]),
-        "codes": arrays.texts([each.code for _, each in several]),
-        "hard": arrays.booleans([each.hard for _, each in several]),
+        **recipient_columns([each for _, each in several]),
+    }
+
+
+def recipient_columns(recipients: Sequence[RecipientOutcome]) -> dict[str, str]:
+    """Return the outcomes of recipients as arrays, by the names of parameters. Pure."""
+    return {
+        "addresses": arrays.texts([each.address for each in recipients]),
+        "statuses": arrays.texts([each.status for each in recipients]),
+        "reasons": arrays.texts([each.reason for each in recipients]),
+        "codes": arrays.texts([each.code for each in recipients]),
+        "hards": arrays.booleans([each.hard for each in recipients]),
     }
