@@ -2,13 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.tracking import store
-from mailqueue.tracking.machines import SCAN_WITHIN, Machine, is_burst
+from mailqueue.tracking.machines import SCAN_WITHIN, Machine, is_burst, is_instant
 
 MAX_CACHED_LINKS = 50_000
 
@@ -58,15 +57,14 @@ async def judged(conn: Conn, clicks: Sequence[Click]) -> list[Machine | None]:
     ids = sorted({each.email_id for each in unknown})
     if not ids:
         return [each.machine for each in clicks]
-    now = datetime.now(UTC)
-    bursts = set()
+    bursts, instants = set(), set()
     for recent in await store.look_at_clicks(conn, ids, within=SCAN_WITHIN):
         links = {each.link.hex() for each in clicks if each.email_id == recent.email_id}
-        if is_burst(links.union(recent.links), sent_at=recent.sent_at, now=now):
+        if is_burst(links.union(recent.links), sent_at=recent.sent_at, now=recent.now):
             bursts.add(recent.email_id)
+        elif is_instant(sent_at=recent.sent_at, now=recent.now):
+            instants.add(recent.email_id)
     if bursts:
         await store.judge_clicks(conn, sorted(bursts), within=SCAN_WITHIN, machine=Machine.BURST)
-    return [
-        Machine.BURST if each.machine is None and each.email_id in bursts else each.machine
-        for each in clicks
-    ]
+    programs = dict.fromkeys(instants, Machine.INSTANT) | dict.fromkeys(bursts, Machine.BURST)
+    return [each.machine or programs.get(each.email_id) for each in clicks]

@@ -1,4 +1,4 @@
-"""Recognize programs that open mail and follow links: proxies, scanners and bursts. Pure.
+"""Recognize programs that open mail and follow links: proxies, crawlers, scanners, bursts. Pure.
 
 It matters for counting only: people and programs get the same response.
 """
@@ -9,32 +9,42 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 
+from crawleruseragents import is_crawler
+
 SCAN_WITHIN = timedelta(seconds=15)
 """Window in which a scanner follows several links of a mail."""
 SCAN_AFTER = timedelta(minutes=10)
 """How long after the mail was sent a burst is taken for a scan."""
 SCAN_LINKS = 3
 """Different links within SCAN_WITHIN that make a burst."""
+INSTANT = timedelta(seconds=5)
+"""Time after the mail was sent that is too short to receive it, read it and follow a link."""
+MAX_AGENT_CHARACTERS = 300
+"""Characters of a user agent that are compared with the list of crawlers, which takes 0.5 ms."""
 
 
 class Machine(StrEnum):
     """The kind of program that made a request."""
 
     APPLE_PRIVACY = "apple_privacy"  # fetches pictures of all mail, whether it is read or not
-    GMAIL_PROXY = "gmail_proxy"
-    YAHOO_PROXY = "yahoo_proxy"
-    PREFETCH = "prefetch"  # a browser that loads pages in advance
-    SCANNER = "scanner"  # a security scanner
+    PREFETCH = "prefetch"  # a browser or mailbox that loads pages and pictures in advance
+    SCANNER = "scanner"  # a security scanner, crawler, link preview or HTTP library
     BURST = "burst"  # several links of one mail within seconds, right after delivery
-    HEAD = "head"
+    INSTANT = "instant"  # a link followed while the mail was sent, or within seconds after
+
+
+class Proxy(StrEnum):
+    """A mailbox provider's proxy that fetches pictures when a person opens the mail."""
+
+    GMAIL = "gmail"
+    YAHOO = "yahoo"
 
 
 # Apple's proxy sends only this, from the addresses of relays, which change.
 _APPLE = "Mozilla/5.0"
-_PROXIES = (
-    ("GoogleImageProxy", Machine.GMAIL_PROXY),
-    ("YahooMailProxy", Machine.YAHOO_PROXY),
-)
+_PROXIES = ((b"GoogleImageProxy", Proxy.GMAIL), (b"YahooMailProxy", Proxy.YAHOO))
+# What Gmail sends before anybody has opened the mail: a browser of 2015 with a word too many.
+_GMAIL_PREFETCH = re.compile(r" Edge/12\.\d{1,6} Mozilla/5\.0$")
 # Words in the names of programs that follow links; the telephone Cubot is excluded.
 _SCANNERS = re.compile(
     r"""(?<!cu)bot\b|crawl|spider|slurp|scan(?:ner|ning)?\b|preview|externalhit|headless|phantomjs
@@ -46,7 +56,8 @@ _SCANNERS = re.compile(
       | \bvade\b|hornetsecurity|cloudmark|trustwave|forcepoint|websense|palo\s?alto
       | urlscan|virustotal
       | google-safety|googledocs|skypeuri|whatsapp|facebookexternalhit|embedly|validator|monitor
-      | uptime|pingdom|lighthouse|appengine|mail\.ru_bot""",
+      | uptime|pingdom|lighthouse|appengine|mail\.ru_bot
+      | \bokhttp|\bdart/|\bhttpie\b|\bgoogle(?:other|-inspectiontool)|\+https?://""",
     re.IGNORECASE | re.VERBOSE,
 )
 _PREFETCH = (b"purpose", b"sec-purpose", b"x-purpose", b"x-moz")
@@ -61,18 +72,31 @@ def known_by(head: Mapping[bytes, bytes]) -> Machine | None:
     return machine
 
 
-@lru_cache(maxsize=1024)  # many people use the same browser
+def proxy_of(head: Mapping[bytes, bytes]) -> Proxy | None:
+    """Return the proxy that fetched a picture for a person; None without one."""
+    agent = head.get(b"user-agent", b"")
+    return next((proxy for word, proxy in _PROXIES if word in agent), None)
+
+
+@lru_cache(maxsize=10_000)  # many people use the same browser
 def _called(name: bytes) -> Machine | None:
-    agent = name.decode("latin-1").strip()
+    agent = name.decode("latin-1").strip()[:MAX_AGENT_CHARACTERS]
     if agent == _APPLE:
         return Machine.APPLE_PRIVACY
-    for word, machine in _PROXIES:
-        if word in agent:
-            return machine
-    return Machine.SCANNER if not agent or _SCANNERS.search(agent) else None
+    if any(word in name for word, _ in _PROXIES):
+        return None
+    if _GMAIL_PREFETCH.search(agent):
+        return Machine.PREFETCH
+    is_program = not agent or _SCANNERS.search(agent) or is_crawler(agent)
+    return Machine.SCANNER if is_program else None
 
 
 def is_burst(links: Collection[str], *, sent_at: datetime | None, now: datetime) -> bool:
     """Return whether different links of a mail, followed within SCAN_WITHIN, are a burst."""
     is_fresh = sent_at is None or now - sent_at <= SCAN_AFTER  # None: it is being sent now
     return is_fresh and len(links) >= SCAN_LINKS
+
+
+def is_instant(*, sent_at: datetime | None, now: datetime) -> bool:
+    """Return whether a link was followed sooner than a person could; None: unknown when sent."""
+    return sent_at is not None and now - sent_at <= INSTANT

@@ -46,8 +46,9 @@ class RecentClicks:
     """When a mail was sent, and which of its links were followed within a window."""
 
     email_id: UUID
-    sent_at: datetime | None  # None: it is on its way
+    sent_at: datetime | None  # now while it is first sent; None: unknown
     links: list[str]
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ WHERE (project_id, link) IN (SELECT * FROM unnest(%(projects)s::uuid[], %(links)
 
 -- name: look_at_clicks :many
 -- When these mails were sent, and which of their links were clicked within an interval.
-SELECT l.email_id, l.sent_at, l.links
+SELECT l.email_id, l.sent_at, l.links, clock_timestamp() AS now
 FROM mailqueue.look_at_clicks(%(ids)s::uuid[], %(within)s::interval) AS l;
 
 -- name: judge_clicks :run

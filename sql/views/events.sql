@@ -36,15 +36,17 @@ CREATE VIEW mailqueue.open_events AS
 SELECT v.id, p.name AS project, v.email_id, m.campaign_id, v.recipient_email, v.occurred_at AS opened_at,
        mailqueue.parse_network(v.data ->> 'ip') AS ip_address, v.data ->> 'user_agent' AS user_agent,
        v.data ->> 'country' AS country, v.data ->> 'city' AS city,
-       coalesce((v.data ->> 'is_machine') = 'true', false) AS is_machine, v.source
+       coalesce((v.data ->> 'is_machine') = 'true', false) AS is_machine, v.source,
+       v.data ->> 'proxy' AS proxy
   FROM mailqueue.email_events AS v
   JOIN mailqueue.projects AS p ON p.id = v.project_id
   LEFT JOIN LATERAL (SELECT h.campaign_id FROM mailqueue.email_history AS h WHERE h.id = v.email_id LIMIT 1) AS m
        ON true
  WHERE v.type = 'opened' AND ((SELECT mailqueue.sees_all()) OR v.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.open_events IS
-    'Opens of mail, with the network (never the whole address) and the program; is_machine: by a proxy or scanner, '
-    'not by a person. Filter by email_id, or by opened_at for a short time.';
+    'Opens of mail, with the network (never the whole address) and the program; is_machine: by a crawler or scanner, '
+    'not by a person; proxy (gmail, yahoo): by a person, through the proxy of the mailbox provider, whose network and '
+    'program these are. Filter by email_id, or by opened_at for a short time.';
 
 DROP VIEW IF EXISTS mailqueue.click_events CASCADE;
 CREATE VIEW mailqueue.click_events AS

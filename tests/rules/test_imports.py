@@ -75,6 +75,7 @@ ALLOWED |= {
 HOMES: dict[str, tuple[str, ...]] = {
     "aiosmtplib": ("smtp.*",),
     "click": ("cli.*",),
+    "crawleruseragents": ("tracking.machines",),
     "css_inline": ("rendering.*",),
     "cryptography": (
         "adapters.sending.oauth",

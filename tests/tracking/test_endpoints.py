@@ -1,103 +1,18 @@
 """Opens and clicks: counted once committed, and redirected only to links of the mail."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
-from typing import Any
-from uuid import UUID
 
-import httpx2
 import pytest
 
-from mailqueue.api.app import create_app
 from mailqueue.api.public.tracked import Repeats
 from mailqueue.api.public.tracking import GIF, header_of
-from mailqueue.core.secret import Secret
-from mailqueue.db.pool import Pool, borrow, open_pool
-from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tracking import store
-from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.model import TrackedLink
-from mailqueue.tracking.tokens import LINK_BYTES, Seals, Token, TokenKind
-from mailqueue.vault.masterkey import parse_master_key
-from mailqueue.wiring.api import build_services
-from tests import make
-from tests.api.support.calling import ORIGIN, settings_for
-from tests.api.support.wired import MASTER
+from mailqueue.db.pool import borrow
+from mailqueue.tracking.tokens import LINK_BYTES, Token, TokenKind
+from tests.tracking.world import PERSON, World, world
 
 pytestmark = pytest.mark.anyio
 
-PERSON = (
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"
-    " Chrome/120.0.0.0 Safari/537.36"
-)
-EVENTS = (
-    "SELECT type, recipient_email, data FROM mailqueue.email_events"
-    " WHERE email_id = %s AND source = 'tracking' ORDER BY id"
-)
-
-SENT = """
-    INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, priority,
-        attempts, max_attempts, created_at, recipients, unknowns, delivery, category, expires_at,
-        recipient_email, content_id, content_on)
-    VALUES (mailqueue.uuidv7(), now(), %s, 1, 'sent', 2, 1, 100, now(), 1, 0, 'resend',
-        'transactional', now() + interval '1 day', %s, 1, now()) RETURNING id
-"""
-
-
-@dataclass
-class World:
-    """The application, the seals of project default, and mail that was sent."""
-
-    http: httpx2.AsyncClient
-    pool: Pool
-    database: DatabaseSettings
-    seals: Seals
-    project_id: UUID
-    emails: list[UUID] = field(default_factory=list)
-
-    async def mail(self, recipient: str = "ann@example.com") -> UUID:
-        """Return a mail that was sent a moment ago."""
-        async with borrow(self.pool, self.database) as conn:
-            email_id: UUID = await make.scalar(conn, SENT, self.project_id, recipient)
-            return email_id
-
-    async def link(self, url: str) -> bytes:
-        link = self.seals.link_of(url)
-        async with borrow(self.pool, self.database) as conn:
-            await store.keep_links(conn, [TrackedLink(self.project_id, link, url)])
-        return link
-
-    def opened(self, email_id: UUID) -> str:
-        return "/t/o/" + self.seals.seal(Token(TokenKind.OPEN, email_id))
-
-    def clicked(self, email_id: UUID, link: bytes) -> str:
-        return "/t/c/" + self.seals.seal(Token(TokenKind.CLICK, email_id, 0, link))
-
-    async def get(self, path: str, method: str = "GET", **headers: str) -> httpx2.Response:
-        given = {"user-agent": PERSON} | {
-            name.replace("_", "-"): value for name, value in headers.items()
-        }
-        return await self.http.request(method, path, headers=given, follow_redirects=False)
-
-    async def events(self, email_id: UUID) -> list[tuple[Any, ...]]:
-        async with borrow(self.pool, self.database) as conn:
-            return await make.rows(conn, EVENTS, email_id)
-
-
-@pytest.fixture(scope="module")
-async def world(module_db: str) -> AsyncIterator[World]:
-    database = DatabaseSettings(Secret(module_db))
-    settings = replace(settings_for(database), master_key=Secret(MASTER))
-    async with open_pool(database) as pool:
-        app = create_app(settings, pool, services=build_services(settings, pool))
-        async with borrow(pool, database) as conn:
-            project_id = await make.project_named(conn)
-            master = parse_master_key(MASTER, source="test")
-            seals = await Keyring(lambda: master).of(conn, project_id)
-        transport = httpx2.ASGITransport(app=app, client=("203.0.113.77", 4711))
-        async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:
-            yield World(http, pool, database, seals, project_id)
+__all__ = ["world"]
 
 
 async def test_a_picture_tells_of_an_open(world: World) -> None:
@@ -192,49 +107,6 @@ async def test_who_asks_not_to_be_tracked_leaves_no_address(
     await world.get(world.opened(email_id), **{name: value})
 
     assert [data for _, _, data in await world.events(email_id)] == [{"do_not_track": True}]
-
-
-@pytest.mark.parametrize(
-    ("agent", "machine"),
-    [
-        ("Mozilla/5.0", "apple_privacy"),
-        (f"{PERSON} (via ggpht.com GoogleImageProxy)", "gmail_proxy"),
-        ("YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html", "yahoo_proxy"),
-        ("python-requests/2.31", "scanner"),
-    ],
-)
-async def test_what_a_program_opens_is_recorded_as_its_doing(
-    world: World, agent: str, machine: str
-) -> None:
-    email_id = await world.mail()
-
-    assert (await world.get(world.opened(email_id), user_agent=agent)).status_code == 200
-
-    [(_, _, data)] = await world.events(email_id)
-    assert (data["is_machine"], data["machine"]) == (True, machine)
-
-
-async def test_links_followed_all_at_once_after_a_mail_came_were_followed_by_a_program(
-    world: World,
-) -> None:
-    email_id = await world.mail()
-    links = [await world.link(f"https://example.com/{n}") for n in range(4)]
-
-    for link in links:
-        assert (await world.get(world.clicked(email_id, link))).status_code == 302
-
-    verdicts = [data.get("machine") for _, _, data in await world.events(email_id)]
-    assert verdicts == ["burst"] * 4
-
-
-async def test_a_person_may_follow_two_links_or_the_same_one_often(world: World) -> None:
-    email_id = await world.mail()
-    one, two = [await world.link(f"https://example.com/p{n}") for n in range(2)]
-
-    for link in (one, two, one, one):
-        await world.get(world.clicked(email_id, link))
-
-    assert not any("is_machine" in data for _, _, data in await world.events(email_id))
 
 
 async def test_requests_at_once_share_commits_and_none_is_lost(world: World) -> None:

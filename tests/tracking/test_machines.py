@@ -1,10 +1,22 @@
 """Programs that open mail are distinguished from people, and little is stored of either."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from crawleruseragents import CRAWLER_USER_AGENTS_DATA
+from playwright.sync_api import sync_playwright
 
-from mailqueue.tracking.machines import SCAN_AFTER, Machine, is_burst, known_by
+from mailqueue.tracking.machines import (
+    INSTANT,
+    SCAN_AFTER,
+    Machine,
+    Proxy,
+    is_burst,
+    is_instant,
+    known_by,
+    proxy_of,
+)
 from mailqueue.tracking.visitors import AGENT_CHARACTERS, kept_of, network_of
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -34,11 +46,16 @@ def test_people_are_taken_for_people(agent: str) -> None:
     [
         ("Mozilla/5.0", Machine.APPLE_PRIVACY),
         (
-            "Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0"
-            " (via ggpht.com GoogleImageProxy)",
-            Machine.GMAIL_PROXY,
+            f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) {WEBKIT} Chrome/42.0.2311.135 Safari/537.36"
+            " Edge/12.246 Mozilla/5.0",
+            Machine.PREFETCH,
         ),
-        ("YahooMailProxy; https://help.yahoo.com/kb/", Machine.YAHOO_PROXY),
+        ("okhttp/4.12.0", Machine.SCANNER),
+        ("Dart/3.5 (dart:io)", Machine.SCANNER),
+        ("HTTPie/3.2.2", Machine.SCANNER),
+        ("GoogleOther", Machine.SCANNER),
+        ("Mozilla/5.0 (compatible; Google-InspectionTool/1.0;)", Machine.SCANNER),
+        ("Mozilla/5.0 (compatible; linkcheck/1.0; +http://www.example.com/about)", Machine.SCANNER),
         ("", Machine.SCANNER),
         ("curl/8.5.0", Machine.SCANNER),
         ("python-requests/2.31.0", Machine.SCANNER),
@@ -56,6 +73,53 @@ def test_people_are_taken_for_people(agent: str) -> None:
 )
 def test_programs_are_known_by_what_they_call_themselves(agent: str, machine: str) -> None:
     assert known_by({b"user-agent": agent.encode()}) == machine
+
+
+def published_crawlers() -> Iterator[str]:
+    for crawler in CRAWLER_USER_AGENTS_DATA:
+        yield from crawler["instances"]
+
+
+def published_devices() -> Iterator[str]:
+    """Yield the user agents of browsers on the devices that Playwright imitates."""
+    with sync_playwright() as play:
+        for device in play.devices.values():
+            yield device["user_agent"]
+
+
+def test_every_published_crawler_is_a_program_or_a_proxy() -> None:
+    crawlers = [{b"user-agent": agent.encode()} for agent in published_crawlers()]
+
+    assert len(crawlers) > 2000
+    assert [head for head in crawlers if known_by(head) is None and proxy_of(head) is None] == []
+
+
+def test_no_browser_of_a_published_list_of_devices_is_a_program() -> None:
+    devices = set(published_devices())
+
+    assert len(devices) > 50
+    assert {agent for agent in devices if known_by({b"user-agent": agent.encode()})} == set()
+
+
+@pytest.mark.parametrize(
+    ("agent", "proxy"),
+    [
+        (
+            "Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0"
+            " (via ggpht.com GoogleImageProxy)",
+            Proxy.GMAIL,
+        ),
+        ("YahooMailProxy; https://help.yahoo.com/kb/", Proxy.YAHOO),
+    ],
+)
+def test_a_mailbox_providers_proxy_opens_for_a_person(agent: str, proxy: Proxy) -> None:
+    head = {b"user-agent": agent.encode()}
+
+    assert (known_by(head), proxy_of(head)) == (None, proxy)
+
+
+def test_a_long_user_agent_is_compared_by_its_beginning() -> None:
+    assert known_by({b"user-agent": b"Mozilla/5.0 (X11) " + b"a " * 300_000}) is None
 
 
 @pytest.mark.parametrize("name", [b"purpose", b"sec-purpose", b"x-purpose", b"x-moz"])
@@ -77,6 +141,19 @@ def test_many_links_at_once_are_a_burst_only_when_the_mail_is_fresh(
     links: str, ago: timedelta, is_one: bool
 ) -> None:
     assert is_burst(set(links), sent_at=NOW - ago, now=NOW) is is_one
+
+
+@pytest.mark.parametrize(
+    ("ago", "is_one"), [(timedelta(0), True), (INSTANT, True), (INSTANT * 2, False)]
+)
+def test_a_link_followed_as_soon_as_the_mail_was_sent_was_followed_by_a_program(
+    ago: timedelta, is_one: bool
+) -> None:
+    assert is_instant(sent_at=NOW - ago, now=NOW) is is_one
+
+
+def test_a_link_of_a_mail_whose_time_is_unknown_was_followed_by_a_person() -> None:
+    assert not is_instant(sent_at=None, now=NOW)
 
 
 def test_mail_that_is_still_on_its_way_is_fresh() -> None:

@@ -16,7 +16,7 @@ from mailqueue.db.group_commit import GroupCommit, GroupLimits, Waiter
 from mailqueue.events.model import ReportedEvent, Type
 from mailqueue.events.recording import record
 from mailqueue.tracking.clicks import Click, Destinations, judged
-from mailqueue.tracking.machines import Machine
+from mailqueue.tracking.machines import Machine, Proxy
 from mailqueue.tracking.tokens import Token, TokenKind
 
 GROUP_LIMITS = GroupLimits(rows=500, commits=2, waiting=20_000)
@@ -36,6 +36,7 @@ class TrackedRequest:
     project_id: UUID
     token: Token
     machine: Machine | None
+    proxy: Proxy | None
     kept: dict[str, Any]
 
     @property
@@ -130,6 +131,8 @@ def _event(visit: TrackedRequest, url: str | None, machine: Machine | None) -> R
     data = dict(visit.kept)
     if machine is not None:
         data |= {"is_machine": True, "machine": str(machine)}
+    if visit.proxy is not None:
+        data["proxy"] = str(visit.proxy)
     if url is not None:
         data |= {"url": url[:2000], "link": visit.token.link.hex()}
     kind = Type.OPENED if visit.token.kind is TokenKind.OPEN else Type.CLICKED

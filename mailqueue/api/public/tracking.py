@@ -16,7 +16,7 @@ from mailqueue.api.public.tracked import NowhereToGo, Recorder, Repeats, Tracked
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.machines import known_by
+from mailqueue.tracking.machines import known_by, proxy_of
 from mailqueue.tracking.rewriting import web_address
 from mailqueue.tracking.tokens import InvalidToken, Seals, TokenKind
 from mailqueue.tracking.urls import PATHS
@@ -105,7 +105,9 @@ class TrackingRoute(BaseRoute):
         token = seals.open(text, kind)
         head: Mapping[bytes, bytes] = scope[HEAD]
         client = scope.get("client") or (None,)
-        return TrackedRequest(seals.project_id, token, known_by(head), kept_of(head, client[0]))
+        return TrackedRequest(
+            seals.project_id, token, known_by(head), proxy_of(head), kept_of(head, client[0])
+        )
 
     async def _loaded(self, text: str) -> Seals:
         # One after the other: unknown tokens must not take all connections.

@@ -6,7 +6,9 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off
 AS $$
-    SELECT e.id, (SELECT max(h.finished_at) FROM mailqueue.email_history AS h WHERE h.id = e.id),
+    SELECT e.id, coalesce((SELECT max(h.finished_at) FROM mailqueue.email_history AS h WHERE h.id = e.id),
+                          (SELECT clock_timestamp() FROM mailqueue.email_queue AS q
+                            WHERE q.id = e.id AND q.status = 'assigned' AND q.attempts <= 1)),
            ARRAY(SELECT DISTINCT v.data ->> 'link' FROM mailqueue.email_events AS v
                   WHERE v.email_id = e.id AND v.type = 'clicked' AND v.occurred_at > clock_timestamp() - p_within
                     AND v.data ? 'link'
@@ -14,7 +16,8 @@ AS $$
       FROM unnest(p_ids) AS e (id)
 $$;
 COMMENT ON FUNCTION mailqueue.look_at_clicks(uuid[], interval) IS
-    'When mails were sent (NULL: not finished yet), and which of their links were clicked within an interval.';
+    'When mails were sent (now for one whose first attempt is under way; NULL: unknown, or not finished), and which of '
+    'their links were clicked within an interval.';
 
 CREATE OR REPLACE FUNCTION mailqueue.judge_clicks(p_ids uuid[], p_within interval, p_machine text) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER

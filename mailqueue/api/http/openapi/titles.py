@@ -8,7 +8,7 @@ from mailqueue.api.http.docs.examples import JsonSchema
 
 REF = "#/components/schemas/{model}"
 EXAMPLES = "#/components/examples/"
-_PAGE = re.compile(r"Page_(\w+)_")
+_PAGE = re.compile(r"^Page_(\w+)_$")
 
 
 def with_titles(document: JsonSchema) -> JsonSchema:
