@@ -34,6 +34,7 @@ class Running(Value):
     taken by SMTP.
     """
 
+    ready: bool
     api: str
     database: str
     trap_smtp: str | None
@@ -41,7 +42,6 @@ class Running(Value):
     data: str
     api_key: str | None
     submission: str | None = None
-    ready: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ async def run_everything(
         workers = asyncio.create_task(WorkerPool(settings, groups).run(stop), name="workers")
         ready(
             Running(
+                ready=True,
                 api=api,
                 database=database.url.reveal(),
                 trap_smtp=local_url("smtp", settings.trap.host, trap.port) if trap else None,
