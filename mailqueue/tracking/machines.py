@@ -43,7 +43,7 @@ class Proxy(StrEnum):
 # Apple's proxy sends only this, from the addresses of relays, which change.
 _APPLE = "Mozilla/5.0"
 _PROXIES = ((b"GoogleImageProxy", Proxy.GMAIL), (b"YahooMailProxy", Proxy.YAHOO))
-# What Gmail sends before anybody has opened the mail: a browser of 2015 with a word too many.
+# What Gmail sends before the mail is opened: a browser of 2015 with a word too many.
 _GMAIL_PREFETCH = re.compile(r" Edge/12\.\d{1,6} Mozilla/5\.0$")
 # Words in the names of programs that follow links; the telephone Cubot is excluded.
 _SCANNERS = re.compile(

@@ -45,7 +45,7 @@ async def test_an_open_through_the_proxy_of_a_mailbox_is_a_persons(world: World)
 
 
 @pytest.mark.parametrize(("ago", "machine"), [("1 second", "instant"), ("20 seconds", None)])
-async def test_the_only_link_of_a_mail_followed_sooner_than_anybody_reads_was_scanned(
+async def test_the_only_link_of_a_mail_followed_sooner_than_people_read_was_scanned(
     world: World, ago: str, machine: str | None
 ) -> None:
     email_id = await world.mail(ago=ago)
