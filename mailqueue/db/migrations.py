@@ -54,7 +54,7 @@ class SchemaFiles:
 
 
 def read_schema(folder: Path) -> SchemaFiles:
-    """Read `bootstrap.sql`, `migrations/`, `functions/`, `views/` and `grants.sql` of a folder.
+    """Read `bootstrap.sql`, `migrations/`, `functions/`, `views/` and `grants/` of a folder.
 
     Raises:
         ConfigError: a migration's name is not valid, or a number occurs twice.
@@ -66,7 +66,8 @@ def read_schema(folder: Path) -> SchemaFiles:
     paths = [
         *sorted((folder / "functions").glob("**/*.sql")),
         *sorted((folder / "views").glob("**/*.sql")),
-        *folder.glob("grants.sql"),
+        # What all roles lose comes before what each has.
+        *sorted((folder / "grants").glob("*.sql"), key=lambda path: (path.stem != "revoke", path)),
     ]
     objects = tuple(_schema_object(path, folder) for path in paths)
     return SchemaFiles((folder / "bootstrap.sql").read_text("utf-8"), migrations, objects)

@@ -35,7 +35,7 @@ def empty(empty_db: str) -> DatabaseSettings:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "bootstrap.sql").write_text((sql_folder() / "bootstrap.sql").read_text())
-    for name in ("migrations", "functions", "views"):
+    for name in ("migrations", "functions", "views", "grants"):
         (tmp_path / name).mkdir()
     (tmp_path / "migrations" / "0001_first.sql").write_text(FIRST)
     return tmp_path
@@ -179,7 +179,7 @@ async def test_functions_views_and_grants_follow_their_files(
 ) -> None:
     (folder / "functions" / "f.sql").write_text(FUNCTION.format(1))
     (folder / "views" / "v.sql").write_text(VIEW)
-    (folder / "grants.sql").write_text("GRANT SELECT ON mailqueue.v TO mailqueue_dba;")
+    (folder / "grants" / "dba.sql").write_text("GRANT SELECT ON mailqueue.v TO mailqueue_dba;")
     readable = (
         "SELECT f, has_table_privilege('mailqueue_dba', 'mailqueue.v', 'SELECT') FROM mailqueue.v"
     )
@@ -194,6 +194,20 @@ async def test_functions_views_and_grants_follow_their_files(
     assert (found.is_current, found.objects_are_current) == (False, False)
     assert (await status(empty, folder=folder)).is_current
     assert await rows(empty, readable) == [(2, True)]
+
+
+async def test_rights_are_revoked_before_any_are_granted(
+    empty: DatabaseSettings, folder: Path
+) -> None:
+    (folder / "functions" / "f.sql").write_text(FUNCTION.format(1))
+    (folder / "views" / "v.sql").write_text(VIEW)
+    (folder / "grants" / "dba.sql").write_text("GRANT SELECT ON mailqueue.v TO mailqueue_dba;")
+    (folder / "grants" / "revoke.sql").write_text("REVOKE ALL ON mailqueue.v FROM mailqueue_dba;")
+
+    await migrate(empty, folder=folder)
+
+    readable = "SELECT has_table_privilege('mailqueue_dba', 'mailqueue.v', 'SELECT')"
+    assert await rows(empty, readable) == [(True,)]
 
 
 async def test_a_function_may_name_one_that_is_made_after_it(

@@ -2,7 +2,7 @@
 -- checks and policies that depend on it.
 --
 -- In every transaction the API sets the project it acts for (mailqueue.project: an id, or * for administrators) and the
--- mode of the key (mailqueue.mode: test or live). Policies by project are in grants.sql, those by mode below; views and
+-- mode of the key (mailqueue.mode: test or live). Policies by project are in grants/, those by mode below; views and
 -- functions with their owner's rights use these functions.
 
 CREATE OR REPLACE FUNCTION mailqueue.tenant() RETURNS uuid

@@ -1,4 +1,4 @@
--- Memberships between our roles. All other rights are in grants.sql.
+-- Memberships between our roles. All other rights are in grants/.
 
 -- The migrator acts as the owner. Only the connected user can grant that, if it may.
 DO $$

@@ -1,0 +1,43 @@
+-- A person who reads and changes nothing.
+
+DO $$
+DECLARE
+    r text;
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS o WHERE o.rolname = 'mailqueue_dba') THEN
+        RETURN;
+    END IF;
+    FOREACH r IN ARRAY ARRAY[
+        'USAGE ON SCHEMA mailqueue',
+        'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text),
+            mailqueue.domain_key(text), mailqueue.address_beyond_ascii(text, boolean),
+            mailqueue.domain_beyond_ascii(text)',
+        'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all(), mailqueue.mode()',  -- in views
+        'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom,
+            mailqueue.sender_health, mailqueue.routes, mailqueue.worker_status,
+            mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days,
+            mailqueue.rates, mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput,
+            mailqueue.health, mailqueue.attempts, mailqueue.audit, mailqueue.system_settings,
+            mailqueue.retention, mailqueue.archive_files',
+        'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(),
+            mailqueue.health_of_bounds(),
+            mailqueue.health_of_stock(), mailqueue.health_of_server(), mailqueue.health_bounds(),
+            mailqueue.row_lock_holders(), mailqueue.lease_holders(), mailqueue.span_words(interval),
+            mailqueue.some_words(text[])',  -- in health
+        -- in sender_headroom and others
+        'EXECUTE ON FUNCTION mailqueue.headroom_now(integer), mailqueue.failure_window(integer),
+            mailqueue.rows_held_by(integer)',
+        'SELECT ON mailqueue.deliveries, mailqueue.open_events, mailqueue.click_events,
+            mailqueue.sender_rates',
+        'EXECUTE ON FUNCTION mailqueue.health_of_events(), mailqueue.rates_of_sender(integer),
+            mailqueue.parse_network(text), mailqueue.rate_words(numeric, numeric, numeric, numeric,
+            bigint, bigint, bigint, numeric, numeric)',  -- in these
+        'SELECT ON mailqueue.webhook_status',
+        'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(),
+            mailqueue.health_of_maintenance(), mailqueue.health_of_queues(),
+            mailqueue.ready_webhooks(timestamptz)',  -- in health
+        'EXECUTE ON FUNCTION mailqueue.why(uuid)'
+    ] LOOP
+        EXECUTE format('GRANT %s TO mailqueue_dba', r);
+    END LOOP;
+END $$;

@@ -1,0 +1,74 @@
+-- A worker of any queue. Rows of the queues change only through functions that check its claim.
+
+DO $$
+DECLARE
+    r text;
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS o WHERE o.rolname = 'mailqueue_worker') THEN
+        RETURN;
+    END IF;
+    FOREACH r IN ARRAY ARRAY[
+        'USAGE ON SCHEMA mailqueue',
+        'EXECUTE ON FUNCTION mailqueue.gather_lanes(), mailqueue.are_lanes_ready(integer[]),
+            mailqueue.claim_emails(integer, integer, interval, integer[]),
+            mailqueue.claim_and_read(integer, integer, interval, integer[], boolean, boolean),
+            mailqueue.find_claims(integer, bigint), mailqueue.claim_suspect(integer, interval),
+            mailqueue.suspect_emails(uuid[], bigint[], boolean, text),
+            mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[]),
+            mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[],
+            text[], text[], text[], text[], text[], text[], integer[], boolean[]),
+            mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[])',
+        'EXECUTE ON FUNCTION mailqueue.rescue_emails(interval, uuid)',
+        'EXECUTE ON FUNCTION mailqueue.claim_inline(text, integer, text, integer),
+            mailqueue.begin_custom_smtp(uuid, bigint, text, integer, text),
+            mailqueue.due_inline(uuid[]), mailqueue.sweep_inline_servers(),
+            mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer,
+            text, text, text, text, text, integer, boolean, text[], text[], text[], text[],
+            boolean[])',
+        'EXECUTE ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid, text[])',
+        'EXECUTE ON FUNCTION mailqueue.beat(integer, boolean), mailqueue.stop_worker(integer)',
+        'EXECUTE ON FUNCTION mailqueue.rest_sender(integer, text), mailqueue.sender_answered(integer),
+            mailqueue.rest_sender_for(integer, text, interval, boolean),
+            mailqueue.suspend_sender(integer, text)',
+        'EXECUTE ON FUNCTION
+            mailqueue.report_failures(integer, text[], text[], text[], uuid[], text[])',
+        'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer), mailqueue.set_max_send_rate(numeric),
+            mailqueue.report_space(text, text[], bigint[], bigint[])',
+        'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys,
+            mailqueue.key_grants, mailqueue.dkim_keys, mailqueue.limits, mailqueue.lanes,
+            mailqueue.email_contents, mailqueue.attachments, mailqueue.email_recipients,
+            mailqueue.workers, mailqueue.template_versions, mailqueue.template_texts,
+            mailqueue.schema_migrations, mailqueue.schema_objects',
+        'SELECT (id, tags) ON mailqueue.email_queue',
+        -- Tokens and links of tracked mail: the first one of a project creates its key. UPDATE is for the lock that
+        -- keeps a data key active.
+        'SELECT, INSERT ON mailqueue.tracking_keys, mailqueue.tracked_links',
+        'UPDATE (used_on) ON mailqueue.tracked_links',
+        'EXECUTE ON FUNCTION mailqueue.note_tracking_gaps(uuid[], text[], bigint[]),
+            mailqueue.note_dressing_gaps(uuid[], text[], bigint[])',
+        'INSERT, UPDATE (retired_at) ON mailqueue.data_keys',
+        'EXECUTE ON FUNCTION mailqueue.sealed_password(integer),
+            mailqueue.bounced_mail(uuid, text, uuid, text[]), mailqueue.bounce_domains()',
+        'EXECUTE ON FUNCTION mailqueue.record_events(jsonb), mailqueue.watch_rates(),
+            mailqueue.claim_inbound(integer, interval), mailqueue.hold_inbound(uuid[], bigint[]),
+            mailqueue.settle_inbound(uuid[], bigint[], text[], interval[], jsonb[], jsonb[], text[]),
+            mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[],
+            text[])',
+        'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters',
+        -- The marker stands for QUEUES in mailqueue/core/queues.py.
+        'EXECUTE ON FUNCTION [[QUEUE_FUNCTIONS]]',
+        'EXECUTE ON FUNCTION mailqueue.suspected_queues(text[]), mailqueue.queue_counts()',
+        'EXECUTE ON FUNCTION
+            mailqueue.claim_webhook_calls(integer, integer, interval, boolean, integer, text[],
+            integer[]), mailqueue.settle_webhook_calls(uuid[], bigint[], text[], text[], interval[],
+            timestamptz[], text[], jsonb[], uuid[], text[], integer[], text[], interval[], boolean[],
+            timestamptz[], integer[], jsonb[], text[]),
+            mailqueue.claim_webhook_deliveries(text, integer, interval, integer, uuid[], integer[]),
+            mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[],
+            interval[], boolean[], timestamptz[], integer[], jsonb[], text[]),
+            mailqueue.tidy_webhooks(integer), mailqueue.webhook_payloads(uuid[])',
+        'SELECT ON mailqueue.webhooks'
+    ] LOOP
+        EXECUTE format('GRANT %s TO mailqueue_worker', r);
+    END LOOP;
+END $$;
