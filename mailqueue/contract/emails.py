@@ -188,11 +188,13 @@ class Email(Value):
     attempt_count: int
     recipients: Sequence[Recipient]
     events: Sequence[Event]
-    """What happened after it was handed over, oldest first."""
+    """What happened after it was handed over, oldest first: the newest 100."""
+    more_events: str | None
+    """Path of the list of all events where `events` lacks some, else null."""
     scheduled_at: datetime | None
     """Earliest instant of the next attempt; null once it is finished."""
     timeline: Sequence[Moment]
-    """Everything that happened to it, oldest first."""
+    """What happened to it, oldest first: accepted, attempts, and `events`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,14 +83,14 @@ async def list_(call: RequestContext) -> Page[ListedEmail]:
 
 
 async def email(call: RequestContext) -> Email:
-    """Return one email with its recipients, attempts and events."""
+    """Return one email with its recipients, attempts and newest events."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
         return await emails.find(conn, email_id, project_id=call.caller.project_id)
 
 
 async def events(call: RequestContext) -> Page[Event]:
-    """Return the events of a mail after it was sent."""
+    """Return the events of a mail, from being queued on."""
     email_id = call.id("email_id")
     query: PageQuery = call.query
     after, after_id = key_of(query.cursor, datetime, UUID)
@@ -148,23 +148,25 @@ ENDPOINTS = (
         "GET",
         "/v1/emails/{email_id}",
         Scope.EMAIL_READ,
-        "Show an email with its recipients, attempts and events.",
+        "Show an email with its recipients, attempts and newest events.",
         email,
         response=Email,
         tag=_TAG,
+        description="`events` has the newest 100; where there are more, `more_events` is the path "
+        "that lists all of them.",
         test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
         "/v1/emails/{email_id}/events",
         Scope.EMAIL_READ,
-        "List the events of an email after it was sent.",
+        "List the events of an email.",
         events,
         query=PageQuery,
         response=Page[Event],
         tag=_TAG,
-        description="Oldest first: changes of state, and reports of its provider, its recipients "
-        "and bounce mail. Attempts to send are part of the email.",
+        description="Oldest first: `queued`, `sent` and other changes of state, and reports of its "
+        "provider, its recipients and bounce mail. Attempts to send are part of the email.",
         test_keys=ForTestKeys.OWN,
     ),
     Endpoint(

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from mailqueue.core.address import InvalidAddress, Mailbox, parse_address
 from mailqueue.core.errors import InvalidField, Refusal
-from mailqueue.core.storable_text import unstorable
+from mailqueue.core.storable_text import storable, unstorable
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept import message_headers
 from mailqueue.mail.accept.shares import MAX_RECIPIENTS, Share, messages_of
@@ -35,6 +35,8 @@ from mailqueue.mime.reader import MimeLimits
 
 MAX_OCTETS = 52_428_800
 MAX_HOPS = 50
+MAX_NAME_CHARACTERS = 255
+"""Last characters of a file name in which its extension is looked for."""
 """Most Received fields; a message with more is in a loop."""
 NO_SUBJECT = "(no subject)"
 
@@ -257,7 +259,12 @@ def _files(raw: bytes) -> list[dict[str, object]]:
     if not shown.is_complete:
         raise InvalidField("message", "it has too many parts, or they are nested too deeply")
     return [
-        {"type": one.content_type, "bytes": one.size_bytes, "head": one.head.hex()}
+        {
+            "type": one.content_type,
+            "name": storable(one.filename[-MAX_NAME_CHARACTERS:]) if one.is_named else None,
+            "bytes": one.size_bytes,
+            "head": one.head.hex(),
+        }
         for one in shown.attachments
         if _is_file(one)
     ]

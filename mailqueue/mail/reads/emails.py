@@ -11,19 +11,24 @@ from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import store
 
+MAX_EVENTS = 100
+"""Events of one email that are shown with it; the others are listed by themselves."""
+
 
 async def find(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email:
-    """Return an email of a project with its recipients, attempts, events and timeline.
+    """Return an email of a project with its recipients, attempts, newest events and timeline.
 
     Raises:
         NotFound: the project has no such email.
     """
     email = await find_state(conn, email_id, project_id=project_id)
+    newest = await store.list_newest_events(conn, email_id, limit=MAX_EVENTS + 1)
     email = replace(
         email,
         recipients=await store.list_recipients(conn, email_id) or [_only_recipient(email)],
         attempts=await store.list_attempts(conn, email_id),
-        events=await store.list_events(conn, email_id),
+        events=newest[MAX_EVENTS - 1 :: -1],
+        more_events=f"/v1/emails/{email_id}/events" if len(newest) > MAX_EVENTS else None,
     )
     return replace(email, timeline=timeline(email))
 
@@ -53,7 +58,7 @@ async def list_events(
     after: tuple[datetime | None, UUID | None] = (None, None),
     limit: int,
 ) -> list[Event]:
-    """Return the events of an email after it was sent, oldest first, after one of them.
+    """Return the events of an email, oldest first, after one of them.
 
     Raises:
         NotFound: the project has no such email.

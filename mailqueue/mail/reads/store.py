@@ -30,13 +30,20 @@ async def list_attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
     return await many(conn, "list_email_attempts", {"id": email_id}, Attempt)
 
 
+async def list_newest_events(conn: Conn, email_id: UUID, *, limit: int) -> list[Event]:
+    """Return the newest other events of an email, newest first."""
+    return await many(conn, "list_newest_email_events", {"id": email_id, "limit": limit}, Event)
+
+
 async def list_events(
     conn: Conn,
     email_id: UUID,
     *,
     after: tuple[datetime | None, UUID | None] = (None, None),
-    limit: int | None = None,
+    limit: int,
 ) -> list[Event]:
-    """Return the other events of an email, oldest first, after one of them."""
+    """Return all events of an email, `queued` and `sent` included, oldest first, after one of
+    them.
+    """
     params = {"id": email_id, "after": after[0], "after_id": after[1], "limit": limit}
     return await many(conn, "list_email_events", params, Event)

@@ -182,6 +182,7 @@ BEGIN
             PERFORM mailqueue.check_attachment_type(v_type, v_octets, v_allowed);
             SELECT * INTO v_kept FROM mailqueue.keep_attachment(p_project, v_octets, v_type, NULL, p_is_test);
         END IF;
+        PERFORM mailqueue.check_name_fits_type(v_name, v_type);
         v_taken := v_taken || jsonb_strip_nulls(jsonb_build_object(
             'id', v_kept.id, 'on', v_kept.created_on, 'name', v_name, 'type', v_type, 'cid', v_cid,
             'bytes', v_bytes));
@@ -224,18 +225,3 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.check_attachment_fields(jsonb) IS
     'Raise an error for fields of a file that are unknown, missing or not strings.';
-
-CREATE OR REPLACE FUNCTION mailqueue.check_file_name(p_name text) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-BEGIN
-    IF coalesce(p_name, '') ~ '^[\s.]*$' OR octet_length(p_name) > 255 THEN
-        PERFORM mailqueue.refuse('attachments',
-                                 format('a file name has 1 to 255 bytes, got %s', to_json(left(p_name, 100))));
-    ELSIF p_name ~ '[\u0001-\u001f\u007f-\u009f/\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]' THEN
-        PERFORM mailqueue.refuse('attachments', format('%s is not the name of a file', to_json(left(p_name, 100))));
-    END IF;
-END $$;
-COMMENT ON FUNCTION mailqueue.check_file_name(text) IS
-    'Raise an error for file names with slashes, control characters or characters that change the direction of text.';

@@ -24,6 +24,7 @@ BEGIN
     END IF;
     FOR f IN SELECT x.value FROM jsonb_array_elements(p_files) AS x LOOP
         PERFORM mailqueue.check_attachment_type(f ->> 'type', decode(f ->> 'head', 'hex'), v_allowed);
+        PERFORM mailqueue.check_name_fits_type(f ->> 'name', f ->> 'type');
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_raw_files(uuid, jsonb) IS

@@ -31,6 +31,7 @@ BEGIN
         PERFORM mailqueue.refuse('attachments', 'the bytes do not match the declared size and SHA-256');
     END IF;
     PERFORM mailqueue.check_attachment_type(p_type, coalesce(p_octets, p_head), v_allowed);
+    PERFORM mailqueue.check_name_fits_type(p_name, p_type);
     RETURN QUERY
         SELECT u.id, u.created_on
           FROM (SELECT a.id FROM mailqueue.attachments AS a

@@ -15,7 +15,8 @@ SELECT e.id, e.status, mailqueue.why(e.id) AS why, e.reason,
        e.custom_data, e.sender, e.attempts AS attempt_count,
        e.max_attempts, e.delivery, e.message_id, e.provider_message_id, e.created_at, e.run_at,
        e.run_at AS scheduled_at, e.expires_at, e.finished_at,
-       '{}'::text[] AS recipients, '{}'::text[] AS attempts, '{}'::text[] AS events, '{}'::text[] AS timeline
+       '{}'::text[] AS recipients, '{}'::text[] AS attempts, '{}'::text[] AS events, NULL AS more_events,
+       '{}'::text[] AS timeline
        [[, e.KEPT_COLUMNS BUT priority, category, campaign_id, tags, custom_data, expires_at, max_attempts, delivery,
                                 idempotency_key]]
 FROM mailqueue.emails AS e
@@ -40,13 +41,43 @@ LEFT JOIN mailqueue.sender_accounts AS a ON a.id = l.sender_account_id
 WHERE l.email_id = %(id)s
 ORDER BY l.sent_at, l.id;
 
--- name: list_email_events :many
--- Other events of a mail, oldest first, after one of them.
+-- name: list_newest_email_events :many
+-- The newest other events of a mail, newest first.
 SELECT v.id, v.occurred_at, v.type, v.recipient_email, v.source, v.code, v.detail, v.data
 FROM mailqueue.email_events AS v
 WHERE v.email_id = %(id)s
-  AND (%(after)s::timestamptz IS NULL OR (v.occurred_at, v.id) > (%(after)s::timestamptz, %(after_id)s::uuid))
-ORDER BY v.occurred_at, v.id
+ORDER BY v.occurred_at DESC, v.id DESC
+LIMIT %(limit)s::integer;
+
+-- name: list_email_events :many
+-- All events of a mail, oldest first, after one of them. That it was queued and sent stands in the mail itself: these
+-- two have ids derived from that of the mail.
+WITH mail AS MATERIALIZED (
+    SELECT e.id, e.status, e.recipient_email, e.created_at, e.finished_at
+    FROM mailqueue.emails AS e
+    WHERE e.id = %(id)s
+    ORDER BY e.finished_at DESC NULLS LAST
+    LIMIT 1
+), told AS (
+    (SELECT v.id, v.occurred_at, v.type, v.recipient_email, v.source, v.code, v.detail, v.data
+     FROM mailqueue.email_events AS v
+     WHERE v.email_id = %(id)s
+       AND (%(after)s::timestamptz IS NULL OR (v.occurred_at, v.id) > (%(after)s::timestamptz, %(after_id)s::uuid))
+     ORDER BY v.occurred_at, v.id
+     LIMIT %(limit)s::integer)
+    UNION ALL
+    SELECT md5(m.id || ' queued')::uuid, m.created_at, 'queued', m.recipient_email, NULL, NULL, NULL, NULL
+    FROM mail AS m
+    WHERE NOT (m.status = 'suppressed' AND m.finished_at = m.created_at)
+    UNION ALL
+    SELECT md5(m.id || ' sent')::uuid, m.finished_at, 'sent', m.recipient_email, NULL, NULL, NULL, NULL
+    FROM mail AS m
+    WHERE m.status = 'sent'
+)
+SELECT t.id, t.occurred_at, t.type, t.recipient_email, t.source, t.code, t.detail, t.data
+FROM told AS t
+WHERE %(after)s::timestamptz IS NULL OR (t.occurred_at, t.id) > (%(after)s::timestamptz, %(after_id)s::uuid)
+ORDER BY t.occurred_at, t.id
 LIMIT %(limit)s::integer;
 
 -- name: find_refusal :maybe

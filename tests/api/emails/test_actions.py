@@ -130,5 +130,8 @@ async def test_events_are_listed_by_themselves(api: Calling) -> None:
 
     found = (await api.get(f"/v1/emails/{email}/events")).json()
 
-    assert [(one["type"], one["detail"]) for one in found["data"]] == [("delivered", "ok")]
+    assert [(one["type"], one["detail"]) for one in found["data"]] == [
+        ("queued", None),
+        ("delivered", "ok"),
+    ]
     assert found["next_cursor"] is None

@@ -65,6 +65,53 @@ async def test_attempts_and_events_are_listed_in_order(api: Calling) -> None:
     ]
 
 
+async def test_of_many_events_the_newest_are_shown_and_all_are_listed(api: Calling) -> None:
+    email = (await api.send()).json()["id"]
+    async with connect(api.database) as conn:
+        ((mail, claim),) = await make.claimed(conn, await make.worker(conn))
+        assert str(mail) == email
+        await conn.execute(
+            "SELECT mailqueue.settle_emails(%s, %s, '{sent}', '{250 ok}', '{NULL}', '{1}', '{1}',"
+            " '{sent}', '{<1@example.com>}', '{NULL}', '{250}', '{NULL}', '{ok}', '{7}', '{f}')",
+            ([mail], [claim]),
+        )
+        await conn.execute(
+            "INSERT INTO mailqueue.email_events (email_id, project_id, type, occurred_at, detail)"
+            " SELECT %s, p.id, 'opened', clock_timestamp() + n * interval '1 ms', n::text"
+            " FROM mailqueue.projects AS p, generate_series(1, 2000) AS n"
+            " WHERE p.name = 'default'",
+            (email,),
+        )
+
+    answer = await api.get(f"/v1/emails/{email}")
+
+    found = answer.json()
+    assert len(answer.content) < 100_000
+    assert [int(one["detail"]) for one in found["events"]] == list(range(1_901, 2_001))
+    assert [one["what"] for one in found["timeline"]][:3] == ["accepted", "attempt_sent", "sent"]
+    listed: list[tuple[str, str | None]] = []
+    path = f"{found['more_events']}?limit=100"
+    while path:
+        page = (await api.get(path)).json()
+        listed += [(one["type"], one["detail"]) for one in page["data"]]
+        more = page["next_cursor"]
+        path = f"{found['more_events']}?limit=100&cursor={more}" if more else ""
+    assert listed[:3] == [("queued", None), ("sent", None), ("opened", "1")]
+    assert len(listed) == 2_002
+    assert len(set(listed)) == 2_002
+
+
+async def test_mail_that_was_suppressed_at_once_was_never_queued(api: Calling) -> None:
+    await api.post("/v1/suppressions", {"email": "ann@example.com"})
+    email = (await api.send()).json()["id"]
+
+    found = (await api.get(f"/v1/emails/{email}")).json()
+    events = (await api.get(f"/v1/emails/{email}/events")).json()["data"]
+
+    assert [one["type"] for one in events] == ["suppressed"]
+    assert (found["more_events"], len(found["events"])) == (None, 1)
+
+
 async def test_another_projects_mail_is_not_there(api: Calling) -> None:
     sent = (await api.send()).json()
     async with connect(api.database) as conn:

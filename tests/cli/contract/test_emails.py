@@ -51,10 +51,12 @@ def test_an_email_and_its_events_are_printed_as_the_api_answers_them(cli: Cli) -
 
     listed = cli.json("event", "list", "--email", mail)
     more = ("project", "email_id", "sender", "suppresses")
-    assert [beside(one, *more) for one in reversed(listed["data"])] == events["data"]
-    assert [one["type"] for one in events["data"]] == ["delivered", "clicked"]
+    recorded = [one for one in events["data"] if one["type"] not in ("queued", "sent")]
+    assert len(events["data"]) == len(recorded) + 2
+    assert [beside(one, *more) for one in reversed(listed["data"])] == recorded
+    assert [one["type"] for one in recorded] == ["delivered", "clicked"]
     assert listed["next_cursor"] is events["next_cursor"] is None
-    shown = cli.json("event", "show", events["data"][0]["id"])
-    assert beside(shown, *more) == events["data"][0]
+    shown = cli.json("event", "show", recorded[0]["id"])
+    assert beside(shown, *more) == recorded[0]
     page = cli.json("event", "list", "--email", mail, "--limit", "1")
     assert page["next_cursor"] is not None

@@ -57,6 +57,14 @@ REFUSED = [
     (file(content=octets(b"MZ\x90")), "but the content is application/vnd.microsoft.portable"),
     (file(content=octets(b"hello")), "declared as application/pdf, but the content is something"),
     (file(content_id="a b"), '"a b" is not a Content-ID'),
+    (file(filename="a.html"), 'a file of type application/pdf cannot be named "a.html"'),
+    (file(filename="a.PDF.eXe"), "cannot be named"),
+    (file(filename="a.exe. ."), "cannot be named"),
+    (file(filename="a.lnk"), "cannot be named"),
+    (file(filename="a.svg"), "cannot be named"),
+    (file(filename="a.pdf", content_type="image/png", content=octets(PNG)), "cannot be named"),
+    (file(filename="a.exe", content_type="image/png", content=octets(PNG)), "cannot be named"),
+    (file(filename="a.zip"), "cannot be named"),
     (
         file(content=octets(PDF + b"x" * 4_194_304)),
         "may have at most 4194304 bytes in this project",
@@ -71,8 +79,41 @@ async def test_a_file_that_cannot_go_is_refused_by_name(conn: Conn, given: Any, 
     assert why in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["bill", "Offer No. 5", "Mr. Smith", "v1.2", "a.PDF", "a.pdf. ", ".pdf", "a.exe.pdf", "é.pdf"],
+)
+async def test_a_name_whose_extension_says_nothing_else_is_accepted(conn: Conn, name: str) -> None:
+    ((found,),) = [await taken(conn, file(filename=name))]
+
+    assert found["name"] == name
+
+
+async def test_a_project_names_programs_by_their_types(conn: Conn) -> None:
+    await conn.execute(
+        b"UPDATE mailqueue.projects SET attachment_types = '{application/octet-stream,"
+        b"text/javascript,text/html,text/csv}' WHERE name = 'default'"
+    )
+    for name, kind in (
+        ("a.bin", "application/octet-stream"),
+        ("a.html", "text/html"),
+        ("a.js", "text/javascript"),
+        ("a.csv", "text/csv"),
+    ):
+        await taken(conn, file(filename=name, content_type=kind, content=octets(b"hello")))
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="cannot be named"):
+        await taken(conn, file(filename="a.js", content_type="text/csv", content=octets(b"hello")))
+
+
+async def test_an_upload_is_not_renamed_into_another_type(conn: Conn) -> None:
+    (found,) = await taken(conn, file())
+
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="cannot be named"):
+        await taken(conn, {"id": found["id"], "filename": "a.html"})
+
+
 async def test_a_content_id_stands_once(conn: Conn) -> None:
-    one = file(content=octets(PNG), content_type="image/png", content_id="<logo>")
+    one = file(filename="a.png", content=octets(PNG), content_type="image/png", content_id="<logo>")
 
     assert [it["cid"] for it in await taken(conn, one)] == ["logo"]
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="used twice"):

@@ -183,14 +183,14 @@ async def test_suppressed_recipients_are_accepted_and_finished(conn: Conn) -> No
     assert left == [("ann@example.com", "suppressed"), ("ben@example.com", "pending")]
 
 
-def mixed(kind: bytes, octets: bytes, boundary: bytes = b"one") -> bytes:
+def mixed(kind: bytes, octets: bytes, boundary: bytes = b"one", name: bytes = b"a.pdf") -> bytes:
     return raw(
         b"From: shop@example.com",
         b"Message-ID: <%b@example.com>" % boundary,
         b'Content-Type: multipart/mixed; boundary="bound-%b"' % boundary,
         body=b"\r\n--bound-%b\r\nContent-Type: text/plain\r\n\r\nHello\r\n--bound-%b\r\n"
-        b'Content-Type: %b; name="a.pdf"\r\nContent-Transfer-Encoding: base64\r\n\r\n%b\r\n'
-        b"--bound-%b--\r\n" % (boundary, boundary, kind, b64encode(octets), boundary),
+        b'Content-Type: %b; name="%b"\r\nContent-Transfer-Encoding: base64\r\n\r\n%b\r\n'
+        b"--bound-%b--\r\n" % (boundary, boundary, kind, name, b64encode(octets), boundary),
     )
 
 
@@ -200,6 +200,7 @@ async def test_files_are_held_to_the_rules_of_the_project(conn: Conn) -> None:
     for octets, why in (
         (mixed(b"application/pdf", b"MZ\x90\0"), "declared as application/pdf"),
         (mixed(b"text/html", b"<p>"), "text/html is not allowed"),
+        (mixed(b"application/pdf", b"%PDF-1.7", name=b"a.html"), "cannot be named"),
         (mixed(b"application/x-msdownload", b"MZ"), "is not allowed in this project"),
     ):
         with pytest.raises(InvalidField, match=why):
