@@ -1,6 +1,7 @@
 """What an exception means for the rows that were being handled."""
 
 import os
+from contextlib import suppress
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.core.outcome import Retry
@@ -9,6 +10,9 @@ from mailqueue.db.faults import concerns_rows
 from mailqueue.queue.in_progress import EXIT_OUT_OF_MEMORY
 from mailqueue.queue.rows import Claim
 from mailqueue.telemetry.log import get_logger
+
+MAX_REASON_CHARACTERS = 2000
+"""Characters of an error's message that are kept; `settle_T` stores 1,000 of a reason."""
 
 log = get_logger(__name__)
 
@@ -30,5 +34,15 @@ def failure_of(spec: QueueSpec, row: Claim, fault: Exception, *, is_alone: bool 
         return Retry(str(fault))
     if isinstance(fault, TimeoutError):
         return Retry(f"not finished after {spec.time_limit.total_seconds():.0f} s")
-    log.exception("queue.not_handled", queue=spec.name, row=str(row.id), exc_info=fault)
-    return Retry(f"{type(fault).__name__}: {fault}")
+    with suppress(Exception):  # the disk of the log is full, or its reader is gone
+        log.exception("queue.not_handled", queue=spec.name, row=str(row.id), exc_info=fault)
+    return Retry(reason_of(fault))
+
+
+def reason_of(fault: Exception) -> str:
+    """Return the type and the message of an error."""
+    try:
+        text = str(fault)[:MAX_REASON_CHARACTERS]
+    except Exception:  # its class is of a library
+        text = "its message cannot be shown"
+    return f"{type(fault).__name__}: {text}"

@@ -14,6 +14,7 @@ from mailqueue.core.queues import QueueSpec
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import store
+from mailqueue.queue.failures import reason_of
 from mailqueue.queue.handler import Handler, Settled, Work
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.rows import Row
@@ -137,8 +138,9 @@ class Settler(Generic[Row, Work]):
 
     async def _write_failure(self, one: Handled[Row, Work], fault: Exception) -> None:
         """Write that a row's result could not be written."""
-        log.exception("queue.not_settled", queue=self._spec.name, row=str(one.row.id))
-        why = f"its result cannot be written: {type(fault).__name__}: {fault}"
+        with suppress(Exception):  # the disk of the log is full, or its reader is gone
+            log.exception("queue.not_settled", queue=self._spec.name, row=str(one.row.id))
+        why = f"its result cannot be written: {reason_of(fault)}"
         is_last = isinstance(one.result, Failed) and not one.result.values
         outcome = Failed("its result cannot be written") if is_last else Retry(why)
         await self._link.insist(

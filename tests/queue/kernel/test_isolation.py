@@ -82,7 +82,7 @@ async def test_a_row_that_stops_its_worker_fails_alone_with_its_reason(
                 return (await row_of(conn, spec, hostile))[0] == "failed"
 
             await until(others_done, lambda: rows.unfinished(conn))
-            assert await deaths_before(conn, spec, others) <= 2, "others wait for it alone"
+            assert await deaths_before(conn, spec, others) <= MAX_CRASHES, "others go first"
             await until(has_failed, lambda: rows.unfinished(conn))
 
         _, crashes, error = await row_of(conn, spec, hostile)
@@ -181,3 +181,23 @@ async def test_upkeep_that_stopped_a_worker_is_handled_alone_by_any_worker(
                 return not await rows.unfinished(conn)
 
             await until(is_done, lambda: rows.unfinished(conn))
+
+
+async def test_two_parents_on_a_host_count_each_death_once(
+    database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = queue_named("inbound")
+    async with connect(database) as conn, KINDS[spec.name](conn, 40) as rows:
+        hostile, *others = rows.ids
+        prepare(monkeypatch, database, tmp_path, hostile={str(hostile): "leave"})
+        async with pool_of([spec.name], tmp_path), pool_of([spec.name], tmp_path):
+
+            async def has_ended() -> bool:
+                found = await rows.unfinished(conn)
+                return len(found) == 1 and (await row_of(conn, spec, hostile))[0] == "failed"
+
+            await until(has_ended, lambda: rows.unfinished(conn))
+        _, crashes, error = await row_of(conn, spec, hostile)
+        assert crashes == MAX_CRASHES + 1 == await deaths(conn)
+        assert error.startswith(WAYS["leave"])
+        assert len(others) == 39
