@@ -42,7 +42,7 @@ def pending_events(
     for place in wanted:
         one = (
             found[place]
-            if place < len(found)
+            if isinstance(place, int) and 0 <= place < len(found)
             else BadEvent("the event is no longer in the request")
         )
         if isinstance(one, BadEvent):
@@ -72,7 +72,7 @@ def pending_events(
 def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outcome:
     """Return the outcome of a request whose events were recorded with these results."""
     claim = reading.claim
-    counts = Counter(claim.outcome.get("events", {}))
+    counts = _counted_before(claim.outcome)
     counts.update(one.value for one in results if one is not RecordResult.UNMATCHED)
     waiting = [
         place
@@ -82,7 +82,7 @@ def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outco
     outcome: dict[str, Any] = {"events": dict(counts)}
     for name, texts in (("unknown", reading.unknown), ("bad", reading.bad)):
         cut = (text[:200].replace("\0", "") for text in texts)
-        if named := sorted({*claim.outcome.get(name, ()), *cut}):
+        if named := sorted({*_named_before(claim.outcome, name), *cut}):
             outcome[name] = named[:MAX_NAMED]
     if not waiting:
         return Done(values={"waiting": [], "outcome": outcome, "confirm_url": None})
@@ -93,3 +93,16 @@ def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outco
         return Done("unmatched", reason=why, values=values)
     wait = min(max(claim.age, MIN_UNMATCHED_WAIT), MAX_UNMATCHED_WAIT)
     return Defer(why, wait, values=values)
+
+
+def _counted_before(outcome: Any) -> Counter[str]:
+    """Return the counts that an earlier attempt left; none where they have another shape."""
+    found = outcome.get("events") if isinstance(outcome, dict) else None
+    counts = found.items() if isinstance(found, dict) else ()
+    return Counter({kind: count for kind, count in counts if isinstance(count, int)})
+
+
+def _named_before(outcome: Any, name: str) -> list[str]:
+    """Return the texts that an earlier attempt left; none where they have another shape."""
+    found = outcome.get(name) if isinstance(outcome, dict) else None
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []

@@ -142,7 +142,7 @@ async def _mail(lend: Lend, erasure: Erasure, *, by: str) -> int:
 
 async def _tables(lend: Lend, erasure: Erasure, *, by: str) -> None:
     """Look through some pages of a large table, or through several small ones."""
-    place, room = dict(erasure.place), 1.0
+    place, room = dict(erasure.place) if isinstance(erasure.place, dict) else {}, 1.0
     async with lend() as conn:
         tables = await store.tables(conn)
         while room > 0:

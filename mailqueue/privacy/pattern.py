@@ -8,6 +8,9 @@ STAND = "erased@erased.invalid"
 """Replaces the addresses of erased persons; a reserved domain that never receives mail (RFC 2606).
 """
 
+MAX_SPELLING = 1_000
+"""Length of an address, in characters."""
+
 # In URLs, quoted-printable, JSON, HTML, and in return paths (ann=example.com).
 _AT = r"(?:@|%40|=40|\\u0040|&#0*64;|&#x0*40;|&commat;|=)"
 # Not within a longer address; but after the prefixes of other encodings: %3D, =3D, \n, \u00fc.
@@ -23,7 +26,15 @@ def pattern_of(spellings: Sequence[str]) -> str:
     """Return a regular expression for an address that PostgreSQL and Python read alike.
 
     Use it without regard to case.
+
+    Raises:
+        ValueError: one of them is no address, and its pattern might find anything.
     """
+    for each in spellings:
+        if not isinstance(each, str) or not all(each.rpartition("@")) or len(each) > MAX_SPELLING:
+            raise ValueError(f"cannot look for {str(each)[:100]!r}: it is no address")
+    if not spellings:
+        raise ValueError("cannot look for a person without an address")
     return _BEFORE + "(?:" + "|".join(_one(each) for each in spellings) + ")" + _AFTER
 
 

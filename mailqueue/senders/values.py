@@ -12,6 +12,7 @@ from mailqueue.contract.senders import (
     SenderTest,
     SmtpLine,
 )
+from mailqueue.core.errors import NotFound
 from mailqueue.core.providers import Provider
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
 from mailqueue.db.fetch import Conn
@@ -26,10 +27,17 @@ _OF_CIRCUIT = {field.name for field in fields(SenderCircuit)} - {"circuit_state"
 
 
 async def sender_of(conn: Conn, account: SenderAccount) -> Sender:
-    """Return an account."""
+    """Return an account.
+
+    Raises:
+        NotFound: its limit or its counters are missing.
+    """
     everyone = await accounts.list_all(conn, project=account.project)
     found = await _senders(conn, account.project, everyone)
-    return next(one for one in found if one.id == account.public_id)
+    for one in found:
+        if one.id == account.public_id:
+            return one
+    raise NotFound("limit of sender account", account.name)
 
 
 async def senders_of(conn: Conn, project: str, accounts: list[SenderAccount]) -> list[Sender]:
@@ -53,6 +61,7 @@ async def _senders(conn: Conn, project: str, found: list[SenderAccount]) -> list
             is_primary=account.id == first,
         )
         for account in found
+        if account.id in today and account.name in circuits  # its limit and counters are there
     ]
 
 

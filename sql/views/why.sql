@@ -195,7 +195,7 @@ DROP VIEW IF EXISTS mailqueue.books CASCADE;
 CREATE VIEW mailqueue.books AS
 WITH accepted AS (
     SELECT a.project_id, a.day, sum(a.emails)::bigint AS emails
-      FROM (SELECT d.project_id, d.day, d.emails FROM mailqueue.accepted_days AS d
+      FROM (SELECT d.project_id, d.day, least(d.emails, 1000000000000000) AS emails FROM mailqueue.accepted_days AS d
             UNION ALL
             SELECT l.project_id, s.accepted_on, s.emails FROM mailqueue.lane_signals AS s
               JOIN mailqueue.lanes AS l ON l.id = s.lane_id WHERE s.emails > 0) AS a
@@ -217,8 +217,8 @@ WITH accepted AS (
             SELECT h.project_id, (h.created_at AT TIME ZONE 'UTC')::date, h.status, count(*), false
               FROM mailqueue.email_history AS h GROUP BY 1, 2, 3
             UNION ALL
-            SELECT d.project_id, d.day, d.status, d.emails, true FROM mailqueue.archived_days AS d
-             WHERE d.emails > 0) AS f
+            SELECT d.project_id, d.day, d.status, least(d.emails, 1000000000000000), true
+              FROM mailqueue.archived_days AS d WHERE d.emails > 0) AS f
      GROUP BY f.project_id, f.day
 )
 SELECT p.name AS project, coalesce(a.day, f.day) AS day, coalesce(a.emails, 0) AS accepted,

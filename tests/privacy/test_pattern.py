@@ -68,3 +68,10 @@ async def test_strange_addresses_are_found_too(conn: Conn, address: str) -> None
         assert await make.scalar(conn, "SELECT %s ~* %s", f"<{spelling}>", pattern)
         assert await make.scalar(conn, octets, f"ü{spelling}", pattern)
     assert re.compile(pattern)
+
+
+@pytest.mark.parametrize("spellings", [[], [""], ["@"], ["ann"], ["ann@example.com", ""], [None]])
+def test_no_pattern_is_made_of_what_is_no_address(spellings: list[str]) -> None:
+    """It would find what is of anybody, and erase it."""
+    with pytest.raises(ValueError, match="cannot look for"):
+        pattern_of(spellings)

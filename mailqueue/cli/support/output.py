@@ -32,6 +32,10 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+MAX_ALIGNED = 500
+"""Characters to which a column is padded; a longer cell is printed whole, out of line."""
+
+
 def emit(document: object) -> None:
     """Print one JSON document; dataclasses become objects, UUIDs and times become strings."""
     # Dataclasses come to us: a Secret is one, and it must say ***.
@@ -104,7 +108,7 @@ def _value_of(row: Mapping[str, object] | object, key: str) -> object:
 
 def _aligned(cells: list[list[str]], columns: Sequence[Column]) -> Iterable[str]:
     lines = [[column.heading for column in columns], *cells]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    widths = [min(MAX_ALIGNED, max(len(line[i]) for line in lines)) for i in range(len(columns))]
     for line in lines:
         padded = (
             cell.rjust(width) if column.numeric else cell.ljust(width)

@@ -199,8 +199,8 @@ def _once(attempt: SendAttempt, verdict: Verdict, done: SendOutcome) -> SendOutc
 
 def _build(mail: LoadedEmail) -> SendAttempt:
     content = mail.content
-    assert content is not None
-    assert content.from_email is not None
+    if content is None or content.from_email is None:
+        raise ValueError("its content, or its sender, is missing")
     identity = MailDefaults(parse_mailbox(content.from_email))
     return build_message(mail, SkeletonCache(), identity=identity, now=datetime.now(UTC))
 

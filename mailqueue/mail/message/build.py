@@ -230,7 +230,10 @@ def _recipients(
 
 def _named(named: Mapping[str, list[str]], kind: str) -> list[Mailbox]:
     """Return the mailboxes that a header shows, for one email of a message split into several."""
-    return [parse_mailbox(text) for text in named.get(kind, ())]
+    texts = named.get(kind, []) if isinstance(named, Mapping) else None
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise CannotCompose("its header recipients cannot be read")
+    return [parse_mailbox(text) for text in texts]
 
 
 def _parsed(text: str) -> Address:

@@ -90,6 +90,8 @@ class _Day:
             made = await carry_on(self._context, archive)
         except MailqueueError as exc:
             self._needs.append(str(exc))
+        except (LookupError, ValueError, ArithmeticError) as exc:  # a row that no task wrote
+            self._needs.append(f"file {archive.id}: {type(exc).__name__}: {exc}")
         else:
             self._count(made, is_new=not was_restored)
 

@@ -160,8 +160,10 @@ async def remove_category(conn: Conn, project_id: UUID, slug: str, *, by: str) -
 
 
 def _shown(row: CategoryRow) -> Category:
+    found = row.translations if isinstance(row.translations, dict) else {}
     texts = {
         language: CategoryText(words.get("name"), words.get("description"))
-        for language, words in row.translations.items()
+        for language, words in found.items()
+        if isinstance(words, dict)
     }
     return Category(**{**row._asdict(), "translations": texts})

@@ -6,8 +6,9 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from mailqueue.contract.projects import AuditEvent, BoundUsage
+from mailqueue.core.errors import Conflict
 from mailqueue.core.mailboxes import with_wire_domains
-from mailqueue.db.fetch import Conn, many, maybe, one, run, value
+from mailqueue.db.fetch import Conn, many, maybe, run, value
 from mailqueue.db.refusals import refusals
 from mailqueue.tenants.model import (
     Project,
@@ -83,8 +84,15 @@ async def delete_project(conn: Conn, name: str, *, by: str) -> bool:
 
 
 async def project_today(conn: Conn, project_id: UUID) -> ProjectToday:
-    """Return what a project sent today and may still send."""
-    return await one(conn, "read_project_today", {"id": project_id}, ProjectToday)
+    """Return what a project sent today and may still send.
+
+    Raises:
+        Conflict: its counters are missing.
+    """
+    found = await maybe(conn, "read_project_today", {"id": project_id}, ProjectToday)
+    if found is None:
+        raise Conflict("the counters of this project are missing: restore them from a backup")
+    return found
 
 
 async def project_days(conn: Conn, project_id: UUID, *, days: int) -> list[ProjectDay]:

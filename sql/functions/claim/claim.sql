@@ -119,7 +119,13 @@ BEGIN
                 v_weights := v_weights - l.weight;
                 p := array_position(v_ids, l.project_limit);
                 d := array_position(v_ids, l.domain_limit);
-                CONTINUE WHEN p IS NULL OR (d IS NULL AND l.domain_limit IS NOT NULL);  -- another claim holds the limit
+                IF p IS NULL OR (d IS NULL AND l.domain_limit IS NOT NULL) THEN  -- another claim holds the limit
+                    IF NOT mailqueue.are_limits_there(ARRAY[l.project_limit, l.domain_limit], true) THEN
+                        l.blocked_until := 'infinity'; l.blocked_reason := 'no_sender';
+                        v_changed := v_changed || l;
+                    END IF;
+                    CONTINUE;
+                END IF;
                 CONTINUE WHEN v_max_share <= v_limits[p].share;
 
                 LOOP
@@ -131,6 +137,9 @@ BEGIN
                 END LOOP;
                 a := v_choice.place;
                 IF a IS NULL THEN
+                    IF v_choice.why = 'busy' AND NOT mailqueue.are_limits_there(l.account_limits, false) THEN
+                        v_choice.until := 'infinity'; v_choice.why := 'no_sender';
+                    END IF;
                     IF v_choice.why <> 'busy' THEN           -- the lane waits as a whole; its rows are not read
                         l.blocked_until := v_choice.until; l.blocked_reason := v_choice.why;
                         v_changed := v_changed || l;
@@ -197,7 +206,7 @@ BEGIN
                       FROM mailqueue.next_look(l, v_got.ids, v_got.last_due, v_picked, v_got.passed > 0, v_room, v_now,
                                                v_is_full) AS n;
                 END IF;
-                l.vtime := l.vtime + (v_got.recipients * 100000 / l.weight)::bigint;
+                l.vtime := l.vtime + v_got.recipients * 100000::bigint / l.weight;
                 l.due_floor := coalesce(v_got.last_due, l.due_floor);
                 l.probed_at := CASE WHEN v_is_full THEN v_now ELSE l.probed_at END;
                 v_changed := v_changed || l;
@@ -280,21 +289,3 @@ END $$;
 COMMENT ON FUNCTION mailqueue.claim_and_read(integer, integer, interval, integer[], boolean, boolean) IS
     'Claim due mail of about so many recipients for one worker, lanes in turn, limits reserved, and read it. Rows that '
     'another worker is claiming are skipped, not waited for.';
-
--- The call of workers of the release before, and of those that read contents one by one.
-CREATE OR REPLACE FUNCTION mailqueue.claim_emails(p_worker integer, p_limit integer, p_lease interval,
-    p_avoid integer[] DEFAULT '{}')
-RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
-               attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
-               recipient_email text, recipient_name text, custom_data jsonb, content_id bigint, content_on date)
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-BEGIN
-    RETURN QUERY
-    SELECT e.id, e.claim_no, e.assigned_to, e.account_revision, e.project_id, e.attempts, e.recipients, e.unknowns,
-           e.expires_at, e.category, e.recipient_email, e.recipient_name, e.custom_data, e.content_id, e.content_on
-      FROM mailqueue.claim_and_read(p_worker, p_limit, p_lease, p_avoid, false, false) AS e WHERE e.id IS NOT NULL;
-END $$;
-COMMENT ON FUNCTION mailqueue.claim_emails(integer, integer, interval, integer[]) IS
-    'Claim due mail of about so many recipients for one worker, without its contents.';

@@ -21,3 +21,21 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.find_claims(integer, bigint) IS
     'Mail a worker holds by claims after a number: what was claimed for it when the answer to a claim was lost.';
+
+-- The call of workers of the release before, and of those that read contents one by one.
+CREATE OR REPLACE FUNCTION mailqueue.claim_emails(p_worker integer, p_limit integer, p_lease interval,
+    p_avoid integer[] DEFAULT '{}')
+RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
+               attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
+               recipient_email text, recipient_name text, custom_data jsonb, content_id bigint, content_on date)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT e.id, e.claim_no, e.assigned_to, e.account_revision, e.project_id, e.attempts, e.recipients, e.unknowns,
+           e.expires_at, e.category, e.recipient_email, e.recipient_name, e.custom_data, e.content_id, e.content_on
+      FROM mailqueue.claim_and_read(p_worker, p_limit, p_lease, p_avoid, false, false) AS e WHERE e.id IS NOT NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.claim_emails(integer, integer, interval, integer[]) IS
+    'Claim due mail of about so many recipients for one worker, without its contents.';

@@ -83,10 +83,11 @@ BEGIN
             SELECT l.project_id, g.accepted_on, sum(g.emails)
               FROM gone AS g JOIN mailqueue.lanes AS l ON l.id = g.lane_id WHERE g.emails > 0
              GROUP BY l.project_id, g.accepted_on
-            ON CONFLICT (project_id, day) DO UPDATE SET emails = a.emails + excluded.emails
+            ON CONFLICT (project_id, day) DO UPDATE
+               SET emails = mailqueue.as_count(a.emails) + excluded.emails
         ), used AS (
             INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails, stored_bytes)
-            SELECT l.project_id, sum(g.emails), sum(g.bytes)
+            SELECT l.project_id, sum(g.emails), mailqueue.as_count(sum(g.bytes))
               FROM gone AS g JOIN mailqueue.lanes AS l ON l.id = g.lane_id WHERE g.emails > 0 GROUP BY l.project_id
         ), per_lane AS (
             SELECT g.lane_id, min(g.due_at) AS due_at, count(*) AS signals FROM gone AS g GROUP BY g.lane_id

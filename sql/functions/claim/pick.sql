@@ -93,6 +93,19 @@ $$;
 COMMENT ON FUNCTION mailqueue.pace_of_pick(mailqueue.claim_limit[], integer[], integer, integer) IS
     'How many mails of a pick may be sent at once, whether one may in any case, and the rate of the others a second.';
 
+-- A lane whose limits are gone would be ready forever: no claim could lock them.
+CREATE OR REPLACE FUNCTION mailqueue.are_limits_there(p_limits integer[], p_all boolean) RETURNS boolean
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    v_there integer := (SELECT count(DISTINCT c.limit_id) FROM mailqueue.limit_counters AS c
+                          JOIN mailqueue.limits AS m ON m.id = c.limit_id WHERE c.limit_id = ANY (p_limits));
+BEGIN
+    RETURN v_there > 0 AND (NOT p_all OR v_there = cardinality(array_remove(p_limits, NULL)));
+END $$;
+COMMENT ON FUNCTION mailqueue.are_limits_there(integer[], boolean) IS
+    'Whether these limits, or with p_all false any of them, exist with their counters.';
+
 -- Which account of a lane sends: the first that has headroom. A fallback sends only while none before it may.
 -- place and the place arguments are places in p_limits. Without a place the lane waits: until and why say how long, and
 -- 'busy' that an account is held by another claim or avoided. unseen: limits to lock before the choice can be made.
@@ -123,6 +136,7 @@ BEGIN
         END IF;
     END LOOP;
     FOR k IN 1..cardinality(p_lane.account_limits) LOOP
+        CONTINUE WHEN p_lane.account_limits[k] IS NULL;
         place := array_position(p_ids, p_lane.account_limits[k]);
         IF p_lane.account_limits[k] = ANY (p_avoid) OR p_lane.account_limits[k] = ANY (p_busy) THEN
             why := 'busy';
@@ -146,6 +160,7 @@ BEGIN
         END IF;
     END LOOP;
     place := NULL;
+    why := coalesce(why, 'no_sender');
 END $$;
 COMMENT ON FUNCTION mailqueue.choose_account(mailqueue.lanes, integer[], mailqueue.claim_limit[], integer, integer,
                                              integer[], integer[], timestamptz) IS

@@ -84,7 +84,7 @@ BEGIN
                        'as much' END;
 
     SELECT c.checked_at, c.faults INTO b FROM mailqueue.book_checks AS c;
-    SELECT v_now::date - min(a.day) INTO v_days FROM mailqueue.accepted_days AS a;
+    SELECT v_now::date - min(a.day) INTO v_days FROM mailqueue.accepted_days AS a WHERE isfinite(a.day);
     v_count := CASE WHEN coalesce(b.checked_at < v_now - mailqueue.system_interval('books_warning'),
                                   v_days > extract(day FROM mailqueue.system_interval('books_warning'))) THEN 1
                     ELSE 0 END;

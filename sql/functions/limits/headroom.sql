@@ -135,13 +135,15 @@ BEGIN
         INSERT INTO mailqueue.limit_days (limit_id, day, sent, reserved, bounces, errors)
         VALUES (p_limit, c.day, c.sent, c.reserved, c.bounces, c.errors)
         ON CONFLICT ON CONSTRAINT limit_days_pkey DO UPDATE
-           SET sent = limit_days.sent + excluded.sent, reserved = limit_days.reserved + excluded.reserved,
-               bounces = limit_days.bounces + excluded.bounces, errors = limit_days.errors + excluded.errors;
+           SET sent = least(limit_days.sent, 1000000000) + least(excluded.sent, 1000000000),
+               reserved = least(limit_days.reserved, 1000000000) + least(excluded.reserved, 1000000000),
+               bounces = least(limit_days.bounces, 1000000000) + least(excluded.bounces, 1000000000),
+               errors = least(limit_days.errors, 1000000000) + least(excluded.errors, 1000000000);
         c.sent := 0; c.reserved := 0; c.bounces := 0; c.errors := 0;
     END IF;
     UPDATE mailqueue.limit_counters AS n
        SET rev = n.rev + 1, day = p_day, sent = c.sent,
-           reserved = c.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE p_count END,
+           reserved = least(c.reserved, 2000000000) + CASE WHEN m.project_id IS NULL THEN 0 ELSE p_count END,
            bounces = c.bounces, errors = c.errors,
            tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
                          ELSE least(coalesce(m.capacity, m.burst),
@@ -165,7 +167,8 @@ DECLARE
 BEGIN
     WITH reserved AS (
         UPDATE mailqueue.limit_counters AS n
-           SET rev = n.rev + 1, reserved = n.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE u.count END,
+           SET rev = n.rev + 1,
+               reserved = least(n.reserved, 2000000000) + CASE WHEN m.project_id IS NULL THEN 0 ELSE u.count END,
                tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
                              ELSE least(coalesce(m.capacity, m.burst),
                                         n.tokens + m.rate_per_second
@@ -234,16 +237,18 @@ BEGIN
           FROM unnest(p_limits, p_days, p_spent, p_back, p_bounces, p_errors) AS x(l, d, s, b, bo, e) GROUP BY x.l, x.d
     ), today AS MATERIALIZED (
         UPDATE mailqueue.limit_counters AS n
-           SET rev = n.rev + 1, sent = n.sent + u.s, reserved = n.reserved - u.s - u.b, bounces = n.bounces + u.bo,
-               errors = n.errors + u.e, tokens = least(coalesce(m.capacity, m.burst), n.tokens + u.b)
+           SET rev = n.rev + 1, sent = least(n.sent, 2000000000) + u.s, reserved = greatest(0, n.reserved - u.s - u.b),
+               bounces = least(n.bounces, 2000000000) + u.bo, errors = least(n.errors, 2000000000) + u.e,
+               tokens = least(coalesce(m.capacity, m.burst), n.tokens + u.b)
           FROM u JOIN mailqueue.limits AS m ON m.id = u.l
          CROSS JOIN LATERAL (SELECT c.ctid AS at, c.day FROM mailqueue.limit_counters AS c WHERE c.limit_id = u.l
                               ORDER BY c.rev DESC LIMIT 1) AS c
          WHERE c.day = u.d AND n.ctid = c.at
         RETURNING u.l, u.d
     )
-    UPDATE mailqueue.limit_days AS h SET sent = h.sent + u.s, reserved = h.reserved - u.s - u.b,
-           bounces = h.bounces + u.bo, errors = h.errors + u.e
+    UPDATE mailqueue.limit_days AS h
+       SET sent = least(h.sent, 2000000000) + u.s, reserved = greatest(0, h.reserved - u.s - u.b),
+           bounces = least(h.bounces, 2000000000) + u.bo, errors = least(h.errors, 2000000000) + u.e
       FROM u
      WHERE NOT EXISTS (SELECT FROM today AS t WHERE t.l = u.l AND t.d = u.d) AND h.limit_id = u.l AND h.day = u.d;
     IF v_circuits IS NOT NULL THEN

@@ -165,3 +165,17 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[]) IS
     'Record outcomes of single recipients of claimed messages.';
+
+-- Mail is accepted with texts that fit; only the schema's owner can have written longer ones.
+CREATE OR REPLACE FUNCTION mailqueue.shorten_email(p_id uuid, p_claim bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    UPDATE mailqueue.email_queue AS q
+       SET recipient_email = left(q.recipient_email, 500), campaign_id = left(q.campaign_id, 500),
+           category = left(q.category, 500), idempotency_key = left(q.idempotency_key, 500),
+           tags = ARRAY(SELECT left(t, 500) FROM unnest(q.tags[1:100]) AS t)
+     WHERE q.id = p_id AND q.claim_no = p_claim
+$$;
+COMMENT ON FUNCTION mailqueue.shorten_email(uuid, bigint) IS
+    'Cut the texts of a claimed email to what indexes of history can hold, so that its outcome can be recorded.';

@@ -35,7 +35,8 @@ DECLARE
     n record;
 BEGIN
     IF p_own IS NOT NULL THEN
-        SELECT greatest(0, sum(x.emails)), greatest(0, sum(x.bytes)) INTO room_used.emails, room_used.bytes
+        SELECT greatest(0, mailqueue.as_count(sum(x.emails))), greatest(0, mailqueue.as_count(sum(x.bytes)))
+          INTO room_used.emails, room_used.bytes
           FROM (SELECT u.queued_emails AS emails, u.stored_bytes AS bytes FROM mailqueue.project_usage AS u
                  WHERE u.project_id = p_project
                 UNION ALL
@@ -80,10 +81,10 @@ BEGIN
                           WHERE c.project_id = p_project) AS x) AS u;
     IF n.signals > 500 AND n.xid < n.xmin THEN
         INSERT INTO mailqueue.usage_carries (project_id, first_xid, first_id, until_xid, emails, bytes)
-        VALUES (p_project, n.xid, n.id, n.xmin, n.over_emails, n.over_bytes);
+        VALUES (p_project, n.xid, n.id, n.xmin, mailqueue.as_count(n.over_emails), mailqueue.as_count(n.over_bytes));
     END IF;
-    emails := greatest(0, n.emails);
-    bytes := greatest(0, n.bytes);
+    emails := greatest(0, mailqueue.as_count(n.emails));
+    bytes := greatest(0, mailqueue.as_count(n.bytes));
 END $$;
 COMMENT ON FUNCTION mailqueue.room_used(uuid, xid8) IS
     'Emails that a project has in the queue and bytes that it stores, with those of this transaction.';
@@ -159,7 +160,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    SELECT greatest(0, sum(x.uploads)), greatest(0, sum(x.stored_bytes)) INTO v_uploads, v_bytes
+    SELECT greatest(0, mailqueue.as_count(sum(x.uploads))), greatest(0, mailqueue.as_count(sum(x.stored_bytes)))
+      INTO v_uploads, v_bytes
       FROM (SELECT u.uploads, u.stored_bytes FROM mailqueue.project_usage AS u WHERE u.project_id = p_project
             UNION ALL
             SELECT c.uploads, c.stored_bytes FROM mailqueue.project_usage_changes AS c

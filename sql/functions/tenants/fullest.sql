@@ -16,7 +16,7 @@ AS $$
 DECLARE
     v_limit bigint := mailqueue.system_number('queued_emails_limit');
     v_fullest uuid[] := '{}';
-    v_total bigint;
+    v_total numeric;
 BEGIN
     IF v_limit > 0 THEN
         WITH used AS (

@@ -4,6 +4,12 @@
 -- anyway; all else is a row of project_usage_changes for each statement. Rows are only appended, so that no producer
 -- waits for another. count_usage() adds them up, about twice a second while workers gather.
 
+-- A sum beyond it is no count: it must not stop what adds up those of all projects.
+CREATE OR REPLACE FUNCTION mailqueue.as_count(p_sum numeric) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT least(greatest(p_sum, -1000000000000000), 1000000000000000)::bigint $$;
+COMMENT ON FUNCTION mailqueue.as_count(numeric) IS 'A sum as a count, at most 10^15 either way.';
+
 CREATE OR REPLACE FUNCTION mailqueue.content_bytes(p_subject text, p_html text, p_text text) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -111,12 +117,14 @@ BEGIN
         RETURNING c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events
     )
     INSERT INTO mailqueue.project_usage AS u (project_id, queued_emails, stored_bytes, uploads, events)
-    SELECT g.project_id, sum(g.queued_emails), sum(g.stored_bytes), sum(g.uploads), sum(g.events) FROM gone AS g
-     GROUP BY g.project_id
+    SELECT g.project_id, mailqueue.as_count(sum(g.queued_emails)), mailqueue.as_count(sum(g.stored_bytes)),
+           mailqueue.as_count(sum(g.uploads)), mailqueue.as_count(sum(g.events))
+      FROM gone AS g GROUP BY g.project_id
     ON CONFLICT (project_id) DO UPDATE
-       SET queued_emails = u.queued_emails + excluded.queued_emails,
-           stored_bytes = u.stored_bytes + excluded.stored_bytes, uploads = u.uploads + excluded.uploads,
-           events = u.events + excluded.events;
+       SET queued_emails = mailqueue.as_count(u.queued_emails) + excluded.queued_emails,
+           stored_bytes = mailqueue.as_count(u.stored_bytes) + excluded.stored_bytes,
+           uploads = mailqueue.as_count(u.uploads) + excluded.uploads,
+           events = mailqueue.as_count(u.events) + excluded.events;
     DELETE FROM mailqueue.usage_carries;
     UPDATE mailqueue.usage_counts AS c SET counted_at = clock_timestamp() WHERE c.is_only;
     PERFORM mailqueue.refuse_fullest();
@@ -148,16 +156,20 @@ BEGIN
         UNION ALL
         SELECT v.project_id, 0, 0, 0, count(*) FROM mailqueue.email_events AS v GROUP BY v.project_id
         UNION ALL
-        SELECT u.project_id, -u.queued_emails, -u.stored_bytes, -u.uploads, -u.events FROM mailqueue.project_usage AS u
+        SELECT u.project_id, -u.queued_emails::numeric, -u.stored_bytes::numeric, -u.uploads::numeric,
+               -u.events::numeric
+          FROM mailqueue.project_usage AS u
         UNION ALL
-        SELECT c.project_id, -c.queued_emails, -c.stored_bytes, -c.uploads, -c.events
+        SELECT c.project_id, -c.queued_emails::numeric, -c.stored_bytes::numeric, -c.uploads::numeric,
+               -c.events::numeric
           FROM mailqueue.project_usage_changes AS c
         UNION ALL
-        SELECT l.project_id, -s.emails, -s.bytes, 0, 0
+        SELECT l.project_id, -s.emails::numeric, -s.bytes::numeric, 0, 0
           FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id
     )
     INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails, stored_bytes, uploads, events)
-    SELECT t.project_id, sum(t.queued_emails), sum(t.stored_bytes), sum(t.uploads), sum(t.events)
+    SELECT t.project_id, mailqueue.as_count(sum(t.queued_emails)), mailqueue.as_count(sum(t.stored_bytes)),
+           mailqueue.as_count(sum(t.uploads)), mailqueue.as_count(sum(t.events))
       FROM there AS t JOIN mailqueue.projects AS p ON p.id = t.project_id
      GROUP BY t.project_id
     HAVING sum(t.queued_emails) <> 0 OR sum(t.stored_bytes) <> 0 OR sum(t.uploads) <> 0 OR sum(t.events) <> 0;
@@ -195,8 +207,9 @@ RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploa
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT x.project_id, greatest(0, sum(x.queued_emails))::bigint, greatest(0, sum(x.stored_bytes))::bigint,
-           greatest(0, sum(x.uploads))::bigint, greatest(0, sum(x.events))::bigint
+    SELECT x.project_id, greatest(0, mailqueue.as_count(sum(x.queued_emails))),
+           greatest(0, mailqueue.as_count(sum(x.stored_bytes))), greatest(0, mailqueue.as_count(sum(x.uploads))),
+           greatest(0, mailqueue.as_count(sum(x.events)))
       FROM (SELECT u.project_id, u.queued_emails, u.stored_bytes, u.uploads, u.events FROM mailqueue.project_usage AS u
             UNION ALL
             SELECT c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events

@@ -51,8 +51,9 @@ SELECT mailqueue.see_notices(%(project_id)s::uuid, %(by)s);
 -- Mail that accounts sent within the window of rates, with bounces and complaints.
 SELECT r.project, r.sender, r.status, r.since, r.sent, r.hard_bounces, r.soft_bounces, r.about_us, r.complaints,
        r.bounce_rate::float8 AS bounce_rate, r.complaint_rate::float8 AS complaint_rate,
-       r.bounce_warn::float8 AS bounce_warn, r.bounce_pause::float8 AS bounce_pause,
-       r.complaint_warn::float8 AS complaint_warn, r.complaint_pause::float8 AS complaint_pause, r.state, r.found
+       round(r.bounce_warn, 9)::float8 AS bounce_warn, round(r.bounce_pause, 9)::float8 AS bounce_pause,
+       round(r.complaint_warn, 9)::float8 AS complaint_warn, round(r.complaint_pause, 9)::float8 AS complaint_pause,
+       r.state, r.found
 FROM mailqueue.sender_rates AS r
 WHERE (%(project)s::text IS NULL OR r.project = %(project)s)
   AND (%(account)s::integer IS NULL OR r.sender_account_id = %(account)s)

@@ -88,6 +88,10 @@ FROM unnest(mailqueue.settle_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(out
 SELECT mailqueue.settle_recipients(%(ids)s::uuid[], %(claims)s::bigint[], %(addresses)s::text[], %(statuses)s::text[],
     %(reasons)s::text[], %(codes)s::text[], %(hards)s::boolean[]);
 
+-- name: shorten_email :run
+-- Cut long texts of a claimed email that no index of history can hold.
+SELECT mailqueue.shorten_email(%(id)s, %(claim)s);
+
 -- name: ensure_partitions :value
 -- Create the partitions of the coming months; the number that was missing.
 SELECT mailqueue.ensure_partitions(%(months)s);

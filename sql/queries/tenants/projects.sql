@@ -64,7 +64,7 @@ SELECT mailqueue.activate_project(%(name)s::text, %(by)s::text);
 -- Delete a project softly: no mail in or out, no keys.
 SELECT mailqueue.delete_project(%(name)s::text, %(by)s::text);
 
--- name: read_project_today :one
+-- name: read_project_today :maybe
 -- Mail that a project sent today, may still send, and has in the queue.
 SELECT t.day, t.daily_limit, t.sent, t.reserved, t.headroom, t.rate_per_second::float8 AS rate_per_second, t.bounces,
        t.errors, t.blocked_reason, t.blocked_until, t.next_day_at, t.pending, t.assigned, t.held

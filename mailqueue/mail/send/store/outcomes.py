@@ -68,7 +68,8 @@ async def settle_and_mark(
     """Record outcomes and mark mail to be handed over, beside what still is, in one commit.
 
     Where the database refuses what one outcome says, each is recorded by itself, and that one in
-    fewer words; then the mail is marked.
+    fewer words, or with the email's own long texts cut; then the mail is marked. An outcome that
+    is refused even so is given up: its claim counts as moved on.
     """
     try:
         return await _write_together(conn, worker, settled=settled, new=new, opened=opened)
@@ -88,7 +89,15 @@ async def _write_alone(conn: Conn, worker: int, one: SendOutcome) -> SettleResul
         return await _write_together(conn, worker, settled=[one])
     except _OF_ONE:
         log.exception("outcome.refused", email_id=str(one.id), outcome=str(one.ending))
+    try:
         return await _write_together(conn, worker, settled=[_bare(one)])
+    except _OF_ONE:
+        await fetch.run(conn, "shorten_email", {"id": one.id, "claim": one.claim_no})
+    try:
+        return await _write_together(conn, worker, settled=[_bare(one)])
+    except _OF_ONE:  # its lease ends, and its policy for unknown outcomes decides
+        log.exception("outcome.lost", email_id=str(one.id), outcome=str(one.ending))
+        return SettleResult(Marks({}, are_lost=False), [one.id])
 
 
 def _bare(one: SendOutcome) -> SendOutcome:

@@ -1,0 +1,366 @@
+"""Fills tables with extremes: one row for each, beside rows that are as they should be.
+
+A table that the path of a mail reads has a project for each of its rows, so that no other row hides
+what its own does. The rows of all other tables share projects. A new table is filled by itself: its
+columns without a default get plain values of their types.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+from psycopg import DatabaseError, DataError, IntegrityError, errors
+
+from mailqueue.core.queues import QUEUES
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.direct.queued import queue_for
+from mailqueue.privacy import erasing, persons
+from mailqueue.senders.inline import inline_server
+from mailqueue.tenants.model import Caller
+from mailqueue.vault.masterkey import parse_master_key
+from tests import make
+from tests.api.support.wired import MASTER
+from tests.mail.direct.inline import mail
+from tests.queue.extremes.columns import Column
+from tests.templates.making import published
+from tests.webhooks.delivering import webhook
+
+OF_NOBODY = {
+    "book_checks",
+    "lane_classes",
+    "lane_gather",
+    "lock_rows",
+    "providers",
+    "refusals",
+    "retained_kinds",
+    "schema_migrations",
+    "schema_objects",
+    "system_settings",
+    "usage_counts",
+}
+"""Tables of the installation itself, whose rows concern the mail of all."""
+ALONE = (
+    "bounce_list",
+    "data_keys",
+    "dkim_keys",
+    "email_contents",
+    "email_queue",
+    "email_recipients",
+    "lanes",
+    "limit_counters",
+    "limit_days",
+    "limits",
+    "pauses",
+    "project_usage",
+    "project_usage_changes",
+    "projects",
+    "retry_ladders",
+    "routing_rules",
+    "sender_accounts",
+    "subscription_categories",
+    "subscription_preferences",
+    "suppressions",
+    "template_texts",
+    "template_versions",
+    "templates",
+    "tracking_keys",
+    "unsubscribe_list",
+)
+"""Tables that the path of a mail reads: each of their rows is in a project of its own."""
+_OF_LIMITS = "limit_id IN (SELECT id FROM mailqueue.limits WHERE project_id = {project})"
+_WHOSE: Mapping[str, str] = {
+    "projects": "id = {project}",
+    "limit_counters": _OF_LIMITS,
+    "limit_days": _OF_LIMITS,
+}
+"""The rows of a project, where it is not said by `project_id`."""
+_REFERENCES: Mapping[str, str] = {
+    "email_id": "(SELECT id FROM mailqueue.email_queue WHERE project_id = {project} LIMIT 1)",
+    "lane_id": "(SELECT min(id) FROM mailqueue.lanes WHERE project_id = {project})",
+    "limit_id": "(SELECT max(id) FROM mailqueue.limits WHERE project_id = {project})",
+    "sender_account_id": "(SELECT min(id) FROM mailqueue.sender_accounts"
+    " WHERE project_id = {project})",
+    "project_id": "{project}",
+}
+_TOGETHER: Mapping[str, Mapping[str, str]] = {
+    "archives": {
+        "month": "date_trunc('month', now())",
+        "kind": "'send_logs'",
+        "store": "'file:///tmp/none'",
+        "path": "'none/{n}'",
+    },
+    "attachments": {"octets": r"'\x00'"},
+    "bounce_list": {"email": "'ann@example.com'"},
+    "dkim_keys": {
+        "domain": "'example.com'",
+        "algorithm": "'rsa-sha256'",
+        "status": "'active'",
+        "private_key": r"'\x00'",
+        "public_key": "'none'",
+    },
+    "data_keys": {"wrapped": r"'\x00'"},
+    "inbound_endpoints": {"token_hash": "sha256('{n}')"},
+    "retry_ladders": {"steps": "'{{1 min}}'"},
+    "routing_rules": {
+        "accounts": "ARRAY(SELECT id FROM mailqueue.sender_accounts WHERE project_id = {project})",
+        "domain": "'example.com'",
+    },
+    "subscription_categories": {"slug": "'transactional'"},
+    "suppressions": {"address": "'bob@example.com'"},
+    "tracked_links": {"link": "decode(lpad('{n}', 24, '0'), 'hex')", "url": "'http://example.com'"},
+    "unsubscribe_list": {"email": "'ann@example.com'"},
+}
+"""Columns of a plain row that no default or type tells."""
+_PLAIN: Mapping[str, str] = {
+    "text": "'word{n}'",
+    "name": "'word{n}'",
+    "timestamptz": "now()",
+    "date": "current_date",
+    "int2": "1",
+    "int4": "{n} + 1000",
+    "int8": "{n} + 1000",
+    "numeric": "1",
+    "float8": "1",
+    "bool": "false",
+    "uuid": "gen_random_uuid()",
+    "bytea": "decode(md5('{n}'), 'hex')",
+    "jsonb": "'{{}}'",
+    "json": "'{{}}'",
+    "inet": "'192.0.2.1'",
+    "interval": "'1 day'",
+    "xid8": "'1'",
+}
+_NEEDED = """
+    SELECT a.attname::text, t.typname::text,
+           (SELECT min(substring(pg_get_constraintdef(k.oid) FROM '''[a-z_-]+''(?=::text)'))
+              FROM pg_constraint AS k
+             WHERE k.conrelid = a.attrelid AND k.contype = 'c' AND k.conkey = ARRAY[a.attnum]
+               AND t.typname = 'text')
+    FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
+    WHERE a.attrelid = ('mailqueue.' || %s)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+      AND NOT a.atthasdef AND a.attidentity = '' AND a.attgenerated = ''
+      AND (a.attnotnull OR a.attname = 'project_id')
+"""
+
+
+@dataclass
+class Filled:
+    """What was written."""
+
+    rows: list[str] = field(default_factory=list)
+    """Column and extreme of each row."""
+    columns: set[tuple[str, str]] = field(default_factory=set)
+    projects: list[str] = field(default_factory=list)
+    _planted: int = 0
+
+    def number(self) -> int:
+        """Return a number for a plain row."""
+        self._planted += 1
+        return self._planted
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where mail and webhooks go; `owner` writes rows past triggers and foreign keys."""
+
+    conn: Conn
+    owner: Conn
+    smtp_port: int
+    http_port: int
+
+
+async def fill(site: Site, columns: Mapping[str, Sequence[Column]], *, most: int) -> Filled:
+    """Write rows for so many extremes of each column as constraints of the schema let in."""
+    filled = Filled()
+    of_queues = {spec.table for spec in QUEUES} | {"webhooks", "webhook_events"}
+    wanted = {
+        table: [one for one in of for _ in range(most)]
+        for table, of in columns.items()
+        if table not in OF_NOBODY
+    }
+    others = [table for table in wanted if table not in of_queues.union(ALONE)]
+    shared = await projects(site, filled, "shared", max(len(wanted[table]) for table in others))
+    for table in others:
+        rows = [await _rows_of(site, filled, table, one) for one in shared[: len(wanted[table])]]
+        await _write(site, filled, wanted[table], rows)
+    for table in ALONE:
+        ids = await projects(site, filled, table, len(wanted[table]))
+        rows = [await _rows_of(site, filled, table, one) for one in ids]
+        await _write(site, filled, wanted[table], rows)
+    for table in sorted(of_queues):
+        rows = await queued(site, filled, table, len(wanted[table]))
+        await _write(site, filled, wanted[table], rows)
+    return filled
+
+
+async def projects(site: Site, filled: Filled, prefix: str, count: int) -> list[UUID]:
+    """Make projects with an account and mail."""
+    names = [f"{prefix}-{n}".replace("_", "-") for n in range(count)]
+    filled.projects += names
+    conn = site.conn
+    async with conn.transaction():
+        found = await make.rows(
+            conn,
+            "INSERT INTO mailqueue.projects (name) SELECT n FROM unnest(%s::text[])"
+            " WITH ORDINALITY AS u (n, place) ORDER BY place RETURNING id",
+            names,
+        )
+        ids = [row[0] for row in found]
+        await conn.execute(
+            "INSERT INTO mailqueue.sender_accounts"
+            " (project_id, name, email, smtp_host, smtp_port, smtp_tls, is_private_ok, daily_limit)"
+            " SELECT p, 'relay', 'shop@example.com', '127.0.0.1', %s, 'none', true, 100000"
+            " FROM unnest(%s::uuid[]) AS p",
+            (site.smtp_port, ids),
+        )
+        await conn.execute(
+            "INSERT INTO mailqueue.email_queue (project, recipient_email, subject, text_body, cc)"
+            " SELECT n, 'ann@example.com', 'Hello', 'Hello Ann', '{bob@example.com}'"
+            " FROM unnest(%s::text[]) AS n",
+            (names,),
+        )
+        if prefix.startswith("template"):
+            for one in ids:
+                await published(conn, one)
+            await conn.execute(
+                "INSERT INTO mailqueue.email_queue (project, recipient_email, template, variables)"
+                """ SELECT n, 'ann@example.com', 'welcome', '{"name": "Ann"}'"""
+                " FROM unnest(%s::text[]) AS n",
+                (names,),
+            )
+        if prefix == "tracking_keys":
+            await conn.execute(
+                "INSERT INTO mailqueue.email_queue"
+                " (project, recipient_email, subject, html_body, track_clicks, unsubscribe)"
+                " SELECT n, 'ann@example.com', 'Hello',"
+                """ '<a href="http://example.com/">Hello</a>', true, true"""
+                " FROM unnest(%s::text[]) AS n",
+                (names,),
+            )
+        if prefix == "data_keys":
+            for one in ids:
+                await _told(site, one, webhooks=1, events=1)
+    return ids
+
+
+async def _told(site: Site, project: UUID, *, webhooks: int, events: int) -> None:
+    """Have webhooks receive events of a project."""
+    for n in range(webhooks):
+        await webhook(site.conn, f"http://127.0.0.1:{site.http_port}/{n}", project_id=project)
+    await site.conn.execute(
+        "INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email)"
+        " SELECT %s, gen_random_uuid(), 'delivered', 'ann@example.com' FROM generate_series(1, %s)",
+        (project, events),
+    )
+
+
+async def queued(
+    site: Site, filled: Filled, table: str, count: int, *, prefix: str = ""
+) -> list[str]:
+    """Make rows of a queue; return the conditions that find them."""
+    conn, name = site.conn, prefix + table.replace("_", "-")
+    project = await make.project(conn, name)
+    filled.projects.append(name)
+    match table:
+        case "inbound_events":
+            await conn.execute(
+                "INSERT INTO mailqueue.inbound_events (project_id, provider, body)"
+                " SELECT %s, 'sendgrid', '[]' FROM generate_series(1, %s)",
+                (project, count),
+            )
+        case "erasures":
+            for n in range(count):
+                spellings = persons.spellings_of(f"person{n}@example.com")
+                await erasing.begin(persons.lending(conn), project, spellings, by="tests")
+        case "webhooks":
+            await _told(site, project, webhooks=count, events=1)
+        case "webhook_events" | "webhook_deliveries":
+            await _told(site, project, webhooks=1, events=count)
+        case "inline_servers":
+            await _with_servers(site, project, name, count)
+        case _:  # rows that only the schema makes, or those of a new queue
+            return [await _planted(site, filled, table, project) for _ in range(count)]
+    query = f"SELECT id FROM mailqueue.{table} WHERE project_id = %s ORDER BY id"
+    return [f"id = '{row[0]}'" for row in await make.rows(conn, query, project)]
+
+
+async def _with_servers(site: Site, project: UUID, name: str, count: int) -> None:
+    """Queue mail with a custom SMTP server."""
+    server = inline_server(
+        host="127.0.0.1",
+        port=site.smtp_port,
+        tls="none",
+        username=Secret(""),
+        password=Secret(""),
+    )
+    caller = Caller(uuid4(), project, name, is_test=False, trap_sender=None)
+    key = parse_master_key(MASTER, source="tests")
+    for n in range(count):
+        async with site.conn.transaction():
+            email = mail(f"person{n}@example.com")
+            await queue_for(site.conn, email, server, caller=caller, master=key)
+
+
+async def _rows_of(site: Site, filled: Filled, table: str, project: UUID) -> str:
+    """Return the condition that finds the rows of a project, or a new one where it has none."""
+    whose = _WHOSE.get(table)
+    if whose is None and await _has_projects(site, table):
+        whose = "project_id = {project}"
+    if whose is not None:
+        condition = whose.format(project=f"'{project}'")
+        query = f"SELECT count(*) FROM mailqueue.{table} WHERE {condition}"
+        if await make.scalar(site.conn, query):
+            return condition
+    return await _planted(site, filled, table, project)
+
+
+async def _has_projects(site: Site, table: str) -> bool:
+    query = (
+        "SELECT EXISTS (SELECT FROM pg_attribute WHERE attname = 'project_id'"
+        " AND attrelid = ('mailqueue.' || %s)::regclass)"
+    )
+    return bool(await make.scalar(site.conn, query, table))
+
+
+async def _planted(site: Site, filled: Filled, table: str, project: UUID) -> str:
+    """Insert a plain row; return the condition that finds it."""
+    values: dict[str, str] = {}
+    for column, kind, word in await make.rows(site.conn, _NEEDED, table):
+        plain = "'{{}}'" if kind.startswith("_") else _PLAIN[kind]
+        values[column] = _REFERENCES.get(column) or word or plain
+    values |= _TOGETHER.get(table, {})
+    number = filled.number()
+    written = [value.format(project=f"'{project}'", n=number) for value in values.values()]
+    insert = (
+        f"INSERT INTO mailqueue.{table} ({', '.join(values)}) OVERRIDING SYSTEM VALUE"
+        f" VALUES ({', '.join(written)}) RETURNING tableoid::text, ctid::text"
+    )
+    try:
+        async with site.conn.transaction():
+            [(place, ctid)] = await make.rows(site.conn, insert)
+    except DatabaseError:  # what it refers to is not there
+        [(place, ctid)] = await make.rows(site.owner, insert)
+    return f"tableoid = {place} AND ctid = '{ctid}'"
+
+
+async def _write(
+    site: Site, filled: Filled, columns: Sequence[Column], conditions: Sequence[str]
+) -> None:
+    """Write into the rows of each condition the next extreme of its column that is let in."""
+    tried: dict[str, int] = {}
+    for column, condition in zip(columns, conditions, strict=True):
+        while tried.get(column.name, 0) < len(column.values):
+            value = column.values[tried.get(column.name, 0)]
+            tried[column.name] = tried.get(column.name, 0) + 1
+            statement = (
+                f"UPDATE mailqueue.{column.table} SET {column.name} = {value} WHERE {condition}"
+            )
+            try:
+                changed = await site.owner.execute(statement.encode())
+            except (IntegrityError, DataError, errors.ProgramLimitExceeded):
+                continue
+            assert changed.rowcount > 0, statement[:300]
+            filled.rows.append(f"{column.table}.{column.name} = {value[:60]}")
+            filled.columns.add((column.table, column.name))
+            break
