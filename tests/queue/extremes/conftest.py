@@ -101,7 +101,15 @@ async def extreme(
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await asyncio.gather(*running, return_exceptions=not is_running)
         yield Extreme(
-            filled, near, database, settings, cli, left, waiting, logged, request.param, is_running
+            filled,
+            database,
+            settings,
+            cli,
+            left=left,
+            unseen=waiting,
+            logged=logged,
+            most=request.param,
+            is_running=is_running,
         )
 
 

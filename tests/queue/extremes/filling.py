@@ -50,6 +50,7 @@ ALONE = (
     "lanes",
     "limit_counters",
     "limit_days",
+    "limit_windows",
     "limits",
     "pauses",
     "project_usage",
@@ -100,6 +101,7 @@ _TOGETHER: Mapping[str, Mapping[str, str]] = {
         "public_key": "'none'",
     },
     "data_keys": {"wrapped": r"'\x00'"},
+    "limit_windows": {"seconds": "3600", "slot": "extract(epoch FROM now())::bigint / 60"},
     "inbound_endpoints": {"token_hash": "sha256('{n}')"},
     "retry_ladders": {"steps": "'{{1 min}}'"},
     "routing_rules": {

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
-from mailqueue.wiring.serving import build_services
 
 from mailqueue.administration import administrators
 from mailqueue.api.app import create_app
@@ -17,6 +16,7 @@ from mailqueue.api.table import ENDPOINTS
 from mailqueue.core.queues import QUEUES, QueueSpec
 from mailqueue.db.pool import connect, open_pool
 from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN
 from tests.queue.extremes.columns import columns
@@ -45,6 +45,7 @@ WITHOUT_EXTREME = {
     "email_recipients": {"position"},
     "inbound_endpoints": {"provider", "token_hash"},
     "lanes": {"priority", "route"},
+    "limit_windows": {"seconds"},
     "limits": {"sender_account_id"},
     "maintenance_tasks": {"every"},
     "projects": {"name", "weight", "soft_bounce_days"},
