@@ -72,6 +72,6 @@ async def test_strange_addresses_are_found_too(conn: Conn, address: str) -> None
 
 @pytest.mark.parametrize("spellings", [[], [""], ["@"], ["ann"], ["ann@example.com", ""], [None]])
 def test_no_pattern_is_made_of_what_is_no_address(spellings: list[str]) -> None:
-    """It would find what is of anybody, and erase it."""
+    """Such a pattern finds other persons too, and their data would be erased."""
     with pytest.raises(ValueError, match="cannot look for"):
         pattern_of(spellings)

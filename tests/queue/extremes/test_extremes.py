@@ -21,7 +21,7 @@ from tests import make
 from tests.api.support.calling import ORIGIN
 from tests.queue.extremes.columns import columns
 from tests.queue.extremes.conftest import ALL, Extreme
-from tests.queue.extremes.filling import OF_NOBODY
+from tests.queue.extremes.plain import OF_NOBODY
 
 pytestmark = pytest.mark.timeout(3 * 3600)
 OF_ONE_ROW = {
