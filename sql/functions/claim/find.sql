@@ -1,4 +1,4 @@
--- Finds a claim that was committed and whose answer did not reach its worker.
+-- Other calls of claims: one that finds a claim whose answer did not reach its worker, and one without contents.
 
 CREATE OR REPLACE FUNCTION mailqueue.find_claims(p_worker integer, p_after bigint)
 RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
