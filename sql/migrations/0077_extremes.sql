@@ -1,4 +1,4 @@
--- 0076_extremes.sql
+-- 0077_extremes.sql
 -- Adds:    constraints on values with which no claim of any project could be computed
 -- Running workers: not affected
 -- Locks:   email_queue, lanes, limits, limit_counters, projects and sender_accounts for a moment, nothing is rewritten
