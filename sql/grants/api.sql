@@ -63,8 +63,8 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.rates_of_sender(integer), mailqueue.parse_network(text),
             mailqueue.rate_words(numeric, numeric, numeric, numeric, bigint, bigint, bigint, numeric,
             numeric)',
-        'EXECUTE ON FUNCTION mailqueue.lease_requests(uuid, double precision, double precision, double
-            precision, double precision)',
+        'EXECUTE ON FUNCTION mailqueue.lease_requests(uuid, float8, float8, float8, float8),
+            mailqueue.lease_window(uuid, float8, float8, float8, float8, float8, float8, float8)',
         'SELECT, INSERT, UPDATE, DELETE ON mailqueue.idempotent_answers',
         'EXECUTE ON FUNCTION mailqueue.suppressed_at_accept(uuid), mailqueue.take_request_key(uuid, text,
             boolean), mailqueue.release_request_key(uuid, text, boolean),

@@ -1,5 +1,6 @@
 """Authentication and authorization: key or token, scope, and the project in the path."""
 
+import asyncio
 from collections.abc import Mapping
 
 from starlette.requests import Request
@@ -10,7 +11,7 @@ from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.tenants.keys.manage import not_in_force
 from mailqueue.tenants.model import Admin, Caller
-from mailqueue.tenants.rate_limit.limiter import BucketState, RateLimiter
+from mailqueue.tenants.rate_limit.limiter import MAX_WAIT_SECONDS, BucketState, RateLimiter
 
 KEY = "this key"
 PROJECT = "all keys of this project together"
@@ -80,12 +81,16 @@ def reads_only(endpoint: Endpoint, who: Caller | Admin) -> bool:
 async def check_rate_limit(caller: Caller, allowance: RateLimiter) -> BucketState | None:
     """Count a request against the rate limits of its key and project; return the key's, if any.
 
+    A request above a rate waits for its turn. Nothing of its body has been read, and it holds no
+    database connection.
+
     Raises:
-        RateLimitExceeded: names the limit that was exceeded, and when to retry.
+        RateLimitExceeded: its turn would not come soon; names the limit, and when to retry.
     """
     standing = None
+    until = asyncio.get_running_loop().time() + MAX_WAIT_SECONDS
     if (rate := caller.project_requests_per_second) is not None:
-        await allowance.take(caller.project_bucket, rate, what=PROJECT)
+        await allowance.take_in_turn(caller.project_bucket, rate, what=PROJECT, until=until)
     if (rate := caller.requests_per_second) is not None:
-        standing = await allowance.take(caller.id, rate, what=KEY)
+        standing = await allowance.take_in_turn(caller.id, rate, what=KEY, until=until)
     return standing

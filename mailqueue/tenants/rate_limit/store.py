@@ -7,10 +7,16 @@ from mailqueue.db.fetch import Conn, one
 
 
 class Leased(NamedTuple):
-    """Tokens a lease took, and those left in the bucket."""
+    """Requests that a lease took, and those left in the window.
+
+    `slot` is where they are counted, to return what is not used. `wait`: seconds until there are as
+    many as were asked for, None where the lease has them.
+    """
 
     granted: float
-    tokens: float
+    free: float
+    slot: float
+    wait: float | None
 
 
 async def lease(
@@ -19,15 +25,21 @@ async def lease(
     *,
     capacity: float,
     per_second: float,
-    tokens: float,
+    seconds: float,
+    count: int,
+    wanted: int,
+    slot: float,
     returned: float,
 ) -> Leased:
-    """Take up to `tokens` tokens, and return the `returned` ones of an earlier lease."""
+    """Take up to `wanted` requests for some seconds, and return those of an earlier lease."""
     params = {
         "bucket": bucket,
         "capacity": capacity,
         "per_second": per_second,
-        "wanted": tokens,
+        "lease": seconds,
+        "count": count,
+        "wanted": wanted,
+        "slot": slot,
         "returned": returned,
     }
     return await one(conn, "lease_requests", params, Leased)

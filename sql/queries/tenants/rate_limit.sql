@@ -1,9 +1,10 @@
--- Requests to the API: token buckets, and stored answers of idempotency keys.
+-- Requests to the API: their windows, and stored answers of idempotency keys.
 
 -- name: lease_requests :one
--- Take up to that many requests from a token bucket; 0 if there are none.
-SELECT l.granted, l.tokens
-FROM mailqueue.lease_requests(%(bucket)s, %(capacity)s, %(per_second)s, %(wanted)s, %(returned)s) AS l;
+-- Take up to that many requests of a window; 0 if there are none.
+SELECT l.granted, l.free, l.slot, l.wait
+FROM mailqueue.lease_window(%(bucket)s, %(capacity)s, %(per_second)s, %(lease)s, %(count)s, %(wanted)s, %(slot)s,
+                            %(returned)s) AS l;
 
 -- name: sweep_request_buckets :run
 -- Delete buckets that have long been full again.

@@ -1,14 +1,18 @@
 """The rate limit of a key: counted over all processes, without a row for each request."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from mailqueue.api.http import auth
 from mailqueue.core.errors import TooManyRequests
 from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.rate_limit.limiter import RateLimiter
+from mailqueue.tenants.rate_limit import limiter
+from mailqueue.tenants.rate_limit.limiter import MAX_WAIT_SECONDS, RateLimiter
 from tests import make
 from tests.api.support.calling import Calling, error_of
 
@@ -63,6 +67,93 @@ async def test_exactly_what_is_in_the_bucket_is_let_in(shared_api: Calling) -> N
     assert sum(found) == 57
 
 
+async def move(api: Calling, bucket: Any, seconds: float) -> None:
+    """Have so much time pass for a window."""
+    async with api.pool.connection() as conn:
+        await conn.execute(
+            "UPDATE mailqueue.request_buckets"
+            " SET slots = ARRAY(SELECT s - %s FROM unnest(slots) AS s) WHERE id = %s",
+            (seconds, bucket),
+        )
+
+
+async def test_no_ten_seconds_have_more_than_the_rate_gives(shared_api: Calling) -> None:
+    """Also those that begin in the middle of what another one had."""
+    bucket = uuid4()
+
+    async def make_requests(count: int) -> int:
+        # Each time another process, so that no lease is left.
+        return await taken(RateLimiter(shared_api.pool.connection), bucket, 10, count)
+
+    first = await make_requests(60)
+    await move(shared_api, bucket, 9)
+    second = await make_requests(100)
+    await move(shared_api, bucket, 1.9)
+    third = await make_requests(100)
+
+    assert (first, second) == (60, 40)
+    assert 50 <= third <= 60, "only what was made before the last ten seconds is free again"
+
+
+async def test_who_is_above_the_rate_waits_for_a_turn(shared_api: Calling) -> None:
+    """In order, and as many as the window gives; nobody holds a connection meanwhile."""
+    bucket, lent = uuid4(), 0
+
+    @asynccontextmanager
+    async def lend() -> AsyncIterator[Any]:
+        nonlocal lent
+        lent += 1
+        async with shared_api.pool.connection() as conn:
+            yield conn
+        lent -= 1
+
+    allowance, order = RateLimiter(lend), []
+    assert await taken(allowance, bucket, 1, 10) == 10
+    until = asyncio.get_running_loop().time() + MAX_WAIT_SECONDS
+
+    async def request(number: int) -> None:
+        await allowance.take_in_turn(bucket, 1, what="this key", until=until)
+        order.append(number)
+
+    requests = [asyncio.create_task(request(number)) for number in range(5)]
+    await asyncio.sleep(0.3)
+
+    assert (order, lent) == ([], 0)
+    await move(shared_api, bucket, 9.8)
+    await asyncio.gather(*requests)
+    assert order == [0, 1, 2, 3, 4]
+
+
+async def test_only_so_many_wait_and_only_so_long(
+    shared_api: Calling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limiter, "MAX_WAITING", 3)
+    bucket, allowance = uuid4(), RateLimiter(shared_api.pool.connection)
+    await taken(allowance, bucket, 1, 10)
+    now = asyncio.get_running_loop().time
+
+    async def request(seconds: float) -> None:
+        until = now() + seconds
+        await allowance.take_in_turn(bucket, 1, what="this key", until=until)
+
+    waiting = [asyncio.create_task(request(15)) for _ in range(3)]
+    await asyncio.sleep(0.1)
+    began = now()
+    with pytest.raises(TooManyRequests):
+        await request(15)
+    waiting.pop().cancel()
+    await asyncio.sleep(0)
+    with pytest.raises(TooManyRequests) as late:
+        await request(0.1)
+
+    assert now() - began < 5
+    assert late.value.retry_after.total_seconds() > 5
+    for one in waiting:
+        one.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert allowance._waiting == 0
+
+
 async def test_a_lease_is_one_row_written_for_many_requests(shared_api: Calling) -> None:
     bucket = uuid4()
     allowance = RateLimiter(shared_api.pool.connection, now=Clock())
@@ -112,7 +203,10 @@ async def test_who_was_refused_does_not_reach_the_database_again(shared_api: Cal
 
     assert await taken(allowance, bucket, 10, 50) == 0
     assert asked == 1
-    clock.now += 0.2
+    clock.now += 9
+    assert await taken(allowance, bucket, 10, 50) == 0
+    assert asked == 1, "nothing leaves the window so soon"
+    clock.now += 3
     assert await taken(allowance, bucket, 10, 50) == 0
     assert asked == 2
 
@@ -128,8 +222,9 @@ async def limited(api: Calling, rate: int | None) -> tuple[str, Any]:
 async def emptied(api: Calling, bucket: Any) -> None:
     async with api.pool.connection() as conn:
         await conn.execute(
-            "INSERT INTO mailqueue.request_buckets VALUES (%s, 0, 0, '2100-01-01Z')"
-            " ON CONFLICT (id) DO UPDATE SET tokens = 0, filled_at = excluded.filled_at",
+            "INSERT INTO mailqueue.request_buckets VALUES (%s, 0, 0, now(),"
+            " ARRAY[extract(epoch FROM now())], ARRAY[1000])"
+            " ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, counts = excluded.counts",
             (bucket,),
         )
 
@@ -144,6 +239,12 @@ async def test_a_hundred_in_ten_seconds_unless_said_otherwise(shared_api: Callin
         assert answer.headers["ratelimit"] == f'"key";r={limit - 1};t=1'
 
 
+@pytest.fixture
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auth, "MAX_WAIT_SECONDS", 0.5)
+
+
+@pytest.mark.usefixtures("nobody_waits")
 async def test_too_many_are_told_when_to_come_again(shared_api: Calling) -> None:
     key, bucket = await limited(shared_api, 5)
     await emptied(shared_api, bucket)
@@ -151,12 +252,29 @@ async def test_too_many_are_told_when_to_come_again(shared_api: Calling) -> None
     refused = await shared_api.get(PATH, key=key)
 
     assert (refused.status_code, error_of(refused)["name"]) == (429, "rate_limit_exceeded")
-    assert refused.headers["retry-after"] == "1"
+    assert refused.headers["retry-after"] in ("10", "11"), "when they leave the window"
     assert refused.headers["ratelimit-policy"] == '"key";q=50;w=10'
     assert refused.headers["ratelimit"] == '"key";r=0;t=10'
     assert "this key may make 50 requests in 10 s" in error_of(refused)["message"]
 
 
+async def test_a_request_above_the_rate_is_answered_when_its_turn_comes(
+    shared_api: Calling,
+) -> None:
+    """Clients that never try again lose nothing."""
+    key, bucket = await limited(shared_api, 5)
+    await emptied(shared_api, bucket)
+
+    requests = [asyncio.create_task(shared_api.get(PATH, key=key)) for _ in range(20)]
+    await asyncio.sleep(0.3)
+    assert not any(one.done() for one in requests)
+    await move(shared_api, bucket, 10)
+
+    answers = await asyncio.gather(*requests)
+    assert [answer.status_code for answer in answers] == [200] * 20
+
+
+@pytest.mark.usefixtures("nobody_waits")
 async def test_a_project_bounds_its_keys_together(shared_api: Calling) -> None:
     name = f"p{uuid4().hex}"
     async with shared_api.pool.connection() as conn:
