@@ -6,6 +6,7 @@ import pytest
 import resend
 from postmarker.core import PostmarkClient
 
+from mailqueue.api.http import auth
 from tests.clients.serving import Served, served
 
 
@@ -14,6 +15,12 @@ def site(module_db: str) -> Iterator[Served]:
     """The API on a real socket, with a database that the tests of one file share."""
     with served(module_db) as running:
         yield running
+
+
+@pytest.fixture
+def no_request_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse requests above a rate almost at once."""
+    monkeypatch.setattr(auth, "MAX_WAIT_SECONDS", 0.1)
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """The rate limit of a key: counted over all processes, without a row for each request."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -11,8 +9,7 @@ import pytest
 from mailqueue.api.http import auth
 from mailqueue.core.errors import TooManyRequests
 from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.rate_limit import limiter
-from mailqueue.tenants.rate_limit.limiter import MAX_WAIT_SECONDS, RateLimiter
+from mailqueue.tenants.rate_limit.limiter import RateLimiter
 from tests import make
 from tests.api.support.calling import Calling, error_of
 
@@ -93,65 +90,6 @@ async def test_no_ten_seconds_have_more_than_the_rate_gives(shared_api: Calling)
 
     assert (first, second) == (60, 40)
     assert 50 <= third <= 60, "only what was made before the last ten seconds is free again"
-
-
-async def test_who_is_above_the_rate_waits_for_a_turn(shared_api: Calling) -> None:
-    """In order, and as many as the window gives; nobody holds a connection meanwhile."""
-    bucket, lent = uuid4(), 0
-
-    @asynccontextmanager
-    async def lend() -> AsyncIterator[Any]:
-        nonlocal lent
-        lent += 1
-        async with shared_api.pool.connection() as conn:
-            yield conn
-        lent -= 1
-
-    allowance, order = RateLimiter(lend), []
-    assert await taken(allowance, bucket, 1, 10) == 10
-    until = asyncio.get_running_loop().time() + MAX_WAIT_SECONDS
-
-    async def request(number: int) -> None:
-        await allowance.take_in_turn(bucket, 1, what="this key", until=until)
-        order.append(number)
-
-    requests = [asyncio.create_task(request(number)) for number in range(5)]
-    await asyncio.sleep(0.3)
-
-    assert (order, lent) == ([], 0)
-    await move(shared_api, bucket, 9.8)
-    await asyncio.gather(*requests)
-    assert order == [0, 1, 2, 3, 4]
-
-
-async def test_only_so_many_wait_and_only_so_long(
-    shared_api: Calling, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limiter, "MAX_WAITING", 3)
-    bucket, allowance = uuid4(), RateLimiter(shared_api.pool.connection)
-    await taken(allowance, bucket, 1, 10)
-    now = asyncio.get_running_loop().time
-
-    async def request(seconds: float) -> None:
-        until = now() + seconds
-        await allowance.take_in_turn(bucket, 1, what="this key", until=until)
-
-    waiting = [asyncio.create_task(request(15)) for _ in range(3)]
-    await asyncio.sleep(0.1)
-    began = now()
-    with pytest.raises(TooManyRequests):
-        await request(15)
-    waiting.pop().cancel()
-    await asyncio.sleep(0)
-    with pytest.raises(TooManyRequests) as late:
-        await request(0.1)
-
-    assert now() - began < 5
-    assert late.value.retry_after.total_seconds() > 5
-    for one in waiting:
-        one.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    assert allowance._waiting == 0
 
 
 async def test_a_lease_is_one_row_written_for_many_requests(shared_api: Calling) -> None:
@@ -240,11 +178,11 @@ async def test_a_hundred_in_ten_seconds_unless_said_otherwise(shared_api: Callin
 
 
 @pytest.fixture
-def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_request_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auth, "MAX_WAIT_SECONDS", 0.5)
 
 
-@pytest.mark.usefixtures("nobody_waits")
+@pytest.mark.usefixtures("no_request_waits")
 async def test_too_many_are_told_when_to_come_again(shared_api: Calling) -> None:
     key, bucket = await limited(shared_api, 5)
     await emptied(shared_api, bucket)
@@ -258,23 +196,7 @@ async def test_too_many_are_told_when_to_come_again(shared_api: Calling) -> None
     assert "this key may make 50 requests in 10 s" in error_of(refused)["message"]
 
 
-async def test_a_request_above_the_rate_is_answered_when_its_turn_comes(
-    shared_api: Calling,
-) -> None:
-    """Clients that never try again lose nothing."""
-    key, bucket = await limited(shared_api, 5)
-    await emptied(shared_api, bucket)
-
-    requests = [asyncio.create_task(shared_api.get(PATH, key=key)) for _ in range(20)]
-    await asyncio.sleep(0.3)
-    assert not any(one.done() for one in requests)
-    await move(shared_api, bucket, 10)
-
-    answers = await asyncio.gather(*requests)
-    assert [answer.status_code for answer in answers] == [200] * 20
-
-
-@pytest.mark.usefixtures("nobody_waits")
+@pytest.mark.usefixtures("no_request_waits")
 async def test_a_project_bounds_its_keys_together(shared_api: Calling) -> None:
     name = f"p{uuid4().hex}"
     async with shared_api.pool.connection() as conn:

@@ -25,6 +25,7 @@ def test_tokens_that_are_none_are_refused(site: Served) -> None:
     assert (answer.status_code, answer.json()["ErrorCode"]) == (401, 10)
 
 
+@pytest.mark.usefixtures("no_request_waits")
 def test_too_many_requests_are_told_when_to_come_again(site: Served) -> None:
     for _ in range(200):
         answer = post(site, "/email", HELLO, token=site.keys.slow)

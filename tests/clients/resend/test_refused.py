@@ -92,6 +92,7 @@ def test_the_librarys_own_error_classes_come_out(
     assert (fault.code, fault.error_type) == (401, "restricted_api_key")
 
 
+@pytest.mark.usefixtures("no_request_waits")
 def test_too_many_requests_are_told_when_to_come_again(
     site: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

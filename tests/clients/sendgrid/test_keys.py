@@ -4,6 +4,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -68,6 +69,17 @@ def test_a_test_key_sends_to_the_trap(site: Served) -> None:
     assert site.email(UUID(response.headers["X-Message-Id"]))["sender"] == "(test)"
 
 
+def test_a_client_that_never_tries_again_loses_nothing_at_the_usual_rate(site: Served) -> None:
+    """Ten threads of it; what is above the rate waits for its turn."""
+    client = SendGridAPIClient(site.keys.slow, host=site.url)
+
+    with ThreadPoolExecutor(10) as threads:
+        answers = list(threads.map(lambda _: client.send(hello()).status_code, range(14)))
+
+    assert answers == [202] * 14
+
+
+@pytest.mark.usefixtures("no_request_waits")
 def test_what_comes_too_fast_is_told_when_to_come_again(site: Served) -> None:
     client = SendGridAPIClient(site.keys.slow, host=site.url)
 
