@@ -1,4 +1,4 @@
--- 0077_request_windows.sql
+-- 0078_request_windows.sql
 -- Adds:    slots of request_buckets: request rates hold in every window, not only in windows that begin with a full bucket
 -- Running workers: go on; API processes of the release before share the rows and count as they did
 -- Locks:   request_buckets for a moment
