@@ -106,7 +106,7 @@ class Dispatcher(Generic[Row]):
         """Return whether fewer rows wait than may be handled at once, and more may be due."""
         if not self.room:
             return False
-        if self._was_cut and sum(len(key.waiting) for key in self._keys.values()) < (self._limit):
+        if self._was_cut and sum(len(key.waiting) for key in self._keys.values()) < self._limit:
             return True
         return any(
             key.may_have_more and not key.doubts and len(key.waiting) < key.limit
@@ -148,7 +148,8 @@ class Dispatcher(Generic[Row]):
         for key in waiting:
             # A failure is settled first: it may block the key.
             while key.waiting and key.running < key.limit and not key.doubts:
-                if not self._has_slot(key):
+                is_free = self._taken < self._limit
+                if not is_free or (key.is_unproven and not self._has_unproven_slot(key)):
                     self._lacks_slots = True
                     break
                 self._taken += 1
@@ -159,12 +160,8 @@ class Dispatcher(Generic[Row]):
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
-    def _has_slot(self, key: _Key[Row]) -> bool:
-        """Return whether a slot is free that a row of the key may take."""
-        if self._taken >= self._limit:
-            return False
-        if not key.is_unproven:
-            return True
+    def _has_unproven_slot(self, key: _Key[Row]) -> bool:
+        """Return whether one of the slots of unproven keys is free for this one's project."""
         free = max(1, self._limit // 2) - self._unproven.total()
         return free > 0 and (key.project is None or self._unproven[key.project] < free)
 

@@ -118,3 +118,77 @@ async def test_unproven_keys_of_one_project_leave_slots_for_those_of_others() ->
     assert held == {"a": SLOTS // 4, "b": SLOTS // 8}
     endpoints.silent.clear()
     await endpoints.dispatcher.close()
+
+
+def waiting(*, has_keys: bool) -> tuple[Dispatcher[Row], list[str]]:
+    """Return a dispatcher whose rows end at once, and what it has asked for."""
+    asked = list[str]()
+
+    async def handle(_: Row) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    dispatcher = Dispatcher(
+        SLOTS,
+        handle,
+        key_of=(lambda row: row.key) if has_keys else None,
+        expired=lambda _: None,
+        max_wait=60.0,
+        wants_more=lambda: asked.append("more"),
+    )
+    return dispatcher, asked
+
+
+@pytest.mark.parametrize(("limit", "is_short"), [(SLOTS, True), (SLOTS + 1, False)])
+async def test_more_rows_are_wanted_only_if_the_last_claim_took_all_it_might(
+    limit: int, is_short: bool
+) -> None:
+    dispatcher, asked = waiting(has_keys=False)
+    dispatcher.add([Row("a") for _ in range(SLOTS)], {}, limit)
+    assert dispatcher.is_short is is_short, "all are handled, none waits"
+    await dispatcher.drained()
+    assert asked == ["more"] * SLOTS * is_short
+    dispatcher.add([], {}, limit)
+    assert not dispatcher.is_short, "the claim found nothing"
+
+
+async def test_no_more_rows_are_wanted_while_enough_wait() -> None:
+    dispatcher, asked = waiting(has_keys=False)
+    count = SLOTS * WAITING_PER_ROW
+    dispatcher.add([Row("a") for _ in range(count)], {}, count)
+    assert not dispatcher.room
+    assert not dispatcher.is_short
+    await dispatcher.drained()
+    assert 0 < len(asked) <= 2 * SLOTS, "once fewer wait than may be handled"
+
+
+async def test_a_key_that_filled_its_room_may_have_more_rows() -> None:
+    dispatcher, _ = waiting(has_keys=True)
+    full = [Row("full") for _ in range(WAITING_PER_ROW)]
+    dispatcher.add([*full, Row("few")], {}, 100)
+    await dispatcher.drained()
+    assert dispatcher.is_short
+    rooms = dispatcher.rooms()
+    assert rooms["full"] > WAITING_PER_ROW, "it may have more at a time, as it was answered"
+    dispatcher.add([], rooms, 100)
+    assert not dispatcher.is_short, "the claim found no more of it"
+
+
+async def test_a_key_whose_failure_is_not_settled_wants_no_rows() -> None:
+    dispatcher, asked = waiting(has_keys=True)
+
+    async def failing(_: Row) -> bool:
+        await asyncio.sleep(0)
+        return False
+
+    dispatcher._handle = failing
+    rows = [Row("full") for _ in range(WAITING_PER_ROW)]
+    dispatcher.add(rows, {}, 100)
+    await dispatcher.drained()
+    assert dispatcher.rooms() == {"full": 0}
+    assert not dispatcher.is_short
+    dispatcher.give_back()
+    asked.clear()
+    dispatcher.settled(rows[:1])
+    assert dispatcher.is_short
+    assert asked == ["more"]

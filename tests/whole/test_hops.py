@@ -110,6 +110,7 @@ async def test_a_bounce_a_provider_reports_enters_few_functions(shop: Leaving) -
         loop.set_default_executor(threads)
         await report("dave@example.com", 2)
         await recorded(2)
+    loop.set_default_executor(ThreadPoolExecutor())  # other tests have the same event loop
     stop.set()
     await running
 
