@@ -57,5 +57,5 @@ class Loader(Generic[Row]):
         found = {row.id for row in loaded}
         for row in rows:
             if row.id not in found:
-                self._settle(row, Retry("what it needs was not found"))
+                self._settle(row, Retry("rows that it refers to were not found"))
         return loaded

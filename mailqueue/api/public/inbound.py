@@ -1,4 +1,4 @@
-"""The webhook URLs of providers: requests are verified, stored as they came, and read later."""
+"""The webhook URLs of providers: requests are verified, stored unchanged, and processed later."""
 
 from http import HTTPStatus
 

@@ -1,4 +1,4 @@
-"""Pages that links in mail lead to: the token is opened, its recipient found, the page called."""
+"""Serves the pages behind links in mail: opens the token, finds the recipient, calls the page."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager

@@ -11,7 +11,7 @@ from mailqueue.mail.message.attachments import AttachmentLoader
 from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.send.concurrency import Slots
 from mailqueue.mail.send.large import LargeBuilds
-from mailqueue.mail.send.settler import Settler
+from mailqueue.mail.send.settler import EmailSettler
 from mailqueue.ports.transport import Transport
 from mailqueue.senders.model import MailDefaults
 from mailqueue.tracking.tokens import Seals
@@ -48,7 +48,7 @@ class SendContext:
     """What all account senders of a process share."""
 
     slots: Slots
-    settler: Settler
+    settler: EmailSettler
     skeleton_cache: SkeletonCache
     large_builds: LargeBuilds
     attachments: AttachmentLoader

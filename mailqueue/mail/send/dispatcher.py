@@ -30,7 +30,7 @@ MAX_STALLED_EMAILS = 2000
 log = get_logger(__name__)
 
 
-class Dispatcher:
+class EmailDispatcher:
     """The account senders of one worker process."""
 
     def __init__(

@@ -33,7 +33,7 @@ PREMARK_SECONDS = 0.05
 log = get_logger(__name__)
 
 
-class Settler:
+class EmailSettler:
     """The writer of one worker process; one task writes all outcomes and marks."""
 
     def __init__(

@@ -29,12 +29,12 @@ from mailqueue.mail.send.begun import QUEUE, BegunEmails
 from mailqueue.mail.send.claims import Claims
 from mailqueue.mail.send.concurrency import Slots
 from mailqueue.mail.send.context import SendAccount, SendContext, SendWorkerSettings
-from mailqueue.mail.send.dispatcher import Dispatcher
+from mailqueue.mail.send.dispatcher import EmailDispatcher
 from mailqueue.mail.send.large import LargeBuilds
 from mailqueue.mail.send.load import load_taken
 from mailqueue.mail.send.partitions import keep_partitions_forever
 from mailqueue.mail.send.reads import SendReads
-from mailqueue.mail.send.settler import Settler
+from mailqueue.mail.send.settler import EmailSettler
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.claims import Taken
@@ -110,7 +110,7 @@ class SendWorker:
         reach("worker.registered")
         worker = self._heartbeat.worker_id
         self._slots = Slots(self._settings.in_flight)
-        self._settler = Settler(
+        self._settler = EmailSettler(
             self._links["write"],
             self._slots,
             worker=worker,
@@ -119,7 +119,7 @@ class SendWorker:
             begun=self._begun,
         )
         clock = ActiveClock()
-        self._dispatcher = Dispatcher(
+        self._dispatcher = EmailDispatcher(
             self._send_context(clock), self._reads.account, clock, read_tags=self._reads.tags
         )
         self._wakeup = Wakeup(self._database, self._links["claim"], queue=QUEUE, worker=worker)

@@ -24,7 +24,7 @@ from mailqueue.mail.send.account_sender import AccountSender
 from mailqueue.mail.send.concurrency import AccountSlots, Slots
 from mailqueue.mail.send.context import SendAccount, SendContext
 from mailqueue.mail.send.large import LargeBuilds
-from mailqueue.mail.send.settler import Settler
+from mailqueue.mail.send.settler import EmailSettler
 from mailqueue.ports.transport import Channel, Report, SendAttempt
 from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import SENDER, loaded
@@ -33,7 +33,7 @@ from tests.mail.send.test_settler import NOWHERE
 AWAY = Rejected(Fault.TRANSIENT, "", "connection refused", Stage.CONNECT)
 
 
-class RecordingSettler(Settler):
+class RecordingSettler(EmailSettler):
     """A settler without a database; every mark is granted except those in `verdicts`."""
 
     def __init__(self, slots: Slots) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from mailqueue.mail.model import Ending, LoadedEmail
 from mailqueue.mail.send.context import SendAccount
-from mailqueue.mail.send.dispatcher import MAX_STALLED_EMAILS, Dispatcher
+from mailqueue.mail.send.dispatcher import MAX_STALLED_EMAILS, EmailDispatcher
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import SENDER, claimed, loaded
@@ -26,7 +26,7 @@ class Accounts:
     server: ScriptedServer
     wants_tags: bool = False
     read: list[int] = field(default_factory=list)
-    lines: Dispatcher | None = None
+    lines: EmailDispatcher | None = None
 
     async def find(self, account_id: int) -> SendAccount:
         self.read.append(account_id)
@@ -46,8 +46,8 @@ class Accounts:
         return {}
 
 
-def lines_to(accounts: Accounts, recorded: RecordedContext) -> Dispatcher:
-    accounts.lines = Dispatcher(
+def lines_to(accounts: Accounts, recorded: RecordedContext) -> EmailDispatcher:
+    accounts.lines = EmailDispatcher(
         recorded.context(), accounts.find, ActiveClock(), read_tags=accounts.tags
     )
     return accounts.lines

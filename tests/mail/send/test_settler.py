@@ -11,7 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
 from mailqueue.mail.send.concurrency import Slots
-from mailqueue.mail.send.settler import Settler
+from mailqueue.mail.send.settler import EmailSettler
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.mail.claims import claimed
@@ -46,7 +46,7 @@ class Desk:
         self.written: list[int] = []
         self.slots = Slots(slots)
         self.share = known()
-        self.settler = Settler(
+        self.settler = EmailSettler(
             link,
             self.slots,
             worker=worker,
@@ -253,7 +253,7 @@ async def test_a_worker_declared_lost_may_hand_nothing_over(database: DatabaseSe
 
 async def test_forgetting_what_holds_no_slot_frees_none() -> None:
     slots = Slots(2)
-    scribe = Settler(NOWHERE, slots, worker=1, batch=200, written=lambda _: None)
+    scribe = EmailSettler(NOWHERE, slots, worker=1, batch=200, written=lambda _: None)
     email = claimed()
 
     scribe.forget(email.id, email.claim_no)

@@ -13,7 +13,6 @@ SAME_NAME: Mapping[str, str] = {
         "the client raises what the server answered, by the same name",
     ),
     "Sent": "the client adds to the value of the API whether it is a repetition",
-    **dict.fromkeys(("Dispatcher", "Settler"), "the send worker's, and the kernel's"),
 }
 _NAME_OF_TYPE = re.compile(r"[A-Z]\w*[a-z]\w*")
 
