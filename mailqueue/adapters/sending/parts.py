@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from email.utils import getaddresses
 
+from mailqueue.core.address import key_of
 from mailqueue.mime.decode import octets_to_text, words_to_text
 from mailqueue.mime.reader import (
     HeaderField,
@@ -79,7 +80,7 @@ class Parts:
     message_id: str
     headers: tuple[tuple[str, str], ...]
     files: tuple[MessageAttachment, ...]
-    is_blind: bool = False  # no header names the recipient in To
+    is_blind: bool = False  # no header names any of the recipients
 
 
 def parts_of(mail: SendAttempt) -> Parts:
@@ -94,7 +95,8 @@ def parts_of(mail: SendAttempt) -> Parts:
     root = _read(mail.message)
     headers = _named(root.fields)
     first = {name.lower(): value for name, value in reversed(headers)}
-    to, cc, bcc = _recipients(first, mail.envelope.recipients)
+    named = _by_header(first, mail.envelope.recipients)
+    to, cc, bcc = _with_to(*named)
     text, html, files = _body(root)
     sender = _people(first.get("from", ""))
     return Parts(
@@ -113,7 +115,7 @@ def parts_of(mail: SendAttempt) -> Parts:
             if name.lower() not in _OURS and not name.lower().startswith("content-")
         ),
         files=files,
-        is_blind=bool(to) and to[0].address not in first.get("to", "") + first.get("cc", ""),
+        is_blind=not any(named[:2]),
     )
 
 
@@ -183,15 +185,32 @@ def sender_of(mail: SendAttempt) -> str:
 
 
 def _recipients(headers: dict[str, str], envelope: Sequence[str]) -> tuple[People, People, People]:
-    left = dict.fromkeys(envelope)
-    lists: list[People] = []
-    for name in ("to", "cc"):
-        named = [one for one in _people(headers.get(name, "")) if one.address in left]
-        lists.append(tuple(named))
-        for one in named:
-            left.pop(one.address, None)
-    to, cc = lists
-    bcc = tuple(Person("", address) for address in left)
+    return _with_to(*_by_header(headers, envelope))
+
+
+def _by_header(headers: dict[str, str], envelope: Sequence[str]) -> tuple[People, People, People]:
+    """Return the envelope's recipients that To, that Cc, and that neither names.
+
+    Addresses are compared by their keys, so letter case and the form of a domain do not matter;
+    those returned are spelled as in the envelope.
+    """
+    left: dict[str, list[str]] = {}
+    for address in dict.fromkeys(envelope):
+        left.setdefault(key_of(address), []).append(address)
+    to, cc = (
+        tuple(
+            Person(one.name, address)
+            for one in _people(headers.get(name, ""))
+            for address in left.pop(key_of(one.address), ())
+        )
+        for name in ("to", "cc")
+    )
+    bcc = tuple(Person("", address) for addresses in left.values() for address in addresses)
+    return to, cc, bcc
+
+
+def _with_to(to: People, cc: People, bcc: People) -> tuple[People, People, People]:
+    """Return the recipients with copies moved to To if To is empty and that reveals nothing."""
     if not to and cc:
         return cc, (), bcc
     if not to and len(bcc) == 1:  # the only recipient, so Bcc reveals nothing to others

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from mailqueue.core.verdict import Accepted, AllRefused, Fault, Rejected, Verdict
-from mailqueue.ports.transport import SendAttempt
+from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import CLOSES, Fake, fake, says
-from tests.adapters.sending.mails import channel_of, mail, sent, with_files
+from tests.adapters.sending.mails import ID, channel_of, mail, sent, with_files
 from tests.adapters.sending.providers import POSTMARK, RESEND, SENDGRID, SMTP2GO
 
 pytestmark = [pytest.mark.anyio]
@@ -69,6 +69,92 @@ async def test_with_files_resend_knows_each_copy_by_a_key_of_its_own() -> None:
     assert isinstance(again, Accepted)
     assert len(set(keys)) == 3
     assert [request.headers["idempotency-key"] for request in server.requests] == keys * 2
+
+
+ID_FIELD = b"Message-ID: <a@example.com>\r\n"
+
+
+def handed_in(head: bytes, *recipients: str) -> SendAttempt:
+    """Return a mail of another program, which wrote its header fields itself."""
+    message = (
+        b"From: shop@example.com\r\n" + head + b"Subject: Hi\r\n" + ID_FIELD + b"\r\nHello\r\n"
+    )
+    return SendAttempt(ID, Envelope("shop@example.com", recipients), message, "orders")
+
+
+FIELD_PROVIDERS = pytest.mark.parametrize("provider", [SENDGRID, POSTMARK, RESEND, SMTP2GO])
+
+
+@FIELD_PROVIDERS
+@pytest.mark.parametrize(
+    ("head", "recipients"),
+    [
+        (b"To: Eve@Example.org, BOB@EXAMPLE.NET\r\n", ("eve@example.org", "bob@example.net")),
+        (b"To: eve@example.org, bob@example.net\r\n", ("Eve@example.org", "Bob@example.net")),
+        ("To: eve@bücher.example\r\n".encode(), ("eve@xn--bcher-kva.example",)),
+    ],
+)
+async def test_recipients_are_found_in_the_header_whatever_their_letter_case(
+    provider: DocumentedProvider, head: bytes, recipients: tuple[str, ...]
+) -> None:
+    async with fake([provider.accepts]) as server:
+        verdict = await verdict_of(provider, server, handed_in(head, *recipients))
+
+    assert isinstance(verdict, Accepted)
+    [request] = server.requests  # one for all: each may see the others, as the header does
+    provider.check(request)
+    to = request.json.get("personalizations", [request.json])[0]
+    shown = str(to.get("to") or to.get("To"))
+    assert [one in shown for one in recipients] == [True] * len(recipients)
+    assert "bcc" not in {name.lower() for name in to}
+
+
+@FIELD_PROVIDERS
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"To: undisclosed-recipients:;\r\n",
+        b"To: The list <news@lists.example.com>\r\n",
+        b"To: undisclosed-recipients:;\r\nCc: recipient list not shown:;\r\n",
+        b"",
+    ],
+)
+async def test_where_no_header_names_them_each_gets_a_mail_that_names_no_other(
+    provider: DocumentedProvider, head: bytes
+) -> None:
+    answers: dict[str, Any] = {
+        "postmark": [{"MessageID": f"id{n}", "ErrorCode": 0, "Message": "OK"} for n in range(3)],
+        "resend": {"data": [{"id": f"id{n}"} for n in range(3)]},
+    }
+    said = answers.get(provider.name)
+    reply = provider.accepts if said is None else says(200, said)
+    async with fake([reply]) as server:
+        verdict = await verdict_of(provider, server, handed_in(head, *PEOPLE))
+
+    assert isinstance(verdict, Accepted)
+    assert verdict.refused == ()
+    mails = [
+        one
+        for request in server.requests
+        for one in (request.json if isinstance(request.json, list) else [request.json])
+    ]
+    assert [[one in str(each) for one in PEOPLE] for each in mails] == [
+        [True, False, False],
+        [False, True, False],
+        [False, False, True],
+    ]
+
+
+async def test_copies_differ_in_key_although_a_display_name_holds_the_addresses() -> None:
+    files = with_files()
+    head = b'To: "eve@example.org bob@example.org" <news@lists.example.com>\r\n'
+    message = files.message.replace(b"To: Ann <ann@example.org>\r\n", head)
+    assert head in message
+    one = files._replace(message=message, envelope=files.envelope._replace(recipients=PEOPLE[:2]))
+    async with fake([RESEND.accepts]) as server:
+        await verdict_of(RESEND, server, one)
+
+    assert len({request.headers["idempotency-key"] for request in server.requests}) == 2
 
 
 async def test_who_is_refused_is_named_and_the_others_have_it() -> None:
