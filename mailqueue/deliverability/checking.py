@@ -1,6 +1,7 @@
 """Checks a domain's DNS records: DKIM, SPF, DMARC and MX, with the records to publish."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -16,14 +17,21 @@ from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.publication import Publication, RecordState, look_up
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.deliverability.spf.check import check_spf
+from mailqueue.dkim.record import is_test
 
 DKIM = "DKIM"
 
 
 async def check(
-    conn: Conn, project: str, *, domain: str, resolver: Resolver, address: str | None = None
+    conn: Conn,
+    project: str,
+    *,
+    domain: str,
+    resolver: Resolver,
+    address: str | None = None,
+    also: Sequence[Callable[[], Awaitable[DomainFinding]]] = (),
 ) -> DomainFindings:
-    """Check all records of a domain and store the findings.
+    """Check all records of a domain and store the findings, with those of `also`.
 
     `address` is an IP address that mail is sent from: SPF is evaluated for it, and its reverse name
     is checked.
@@ -35,19 +43,26 @@ async def check(
     domain = keys.domain_of(domain)
     await keys.get_project(conn, project)
     mine = await store.list_keys(conn, project, domain=domain)
-    findings = await look(domain, mine, resolver, address=address)
+    findings = await look(domain, mine, resolver, address=address, also=also)
     return await record(conn, DomainFindings(project, domain, findings))
 
 
 async def look(
-    domain: str, mine: list[DkimKey], resolver: Resolver, *, address: str | None = None
+    domain: str,
+    mine: list[DkimKey],
+    resolver: Resolver,
+    *,
+    address: str | None = None,
+    also: Sequence[Callable[[], Awaitable[DomainFinding]]] = (),
 ) -> tuple[DomainFinding, ...]:
-    """Return the findings for a domain with these keys; holds no transaction during DNS lookups.
+    """Return the findings for a domain with these keys, and those of `also`.
+
+    Holds no transaction during DNS lookups.
 
     Raises:
         InvalidField: the address is not valid.
     """
-    looks = [
+    looks: list[Awaitable[DomainFinding]] = [
         check_spf(domain, resolver, address=None if address is None else _plain(address)),
         _check_dkim(domain, mine, resolver),
         check_dmarc(domain, resolver),
@@ -55,7 +70,7 @@ async def look(
     ]
     if address is not None:
         looks.append(check_reverse_name(_plain(address), resolver))
-    return tuple(await asyncio.gather(*looks))
+    return tuple(await asyncio.gather(*looks, *(other() for other in also)))
 
 
 async def record(conn: Conn, report: DomainFindings) -> DomainFindings:
@@ -103,6 +118,13 @@ def judged_keys(domain: str, publications: list[Publication], *, now: datetime) 
     if not signing:
         says = f"no key signs for it: create one with `mailqueue dkim create {domain}`"
         return DomainFinding(DKIM, FindingStatus.FAIL, says, texts)
+    tested = [each.key.selector for each in publications if any(map(is_test, each.found))]
+    if tested:
+        says = (
+            f"{', '.join(tested)} is published in test mode (t=y): receivers treat its mail as"
+            " unsigned; take t=y out of the record"
+        )
+        return DomainFinding(DKIM, FindingStatus.WARN, says, texts)
     return DomainFinding(
         DKIM,
         FindingStatus.PASS,

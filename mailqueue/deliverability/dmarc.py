@@ -1,5 +1,6 @@
 """Checks a domain's DMARC policy (RFC 7489)."""
 
+from dataclasses import replace
 from functools import cache
 
 from publicsuffixlist import PublicSuffixList
@@ -9,6 +10,8 @@ from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.dkim.record import MAX_RECORD_CHARACTERS, read_tags
 
 TOPIC = "DMARC"
+MAX_REPORT_DOMAINS = 5
+"""Other domains that receive reports whose records are looked up."""
 _POLICIES = ("none", "quarantine", "reject")
 _ALIGNMENTS = {"r": "relaxed", "s": "strict"}
 
@@ -24,7 +27,39 @@ async def check_dmarc(domain: str, resolver: Resolver) -> DomainFinding:
             records = await _records(at, resolver)
     except Unresolved as exc:
         return DomainFinding(TOPIC, FindingStatus.UNKNOWN, exc.why)
-    return judged(domain, at, tuple(records))
+    finding = judged(domain, at, tuple(records))
+    if finding.status is not FindingStatus.PASS:
+        return finding
+    return await _with_report_addresses(finding, at, resolver)
+
+
+async def _with_report_addresses(
+    finding: DomainFinding, at: str, resolver: Resolver
+) -> DomainFinding:
+    """Return the finding, or a warning where another domain has not agreed to receive reports.
+
+    Such a domain publishes a record of its own (RFC 7489 7.1); else receivers send it no reports.
+    """
+    tags = read_tags(finding.found[0]) or {}
+    domains = {
+        address.partition("!")[0].rpartition("@")[2].lower()
+        for address in tags.get("rua", "").replace(" ", "").split(",")
+    }
+    own = organisational_domain(at)
+    others = sorted(each for each in domains if each and organisational_domain(each) != own)
+    missing = []
+    for domain in others[:MAX_REPORT_DOMAINS]:
+        name = f"{at}._report._dmarc.{domain}"
+        try:
+            if not any(map(_is_dmarc, await resolver.texts(name))):
+                missing.append(DnsRecord(name, "TXT", "v=DMARC1"))
+        except Unresolved as exc:
+            return replace(finding, status=FindingStatus.UNKNOWN, says=str(exc))
+    if not missing:
+        return finding
+    names = ", ".join(record.name.partition("._report._dmarc.")[2] for record in missing)
+    says = f"{finding.says}; {names} has no record that accepts reports about {at}: none are sent"
+    return replace(finding, status=FindingStatus.WARN, says=says, publish=tuple(missing))
 
 
 def judged(domain: str, at: str, records: tuple[str, ...]) -> DomainFinding:
@@ -88,4 +123,8 @@ def _suffixes() -> PublicSuffixList:
 
 async def _records(domain: str, resolver: Resolver) -> list[str]:
     found = await resolver.texts(f"_dmarc.{domain}")
-    return [text for text in found if text.partition(";")[0].replace(" ", "") == "v=DMARC1"]
+    return [text for text in found if _is_dmarc(text)]
+
+
+def _is_dmarc(text: str) -> bool:
+    return text.partition(";")[0].replace(" ", "") == "v=DMARC1"

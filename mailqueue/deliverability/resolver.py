@@ -71,10 +71,11 @@ class Resolver:
         joined = (b"".join(record.strings).decode("utf-8", "replace") for record in found)
         return [text[:MAX_TEXT] for text in joined]
 
-    async def addresses(self, name: str) -> list[str]:
-        """Return the IPv4 and IPv6 addresses of a name."""
+    async def addresses(self, name: str, *, version: int | None = None) -> list[str]:
+        """Return the addresses of a name, of IP version 4 or 6; None: both."""
+        types = {4: dns.rdatatype.A, 6: dns.rdatatype.AAAA}
         both = await asyncio.gather(
-            self._ask(name, dns.rdatatype.A), self._ask(name, dns.rdatatype.AAAA)
+            *(self._ask(name, kind) for of, kind in types.items() if version in (None, of))
         )
         return [record.address for found in both for record in found]
 

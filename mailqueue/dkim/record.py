@@ -55,6 +55,12 @@ def read_tags(text: str) -> dict[str, str] | None:
     return found
 
 
+def is_test(text: str) -> bool:
+    """Return whether a record says that its domain only tests DKIM (`t=y`, RFC 6376 3.6.1)."""
+    flags = (read_tags(text) or {}).get("t", "")
+    return "y" in {flag.strip() for flag in flags.split(":")}
+
+
 def key_fault(text: str, *, algorithm: Algorithm, public: str) -> str | None:
     """Return why a record does not publish this key, or None if it does."""
     if len(text) > MAX_RECORD_CHARACTERS:

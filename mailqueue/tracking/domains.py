@@ -1,16 +1,25 @@
 """Verify tracking domains: links begin with a project's own domain once its DNS leads here."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from mailqueue.contract.domains import TrackingDomainCheck, TrackingDomainStatus
+from mailqueue.contract.domains import (
+    DnsRecord,
+    DomainFinding,
+    FindingStatus,
+    TrackingDomainCheck,
+    TrackingDomainStatus,
+)
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.tracking import store
 from mailqueue.tracking.model import TrackingDomain
+
+LINKS = "tracked links"
 
 
 async def project_of(conn: Conn, project: str) -> TrackingDomain:
@@ -63,6 +72,33 @@ async def look_up(
     else:
         says = f"{domain.domain} does not resolve to the address of {host}"
     return _check(domain, False, says, publish=publish, here=here, there=there)
+
+
+async def finding_of(
+    domain: TrackingDomain, *, public_url: str | None, resolver: Resolver
+) -> DomainFinding:
+    """Return whether DNS leads a project's tracking domain here, as a finding about its domain."""
+    found = await look_up(domain, public_url=public_url, resolver=resolver)
+    name, _, record = found.publish.partition(". IN ")
+    kind, _, value = record.partition(" ")
+    match found.leads_here:
+        case True:
+            return DomainFinding(LINKS, FindingStatus.PASS, found.says, found.found)
+        case None:
+            return DomainFinding(LINKS, FindingStatus.UNKNOWN, found.says)
+        case False:
+            wanted = (DnsRecord(name, kind, value),)
+            return DomainFinding(LINKS, FindingStatus.FAIL, found.says, found.found, wanted)
+
+
+def findings_about(
+    domain: str, tracking: TrackingDomain, *, public_url: str | None, resolver: Resolver
+) -> list[Callable[[], Awaitable[DomainFinding]]]:
+    """Return the check of a project's tracking domain if it is in a domain, else nothing."""
+    name = tracking.domain or ""
+    if public_url is None or not f".{name}".endswith(f".{domain}"):
+        return []
+    return [partial(finding_of, tracking, public_url=public_url, resolver=resolver)]
 
 
 async def noted(

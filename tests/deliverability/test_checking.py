@@ -12,6 +12,7 @@ from mailqueue.deliverability import keys
 from mailqueue.deliverability.checking import check, judged_keys
 from mailqueue.deliverability.publication import Publication, RecordState
 from mailqueue.dkim.keys import Algorithm
+from mailqueue.tracking import domains
 from mailqueue.vault.masterkey import MasterKey
 from tests import make
 from tests.deliverability.nameserver import Zone, serving
@@ -131,6 +132,38 @@ def test_one_key_is_judged_by_its_state_and_record(
     found = judged_keys("example.com", [Publication(key, in_dns, (), "why")], now=NOW)
 
     assert found.status is expected
+
+
+def test_a_key_in_test_mode_does_not_count_for_receivers() -> None:
+    key = replace(KEY, status=DkimKeyStatus.ACTIVE)
+    published = Publication(key, RecordState.PUBLISHED, (f"{GOOD}; t=s:y",))
+
+    found = judged_keys("example.com", [published], now=NOW)
+
+    assert (found.status, "t=y" in found.says) == (FindingStatus.WARN, True)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("address", "status"), [("192.0.2.80", FindingStatus.PASS), ("192.0.2.81", FindingStatus.FAIL)]
+)
+async def test_the_tracking_domain_of_the_project_is_checked_with_its_domain(
+    conn: Conn, address: str, status: FindingStatus
+) -> None:
+    await make.project(conn, "shop", tracking_domain="links.example.com")
+    url = "https://mail.example.net"
+    async with serving(good_zone()) as zone:
+        zone.says("links.example.com", "A", address).says("mail.example.net", "A", "192.0.2.80")
+        links, resolver = await domains.project_of(conn, "shop"), zone.resolver()
+        also = domains.findings_about("example.com", links, public_url=url, resolver=resolver)
+        elsewhere = domains.findings_about("example.org", links, public_url=url, resolver=resolver)
+        report = await check(conn, "shop", domain="example.com", resolver=resolver, also=also)
+
+    assert elsewhere == []
+    assert (report.findings[-1].topic, report.findings[-1].status) == ("tracked links", status)
+    publish = [f"{one.name} {one.type} {one.value}" for one in report.findings[-1].publish]
+    is_wrong = status is FindingStatus.FAIL
+    assert publish == ["links.example.com CNAME mail.example.net."] * is_wrong
 
 
 def test_old_keys_that_are_gone_do_not_matter_while_another_signs() -> None:

@@ -105,3 +105,24 @@ def test_a_record_that_is_too_long_is_said_to_be() -> None:
         FindingStatus.FAIL,
         "the record is longer than 8192 characters",
     )
+
+
+@pytest.mark.parametrize(
+    ("record", "status"), [(None, FindingStatus.WARN), ("v=DMARC1", FindingStatus.PASS)]
+)
+async def test_another_domain_has_to_agree_to_receive_reports(
+    zone: Zone, record: str | None, status: FindingStatus
+) -> None:
+    zone.text(
+        "_dmarc.example.com",
+        "v=DMARC1; p=none; rua=mailto:d@reports.example.com, mailto:d@example.net!10m",
+    )
+    if record is not None:
+        zone.text("example.com._report._dmarc.example.net", record)
+
+    found = await check_dmarc("example.com", zone.resolver())
+
+    assert found.status is status
+    asked = [(each.name, each.value) for each in found.publish]
+    wanted = [("example.com._report._dmarc.example.net", "v=DMARC1")]
+    assert asked == ([] if record else wanted)

@@ -17,6 +17,7 @@ from mailqueue.deliverability.resolver import Resolver
 from mailqueue.deliverability.values import key_of, report_of, verification_of
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.tenants.model import Scope
+from mailqueue.tracking import domains
 
 PATH = "/v1/dkim"
 ONE = "/v1/dkim/{key_id}"
@@ -120,14 +121,20 @@ async def revoke(call: RequestContext) -> DkimKeyDetails:
 
 
 async def check(call: RequestContext) -> DomainReport:
-    """Check SPF, DKIM, DMARC and MX of a domain; for a live key the result is stored."""
+    """Check SPF, DKIM, DMARC, MX and links of a domain; for a live key the result is stored."""
     query: DomainCheckQuery = call.query
     domain, project = keys.domain_of(query.domain), call.caller.project
     async with call.connection() as conn:
         mine = await keys.list_keys(conn, project=project)
+        links = await domains.project_of(conn, project)
     of_domain = [key for key in mine if key.domain == domain]
+    resolver, url = Resolver(call.settings.name_servers), call.settings.tracking.public_url
     findings = await checking.look(
-        domain, of_domain, Resolver(call.settings.name_servers), address=query.ip
+        domain,
+        of_domain,
+        resolver,
+        address=query.ip,
+        also=domains.findings_about(domain, links, public_url=url, resolver=resolver),
     )
     report = DomainFindings(project, domain, findings)
     if not call.is_read_only:

@@ -1,37 +1,37 @@
 """Checks a domain's SPF record (RFC 7208)."""
 
 from dataclasses import dataclass, field
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from typing import TypeVar
 
 from mailqueue.contract.domains import DnsRecord, DomainFinding, FindingStatus
-from mailqueue.core.outbound_guard import IpAddress
 from mailqueue.deliverability.resolver import Resolver, Unresolved
+from mailqueue.deliverability.spf.evaluate import (
+    MAX_HOSTS,
+    MAX_LOOKUPS,
+    MAX_VOID,
+    check_host,
+    is_host_name,
+)
 from mailqueue.deliverability.spf.record import LOOKUP_TERMS, SpfError, Term, is_spf, read_terms
 
 TOPIC = "SPF"
-MAX_LOOKUPS = 10  # RFC 7208 4.6.4
-MAX_VOID = 2  # lookups without a result
-MAX_HOSTS = 10  # of one mx mechanism
 _MAX_FOLLOWED = 40  # lookups after which the check stops: there are too many in any case
-_RESULTS = {"+": "pass", "-": "fail", "~": "softfail", "?": "neutral"}
 
 T = TypeVar("T")
 
 
 @dataclass
-class SpfEvaluation:
-    """The evaluation of a record and its includes for one address, with its cost in lookups."""
+class SpfCost:
+    """What receivers may have to look up for a record: all of its terms and includes."""
 
     resolver: Resolver
-    address: IpAddress | None
     lookups: int = 0
     void: int = 0
-    has_macros: bool = False
     under_way: list[str] = field(default_factory=list)
 
-    async def result(self, domain: str, text: str) -> str:
-        """Evaluate every term of a record; return its result for the address, else "neutral".
+    async def count(self, domain: str, text: str) -> None:
+        """Look up what every term of a record names, and count.
 
         Raises:
             SpfError: receivers cannot evaluate the record.
@@ -40,18 +40,14 @@ class SpfEvaluation:
         if domain in self.under_way:
             raise SpfError(f"the record of {domain} includes itself")
         self.under_way.append(domain)
-        result = None
         terms = read_terms(text)
         has_all = any(term.kind == "all" for term in terms)
         for term in terms:
             if term.kind == "redirect" and has_all:
                 continue  # RFC 7208 6.1
             self._count(term)
-            matched = await self._matches(term, domain)
-            if result is None and matched is not None:
-                result = matched
+            await self._look_up(term, domain)
         self.under_way.pop()
-        return result or "neutral"
 
     def _count(self, term: Term) -> None:
         self.lookups += term.kind in LOOKUP_TERMS
@@ -60,63 +56,33 @@ class SpfEvaluation:
                 f"the record needs more than {_MAX_FOLLOWED} DNS lookups; {MAX_LOOKUPS} are allowed"
             )
 
-    async def _matches(self, term: Term, domain: str) -> str | None:
-        """Return the result of a term for the address, or None if it does not match."""
+    async def _look_up(self, term: Term, domain: str) -> None:
         name = term.domain or domain
-        if "%" in name:  # a macro, expanded from each message's sender
-            self.has_macros = True
-            return None
+        if "%" in name or not is_host_name(name):  # a macro, expanded from each mail's sender
+            return
         match term.kind:
-            case "all":
-                is_match = True
-            case "ip4" | "ip6":
-                is_match = term.network is not None and self._is_in([str(term.network)], 32, 128)
             case "a":
-                found = self._answered(await self.resolver.addresses(name))
-                is_match = self._is_in(found, term.prefix4, term.prefix6)
-            case "mx":
-                is_match = await self._is_mail_host(name, term)
+                self._answered(await self.resolver.addresses(name))
             case "exists":
-                is_match = bool(self._answered(await self.resolver.addresses(name)))
+                self._answered(await self.resolver.addresses(name, version=4))
+            case "mx":
+                hosts = self._answered(await self.resolver.mail_hosts(name))
+                if len(hosts) > MAX_HOSTS:
+                    raise SpfError(
+                        f"mx names {name}, which has {len(hosts)} mail hosts, above {MAX_HOSTS}"
+                    )
             case "include" | "redirect":
-                result = await self._other(term.kind, name)
-                if term.kind == "redirect":
-                    return result
-                is_match = result == "pass"
-            case _:  # ptr: RFC 7208 5.5 advises against it
-                is_match = False
-        return _RESULTS[term.qualifier] if is_match and self.address is not None else None
-
-    async def _other(self, kind: str, name: str) -> str:
-        records = [text for text in self._answered(await self.resolver.texts(name)) if is_spf(text)]
-        if len(records) != 1:
-            raise SpfError(f"{kind} names {name}, which has {len(records) or 'no'} SPF records")
-        return await self.result(name, records[0])
-
-    async def _is_mail_host(self, name: str, term: Term) -> bool:
-        hosts = self._answered(await self.resolver.mail_hosts(name))
-        if len(hosts) > MAX_HOSTS:
-            raise SpfError(f"mx names {name}, which has {len(hosts)} mail hosts, above {MAX_HOSTS}")
-        if self.address is None:
-            return False
-        found = [
-            each for host in hosts if host.host for each in await self.resolver.addresses(host.host)
-        ]
-        return self._is_in(found, term.prefix4, term.prefix6)
+                texts = self._answered(await self.resolver.texts(name))
+                records = [text for text in texts if is_spf(text)]
+                if len(records) != 1:
+                    raise SpfError(
+                        f"{term.kind} names {name}, which has {len(records) or 'no'} SPF records"
+                    )
+                await self.count(name, records[0])
 
     def _answered(self, records: list[T]) -> list[T]:
         self.void += not records
         return records
-
-    def _is_in(self, networks: list[str], prefix4: int, prefix6: int) -> bool:
-        if self.address is None:
-            return False
-        own = prefix4 if self.address.version == 4 else prefix6
-        for each in networks:
-            network = ip_network(each if "/" in each else f"{each}/{own}", strict=False)
-            if network.version == self.address.version and self.address in network:
-                return True
-        return False
 
 
 async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> DomainFinding:
@@ -132,19 +98,24 @@ async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> 
     if len(records) > 1:
         says = f"there are {len(records)} SPF records: receivers ignore all; merge them into one"
         return DomainFinding(TOPIC, FindingStatus.FAIL, says, found)
-    walk = SpfEvaluation(resolver, None if address is None else ip_address(address))
+    cost, result = SpfCost(resolver), None
     try:
-        result = await walk.result(domain, records[0])
+        await cost.count(domain, records[0])
+        if address is not None:
+            sender = f"postmaster@{domain}"
+            result = await check_host(resolver, address=address, sender=sender, helo=domain)
     except SpfError as exc:
         return DomainFinding(TOPIC, FindingStatus.FAIL, str(exc), found)
     except Unresolved as exc:
         return DomainFinding(TOPIC, FindingStatus.UNKNOWN, f"{exc}", found)
-    status, says = judged(walk, read_terms(records[0]), result)
+    status, says = judged(cost, read_terms(records[0]), result, address)
     return DomainFinding(TOPIC, status, says, found)
 
 
-def judged(walk: SpfEvaluation, terms: list[Term], result: str) -> tuple[FindingStatus, str]:
-    """Return the status and text for an evaluated record. Pure."""
+def judged(
+    walk: SpfCost, terms: list[Term], result: str | None, address: str | None
+) -> tuple[FindingStatus, str]:
+    """Return the status and text for a record; `result` is that of mail from `address`. Pure."""
     cost = f"{walk.lookups} of {MAX_LOOKUPS} DNS lookups"
     ends = {term.kind: term.qualifier for term in terms if term.kind in ("all", "redirect")}
     if walk.lookups > MAX_LOOKUPS:
@@ -162,9 +133,10 @@ def judged(walk: SpfEvaluation, terms: list[Term], result: str) -> tuple[Finding
             FindingStatus.FAIL,
             "the record ends in +all: every server may send as this domain; use ~all",
         )
-    if walk.address is not None and result != "pass":
-        unsure = ", without its macros" if walk.has_macros else ""
-        return FindingStatus.FAIL, f"mail from {walk.address} gets {result!r}, not 'pass'{unsure}"
+    if result == "temperror":
+        return FindingStatus.UNKNOWN, f"the result for mail from {address} could not be looked up"
+    if result not in (None, "pass"):
+        return FindingStatus.FAIL, f"mail from {address} gets {result!r}, not 'pass'"
     if not ends:
         return (
             FindingStatus.WARN,
@@ -177,7 +149,7 @@ def judged(walk: SpfEvaluation, terms: list[Term], result: str) -> tuple[Finding
         )
     if any(term.kind == "ptr" for term in terms):
         return FindingStatus.WARN, f"the record uses ptr, which receivers may ignore ({cost})"
-    passes = "" if walk.address is None else f"mail from {walk.address} passes; "
+    passes = "" if address is None else f"mail from {address} passes; "
     return FindingStatus.PASS, f"{passes}the record needs {cost}"
 
 

@@ -1,15 +1,19 @@
-"""`mailqueue dkim check`: a domain's SPF, DKIM, DMARC and MX records, checked in DNS."""
+"""`mailqueue dkim check`: a domain's SPF, DKIM, DMARC, MX and tracking records in DNS."""
 
 import click
 
 from mailqueue.cli.domains.dkim.options import name_servers, project_option, resolver_option
 from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples, paint, show
 from mailqueue.contract.domains import DomainFinding, FindingStatus
 from mailqueue.deliverability import checking
+from mailqueue.deliverability.findings import DomainFindings
+from mailqueue.deliverability.keys import domain_of
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.deliverability.values import report_of
 from mailqueue.dkim.record import zone_line
+from mailqueue.tracking import domains
 
 EXIT_NOT_GOOD = 1
 _COLOURS = {
@@ -46,20 +50,22 @@ def check(
     ip: str | None,
     resolver: str | None,
 ) -> None:
-    """Check SPF, DKIM, DMARC and MX of DOMAIN in DNS, and print the records to publish.
+    """Check SPF, DKIM, DMARC, MX and links of DOMAIN in DNS, and print the records to publish.
 
     Exit 1 when a check failed or DNS did not answer. Results are stored in the table
     mailqueue.domain_checks.
     """
-    report = execute(
-        lambda app: checking.check(
-            app.conn,
-            project,
-            domain=domain,
-            resolver=Resolver(name_servers(resolver, app.settings.name_servers)),
-            address=ip,
+
+    async def checked(app: Opened) -> DomainFindings:
+        servers = Resolver(name_servers(resolver, app.settings.name_servers))
+        name, url = domain_of(domain), app.settings.tracking.public_url
+        links = await domains.project_of(app.conn, project)
+        also = domains.findings_about(name, links, public_url=url, resolver=servers)
+        return await checking.check(
+            app.conn, project, domain=name, resolver=servers, address=ip, also=also
         )
-    )
+
+    report = execute(checked)
 
     def as_text() -> None:
         for finding in report.findings:
