@@ -1,9 +1,13 @@
 """Add, find, pause and resume sender accounts, and set their limits."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from mailqueue.core.errors import ConfigError, InvalidField, NotFound
+from mailqueue.core.errors import ConfigError, InvalidField, NotFound, SealBroken
+from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import acceptable
@@ -12,6 +16,8 @@ from mailqueue.senders.store import accounts as accounts_store
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import SealedCell
+
+PASSWORD_COLUMN = ("sender_accounts", "smtp_password")
 
 
 async def add(
@@ -32,7 +38,8 @@ async def add(
         if project_id is None:
             raise NotFound("project", project)
         account_id = await accounts_store.next_id(conn)
-        sealed = await _sealed(conn, project_id, account_id, ready.password, master=master)
+        place = _place(project_id, account_id, ready)
+        sealed = await _sealed(conn, place, ready.password, master=master)
         await accounts_store.add(
             conn, ready, account_id=account_id, project_id=project_id, sealed=sealed
         )
@@ -114,15 +121,28 @@ async def password_of(
     """Return an account's password; None if it has none.
 
     Raises:
-        SealBroken: it cannot be opened.
+        SealBroken: it cannot be opened, as after its server was changed without a new password.
         ConfigError: there is no master key to open it with.
     """
     if account.smtp_password is None:
         return None
     if master is None:
         raise _no_master_key(f"sender account {account.name} has an encrypted password")
-    place = SealedCell(account.project_id, "sender_accounts", "smtp_password", account.id)
-    opened = await vault.open_sealed(conn, master, place=place, sealed=account.smtp_password)
+    sealed = account.smtp_password
+    place = SealedCell(
+        account.project_id,
+        *PASSWORD_COLUMN,
+        account.id,
+        _server_of(account.provider, account.smtp_host, account.api_url, account.provider_settings),
+    )
+    try:
+        opened = await vault.open_sealed(conn, master, place=place, sealed=sealed)
+    except SealBroken as exc:
+        unbound = replace(place, server="")  # as earlier versions sealed it
+        try:
+            opened = await vault.open_sealed(conn, master, place=unbound, sealed=sealed)
+        except SealBroken:
+            raise exc from None
     return Secret(opened.decode())
 
 
@@ -134,7 +154,21 @@ async def sealed_password(
     Raises:
         ConfigError: there is no master key to seal it under.
     """
-    return await _sealed(conn, account.project_id, account.id, new.password, master=master)
+    place = _place(account.project_id, account.id, new)
+    return await _sealed(conn, place, new.password, master=master)
+
+
+def _place(project_id: UUID, account_id: int, new: NewSender) -> SealedCell:
+    server = _server_of(new.provider, new.host, new.api_url, new.settings)
+    return SealedCell(project_id, *PASSWORD_COLUMN, account_id, server)
+
+
+def _server_of(
+    provider: Provider, host: str | None, api_url: str | None, settings: Mapping[str, Any] | None
+) -> str:
+    """Return where an account's password is sent; `list_sealed_smtp_passwords` says the same."""
+    token_url = (settings or {}).get("token_url")
+    return f"{provider} {(host or '').lower()} {api_url or ''} {token_url or ''}"
 
 
 async def _set_status(
@@ -159,18 +193,12 @@ async def _locked(conn: Conn, project: str, *, name: str) -> SenderAccount:
 
 
 async def _sealed(
-    conn: Conn,
-    project_id: UUID,
-    account_id: int,
-    password: Secret | None,
-    *,
-    master: MasterKey | None,
+    conn: Conn, place: SealedCell, password: Secret | None, *, master: MasterKey | None
 ) -> bytes | None:
     if not password:
         return None
     if master is None:
         raise _no_master_key("passwords are stored encrypted")
-    place = SealedCell(project_id, "sender_accounts", "smtp_password", account_id)
     return await vault.seal(conn, master, place=place, plaintext=password.reveal().encode())
 
 

@@ -47,7 +47,8 @@ class KeyGrant:
 
 @dataclass(frozen=True, slots=True)
 class SealedRow:
-    """A sealed value and the id of its row."""
+    """A sealed value, the id of its row, and the server that it is bound to."""
 
     row_id: str
     sealed: bytes = field(repr=False)
+    server: str = ""

@@ -169,8 +169,14 @@ async def _sealed_with(
 
 
 def _resealed(old: DataKey, new: DataKey, row: SealedRow, column: SealedColumn) -> bytes:
-    place = SealedCell(old.project_id, column.table, column.column, row.row_id)
-    return seal_with(new, place, open_with(old, place, row.sealed))
+    place = SealedCell(old.project_id, column.table, column.column, row.row_id, row.server)
+    try:
+        opened = open_with(old, place, row.sealed)
+    except SealBroken:
+        if not place.server:
+            raise
+        opened = open_with(old, replace(place, server=""), row.sealed)  # of an earlier version
+    return seal_with(new, place, opened)
 
 
 def _platform_unwrapped(master: MasterKey, row: WrappedKey) -> DataKey:

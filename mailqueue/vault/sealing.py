@@ -1,8 +1,9 @@
 """The format of sealed values and their encryption. No I/O but the random nonce.
 
 Layout, in bytes: version 1, data key id 16, nonce 12, ciphertext n, tag 16. AES-256-GCM (NIST SP
-800-38D); the associated data are version, project, table, column, row and data key, so that a value
-cannot be opened after it was moved to another place.
+800-38D); the associated data are version, project, table, column, row, data key and, for a secret
+that is sent to a server, that server: a value cannot be opened after it was moved to another place,
+or after its server was changed.
 """
 
 import os
@@ -25,12 +26,16 @@ MIN_SEALED_BYTES = _NONCE_END + TAG_BYTES
 
 @dataclass(frozen=True, slots=True)
 class SealedCell:
-    """The column and row of a sealed value; it cannot be opened elsewhere."""
+    """The column and row of a sealed value; it cannot be opened elsewhere.
+
+    `server` is where the secret is sent, as text that changes with the server; empty for others.
+    """
 
     project_id: UUID
     table: str
     column: str
     row_id: UUID | int | str
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ def bound_to(place: SealedCell, key_id: UUID) -> bytes:
         place.column.encode(),
         str(place.row_id).encode(),
         key_id.bytes,
+        *([place.server.encode()] if place.server else []),
     )
     return b"".join(len(part).to_bytes(2) + part for part in fields)
 
@@ -93,4 +99,5 @@ def broken(place: SealedCell) -> SealBroken:
     return SealBroken(
         f"{place.table}.{place.column} of {place.row_id} cannot be opened: "
         "wrong master key, or the value was moved or changed"
+        + (", or its server was: give the secret again" if place.server else "")
     )

@@ -157,7 +157,8 @@ WHERE id = %(id)s
 
 -- name: list_sealed_smtp_passwords :many
 -- Some passwords of sender accounts that are sealed with a data key.
-SELECT id::text AS row_id, smtp_password AS sealed
+SELECT id::text AS row_id, smtp_password AS sealed,
+       concat(provider, ' ', lower(smtp_host), ' ', api_url, ' ', provider_settings ->> 'token_url') AS server
 FROM mailqueue.sender_accounts
 WHERE project_id = %(project_id)s
   AND substring(smtp_password FROM 2 FOR 16) = uuid_send(%(data_key_id)s::uuid)
