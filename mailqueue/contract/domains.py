@@ -140,11 +140,14 @@ class TrackingDomainStatus(Value):
 
 @dataclass(frozen=True, slots=True)
 class TrackingKeyDates(Value):
-    """When a key that signs links was created and retired."""
+    """When a key that signs links was created, retired and revoked."""
 
     id: str
     created_at: datetime
     retired_at: datetime | None
+    """Since when another key signs new links; links that it signed work on."""
+    revoked_at: datetime | None
+    """Since when links that it signed do not work."""
 
 
 @dataclass(frozen=True, slots=True)

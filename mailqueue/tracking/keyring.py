@@ -4,10 +4,11 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from uuid import UUID
 
 from mailqueue.contract.domains import TrackingKeyDates
-from mailqueue.core.errors import ConfigError
+from mailqueue.core.errors import ConfigError, Conflict, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.tracking import store
 from mailqueue.tracking.tokens import (
@@ -27,13 +28,32 @@ FRESH_SECONDS = 600.0
 """How long a key makes tokens before the database is asked for a new one."""
 
 
+REVOKED_SECONDS = 60.0
+"""How long a process accepts and makes tokens before it asks whether a key was revoked."""
+
+
+@dataclass(slots=True)
+class _CachedSeals:
+    """The seals of a project; when they were read, and last compared with the revoked keys."""
+
+    seals: Seals
+    read_at: float
+    compared_at: float
+
+
 class Keyring:
     """The opened keys of the projects this process has met."""
 
-    def __init__(self, read_master: Callable[[], MasterKey | None]) -> None:
+    def __init__(
+        self,
+        read_master: Callable[[], MasterKey | None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._read_master = read_master
-        self._by_key: dict[int, Seals] = {}
-        self._by_project: OrderedDict[UUID, tuple[Seals, float]] = OrderedDict()
+        self._clock = clock
+        self._by_key: dict[int, _CachedSeals] = {}
+        self._by_project: OrderedDict[UUID, _CachedSeals] = OrderedDict()
 
     async def of(self, conn: Conn, project_id: UUID) -> Seals:
         """Return the seals of a project; the first call makes its key.
@@ -44,8 +64,10 @@ class Keyring:
             SealBroken: a stored key cannot be opened.
         """
         found = self._by_project.get(project_id)
-        if found is not None and time.monotonic() - found[1] < FRESH_SECONDS:
-            return found[0]
+        if found is not None and self._clock() - found.read_at < FRESH_SECONDS:
+            maker = found.seals.keys[0].id
+            if maker not in await self._revoked(conn, found):
+                return found.seals
         seals = await self._loaded(conn, project_id)
         while seals is None:
             await _make(conn, self._master(), project_id)  # ours, or who was first
@@ -53,12 +75,14 @@ class Keyring:
         return seals
 
     def held(self, text: str) -> Seals | None:
-        """Return the seals that may open a token from the cache; None when they are not there.
+        """Return the seals that may open a token from the cache; None when they are not there, or
+        not known to be in force.
 
         Raises:
             InvalidToken: the text has not the form of a token.
         """
-        return self._by_key.get(key_id_of(text))
+        found = self._by_key.get(key_id_of(text))
+        return found.seals if found is not None and self._is_in_force(found) else None
 
     async def opener(self, conn: Conn, text: str) -> Seals:
         """Return the seals that may open a token.
@@ -73,16 +97,37 @@ class Keyring:
         return seals
 
     async def signer(self, conn: Conn, key_id: int) -> Seals | None:
-        """Return the seals that hold a key; None when there is no such key.
+        """Return the seals that hold a key; None when there is no such key, or it was revoked.
 
         Raises:
             ConfigError, Locked, SealBroken: as `of`.
         """
-        seals = self._by_key.get(key_id)
-        if seals is None:
-            project_id = await store.find_project(conn, key_id)
-            seals = None if project_id is None else await self._loaded(conn, project_id)
-        return seals
+        found = self._by_key.get(key_id)
+        if found is not None:
+            return found.seals if key_id not in await self._revoked(conn, found) else None
+        project_id = await store.find_project(conn, key_id)
+        return None if project_id is None else await self._loaded(conn, project_id)
+
+    def _is_in_force(self, cached: _CachedSeals) -> bool:
+        return self._clock() - cached.compared_at < REVOKED_SECONDS
+
+    async def _revoked(self, conn: Conn, cached: _CachedSeals) -> set[int]:
+        """Return the cached keys of a project that were revoked, and forget them."""
+        if self._is_in_force(cached):
+            return set()
+        mine = {key.id for key in cached.seals.keys}
+        revoked = mine.intersection(await store.list_revoked(conn, cached.seals.project_id))
+        cached.compared_at = self._clock()
+        if revoked:
+            for key_id in revoked:
+                self._by_key.pop(key_id, None)
+            if cached.seals.keys[0].id in revoked:
+                self._by_project.pop(cached.seals.project_id, None)  # another key makes tokens
+            # Without opening them again: the project may keep its own key to itself by now.
+            left = [key for key in cached.seals.keys if key.id not in revoked]
+            if left:
+                cached.seals = Seals(left)
+        return revoked
 
     async def _loaded(self, conn: Conn, project_id: UUID) -> Seals | None:
         rows = await store.list_keys(conn, project_id)
@@ -94,11 +139,12 @@ class Keyring:
             secret = await vault.open_sealed(conn, self._master(), place=place, sealed=row.sealed)
             keys.append(TrackingKey(row.id, project_id, secret))
         seals = Seals(keys)
-        self._by_project[project_id] = seals, time.monotonic()
+        now = self._clock()
+        cached = self._by_project[project_id] = _CachedSeals(seals, now, now)
         self._by_project.move_to_end(project_id)
-        self._by_key.update((key.id, seals) for key in keys)
+        self._by_key.update((key.id, cached) for key in keys)
         while len(self._by_project) > MAX_CACHED_PROJECTS:
-            _, (oldest, _) = self._by_project.popitem(last=False)
+            _, oldest = self._by_project.popitem(last=False)
             self._by_key = {id_: one for id_, one in self._by_key.items() if one is not oldest}
         return seals
 
@@ -111,13 +157,49 @@ class Keyring:
         return master
 
 
-async def rotate(conn: Conn, master: MasterKey, project_id: UUID) -> None:
+async def rotate(conn: Conn, master: MasterKey, project_id: UUID, *, by: str) -> None:
     """Replace the key that makes a project's tokens; existing tokens stay valid."""
     async with conn.transaction():
         await store.retire_key(conn, project_id)
         for _ in range(3):  # its random id may be taken
             if await _make(conn, master, project_id):
-                return
+                break
+        await store.note(
+            conn, project_id, by=by, action="tracking.rotated", subject="key of tracking links"
+        )
+
+
+async def revoke(
+    conn: Conn, master: MasterKey | None, project_id: UUID, key_id: str, *, by: str
+) -> TrackingKeyDates:
+    """Revoke a key: links that it signed stop working, those to unsubscribe included.
+
+    The key that signs links now is replaced first. Running processes notice within
+    REVOKED_SECONDS; links that they sign with the key until then do not work either.
+
+    Raises:
+        NotFound: the project has no such key.
+        Conflict: it signs links now, and there is no master key to make another.
+    """
+    async with conn.transaction():
+        key = await _shown(conn, project_id, key_id)
+        if key.revoked_at is not None:
+            return key
+        if key.retired_at is None:
+            if master is None:
+                raise Conflict("it signs links now, and there is no master key to make another")
+            await rotate(conn, master, project_id, by=by)
+        await store.revoke_key(conn, project_id, int(key.id, 16))
+        subject = f"key {key.id} of tracking links"
+        await store.note(conn, project_id, by=by, action="tracking.revoked", subject=subject)
+        return await _shown(conn, project_id, key_id)
+
+
+async def _shown(conn: Conn, project_id: UUID, key_id: str) -> TrackingKeyDates:
+    for key in await store.show_keys(conn, project_id):
+        if key.id == key_id.lower():
+            return key
+    raise NotFound("tracking key", key_id[:100])
 
 
 async def _make(conn: Conn, master: MasterKey, project_id: UUID) -> bool:
@@ -129,5 +211,5 @@ async def _make(conn: Conn, master: MasterKey, project_id: UUID) -> bool:
 
 
 async def keys_of(conn: Conn, project_id: UUID) -> list[TrackingKeyDates]:
-    """Return when the keys of a project were made and retired, newest first."""
+    """Return when the keys of a project were made, retired and revoked, newest first."""
     return await store.show_keys(conn, project_id)

@@ -37,6 +37,23 @@ async def retire_key(conn: Conn, project_id: UUID) -> None:
     await run(conn, "retire_tracking_key", {"project_id": project_id})
 
 
+async def list_revoked(conn: Conn, project_id: UUID) -> list[int]:
+    """Return the ids of a project's revoked keys."""
+    return await many(conn, "list_revoked_tracking_keys", {"project_id": project_id}, int)
+
+
+async def revoke_key(conn: Conn, project_id: UUID, key_id: int) -> bool:
+    """Revoke a retired key; False where the project has no such key, or it was revoked before."""
+    params = {"project_id": project_id, "id": key_id}
+    return await value(conn, "revoke_tracking_key", params, int) > 0
+
+
+async def note(conn: Conn, project_id: UUID, *, by: str, action: str, subject: str) -> None:
+    """Write a change of a project's keys to the audit log."""
+    params = {"project_id": project_id, "by": by, "action": action, "subject": subject}
+    await run(conn, "note_tracking_key", params)
+
+
 async def read_projects(conn: Conn, ids: Sequence[UUID]) -> list[TrackedProject]:
     """Return the tracking settings of these projects."""
     return await many(conn, "read_tracking_projects", {"ids": list(ids)}, TrackedProject)

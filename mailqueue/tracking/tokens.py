@@ -71,13 +71,14 @@ class Seals:
         ValueError: there is no key, or they are not of one project.
     """
 
-    __slots__ = ("_by_id", "_cipher", "_head", "_links", "_signing", "project_id")
+    __slots__ = ("_by_id", "_cipher", "_head", "_links", "_signing", "keys", "project_id")
 
     def __init__(self, keys: Iterable[TrackingKey]) -> None:
         mine = tuple(keys)
         if len({key.project_id for key in mine}) != 1:
             raise ValueError("the keys must belong to one project")
         self.project_id = mine[0].project_id
+        self.keys = mine
         self._by_id = {_head(key.id): _cipher(key) for key in mine}
         self._head = _head(mine[0].id)
         self._cipher = self._by_id[self._head]

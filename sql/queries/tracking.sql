@@ -5,13 +5,22 @@
 SELECT id, project_id, sealed
 FROM mailqueue.tracking_keys
 WHERE project_id = %(project_id)s
+  AND revoked_at IS NULL
 ORDER BY retired_at IS NOT NULL, created_at DESC, id;
 
+-- name: list_revoked_tracking_keys :many
+-- The revoked keys of a project.
+SELECT id
+FROM mailqueue.tracking_keys
+WHERE project_id = %(project_id)s
+  AND revoked_at IS NOT NULL;
+
 -- name: find_tracking_project :maybe
--- The project of a key.
+-- The project of a key that was not revoked.
 SELECT project_id
 FROM mailqueue.tracking_keys
-WHERE id = %(id)s;
+WHERE id = %(id)s
+  AND revoked_at IS NULL;
 
 -- name: add_tracking_key :value
 -- Store the key by which a project creates tokens; false if it has one already, or the id exists.
@@ -29,6 +38,23 @@ UPDATE mailqueue.tracking_keys
 SET retired_at = clock_timestamp()
 WHERE project_id = %(project_id)s
   AND retired_at IS NULL;
+
+-- name: revoke_tracking_key :value
+-- Revoke a retired key of a project: its tokens open nothing from now on. The number of keys revoked.
+WITH revoked AS (
+    UPDATE mailqueue.tracking_keys
+    SET revoked_at = clock_timestamp()
+    WHERE project_id = %(project_id)s
+      AND id = %(id)s
+      AND revoked_at IS NULL
+    RETURNING id
+)
+SELECT count(*) FROM revoked;
+
+-- name: note_tracking_key :run
+-- Write an audit row for a change of a project's keys.
+INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, '{}');
 
 -- name: read_tracking_projects :many
 -- Postal address and link domain of these projects.
@@ -76,8 +102,8 @@ WHERE name = %(project)s
 SELECT mailqueue.note_tracking_domain(%(project_id)s, %(domain)s, %(leads_here)s);
 
 -- name: list_tracking_keys_shown :many
--- When the keys of a project's tokens were created and retired, newest first.
-SELECT to_hex(id) AS id, created_at, retired_at
+-- When the keys of a project's tokens were created, retired and revoked, newest first.
+SELECT to_hex(id) AS id, created_at, retired_at, revoked_at
 FROM mailqueue.tracking_keys
 WHERE project_id = %(project_id)s
 ORDER BY created_at DESC, id;

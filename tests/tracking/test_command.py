@@ -40,8 +40,20 @@ def test_keys_are_replaced_and_shown_without_what_they_are(cli: Cli) -> None:
     assert first["links_begin_with"] == URL
     assert [key["retired_at"] is None for key in second["keys"]] == [True, False]
     assert cli.json("tracking", "show", "shop") == second
-    assert set(second["keys"][0]) == {"id", "created_at", "retired_at"}
+    assert set(second["keys"][0]) == {"id", "created_at", "retired_at", "revoked_at"}
     assert "KEY" in cli("tracking", "show", "shop").output
+
+
+def test_a_key_is_revoked_when_that_is_confirmed(cli: Cli) -> None:
+    old = cli.json("tracking", "rotate", "shop")["keys"][0]["id"]
+    cli.json("tracking", "rotate", "shop")
+
+    asked = cli("tracking", "revoke", "shop", old, stdin="n\n")
+    assert (asked.exit_code, "stop working" in asked.output) == (1, True)
+    found = cli.json("tracking", "revoke", "shop", old, "--yes")["keys"]
+
+    assert [key["id"] for key in found if key["revoked_at"] is not None] == [old]
+    assert cli("tracking", "revoke", "shop", "ffff", "--yes").exit_code == 1
 
 
 def test_a_domain_is_not_looked_up_without_a_configured_public_url(cli: Cli) -> None:

@@ -13,12 +13,13 @@ from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
 from tests.api.support.calling import ORIGIN, settings_for
-from tests.api.support.wired import MASTER
+from tests.api.support.wired import MASTER, wired
 from tests.deliverability.nameserver import Zone, serving
 
 pytestmark = pytest.mark.anyio
 
 URL = "https://mail.example.com"
+KEYS = "/v1/tracking-keys"
 PATH = "/v1/tracking-domain"
 
 
@@ -56,3 +57,24 @@ async def test_a_domain_is_looked_up_and_used_from_then_on(database: DatabaseSet
     assert (checked.status_code, checked.json()["leads_here"]) == (200, True)
     assert after.json()["links_begin_with"] == "https://links.example.com"
     assert after.json()["verified_at"] == checked.json()["verified_at"]
+
+
+async def test_keys_are_listed_replaced_and_revoked(database: DatabaseSettings) -> None:
+    async with wired(database) as shop:
+        first = (await shop.call("POST", f"{KEYS}/rotate")).json()["data"][0]["id"]
+        both = (await shop.call("POST", f"{KEYS}/rotate")).json()["data"]
+        assert [one["retired_at"] is None for one in both] == [True, False]
+        assert (await shop.call("GET", KEYS)).json() == {"data": both, "next_cursor": None}
+
+        for key, path in ((shop.other, first), (shop.key, "ffff"), (shop.key, "x")):
+            gone = await shop.call("DELETE", f"{KEYS}/{path}", key=key)
+            assert gone.status_code == 404
+        assert (await shop.call("DELETE", f"{KEYS}/{first}", key=shop.reads)).status_code == 403
+        done = await shop.call("DELETE", f"{KEYS}/{first}")
+
+        assert (done.status_code, done.json()["id"]) == (200, first)
+        assert done.json()["revoked_at"] is not None
+        active = await shop.call("DELETE", f"{KEYS}/{both[0]['id']}")
+        assert active.json()["revoked_at"] is not None
+        left = (await shop.call("GET", KEYS)).json()["data"]
+        assert [one["revoked_at"] is None for one in left] == [True, False, False]

@@ -1,13 +1,21 @@
-"""Endpoints of the tracking domain of a project."""
+"""Endpoints of the tracking domain of a project, and of the keys that sign its links."""
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.contract.domains import TrackingDomainCheck, TrackingDomainStatus
+from mailqueue.contract.domains import (
+    TrackingDomainCheck,
+    TrackingDomainStatus,
+    TrackingKeyDates,
+)
+from mailqueue.contract.page import Page
+from mailqueue.core.errors import Conflict
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.tenants.model import Scope
-from mailqueue.tracking import domains
+from mailqueue.tracking import domains, keyring
+from mailqueue.vault.masterkey import master_key_of
 
 PATH = "/v1/tracking-domain"
+KEYS_PATH = "/v1/tracking-keys"
 _TAG = "Tracking"
 
 
@@ -31,6 +39,34 @@ async def verify(call: RequestContext) -> TrackingDomainCheck:
         return await domains.noted(conn, found, check)
 
 
+async def keys(call: RequestContext) -> Page[TrackingKeyDates]:
+    """List the keys, newest first."""
+    async with call.connection() as conn:
+        return Page(await keyring.keys_of(conn, call.caller.project_id), None)
+
+
+async def rotate(call: RequestContext) -> Page[TrackingKeyDates]:
+    """Sign new links with a new key."""
+    master = master_key_of(call.settings)
+    if master is None:
+        raise Conflict("tracking keys are encrypted, and there is no master key")
+    async with call.connection() as conn:
+        await keyring.rotate(conn, master, call.caller.project_id, by=call.by)
+        return Page(await keyring.keys_of(conn, call.caller.project_id), None)
+
+
+async def revoke(call: RequestContext) -> TrackingKeyDates:
+    """Revoke a key."""
+    async with call.connection() as conn:
+        return await keyring.revoke(
+            conn,
+            master_key_of(call.settings),
+            call.caller.project_id,
+            call.path["tracking_key"],
+            by=call.by,
+        )
+
+
 ENDPOINTS = (
     Endpoint(
         "GET",
@@ -51,6 +87,39 @@ ENDPOINTS = (
         response=TrackingDomainCheck,
         tag=_TAG,
         once=Once.NEVER,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        KEYS_PATH,
+        Scope.PROJECT_READ,
+        "List the keys that sign links in the project's emails, newest first.",
+        keys,
+        response=Page[TrackingKeyDates],
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "POST",
+        f"{KEYS_PATH}/rotate",
+        Scope.PROJECT_WRITE,
+        "Sign new links with a new key; links already sent work on.",
+        rotate,
+        response=Page[TrackingKeyDates],
+        tag=_TAG,
+        description="Running workers use the new key within ten minutes.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "DELETE",
+        f"{KEYS_PATH}/{{tracking_key}}",
+        Scope.PROJECT_WRITE,
+        "Revoke a key that was disclosed: links that it signed stop working.",
+        revoke,
+        response=TrackingKeyDates,
+        tag=_TAG,
+        description="Links to unsubscribe stop working, too. The key that signs links now is "
+        "replaced first. Running workers notice within a minute.",
         test_keys=ForTestKeys.REFUSED,
     ),
 )

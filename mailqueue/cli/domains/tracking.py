@@ -3,6 +3,7 @@
 import click
 
 from mailqueue.cli.domains.dkim.options import name_servers, resolver_option
+from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_result, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts, table
@@ -17,6 +18,7 @@ _COLUMNS = (
     Column("id", "KEY"),
     Column("created_at", "MADE"),
     Column("retired_at", "RETIRED"),
+    Column("revoked_at", "REVOKED"),
 )
 
 
@@ -25,10 +27,11 @@ _COLUMNS = (
         "mailqueue tracking show shop",
         "mailqueue tracking verify shop",
         "mailqueue tracking rotate shop",
+        "mailqueue tracking revoke shop 4f2a10c3b7 --yes",
     )
 )
 def tracking() -> None:
-    """Show and check a project's tracking domain; rotate the keys that sign tracking links."""
+    """Show and check a project's tracking domain; rotate and revoke the keys that sign links."""
 
 
 @tracking.command(
@@ -99,6 +102,23 @@ def rotate(*, project: str) -> None:
     print_rows(found.keys, _COLUMNS, document=found)
 
 
+@tracking.command(epilog=examples("mailqueue tracking revoke shop 4f2a10c3b7 --yes"))
+@click.argument("project")
+@click.argument("key")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@json_option
+def revoke(*, project: str, key: str, yes: bool) -> None:
+    """Revoke a key that was disclosed: links it signed stop working, also those to unsubscribe.
+
+    The key that signs links now is replaced first. Running workers notice within a minute.
+    """
+    if not yes:
+        click.confirm(f"Links signed with {key} stop working. Revoke it?", abort=True, err=True)
+    execute(lambda app: _revoked(app, project, key))
+    found = execute(lambda app: _found(app, project))
+    print_rows(found.keys, _COLUMNS, document=found)
+
+
 async def _found(app: Opened, project: str) -> TrackingSetup:
     found = await domains.project_of(app.conn, project)
     status = domains.status_of(found, public_url=app.settings.tracking.public_url)
@@ -125,4 +145,9 @@ async def _rotated(app: Opened, project: str) -> None:
     if master is None:
         raise ConfigError("tracking keys are encrypted: set MAILQUEUE_MASTER_KEY")
     found = await domains.project_of(app.conn, project)
-    await keyring.rotate(app.conn, master, found.id)
+    await keyring.rotate(app.conn, master, found.id, by=operator())
+
+
+async def _revoked(app: Opened, project: str, key: str) -> None:
+    found = await domains.project_of(app.conn, project)
+    await keyring.revoke(app.conn, master_key_of(app.settings), found.id, key, by=operator())

@@ -129,7 +129,6 @@ async def test_the_crawl_would_see_what_can_be_seen(tenants: Tenants) -> None:
 WITHOUT_MARK = {
     "get_batches_batch_id",
     "get_dkim_check",
-    "get_emails_email_id_events",
     "get_projects_pid_byok",
     "get_projects_pid_smtp_configs_config_id_health",
     "get_projects_pid_templates_template_versions_diff",
@@ -137,6 +136,7 @@ WITHOUT_MARK = {
     "get_suppressions_check",
     "get_suppressions_email_hash_erase",
     "get_tracking_domain",
+    "get_tracking_keys",
     "get_webhooks_event_types",
 }
 

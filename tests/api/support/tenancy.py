@@ -168,6 +168,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     webhook_id = hook["webhook"]["id"]
     tried = await made(f"/v1/webhooks/{webhook_id}/test", {})
     await made("/v1/categories", {"slug": MARK, "name": MARK})
+    signing = await made("/v1/tracking-keys/rotate", {})
     listed = await http.get("/v1/suppressions", headers={"X-API-Key": key})
     return {
         "email_id": sent["id"],
@@ -183,4 +184,5 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "delivery_id": tried["delivery_id"],
         "email": ADDRESS,
         "slug": MARK,
+        "tracking_key": signing["data"][0]["id"],
     }

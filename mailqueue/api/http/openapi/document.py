@@ -84,6 +84,7 @@ _ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "version": "Id or number of the version, such as `3`.",
     "name": "Name of the layout or partial, such as `footer`.",
     "webhook_id": "Id of the webhook, from the list of webhooks.",
+    "tracking_key": "Id of the key, from the list of keys that sign links.",
     "delivery_id": "Id of the delivery, from the log of its webhook.",
 }
 IDEMPOTENCY_KEY: JsonSchema = {
