@@ -1,4 +1,4 @@
--- 0077_tracking_key_revoked.sql
+-- 0079_tracking_key_revoked.sql
 -- Adds:    tracking_keys.revoked_at
 -- Running workers: not affected; they accept tokens of revoked keys until they are restarted
 -- Locks:   tracking_keys for a moment: few rows, which are read once
