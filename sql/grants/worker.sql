@@ -18,7 +18,7 @@ BEGIN
             mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[],
             text[], text[], text[], text[], text[], text[], integer[], boolean[]),
             mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[])',
-        'EXECUTE ON FUNCTION mailqueue.rescue_emails(interval, uuid)',
+        'EXECUTE ON FUNCTION mailqueue.rescue_emails(interval, uuid), mailqueue.shorten_email(uuid, bigint)',
         'EXECUTE ON FUNCTION mailqueue.claim_inline(text, integer, text, integer),
             mailqueue.begin_custom_smtp(uuid, bigint, text, integer, text),
             mailqueue.due_inline(uuid[]), mailqueue.sweep_inline_servers(),

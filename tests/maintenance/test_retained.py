@@ -2,6 +2,7 @@
 
 import pytest
 
+from mailqueue.core.queues import QUEUES
 from mailqueue.core.retained import RETAINED, Removal, Retained
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.store.tasks import sweep_retained
@@ -13,6 +14,17 @@ pytestmark = pytest.mark.anyio
 BY_KIND = {one.kind: one for one in RETAINED}
 # What a statement for all kinds cannot do: a walk by pages, and one by ids with further tables.
 SPECIAL = {"idempotency_keys", "webhook_deliveries"}
+KEPT_QUEUES = {
+    "erasures": "a row proves that a person was erased, and holds no address",
+    "maintenance_tasks": "a task has one row, which is due again",
+    "inline_servers": "a row is deleted with its mail",
+}
+"""Queues whose finished rows no retention deletes, and why."""
+
+
+def test_finished_rows_of_every_queue_are_deleted_or_stay_for_a_reason() -> None:
+    retained = {one.table for one in RETAINED}
+    assert {spec.table for spec in QUEUES} - retained == KEPT_QUEUES.keys()
 
 
 def test_only_two_kinds_have_a_walk_of_their_own() -> None:
