@@ -48,8 +48,9 @@ class Limits:
 BURST_WITHOUT_RATE = 200
 """Burst that is shown where no rate limits an account, in recipients; it has no effect."""
 
-DEFAULT_WARM_UP = (200, 1_000, 5_000, 20_000)
-"""Daily limits of a new sender during warm-up, in recipients, if no other stages are named."""
+DEFAULT_WARM_UP = (*(200,) * 2, *(1_000,) * 3, *(5_000,) * 5, *(20_000,) * 5)
+"""Daily limits of a new sender during warm-up, in recipients, if no others are named: of days 1 to
+2, 3 to 5, 6 to 10 and 11 to 15 of sending."""
 
 
 class Unchanged(Enum):

@@ -72,8 +72,8 @@ class _SenderSettings(RequestModel):
     rate_limit_per_sec: float | None = None
     """Recipients per second; null is no limit."""
     warm_up: list[int] | None = None
-    """Recipients on its 1st, 2nd, … day of sending, such as `[200, 1000, 5000]`; null is no
-    warm-up.
+    """Recipients on its 1st, 2nd, … day of sending, such as `[200, 200, 1000, 1000, 1000]`; null is
+    no warm-up.
     """
 
     def limits(self) -> LimitsChange:

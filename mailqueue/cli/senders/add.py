@@ -27,7 +27,7 @@ from mailqueue.vault.masterkey import MasterKey
         "RELAY_PASSWORD=… mailqueue sender add --name relay --host smtp.example.com \\",
         "    --username ann --password-env RELAY_PASSWORD --from 'Ann <ann@example.com>'",
         "mailqueue sender add --name gmail --preset gmail --username ann@example.com",
-        "mailqueue sender add --name fresh --host smtp.example.com --warm-up 200,1000,5000",
+        "mailqueue sender add --name fresh --host smtp.example.com --warm-up 200x2,1000x3,5000x5",
         "SG=… mailqueue sender add --name sg --provider sendgrid --api-key-env SG \\",
         "    --from 'Shop <shop@example.com>'",
         "SES=… mailqueue sender add --name ses --provider ses --username AKID --api-key-env SES \\",

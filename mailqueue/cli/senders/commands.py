@@ -130,7 +130,7 @@ _LIMITS_WITH_NONE = ("daily_limit", "hourly_limit", "minute_limit", "rate_per_se
         "mailqueue sender limits relay --daily-limit none --rate-per-second 14",
         "mailqueue sender limits relay --hourly-limit 500 --minute-limit 30",
         "mailqueue sender limits relay --warm-up default",
-        "mailqueue sender limits relay --warm-up 200,1000,5000,20000",
+        "mailqueue sender limits relay --warm-up 200x2,1000x3,5000x5",
     )
 )
 @click.argument("name")

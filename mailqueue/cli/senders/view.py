@@ -7,6 +7,7 @@ from itertools import groupby
 from mailqueue.cli.support.answer import execute, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, in_project
+from mailqueue.cli.support.warm_up_option import ranges_of
 from mailqueue.contract.page import Page
 from mailqueue.contract.senders import Sender
 from mailqueue.senders import accounts
@@ -124,7 +125,7 @@ def _settings(account: SenderAccount) -> str | None:
 def _warm_up(account: SenderAccount, today: Headroom) -> str | None:
     if account.warm_up is None:
         return None
-    stages = ", ".join(str(stage) for stage in account.warm_up)
+    stages = ranges_of(account.warm_up)
     if today.warm_up_stage is None:
         return f"{stages} a day: over"
-    return f"{stages} a day: stage {today.warm_up_stage}, {today.limit_today} today"
+    return f"{stages} a day: day {today.warm_up_stage}, {today.limit_today} today"

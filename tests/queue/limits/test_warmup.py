@@ -7,6 +7,7 @@ from psycopg.errors import CheckViolation
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
+from mailqueue.senders.model import DEFAULT_WARM_UP
 from tests import make
 from tests.queue.steps import claim, counted, lane, sent, settle
 
@@ -62,6 +63,21 @@ async def test_each_day_with_mail_is_a_stage_and_then_the_full_limit_holds(conn:
         await a_day_passes(conn)
 
     assert by_day == [2, 4, 8, 9]
+
+
+async def test_the_usual_schedule_rises_over_fifteen_days(conn: Conn) -> None:
+    account = await make.sender_account(conn, warm_up=list(DEFAULT_WARM_UP), daily_limit=100_000)
+    await make.queued_emails(conn, 16)
+    worker = await make.worker(conn)
+
+    by_day = []
+    for _ in range(16):
+        by_day.append((await shown(conn, account, "daily_limit"))[0])
+        await sent(conn, await claim(conn, worker, limit=1))
+        await a_day_passes(conn)
+
+    first = [200] * 2 + [1_000] * 3 + [5_000] * 5 + [20_000] * 5
+    assert by_day == [*first, 100_000], "full from day 16"
 
 
 async def test_a_day_without_mail_is_no_stage(conn: Conn) -> None:
