@@ -13,13 +13,15 @@ from mailqueue.core.errors import LeaseLost, MailqueueError, NotFound
 from mailqueue.db.fetch import Conn, Lend
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import store
-from mailqueue.privacy.files import erase_files
+from mailqueue.privacy.files import erase_contents, erase_files
 from mailqueue.privacy.lease import ErasureLease
-from mailqueue.privacy.model import Erasure, ErasureProgress, ErasureStage, Table
+from mailqueue.privacy.model import Erasure, ErasureProgress, ErasureStage, Table, TablePart
 from mailqueue.privacy.pattern import pattern_of
 
 MAILS_TOGETHER = 200
-TABLES_TOGETHER = 50
+"""Mails that one statement erases."""
+TABLES_TOGETHER = 100
+"""Small tables that one step looks through."""
 LOOK_SECONDS = 0.5
 MAX_ROUNDS = 5
 """So often every table is looked through: rows that others move meanwhile are met again."""
@@ -102,23 +104,27 @@ async def _go_on_alone(
     Raises:
         LeaseLost: another process is erasing.
     """
-    lend = tenure.lend
     while True:
-        async with lend() as conn:
+        waiting, needs = 0, None
+        async with tenure.lend() as conn:
             erasure = await get(conn, tenure.erasure_id)
-        if erasure.stage == ErasureStage.DONE:
-            return ErasureProgress(erasure)
-        waiting = 0
-        match ErasureStage(erasure.stage):
-            case ErasureStage.MAIL:
-                waiting = await _mail(lend, erasure, by=by)
-            case ErasureStage.TABLES:
-                await _tables(lend, erasure, by=by)
-            case _:
-                async with tenure.kept_by(context):
-                    needs = await erase_files(lend, erasure, context=context, by=by)
-                if needs is not None:
-                    return ErasureProgress(erasure, needs=needs)
+            match ErasureStage(erasure.stage):
+                case ErasureStage.DONE:
+                    return ErasureProgress(erasure)
+                case ErasureStage.MAIL:
+                    waiting = await _mail(conn, erasure, by=by)
+                case ErasureStage.TABLES:
+                    await _tables(conn, erasure, by=by)
+                case ErasureStage.FILES:
+                    if await erase_contents(conn, erasure, by=by):
+                        await tenure.end_in(conn)
+                        return ErasureProgress(await get(conn, erasure.id))
+                    erasure = await get(conn, erasure.id)
+        if erasure.stage == ErasureStage.FILES:
+            async with tenure.kept_by(context):
+                needs = await erase_files(tenure.lend, erasure, context=context, by=by)
+        if needs is not None:
+            return ErasureProgress(erasure, needs=needs)
         if waiting:
             if asyncio.get_running_loop().time() >= waited_until:
                 return ErasureProgress(erasure, waiting)
@@ -127,64 +133,65 @@ async def _go_on_alone(
             return ErasureProgress(erasure)
 
 
-async def _mail(lend: Lend, erasure: Erasure, *, by: str) -> int:
+async def _mail(conn: Conn, erasure: Erasure, *, by: str) -> int:
     """Do one batch; return how many mails a worker holds where nothing else is left."""
-    async with lend() as conn:
+    step = await store.erase_mail(conn, erasure.id, limit=MAILS_TOGETHER)
+    if 0 < step.changed < MAILS_TOGETHER:  # the last ones, unless others have come
         step = await store.erase_mail(conn, erasure.id, limit=MAILS_TOGETHER)
-        if step.changed:
-            return 0
-        if step.waiting:
-            return step.waiting
-        now = await get(conn, erasure.id)
-        await store.move(conn, erasure.id, ErasureStage.TABLES, now.place, by=by)
-    return 0
+    if step.changed:
+        return 0
+    if not step.waiting:
+        await store.move(conn, erasure.id, ErasureStage.TABLES, None, by=by)
+    return step.waiting
 
 
-async def _tables(lend: Lend, erasure: Erasure, *, by: str) -> None:
+async def _tables(conn: Conn, erasure: Erasure, *, by: str) -> None:
     """Look through some pages of a large table, or through several small ones."""
-    place, room = dict(erasure.place) if isinstance(erasure.place, dict) else {}, 1.0
-    async with lend() as conn:
+    place = dict(erasure.place) if isinstance(erasure.place, dict) else {}
+    room, stage = 1.0, ErasureStage.TABLES
+    while room > 0 and stage is ErasureStage.TABLES:
         tables = await store.tables(conn)
-        while room > 0:
-            at = _place_in(tables, place)
-            if at is None:
-                is_quiet = not place.get("changed") or place.get("round", 1) >= MAX_ROUNDS
-                stage = ErasureStage.FILES if is_quiet else ErasureStage.TABLES
-                await store.move(conn, erasure.id, stage, _next_round(place), by=by)
-                return
-            room -= await _pages(conn, erasure, tables[at], place, by=by)
-        await store.move(conn, erasure.id, ErasureStage.TABLES, place, by=by)
+        parts = _next_parts(tables, place, room)
+        room -= sum(part.share for part in parts)
+        if parts:
+            contents = dict(place.get("contents", {}))
+            step = await store.erase_mentions(
+                conn,
+                erasure.id,
+                parts,
+                pattern=pattern_of(erasure.spellings),
+                contents=[int(each) for each in contents],
+            )
+            for shared in step.shared:
+                contents.pop(str(shared), None)
+            changed = int(place.get("changed", 0)) + step.changed
+            place |= {"contents": contents, "changed": changed}
+        if _place_in(tables, place) is None:
+            if not place.get("changed") or place.get("round", 1) >= MAX_ROUNDS:
+                stage = ErasureStage.FILES
+            place = _next_round(place)
+    await store.move(conn, erasure.id, stage, place, by=by)
 
 
-async def _pages(
-    conn: Conn, erasure: Erasure, table: Table, place: dict[str, Any], *, by: str
-) -> float:
-    """Look through some pages and note it in `place`; return which part of a step it was."""
-    first = int(place.get("page", 0))
-    # How many pages it had when it was begun: what comes in meanwhile has been looked at.
-    last = int(place.get("pages", table.pages))
-    pages = range(first, min(first + table.step, last))
-    rows = await store.erase_mentions(
-        conn, erasure.id, table.name, pattern=pattern_of(erasure.spellings), pages=pages
-    )
-    contents = dict(place.get("contents", {}))
-    if contents and table.parent in ("email_queue", "email_history"):
-        ids = [int(each) for each in contents]
-        for shared in await store.shared_contents(
-            conn, erasure.project_id, table.name, contents=ids, pages=pages
-        ):
-            contents.pop(str(shared), None)
-    place |= {"contents": contents, "changed": int(place.get("changed", 0)) + rows}
-    if pages.stop >= last:
-        place |= {"done": table.name, "page": 0}
-        place.pop("pages", None)
-    else:
-        place |= {"page": pages.stop, "pages": last}
-    if rows:
-        await store.move(
-            conn, erasure.id, ErasureStage.TABLES, place, table=table.parent, rows=rows, by=by
+def _next_parts(tables: Sequence[Table], place: dict[str, Any], room: float) -> list[TablePart]:
+    """Return what is looked through next, up to the end of the round; move `place` behind it."""
+    parts = list[TablePart]()
+    while room > 0 and (at := _place_in(tables, place)) is not None:
+        table = tables[at]
+        first = int(place.get("page", 0))
+        # How many pages it had when it was begun: what comes in meanwhile has been looked at.
+        last = int(place.get("pages", table.pages))
+        pages = range(first, min(first + table.step, last))
+        parts.append(
+            TablePart(table.name, pages, max(len(pages) / table.step, 1 / TABLES_TOGETHER))
         )
-    return max(len(pages) / table.step, 1 / TABLES_TOGETHER)
+        room -= parts[-1].share
+        if pages.stop >= last:
+            place |= {"done": table.name, "page": 0}
+            place.pop("pages", None)
+        else:
+            place |= {"page": pages.stop, "pages": last}
+    return parts
 
 
 def _place_in(tables: Sequence[Table], place: dict[str, Any]) -> int | None:

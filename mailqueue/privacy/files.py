@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mailqueue.db.fetch import Lend
+from mailqueue.db.fetch import Conn, Lend
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Task
@@ -11,6 +11,24 @@ from mailqueue.privacy import archives, store
 from mailqueue.privacy.model import Erasure, ErasureStage
 
 NEEDS_DESK = "archive files or attachments outside the database remain"
+
+
+async def erase_contents(conn: Conn, erasure: Erasure, *, by: str) -> bool:
+    """Erase what only the person received, and complete the erasure where nothing is outside the
+    database; return whether it is complete.
+    """
+    place = erasure.place
+    if place.get("locations") or await store.has_archives(conn, erasure.project_id):
+        return False
+    contents = [int(each) for each in place.get("contents", {})]
+    locations = await store.erase_contents(conn, erasure.id, contents)
+    stage, left = ErasureStage.DONE, dict[str, Any]()
+    if locations:  # kept until the files are deleted: their rows are gone
+        stage, left = ErasureStage.FILES, {**place, "contents": {}, "locations": locations}
+    await store.move(
+        conn, erasure.id, stage, left, table="email_contents", rows=len(contents), by=by
+    )
+    return not locations
 
 
 async def erase_files(

@@ -21,6 +21,7 @@ class ErasureLease:
         self.erasure_id = erasure_id
         self._lease = Lease(f"erasure {erasure_id}", uuid4())
         self._is_kept = False
+        self._has_ended = False
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Conn]:
@@ -56,9 +57,15 @@ class ErasureLease:
                 self._is_kept = False
 
     async def end(self) -> None:
-        """Release the lease."""
-        async with self._lend() as conn:
-            await store.release(conn, self.erasure_id, self._lease.token)
+        """Release the lease, unless `end_in` has."""
+        if not self._has_ended:
+            async with self._lend() as conn:
+                await self.end_in(conn)
+
+    async def end_in(self, conn: Conn) -> None:
+        """Release the lease in the transaction of the last step."""
+        await store.release(conn, self.erasure_id, self._lease.token)
+        self._has_ended = True
 
     async def _renew(self, conn: Conn) -> bool:
         return await store.lease(conn, self.erasure_id, self._lease.token, seconds=LEASE_SECONDS)

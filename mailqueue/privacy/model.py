@@ -64,6 +64,15 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class TablePart:
+    """Some pages of a table; `share` is which part of a step it is to search them."""
+
+    table: str
+    pages: range
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectName:
     """Id and name of a project."""
 

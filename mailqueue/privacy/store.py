@@ -6,9 +6,10 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
 from mailqueue.db.leases import this_process
-from mailqueue.privacy.model import Erasure, ProjectName, Table
+from mailqueue.privacy.model import Erasure, ProjectName, Table, TablePart
 
 NIL = UUID(int=0)
 
@@ -18,6 +19,13 @@ class MailStep(NamedTuple):
 
     changed: int
     waiting: int
+
+
+class MentionStep(NamedTuple):
+    """Result of redacting some pages of tables; `shared` are contents that others received too."""
+
+    changed: int
+    shared: list[int]
 
 
 class KnownPerson(NamedTuple):
@@ -88,17 +96,23 @@ async def tables(conn: Conn) -> list[Table]:
 
 
 async def erase_mentions(
-    conn: Conn, erasure_id: UUID, table: str, *, pattern: str, pages: range
-) -> int:
-    """Redact a person in some pages of a table; return the number of rows that changed."""
+    conn: Conn,
+    erasure_id: UUID,
+    parts: Sequence[TablePart],
+    *,
+    pattern: str,
+    contents: Sequence[int],
+) -> MentionStep:
+    """Redact a person in some pages of tables; `contents` are those only they received, so far."""
     params = {
         "id": erasure_id,
-        "table": table,
+        "tables": arrays.texts([part.table for part in parts]),
         "pattern": pattern,
-        "from_page": pages.start,
-        "until_page": pages.stop,
+        "from_pages": arrays.integers([part.pages.start for part in parts]),
+        "until_pages": arrays.integers([part.pages.stop for part in parts]),
+        "contents": arrays.integers(contents),
     }
-    return await value(conn, "erase_mentions", params, int)
+    return await one(conn, "erase_mentions", params, MentionStep)
 
 
 async def read_mentions(
@@ -140,20 +154,6 @@ async def count_mentions(
     return await value(conn, "count_mentions", params, int)
 
 
-async def shared_contents(
-    conn: Conn, project_id: UUID, table: str, *, contents: Sequence[int], pages: range
-) -> list[int]:
-    """Return the contents that other recipients of mails on some pages received too."""
-    params = {
-        "project_id": project_id,
-        "table": table,
-        "contents": list(contents),
-        "from_page": pages.start,
-        "until_page": pages.stop,
-    }
-    return await many(conn, "find_shared_contents", params, int)
-
-
 async def erase_contents(conn: Conn, erasure_id: UUID, contents: Sequence[int]) -> list[str]:
     """Blank contents; return the locations of files that no mail refers to any more."""
     params = {"id": erasure_id, "contents": list(contents)}
@@ -170,17 +170,20 @@ async def move(
     conn: Conn,
     erasure_id: UUID,
     stage: str,
-    place: Mapping[str, Any],
+    place: Mapping[str, Any] | None,
     *,
     table: str = "",
     rows: int = 0,
     by: str,
 ) -> None:
-    """Store the progress of an erasure, and the number of rows of a table that it changed."""
+    """Store the progress of an erasure, and the number of rows of a table that it changed.
+
+    `place` None is unchanged.
+    """
     params = {
         "id": erasure_id,
         "stage": stage,
-        "place": Jsonb(place),
+        "place": None if place is None else Jsonb(place),
         "table": table,
         "rows": rows,
         "by": by,

@@ -90,6 +90,7 @@ BEGIN
             mailqueue.privacy_tables(), mailqueue.privacy_parent(oid), mailqueue.privacy_action(text),
             mailqueue.text_columns(oid), mailqueue.is_setting_table(text),
             mailqueue.erase_mentions(uuid, text, text, bigint, bigint),
+            mailqueue.erase_mentions_together(uuid, text[], text, bigint[], bigint[], bigint[]),
             mailqueue.read_mentions(uuid, text, text, bigint, bigint),
             mailqueue.count_mentions(uuid, text, text, bigint, bigint),
             mailqueue.shared_contents(uuid, text, bigint[], bigint, bigint),

@@ -40,9 +40,12 @@ SELECT m.changed, m.waiting FROM mailqueue.erase_mail(%(id)s, %(most)s) AS m;
 -- Tables that may name a person.
 SELECT t.name, t.parent, t.action, t.pages, t.step FROM mailqueue.privacy_tables() AS t;
 
--- name: erase_mentions :value
--- Remove mentions of a person from some pages of a table; the number of rows changed.
-SELECT mailqueue.erase_mentions(%(id)s, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s);
+-- name: erase_mentions :one
+-- Remove mentions of a person from some pages of tables; the number of rows changed, and those of the contents that
+-- other persons received as well.
+SELECT m.changed, m.shared
+FROM mailqueue.erase_mentions_together(%(id)s, %(tables)s::text[], %(pattern)s, %(from_pages)s::bigint[],
+                                       %(until_pages)s::bigint[], %(contents)s::bigint[]) AS m;
 
 -- name: read_mentions :many
 -- Rows of some pages of a table that name a person, as JSON.
@@ -56,11 +59,6 @@ FROM mailqueue.projects_naming(%(table)s, %(pattern)s, %(from_page)s, %(until_pa
 -- name: count_mentions :value
 -- Number of rows of some pages of a table that name a person.
 SELECT mailqueue.count_mentions(%(project_id)s, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s);
-
--- name: find_shared_contents :many
--- Those of these contents that other persons received as well, by mails on some pages.
-SELECT c
-FROM mailqueue.shared_contents(%(project_id)s, %(table)s, %(contents)s::bigint[], %(from_page)s, %(until_page)s) AS c;
 
 -- name: erase_contents :many
 -- Delete content that only one person received; locations of files without other users.

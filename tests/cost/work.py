@@ -225,7 +225,7 @@ CASES: Sequence[Case] = (
     Case("send worker: INSERT, claim, mark, settle", send, nothing, warm=16),
     Case("webhook worker: event, claim, settle", deliver, nothing, polls=True),
     Case("inbound worker: receive, claim, settle", record, mails_left),
-    Case("erasure: a person with one mail", erase, mails_left, units=3, warm=6),
+    Case("erasure: a person with one mail", erase, mails_left, units=3),
     Case("direct: mail with a server of its own", send_direct, nothing),
 )
 

@@ -244,6 +244,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.erase_attachments(uuid, uuid[]) IS
     'Delete files that no mail uses; returns their locations outside the database.';
 
+-- p_place NULL: unchanged.
 CREATE OR REPLACE FUNCTION mailqueue.move_erasure(p_erasure uuid, p_stage text, p_place jsonb, p_table text,
     p_rows bigint, p_by text)
 RETURNS void
@@ -262,7 +263,7 @@ BEGIN
         e.found := e.found || jsonb_build_object(p_table, coalesce((e.found ->> p_table)::bigint, 0) + p_rows);
     END IF;
     UPDATE mailqueue.erasures AS x
-       SET stage = p_stage, place = CASE WHEN p_stage = 'done' THEN '{}' ELSE p_place END, found = e.found,
+       SET stage = p_stage, place = CASE WHEN p_stage = 'done' THEN '{}' ELSE coalesce(p_place, x.place) END, found = e.found,
            spellings = CASE WHEN p_stage <> 'done' THEN x.spellings END,
            finished_at = CASE WHEN p_stage = 'done' THEN clock_timestamp() END,
            -- Where a worker has it, that settles it.

@@ -198,6 +198,42 @@ END $$;
 COMMENT ON FUNCTION mailqueue.erase_mentions(uuid, text, text, bigint, bigint) IS
     'Remove mentions of a person from some pages of a table; returns the number of rows changed or deleted.';
 
+-- Several tables, each with some of its pages. p_contents: contents that only the person received, as far as is known.
+CREATE OR REPLACE FUNCTION mailqueue.erase_mentions_together(p_erasure uuid, p_tables text[], p_pattern text,
+    p_from bigint[], p_until bigint[], p_contents bigint[], OUT changed bigint, OUT shared bigint[])
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    e mailqueue.erasures;
+    t record;
+    v_rows bigint;
+    v_parent text;
+BEGIN
+    SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure FOR UPDATE;
+    PERFORM mailqueue.check_tenant(e.project_id);
+    changed := 0; shared := '{}';
+    FOR t IN SELECT u.name, u.first, u.last FROM unnest(p_tables, p_from, p_until) AS u(name, first, last) LOOP
+        v_rows := mailqueue.erase_mentions(p_erasure, t.name, p_pattern, t.first, t.last);
+        IF v_rows > 0 THEN
+            changed := changed + v_rows;
+            v_parent := mailqueue.privacy_parent(mailqueue.privacy_table(t.name));
+            e.found := e.found
+                || jsonb_build_object(v_parent, coalesce((e.found ->> v_parent)::bigint, 0) + v_rows);
+        END IF;
+        IF p_contents <> '{}' AND t.name ~ '^email_(queue|history)' THEN
+            shared := shared || ARRAY(
+                SELECT c FROM mailqueue.shared_contents(e.project_id, t.name, p_contents, t.first, t.last) AS c);
+        END IF;
+    END LOOP;
+    IF changed > 0 THEN
+        UPDATE mailqueue.erasures AS x SET found = e.found WHERE x.id = p_erasure;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.erase_mentions_together(uuid, text[], text, bigint[], bigint[], bigint[]) IS
+    'Remove mentions of a person from some pages of several tables; returns the number of rows changed or deleted, and '
+    'those of these contents that other persons received as well.';
+
 CREATE OR REPLACE FUNCTION mailqueue.read_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
     p_until bigint)
 RETURNS SETOF jsonb
