@@ -69,6 +69,4 @@ FROM mailqueue.suspected_queues(%(queues)s::text[]) AS s(queue);
 
 -- name: unattended_queues :many
 -- Those of the queues that have due rows and no running worker.
-SELECT c.queue
-FROM mailqueue.queue_counts() AS c
-WHERE c.queue = ANY (%(queues)s::text[]) AND c.due > 0 AND c.workers = 0 AND c.assigned = 0;
+SELECT u.queue FROM mailqueue.unattended_queues(%(queues)s::text[]) AS u(queue);

@@ -263,7 +263,8 @@ BEGIN
         e.found := e.found || jsonb_build_object(p_table, coalesce((e.found ->> p_table)::bigint, 0) + p_rows);
     END IF;
     UPDATE mailqueue.erasures AS x
-       SET stage = p_stage, place = CASE WHEN p_stage = 'done' THEN '{}' ELSE coalesce(p_place, x.place) END, found = e.found,
+       SET stage = p_stage, place = CASE WHEN p_stage = 'done' THEN '{}' ELSE coalesce(p_place, x.place) END,
+           found = e.found,
            spellings = CASE WHEN p_stage <> 'done' THEN x.spellings END,
            finished_at = CASE WHEN p_stage = 'done' THEN clock_timestamp() END,
            -- Where a worker has it, that settles it.

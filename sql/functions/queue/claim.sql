@@ -43,8 +43,8 @@ BEGIN
     FOR s IN
         SELECT r.*, format('mailqueue.%I', r.table_name) AS q,
                'SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off '
-               'SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan '
-               'SET jit = off' AS pinned
+               'SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off '
+               'SET plan_cache_mode = force_generic_plan SET jit = off' AS pinned
           FROM jsonb_to_recordset(v_queues)
             AS r (name text, table_name text, done text, key_column text,
                   has_circuit boolean, columns text[], first_wait interval,

@@ -70,6 +70,24 @@ COMMENT ON FUNCTION mailqueue.queue_counts() IS
                   '0::bigint, 0::bigint WHERE false'));
 
     EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.unattended_queues(p_queues text[]) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET jit = off
+AS $body$ %s $body$;
+COMMENT ON FUNCTION mailqueue.unattended_queues(text[]) IS
+    'Those of the queues that have due rows, none that is being handled, and no worker that is alive.';
+    $f$, coalesce((SELECT string_agg(format($u$
+    SELECT %1$L::text WHERE %1$L = ANY (p_queues)
+       AND NOT EXISTS (SELECT FROM mailqueue.workers AS w
+                        WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.beat_at > now() - interval '30 s'
+                          AND %1$L = ANY (w.queues))
+       AND EXISTS (SELECT FROM mailqueue.%2$I AS q WHERE q.status = 'pending' AND q.run_at <= now())
+       AND NOT EXISTS (SELECT FROM mailqueue.%2$I AS q WHERE q.status = 'assigned')$u$, r.name, r.table_name),
+                       ' UNION ALL ')
+                     FROM jsonb_to_recordset(v_queues) AS r (name text, table_name text)),
+                  'SELECT NULL::text WHERE false'));
+
+    EXECUTE format($f$
 CREATE OR REPLACE FUNCTION mailqueue.suspected_queues(p_queues text[]) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET jit = off

@@ -39,26 +39,25 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_settled uuid[];
 BEGIN
-    WITH input AS MATERIALIZED (
+    -- The rows are found by id, one index step each: nothing here grows with the table or with the square of the group.
+    WITH held AS MATERIALIZED (
         SELECT t.id, t.claim_no, t.outcome, t.status AS word, t.wait, t.run_at, left(t.reason, 1000) AS reason,
-               coalesce(t.vals, '{}') AS vals
+               coalesce(t.vals, '{}') AS vals, o.attempts, o.max_attempts
           FROM unnest(p_ids, p_claims, p_outcomes, p_statuses, p_waits, p_runs, p_reasons, p_values)
             AS t(id, claim_no, outcome, status, wait, run_at, reason, vals)
-    ), held AS MATERIALIZED (
-        SELECT o.id, o.attempts, o.max_attempts FROM %1$s AS o
-         WHERE o.id = ANY (p_ids) AND o.status = 'assigned' ORDER BY o.id FOR NO KEY UPDATE
+          JOIN %1$s AS o ON o.id = t.id AND o.claim_no = t.claim_no
+         ORDER BY o.id FOR NO KEY UPDATE OF o
     ), decided AS MATERIALIZED (
-        SELECT i.*,
-               CASE i.outcome WHEN 'done' THEN coalesce(i.word, %5$L)
-                              WHEN 'failed' THEN coalesce(i.word, 'failed')
+        SELECT h.id, h.claim_no, h.outcome, h.wait, h.run_at, h.reason, h.vals, h.attempts,
+               CASE h.outcome WHEN 'done' THEN coalesce(h.word, %5$L)
+                              WHEN 'failed' THEN coalesce(h.word, 'failed')
                               WHEN 'unknown' THEN CASE WHEN %6$L = 'held' THEN 'held'
                                                        WHEN h.attempts >= h.max_attempts THEN 'failed'
                                                        ELSE 'pending' END
                               WHEN 'retry' THEN CASE WHEN h.attempts >= h.max_attempts THEN 'failed'
                                                      ELSE 'pending' END
-                              ELSE 'pending' END AS status,
-               h.attempts
-          FROM input AS i JOIN held AS h ON h.id = i.id
+                              ELSE 'pending' END AS status
+          FROM held AS h
     ), settled AS (
         UPDATE %1$s AS q
            SET status = i.status,
@@ -79,7 +78,9 @@ BEGIN
         RETURNING q.id
     )%10$s
     SELECT array_agg(d.id) INTO v_settled FROM %11$s AS d;
-    RETURN QUERY SELECT i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_settled, '{}'));
+    IF cardinality(v_settled) IS DISTINCT FROM cardinality(p_ids) THEN
+        RETURN QUERY SELECT i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_settled, '{}'));
+    END IF;
 END $body$;
 COMMENT ON FUNCTION mailqueue.settle_%2$s(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[],
                                           jsonb[]) IS

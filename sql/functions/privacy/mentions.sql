@@ -1,0 +1,238 @@
+-- Mentions of a person in rows of any table: found, read, counted and removed, some pages at a time.
+
+-- $1 is the pattern; encode() leaves ASCII as it is.
+CREATE OR REPLACE FUNCTION mailqueue.mention_condition(p_table oid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT string_agg(format(CASE c.kind WHEN 'text' THEN 't.%I ~* $1'
+                                         WHEN 'list' THEN 'array_to_string(t.%I, '' '') ~* $1'
+                                         WHEN 'bytea' THEN 'encode(t.%I, ''escape'') ~* $1'
+                                         ELSE 't.%I::text ~* $1' END, c.name), ' OR ')
+      FROM mailqueue.text_columns(p_table) AS c
+$$;
+COMMENT ON FUNCTION mailqueue.mention_condition(oid) IS
+    'SQL condition on a row t: whether any of its columns names $1.';
+
+-- $2 replaces the person; in bytea something of the same length ($4), so that stored lengths remain correct.
+CREATE OR REPLACE FUNCTION mailqueue.mention_changes(p_table oid, p_action text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT string_agg(CASE
+               WHEN p_action = 'webhook_events' AND c.name = 'payload'
+                    THEN 'payload = json_build_object(''erased'', true)'
+               WHEN p_action = 'inbound_events' AND c.name = 'body'
+               THEN format('body = CASE WHEN t.finished_at IS NULL THEN '
+                           'decode(regexp_replace(encode(t.body, ''escape''), $1, $4, ''gi''), ''escape'') END')
+               WHEN p_action = 'attachments' AND c.name = 'octets'
+               THEN 'octets = z.octets, sha256 = CASE WHEN z.octets IS NULL THEN t.sha256 ELSE sha256(z.octets) END,
+                     bytes = CASE WHEN z.octets IS NULL THEN t.bytes ELSE octet_length(z.octets) END'
+               WHEN p_action = 'attachments' AND c.name IN ('sha256', 'location') THEN NULL
+               ELSE format(CASE c.kind
+                   WHEN 'text' THEN '%1$I = regexp_replace(t.%1$I, $1, $2, ''gi'')'
+                   WHEN 'list' THEN '%1$I = CASE WHEN t.%1$I IS NOT NULL THEN ARRAY(
+                                        SELECT regexp_replace(u.x, $1, $2, ''gi'')
+                                          FROM unnest(t.%1$I) WITH ORDINALITY AS u(x, n) ORDER BY u.n) END'
+                   WHEN 'bytea'
+                        THEN '%1$I = decode(regexp_replace(encode(t.%1$I, ''escape''), $1, $4, ''gi''), ''escape'')'
+                   WHEN 'json' THEN '%1$I = regexp_replace(t.%1$I::text, $1, $2, ''gi'')::json'
+                   ELSE '%1$I = regexp_replace(t.%1$I::text, $1, $2, ''gi'')::jsonb' END, c.name) END, ', ')
+      FROM mailqueue.text_columns(p_table) AS c
+     WHERE p_action <> 'tell'
+        OR c.name IN ('status_reason', 'revoked_reason', 'reason', 'notes', 'note', 'description', 'told')
+$$;
+COMMENT ON FUNCTION mailqueue.mention_changes(oid, text) IS 'SQL assignments that remove a person from a row t.';
+
+CREATE OR REPLACE FUNCTION mailqueue.mention_place(p_table oid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT format('FROM mailqueue.%I AS t WHERE t.ctid >= format(''(%%s,0)'', $5)::tid '
+                  'AND t.ctid < format(''(%%s,0)'', $6)::tid AND %s AND (%s)',
+               c.relname,
+               CASE WHEN EXISTS (SELECT FROM pg_attribute AS a
+                                  WHERE a.attrelid = p_table AND a.attname = 'project_id' AND NOT a.attisdropped)
+                    THEN '($3 IS NULL OR t.project_id = $3 OR t.project_id IS NULL)'
+                    WHEN c.relname = 'projects' THEN '($3 IS NULL OR t.id = $3)'
+                    WHEN c.relname = 'sender_failures'
+                         THEN 't.sender_account_id IN (SELECT a.id FROM mailqueue.sender_accounts AS a WHERE $3 IS '
+                              'NULL OR a.project_id = $3)'
+                    ELSE '($3 IS NULL OR true)' END,
+               mailqueue.mention_condition(p_table))
+      FROM pg_class AS c WHERE c.oid = p_table
+$$;
+COMMENT ON FUNCTION mailqueue.mention_place(oid) IS
+    'SQL for rows t of pages $5 to $6 of a table that belong to project $3 (NULL: any) and name $1.';
+
+CREATE OR REPLACE FUNCTION mailqueue.erase_mentions(p_erasure uuid, p_table text, p_pattern text, p_from bigint,
+    p_until bigint)
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    c_stand CONSTANT text := 'erased@erased.invalid';
+    e mailqueue.erasures;
+    v_table oid := mailqueue.privacy_table(p_table);
+    v_action text := mailqueue.privacy_action(mailqueue.privacy_parent(v_table));
+    v_changes text;
+    v_rows bigint;
+BEGIN
+    SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure;
+    PERFORM mailqueue.check_tenant(e.project_id);
+    IF v_table IS NULL THEN
+        RETURN 0;
+    END IF;
+    IF p_table IN ('bounce_list', 'unsubscribe_list') THEN   -- rows that were added meanwhile
+        EXECUTE format('DELETE FROM mailqueue.%I AS d WHERE d.project_id = $1 AND d.email = ANY ($2)', p_table)
+            USING e.project_id, e.spellings;
+    END IF;
+    v_changes := mailqueue.mention_changes(v_table, v_action);
+    IF v_action = 'delete' THEN
+        EXECUTE format('DELETE FROM mailqueue.%I AS d USING (SELECT t.ctid %s) AS w WHERE d.ctid = w.ctid', p_table,
+                       mailqueue.mention_place(v_table))
+          USING p_pattern, c_stand, e.project_id, c_stand, p_from, p_until;
+    ELSIF v_changes IS NULL THEN
+        RETURN 0;
+    ELSE
+        EXECUTE format('UPDATE mailqueue.%I AS t SET %s FROM (SELECT t.ctid %s %s) AS z WHERE t.ctid = z.ctid', p_table,
+                       v_changes,
+                       CASE WHEN v_action = 'attachments'
+                                 THEN ', decode(regexp_replace(encode(t.octets, ''escape''), $1, $4, ''gi''), '
+                                      '''escape'') AS octets' END,
+                       mailqueue.mention_place(v_table))
+          USING p_pattern, c_stand, e.project_id, left(repeat('x', 320), greatest(1, length(e.spellings[1]))), p_from,
+              p_until;
+    END IF;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    RETURN v_rows;
+END $$;
+COMMENT ON FUNCTION mailqueue.erase_mentions(uuid, text, text, bigint, bigint) IS
+    'Remove mentions of a person from some pages of a table; returns the number of rows changed or deleted.';
+
+-- Several tables, each with some of its pages. p_contents: contents that only the person received, as far as is known.
+CREATE OR REPLACE FUNCTION mailqueue.erase_mentions_together(p_erasure uuid, p_tables text[], p_pattern text,
+    p_from bigint[], p_until bigint[], p_contents bigint[], OUT changed bigint, OUT shared bigint[])
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    e mailqueue.erasures;
+    t record;
+    v_rows bigint;
+    v_parent text;
+BEGIN
+    SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure FOR UPDATE;
+    PERFORM mailqueue.check_tenant(e.project_id);
+    changed := 0; shared := '{}';
+    FOR t IN SELECT u.name, u.first, u.last FROM unnest(p_tables, p_from, p_until) AS u(name, first, last) LOOP
+        v_rows := mailqueue.erase_mentions(p_erasure, t.name, p_pattern, t.first, t.last);
+        IF v_rows > 0 THEN
+            changed := changed + v_rows;
+            v_parent := mailqueue.privacy_parent(mailqueue.privacy_table(t.name));
+            e.found := e.found
+                || jsonb_build_object(v_parent, coalesce((e.found ->> v_parent)::bigint, 0) + v_rows);
+        END IF;
+        IF p_contents <> '{}' AND t.name ~ '^email_(queue|history)' THEN
+            shared := shared || ARRAY(
+                SELECT c FROM mailqueue.shared_contents(e.project_id, t.name, p_contents, t.first, t.last) AS c);
+        END IF;
+    END LOOP;
+    IF changed > 0 THEN
+        UPDATE mailqueue.erasures AS x SET found = e.found WHERE x.id = p_erasure;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.erase_mentions_together(uuid, text[], text, bigint[], bigint[], bigint[]) IS
+    'Remove mentions of a person from some pages of several tables; returns the number of rows changed or deleted, and '
+    'those of these contents that other persons received as well.';
+
+CREATE OR REPLACE FUNCTION mailqueue.read_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
+    p_until bigint)
+RETURNS SETOF jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_table oid := mailqueue.privacy_table(p_table);
+    v_octets text;
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    IF v_table IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT coalesce(string_agg(format(' || jsonb_build_object(%L, encode(t.%I, ''escape''))', c.name, c.name), ''), '')
+      INTO v_octets
+      FROM mailqueue.text_columns(v_table) AS c WHERE c.kind = 'bytea';
+    RETURN QUERY EXECUTE format('SELECT to_jsonb(t)%s %s', v_octets, mailqueue.mention_place(v_table))
+           USING p_pattern, NULL::text, p_project, NULL::text, p_from, p_until;
+END $$;
+COMMENT ON FUNCTION mailqueue.read_mentions(uuid, text, text, bigint, bigint) IS
+    'Rows of some pages of a table that name a person.';
+
+CREATE OR REPLACE FUNCTION mailqueue.count_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
+    p_until bigint)
+RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_table oid := mailqueue.privacy_table(p_table);
+    v_rows bigint := 0;
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    IF v_table IS NOT NULL THEN
+        EXECUTE format('SELECT count(*) %s', mailqueue.mention_place(v_table))
+           INTO v_rows USING p_pattern, NULL::text, p_project, NULL::text, p_from, p_until;
+    END IF;
+    RETURN v_rows;
+END $$;
+COMMENT ON FUNCTION mailqueue.count_mentions(uuid, text, text, bigint, bigint) IS
+    'Number of rows of some pages of a table that name a person.';
+
+CREATE OR REPLACE FUNCTION mailqueue.projects_naming(p_table text, p_pattern text, p_from bigint, p_until bigint)
+RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_table oid := mailqueue.privacy_table(p_table);
+BEGIN
+    IF v_table IS NOT NULL THEN
+        RETURN QUERY EXECUTE format('SELECT DISTINCT %s %s',
+                   CASE WHEN p_table = 'projects' THEN 't.id'
+                        WHEN EXISTS (SELECT FROM pg_attribute AS a
+                                      WHERE a.attrelid = v_table AND a.attname = 'project_id' AND NOT a.attisdropped)
+                             THEN 't.project_id'
+                        WHEN p_table = 'sender_failures'
+                             THEN '(SELECT a.project_id FROM mailqueue.sender_accounts AS a WHERE a.id = '
+                                  't.sender_account_id)'
+                        ELSE 'NULL::uuid' END, mailqueue.mention_place(v_table))
+               USING p_pattern, NULL::text, NULL::uuid, NULL::text, p_from, p_until;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.projects_naming(text, text, bigint, bigint) IS
+    'Projects of rows of some pages of a table that name a person; NULL for rows without a project. For the owner.';
+
+-- Content that other persons received is kept.
+CREATE OR REPLACE FUNCTION mailqueue.shared_contents(p_project uuid, p_table text, p_contents bigint[], p_from bigint,
+    p_until bigint)
+RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    IF mailqueue.privacy_table(p_table) IS NULL OR p_table !~ '^email_(queue|history)' THEN
+        RETURN;
+    END IF;
+    RETURN QUERY EXECUTE format('SELECT DISTINCT t.content_id FROM mailqueue.%I AS t
+         WHERE t.ctid >= format(''(%%s,0)'', $3)::tid AND t.ctid < format(''(%%s,0)'', $4)::tid
+           AND t.project_id = $1 AND t.content_id = ANY ($2)
+           AND (t.recipient_email <> ''erased@erased.invalid''
+                OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = t.id
+                              AND r.address <> ''erased@erased.invalid''))', p_table)
+           USING p_project, p_contents, p_from, p_until;
+END $$;
+COMMENT ON FUNCTION mailqueue.shared_contents(uuid, text, bigint[], bigint, bigint) IS
+    'Those of these contents that other persons received as well.';
