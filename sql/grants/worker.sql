@@ -59,6 +59,7 @@ BEGIN
         'EXECUTE ON FUNCTION [[QUEUE_FUNCTIONS]]',
         'EXECUTE ON FUNCTION mailqueue.suspected_queues(text[]), mailqueue.unattended_queues(text[]),
             mailqueue.queue_counts()',
+        'EXECUTE ON FUNCTION mailqueue.shorten_email(uuid, bigint)',
         'EXECUTE ON FUNCTION
             mailqueue.claim_webhook_calls(integer, integer, interval, boolean, integer, text[],
             integer[]), mailqueue.settle_webhook_calls(uuid[], bigint[], text[], text[], interval[],
