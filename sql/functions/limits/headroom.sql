@@ -75,7 +75,7 @@ AS $$
                  CASE WHEN m.minute_limit IS NOT NULL THEN greatest(0, m.minute_limit - (
                       SELECT coalesce(sum(x.taken), 0) FROM mailqueue.limit_windows AS x
                        WHERE x.limit_id = m.id AND x.seconds = 60 AND x.slot > e.epoch - 61))::integer
-                 END AS minute_left) AS f
+                 END AS minute_left OFFSET 0) AS f            -- OFFSET: computed once, though used often
       CROSS JOIN LATERAL (SELECT coalesce(g.daily_limit - u.sent - u.reserved, 2000000000) AS day_left,
                                  least(coalesce(g.daily_limit - u.sent - u.reserved, 2000000000), f.hour_left,
                                        f.minute_left) AS room,
@@ -85,7 +85,7 @@ AS $$
                                       ELSE least(coalesce(m.capacity, m.burst),
                                                  n.tokens + m.rate_per_second
                                                  * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
-                                 END AS tokens) AS z
+                                 END AS tokens OFFSET 0) AS z
       CROSS JOIN LATERAL (SELECT CASE WHEN m.blocked_reason IS NOT NULL
                                            AND (m.blocked_until IS NULL OR m.blocked_until > p_now)
                                            THEN m.blocked_reason
@@ -99,7 +99,7 @@ AS $$
                                       WHEN z.tokens < 1 THEN
                                           CASE WHEN m.id = 0 THEN 'brake' WHEN m.domain IS NOT NULL THEN 'domain_rate'
                                                ELSE 'rate' END
-                                      END AS why) AS w
+                                      END AS why OFFSET 0) AS w
      WHERE m.id = ANY (p_limits)
 $$;
 COMMENT ON FUNCTION mailqueue.headroom(integer[], timestamptz) IS
