@@ -20,6 +20,8 @@ from mailqueue.queue.tasks import cancelled
 from mailqueue.telemetry.log import get_logger
 
 BEAT_SECONDS = 5.0
+STOP_SECONDS = 5.0
+"""Limit of the statement that unregisters the worker."""
 LOST_AFTER = timedelta(seconds=30)
 """Time without a heartbeat after which a worker is declared lost and its emails are rescued."""
 TRUSTED_SECONDS = 20.0
@@ -136,5 +138,10 @@ class Heartbeat:
             await link.close()
 
     async def stop(self) -> None:
-        """Unregister the worker; emails it still holds return to the queue."""
-        await self._link.call(lambda conn: store.stop_worker(conn, self.worker_id))
+        """Unregister the worker; what it still holds returns to its queues.
+
+        While the database is unavailable it is declared lost later.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._link.call(lambda conn: store.stop_worker(conn, self.worker_id))

@@ -20,8 +20,6 @@ from mailqueue.telemetry.log import get_logger
 
 RESTART_SECONDS = 5.0
 """Wait before the worker of a queue starts again after an error of this program."""
-STOP_SECONDS = 5.0
-"""Limit of the statement that unregisters the process."""
 
 log = get_logger(__name__)
 
@@ -101,9 +99,7 @@ async def _run_once(
         if heartbeat.is_lost:
             log.warning("worker.lost", worker=heartbeat.worker_id)
             return False
-        with suppress(TimeoutError):
-            async with asyncio.timeout(STOP_SECONDS):
-                await heartbeat.stop()
+        await heartbeat.stop()
         log.info("worker.stopped", worker=heartbeat.worker_id)
         return True
     finally:

@@ -26,6 +26,8 @@ LINGER_SECONDS = 0.01
 """Wait of an outcome for others that share its commit."""
 RETRY_SECONDS = 30.0
 """Time for which a refused write is tried again, such as while a table is altered by hand."""
+MAX_UNSETTLED = 2000
+"""Outcomes of a worker that wait for the database, above which nothing is claimed."""
 
 log = get_logger(__name__)
 

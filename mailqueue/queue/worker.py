@@ -29,12 +29,10 @@ from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.leases import Held
 from mailqueue.queue.loading import Loader
 from mailqueue.queue.rows import Row
-from mailqueue.queue.settler import Settler
+from mailqueue.queue.settler import MAX_UNSETTLED, Settler
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 
-MAX_UNSETTLED = 2000
-"""Outcomes that wait for the database, above which nothing is claimed."""
 SHARE_SECONDS = 0.01
 """Wait for further keys that have room for more rows, so that they share a claim."""
 REFUSED_SECONDS = 1.0

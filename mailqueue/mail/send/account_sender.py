@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from mailqueue.mail.message.attachments import carries_files, count_within_memory
 from mailqueue.mail.model import Ending, LoadedEmail
 from mailqueue.mail.send.concurrency import AccountSlots
@@ -283,6 +283,8 @@ class AccountSender:
             return
         self._note_answer(verdict)
         self._context.settler.settle(outcome)
+        if isinstance(verdict, Accepted) and not verdict.refused:  # nearly all
+            return
         if (halt := halt_of(verdict)) is not None:
             self._context.account_failed(self.account.id, halt)
             self._return_waiting(halt.detail, wait=RETURN_WAIT)

@@ -75,7 +75,7 @@ def _accepted(attempt: SendAttempt, verdict: Accepted, took_ms: int) -> SendOutc
         code=verdict.code or None,
         enhanced=verdict.enhanced or None,
         reply=verdict.reply,
-        recipients=_each(attempt, sent, verdict.refused),
+        recipients=_each(attempt, sent, verdict.refused) if attempt.has_several else (),
     )
     if not later:
         return base

@@ -15,6 +15,7 @@ from mailqueue.mail.model import ClaimedEmail, Marks, SendOutcome
 from mailqueue.mail.send.begun import BegunEmails
 from mailqueue.mail.send.concurrency import AccountSlots, Mail, Slots
 from mailqueue.mail.send.store.outcomes import settle_and_mark
+from mailqueue.queue.settler import RETRY_SECONDS
 from mailqueue.telemetry.log import get_logger
 
 _Request = tuple[Sequence[ClaimedEmail], AccountSlots, "asyncio.Future[Marks]"]
@@ -22,10 +23,6 @@ MIN_LINGER_SECONDS, MAX_LINGER_SECONDS = 0.004, 0.05
 """Bounds of the wait for emails still in flight before a commit, which takes as long as the last
 commit took. A commit costs as much as sending ten emails: on a busy machine or a slow disk larger
 groups are cheaper. While nothing waits for slots the upper bound applies."""
-
-RETRY_SECONDS = 30.0
-"""Time for which a refused write is retried, for example while a table is altered by hand.
-Giving up would leave known outcomes unwritten."""
 
 PREMARK_SECONDS = 0.05
 """Age at which a mark made in a claim is made again: the last check must be recent."""

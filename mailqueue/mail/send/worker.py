@@ -40,6 +40,7 @@ from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.claims import Taken
 from mailqueue.queue.heartbeat import Heartbeat
 from mailqueue.queue.in_progress import InProgress
+from mailqueue.queue.settler import MAX_UNSETTLED
 from mailqueue.queue.tasks import cancelled
 from mailqueue.queue.wakeup import Wakeup
 from mailqueue.settings.environment import DatabaseSettings
@@ -47,8 +48,6 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.templates.cache import TemplateCache
 
 LEASE = timedelta(minutes=30)
-MAX_UNSETTLED = 2000
-"""Outcomes waiting for the database above which nothing is claimed."""
 
 MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.002, 0.1
 """Wait before the next claim while other workers hold all lanes with mail; it doubles."""
@@ -62,8 +61,6 @@ SKIP_POLL_SECONDS = 0.25
 MAX_MISSED_CLAIMS = 5
 """Claims without an email after which the process for emails that are sent alone ends."""
 
-STOP_SECONDS = 5.0
-"""Limit of the statement that unregisters the worker."""
 LATE_REPLY_SECONDS = 1.0
 """Time in which a worker declared lost still receives replies: they tell what was sent."""
 
@@ -280,14 +277,8 @@ class SendWorker:
         await self._settler.drained()
         reach("drain.written")
         if not self._heartbeat.is_lost:
-            await self._unregister()
-
-    async def _unregister(self) -> None:
-        """Unregister this worker; while the database is unavailable it is declared lost later."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(STOP_SECONDS):
-                await self._heartbeat.stop()
-                reach("leave.committed")
+            await self._heartbeat.stop()
+            reach("leave.committed")
 
     def _written(self, outcomes: Sequence[SendOutcome]) -> None:
         self._room.set()
