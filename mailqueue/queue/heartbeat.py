@@ -67,12 +67,16 @@ class Heartbeat:
         """Return whether the last heartbeat is recent enough to hand over an email."""
         return not self.is_lost and time.monotonic() - self._confirmed_at < TRUSTED_SECONDS
 
-    async def start(self) -> None:
-        """Register this process as a worker."""
+    async def start(self, stop: asyncio.Event) -> bool:
+        """Register this process as a worker; return False if `stop` was set before it could.
+
+        A database that is unavailable, or gone for ever, does not keep a process from stopping.
+        """
         turning = asyncio.create_task(self._turn_forever(), name="turn")
+        stopping = asyncio.create_task(stop.wait(), name="stop")
         started_at = time.monotonic()
-        try:
-            self.worker_id = await self._link.call(
+        registering = asyncio.create_task(
+            self._link.call(
                 lambda conn: store.start_worker(
                     conn,
                     kind=self._kind,
@@ -82,11 +86,19 @@ class Heartbeat:
                     launch_id=self._launch_id,
                     queues=self._queues,
                 )
-            )
+            ),
+            name="register",
+        )
+        try:
+            await asyncio.wait((registering, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not registering.done():
+                return False
+            self.worker_id = registering.result()
         finally:
-            await cancelled(turning)
-        await self._link.close()  # seldom used from now on: the heartbeat has its own
+            await cancelled(turning, stopping, registering)
+            await self._link.close()  # seldom used from now on: the heartbeat has its own
         self._confirmed_at, self.is_lost = started_at, False
+        return True
 
     async def beat(self) -> None:
         """Send one heartbeat.

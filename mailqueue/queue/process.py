@@ -77,7 +77,8 @@ async def _run_once(
     names = [kind.spec.name for kind in kinds]
     link = Link(database, "mailqueue/beat")
     heartbeat = Heartbeat(link, kind="+".join(names), launch_id=launch_id, queues=names)
-    await heartbeat.start()
+    if not await heartbeat.start(stop):
+        return True
     log.info("worker.started", worker=heartbeat.worker_id, queues=names)
     beating = asyncio.create_task(heartbeat.beat_forever(), name="beat")
     working = asyncio.create_task(

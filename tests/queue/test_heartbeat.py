@@ -2,11 +2,13 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
 from mailqueue.core.errors import LeaseLost
+from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import heartbeat as lifelines
@@ -28,7 +30,7 @@ async def test_a_worker_that_was_declared_lost_learns_it_from_its_next_beat(
     lifeline = Heartbeat(link, kind="send", launch_id=uuid4())
     try:
         assert not lifeline.is_alive()
-        await lifeline.start()
+        await lifeline.start(asyncio.Event())
         await lifeline.beat()
         assert lifeline.is_alive()
 
@@ -59,7 +61,7 @@ async def test_a_worker_whose_event_loop_is_held_up_goes_on_beating(
     monkeypatch.setattr(lifelines, "BEAT_SECONDS", 0.01)
     link = Link(database, "test/beat")
     lifeline = Heartbeat(link, kind="send", launch_id=uuid4())
-    await lifeline.start()
+    await lifeline.start(asyncio.Event())
     beating = asyncio.create_task(lifeline.beat_forever())
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -84,7 +86,7 @@ async def test_a_worker_whose_event_loop_hangs_for_good_is_not_kept_alive(
     monkeypatch.setattr(lifelines.log, "error", lambda *_, **__: stuck.set())
     link = Link(database, "test/beat")
     lifeline = Heartbeat(link, kind="send", launch_id=uuid4())
-    await lifeline.start()
+    await lifeline.start(asyncio.Event())
     heard_at = lifeline._confirmed_at
     beating = asyncio.create_task(lifeline.beat_forever())
 
@@ -114,7 +116,7 @@ async def test_a_worker_stops_sending_well_before_others_take_its_mail() -> None
 async def test_a_worker_that_left_is_not_rescued(database: DatabaseSettings) -> None:
     link = Link(database, "test/beat")
     lifeline = Heartbeat(link, kind="send", launch_id=uuid4())
-    await lifeline.start()
+    await lifeline.start(asyncio.Event())
     await lifeline.stop()
     await link.close()
 
@@ -145,3 +147,21 @@ async def test_a_cancel_that_meets_a_ring_still_ends_the_waiting(
     done, _ = await asyncio.wait((waiting,), timeout=30)
     waiting.cancel()
     assert done
+
+
+async def test_a_worker_whose_database_is_gone_stops_when_told_to(
+    database: DatabaseSettings,
+) -> None:
+    """It would otherwise try for ever, without a parent."""
+    gone = replace(database, url=Secret("postgresql://mailqueue@127.0.0.1:1/gone"))
+    lifeline, stop = (
+        Heartbeat(Link(gone, "test/beat"), kind="send", launch_id=uuid4()),
+        asyncio.Event(),
+    )
+    starting = asyncio.create_task(lifeline.start(stop))
+    await asyncio.sleep(0.1)
+    assert not starting.done()
+
+    stop.set()
+
+    assert await asyncio.wait_for(starting, 5) is False

@@ -103,7 +103,8 @@ class SendWorker:
         Known outcomes are written before this returns, unless the database is unavailable for
         longer than the drain may last.
         """
-        await self._heartbeat.start()
+        if not await self._heartbeat.start(stop):
+            return True
         reach("worker.registered")
         worker = self._heartbeat.worker_id
         self._slots = Slots(self._settings.in_flight)

@@ -237,9 +237,9 @@ async def test_a_process_that_waits_to_register_again_does_not_count_as_hung(
     monkeypatch.setattr(heartbeat, "LOOP_CHECK_SECONDS", 0.01)
     memory, link = InProgress(), Link(database, "test/beat")
     one = Heartbeat(link, kind="send", launch_id=uuid4(), in_progress=memory)
-    await one.start()
+    await one.start(asyncio.Event())
     await link._turn.acquire()  # the database does not answer
-    waiting = asyncio.create_task(one.start())
+    waiting = asyncio.create_task(one.start(asyncio.Event()))
     await asyncio.sleep(0.5)
     silence = memory.seconds_since_turn()
     assert silence is not None
