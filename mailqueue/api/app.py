@@ -42,7 +42,7 @@ def create_app(
         routes = [
             TrackingRoute(runtime),
             Routing(ENDPOINTS, runtime),
-            *document_routes(ENDPOINTS),
+            *document_routes(ENDPOINTS, public_url=settings.tracking.public_url),
             *health_routes(pool, settings.database),
             *people_routes(runtime),
             *inbound_routes(runtime),

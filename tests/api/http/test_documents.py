@@ -11,8 +11,9 @@ from pydantic import BaseModel, TypeAdapter
 from mailqueue.api.http.docs.reference import USUAL_ORIGIN, reference_page
 from mailqueue.api.http.endpoint import Endpoint, Once
 from mailqueue.api.http.openapi.document import openapi, operation_id
+from mailqueue.api.http.origin import origin_of
 from mailqueue.api.table import ENDPOINTS
-from tests.api.support.calling import Calling
+from tests.api.support.calling import HELLO, Calling
 
 DOCUMENT = openapi(ENDPOINTS)
 BODIES = [each for each in ENDPOINTS if each.request is not None]
@@ -209,6 +210,31 @@ async def test_a_slash_too_many_leads_to_the_path_and_to_no_other_host(
 
     assert answer.status_code == 307
     assert answer.headers["location"] == f"{path.rstrip('/')}?limit=1"
+
+
+@pytest.mark.anyio
+async def test_no_answer_repeats_a_host_of_the_client(shared_api: Calling) -> None:
+    file = {"filename": "a.pdf", "content": "JVBERi0xLjc=", "content_type": "application/pdf"}
+    sent = await shared_api.send({**HELLO, "attachments": [file]})
+    email = sent.json()["id"]
+    asked = [each.path.replace("{email_id}", email) for each in ENDPOINTS if each.method == "GET"]
+    told = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-API-Key": shared_api.key}
+    told["Authorization"] = f"Bearer {shared_api.key}"
+    paths = [path.replace("{pid}", "default") for path in asked]
+
+    for path in [*paths, "/docs", "/openapi.json", f"/emails/{email}/attachments", "/docs/", "/x"]:
+        answer = await shared_api.http.get(path, headers=told)
+        assert "evil.example" not in answer.text + str(answer.headers), path
+        if path.endswith("/attachments"):
+            assert answer.json()["data"][0]["download_url"].startswith("http://127.0.0.1:8025/")
+
+
+def test_urls_have_the_public_origin_else_that_of_the_socket() -> None:
+    assert origin_of({"server": ("10.0.0.7", 8025)}, None) == "http://10.0.0.7:8025"
+    assert origin_of({"server": ("::1", 80)}, None) == "http://[::1]:80"
+    assert origin_of({"server": ("::1", 80)}, "https://mail.example.com") == (
+        "https://mail.example.com"
+    )
 
 
 @pytest.mark.parametrize("path", ["/nothing/", "//evil.example/v1/emails/", "//evil.example/"])

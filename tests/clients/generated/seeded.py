@@ -29,6 +29,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
 
         site.add_template("welcome", subject="Hello", html="<p>Hello</p>")
         made(f"{BASE}/template-parts/footer", {"kind": "partial", "source": "<p>x</p>"}, "PUT")
+        made("/v1/tracking-keys/rotate", {})
         made("/v1/categories", {"slug": "news", "name": "News"})
         made("/v1/suppressions", {"email": "bob@example.com"})
         hook = made("/v1/webhooks", {"url": "https://hooks.example.com/mail"})["webhook"]["id"]

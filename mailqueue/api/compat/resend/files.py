@@ -8,6 +8,7 @@ from starlette.responses import Response
 from mailqueue.api.compat.content import content_of
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.origin import origin_of
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import NotFound, Unavailable
 from mailqueue.mail.message.preview import fetched, find_email
@@ -53,7 +54,8 @@ async def _all(call: RequestContext) -> list[tuple[dict[str, Any], int]]:
     """Return the files of a mail, each with its position."""
     email_id = call.id("email_id")
     said = await content_of(call, email_id)
-    base = f"{str(call.request.base_url).rstrip('/')}/emails/{email_id}/attachments"
+    origin = origin_of(call.request.scope, call.settings.tracking.public_url)
+    base = f"{origin}/emails/{email_id}/attachments"
     return [(_shown(one, base), place) for place, one in enumerate(said.files)]
 
 

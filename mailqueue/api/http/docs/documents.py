@@ -12,11 +12,15 @@ from mailqueue.api.http.docs.examples import JsonSchema
 from mailqueue.api.http.docs.reference import reference_page
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.openapi.document import openapi
+from mailqueue.api.http.origin import origin_of
 from mailqueue.api.http.responses import json_bytes_answer
 
 
-def document_routes(endpoints: Sequence[Endpoint]) -> list[BaseRoute]:
-    """Return both routes; the documents are built at the first request and need no key."""
+def document_routes(endpoints: Sequence[Endpoint], *, public_url: str | None) -> list[BaseRoute]:
+    """Return both routes; the documents are built at the first request and need no key.
+
+    Example commands on the page use `public_url`, or the address of the server.
+    """
 
     @cache
     def document() -> JsonSchema:
@@ -30,8 +34,7 @@ def document_routes(endpoints: Sequence[Endpoint]) -> list[BaseRoute]:
         return json_bytes_answer(written())
 
     async def show_page(request: Request) -> Response:
-        origin = f"{request.url.scheme}://{request.url.netloc}"
-        page = reference_page(document(), origin=origin)
+        page = reference_page(document(), origin=origin_of(request.scope, public_url))
         return Response(
             page.html,
             media_type="text/html",
