@@ -119,3 +119,36 @@ async def test_a_bound_in_an_older_database_counts_what_is_there(conn: Conn) -> 
     with pytest.raises(DatabaseError, match="is full"):
         async with conn.transaction():
             await conn.execute(INSERT)
+
+
+async def test_mail_of_test_keys_counts_and_is_refused_like_other_mail(conn: Conn) -> None:
+    project = await shop(conn, max_queued_emails=3)
+    of_test = INSERT.replace("(project,", "(sender, project,").replace(
+        "('shop'", "('(test)', 'shop'"
+    )
+    await conn.execute(of_test)
+    await conn.execute(MANY, [2])
+
+    assert (await used(conn, project.id))["queued_emails"] == 3
+    for statement in (INSERT, of_test):
+        with pytest.raises(DatabaseError, match="project shop is full"):
+            async with conn.transaction():
+                await conn.execute(statement)
+
+
+async def test_a_deleted_project_keeps_counting_what_it_keeps(conn: Conn) -> None:
+    project = await shop(conn)
+    await conn.execute(MANY, [3])
+    before = await used(conn, project.id)
+    await projects_manage.delete(conn, "shop", by="ann")
+    await counted(conn)
+
+    found = await used(conn, project.id)
+    left = "SELECT count(*) FROM mailqueue.email_queue WHERE project_id = %s"
+    assert found["queued_emails"] == await make.scalar(conn, left, project.id)
+    assert found["stored_bytes"] == before["stored_bytes"] > 0
+    listed = await make.rows(
+        conn, "SELECT DISTINCT project FROM mailqueue.bounds_of_projects() AS b (a, project)"
+    )
+    assert ("shop",) not in listed
+    assert await make.scalar(conn, "SELECT mailqueue.recount_usage()") == 0
