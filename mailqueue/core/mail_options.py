@@ -154,7 +154,7 @@ MAIL_OPTIONS = (
         OptionType.INSTANT,
         "--run-at",
         "INSTANT",
-        "Earliest time to send, such as '2030-05-01 08:00+02'.",
+        "Earliest time to send, such as 2030-05-01T08:00:00+02:00.",
         api="scheduled_at",
         api_help="Earliest time to send: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."
         " Sent now if omitted or in the past.",
@@ -165,7 +165,7 @@ MAIL_OPTIONS = (
         OptionType.INSTANT,
         "--expires-at",
         "INSTANT",
-        "Time at which the email expires unsent.  [default: in 4 days]",
+        "Time at which the email expires unsent, like --run-at.  [default: in 4 days]",
         api_help="Time after which it is not sent: RFC 3339 with offset; 4 days after"
         " `scheduled_at` if omitted.",
         headers=("expires-at",),

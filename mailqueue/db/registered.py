@@ -67,7 +67,7 @@ ROWS_BY_MARKER: Mapping[str, list[Any]] = {
 VALUE_BY_TYPE: Mapping[OptionType, str] = {
     OptionType.STRING: "v_text",
     OptionType.BOOLEAN: "v_text",
-    OptionType.INSTANT: "v_text::timestamptz",
+    OptionType.INSTANT: "mailqueue.read_instant(v_text)",
     OptionType.STRINGS: "ARRAY(SELECT jsonb_array_elements_text(o.value))",
     OptionType.OBJECT: "o.value",
     OptionType.HEADERS: "o.value",

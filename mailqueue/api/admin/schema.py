@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from mailqueue.administration.events import TYPES
+from mailqueue.api.emails.schema import Instant
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import StrictRequestModel
 
@@ -54,7 +55,7 @@ class EventsQuery(PageQuery):
     """Filter by recipient address."""
     project: Annotated[str, Field(max_length=100)] | None = None
     """Filter by project slug."""
-    since: AwareDatetime | None = None
+    since: Instant | None = None
     """Start of the period, RFC 3339 with offset; seven days ago if omitted."""
-    until: AwareDatetime | None = None
+    until: Instant | None = None
     """End of the period, exclusive, RFC 3339 with offset; now if omitted."""

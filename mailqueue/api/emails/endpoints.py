@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from pydantic import AliasChoices, AwareDatetime, Field
+from pydantic import AliasChoices, Field
 from starlette.responses import Response
 
 from mailqueue.api.emails.actions import ACTING_ENDPOINTS
+from mailqueue.api.emails.schema import Instant
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import PageQuery, page_of
@@ -53,9 +54,9 @@ class EmailsQuery(PageQuery):
     """Filter by category, such as `marketing`."""
     batch: UUID | None = None
     """Filter by batch id."""
-    since: AwareDatetime | None = None
+    since: Instant | None = None
     """Accepted at this time or later: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."""
-    until: AwareDatetime | None = None
+    until: Instant | None = None
     """Accepted before this time: RFC 3339 with offset."""
 
 

@@ -1,13 +1,19 @@
-"""Types of the API's texts and numbers. Values only."""
+"""Types of the API's texts, numbers and timestamps. Values only."""
 
 import math
+import re
+from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, JsonValue
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
 from mailqueue.core.storable_text import MAX_LEVELS, TOO_DEEP
 
 LARGEST_INTEGER = 2**63 - 1
+_RFC_3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+    r"(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
 
 
 def _storable(value: JsonValue, level: int = 0) -> JsonValue:
@@ -48,6 +54,18 @@ def _object(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
+def _rfc_3339(value: object) -> object:
+    """Raise ValueError for other formats; digits alone would be read as seconds since 1970."""
+    if isinstance(value, datetime) or (isinstance(value, str) and _RFC_3339.fullmatch(value)):
+        return value
+    raise ValueError(
+        "must be a timestamp in RFC 3339 format with an offset, such as 2030-05-01T08:00:00+02:00,"
+        f" got {str(value)[:100]!r}"
+    )
+
+
 StorableText = Annotated[str, AfterValidator(_text)]
 Whole = Annotated[int, AfterValidator(_whole)]
 StorableObject = Annotated[dict[str, JsonValue], AfterValidator(_object)]
+Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_rfc_3339)]
+"""A timestamp as a string in RFC 3339 format, with an offset."""

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from pydantic import AliasChoices, AwareDatetime, BaseModel, Field, StrictBool, create_model
+from pydantic import AliasChoices, BaseModel, Field, StrictBool, create_model
 
-from mailqueue.api.emails.schema import StorableObject, StorableText, Whole
+from mailqueue.api.emails.schema import Instant, StorableObject, StorableText, Whole
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -15,7 +15,7 @@ Model = TypeVar("Model", bound=BaseModel)
 TYPES: Mapping[OptionType, Any] = MappingProxyType(
     {
         OptionType.STRING: StorableText | None,
-        OptionType.INSTANT: AwareDatetime | None,
+        OptionType.INSTANT: Instant | None,
         OptionType.STRINGS: list[StorableText],
         OptionType.BOOLEAN: StrictBool | None,
         OptionType.WHOLE: Whole | None,

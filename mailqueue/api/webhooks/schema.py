@@ -3,8 +3,9 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import Field, model_validator
 
+from mailqueue.api.emails.schema import Instant
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.webhooks.model import DeliveryStatus, EventType
@@ -83,9 +84,9 @@ class LogQuery(PageQuery):
     """Filter by status."""
     type: EventType | Literal["webhook.test"] | None = None
     """Filter by event type."""
-    since: AwareDatetime | None = None
+    since: Instant | None = None
     """Filter by creation at or after this time."""
-    until: AwareDatetime | None = None
+    until: Instant | None = None
     """Filter by creation before this time."""
     email_id: UUID | None = None
     """Filter by email id."""
@@ -94,9 +95,9 @@ class LogQuery(PageQuery):
 class RangeRetry(StrictRequestModel):
     """Deliveries to retry."""
 
-    since: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    since: Instant | None = None
     """Filter by creation at or after this time."""
-    until: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    until: Instant | None = None
     """Filter by creation before this time."""
     statuses: Annotated[list[Ended], Field(min_length=1, max_length=3)] = Field(
         default_factory=_not_delivered

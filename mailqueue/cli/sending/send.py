@@ -35,7 +35,7 @@ _QUEUED = ("pending", "assigned")
     epilog=examples(
         "mailqueue send --to ann@example.com --subject Hello --text 'Hello Ann'",
         "mailqueue send --to 'Ann <ann@example.com>' --subject Bill --html-file bill.html --wait",
-        "mailqueue send --to ann@example.com --subject Hi --text Hi --run-at 'tomorrow 08:00'",
+        "mailqueue send --to ann@example.com --subject Hi --text Hi --run-at 2030-05-01T08:00:00Z",
         "mailqueue send --to ann@example.com --subject Bill --text 'See there.' --attach bill.pdf",
         "mailqueue send --to ann@example.com --template welcome --var name=Ann",
     )

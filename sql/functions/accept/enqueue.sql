@@ -52,7 +52,9 @@ BEGIN
                 PERFORM mailqueue.refuse(left(o.key, 100), 'there is no such option');
             END CASE;
         EXCEPTION WHEN invalid_datetime_format OR datetime_field_overflow THEN
-            PERFORM mailqueue.refuse(o.key, format('a timestamp is needed, got %s', to_json(left(v_text, 100))));
+            PERFORM mailqueue.refuse(o.key,
+                                     format('a timestamp is needed, got %s: RFC 3339 format with an offset, such as '
+                                            '2030-05-01T08:00:00+02:00', to_json(left(v_text, 100))));
         END;
     END LOOP;
     -- No account has such a name; the route of test mail has.

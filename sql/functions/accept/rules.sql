@@ -44,6 +44,23 @@ END $$;
 COMMENT ON FUNCTION mailqueue.check_instant(text, timestamptz, boolean) IS
     'Return a timestamp between now and ten years ahead, or NULL; raise 22023 naming the field for any other.';
 
+-- RFC 3339, and the form in which PostgreSQL writes timestamps, where seconds and the minutes of the offset may be left
+-- out. Others that PostgreSQL reads depend on the session's time zone and on today's date.
+CREATE OR REPLACE FUNCTION mailqueue.read_instant(p_text text) RETURNS timestamptz
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF p_text !~ ('^[0-9]{4,6}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?'
+                  '([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)( BC)?$')
+       AND p_text NOT IN ('infinity', '-infinity') THEN
+        RAISE EXCEPTION 'a timestamp in RFC 3339 format is needed' USING ERRCODE = '22007';
+    END IF;
+    RETURN p_text::timestamptz;
+END $$;
+COMMENT ON FUNCTION mailqueue.read_instant(text) IS
+    'A timestamp in RFC 3339 format; raises 22007 for other formats and 22008 for dates that do not exist.';
+
 -- Why programs could not read JSON given by a caller; NULL if all can. The size is checked first, at no cost: the
 -- binary form takes at most five times the bytes of the text, and 200 characters cannot contain 101 levels or 309
 -- digits, so most mail needs no further check. It is one expression, so that plpgsql runs it without a call; STABLE,

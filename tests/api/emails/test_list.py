@@ -93,6 +93,8 @@ async def test_a_faulty_filter_is_named(api: Calling) -> None:
         ("limit=0", "limit"),
         ("cursor=x", "cursor"),
         ("since=yesterday", "since"),
+        ("since=20300501", "since"),
+        ("until=0", "until"),
         ("batch=x", "batch"),
         ("order=asc", "order"),
     ]:

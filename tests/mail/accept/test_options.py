@@ -12,6 +12,7 @@ from tests.mail.accept.intakes import NotAccepted, by_batch, by_enqueue, plain
 
 pytestmark = pytest.mark.anyio
 
+NOT_INSTANTS = ("20300501", "0", "-1", "08", "now", "tomorrow", "2030-05-01", "2030-05-01T08:00:00")
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"colour": "red"}, "colour", "there is no such option"),
     ({"project_id": "x"}, "project_id", "there is no such option"),
@@ -24,6 +25,12 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"priority": True}, "priority", "a string is needed, got boolean"),
     ({"run_at": "whenever"}, "run_at", 'a timestamp is needed, got "whenever"'),
     ({"run_at": "2030-13-45"}, "run_at", "a timestamp is needed"),
+    ({"run_at": "2030-13-45T00:00:00Z"}, "run_at", "a timestamp is needed"),
+    *(
+        ({name: text}, name, f'a timestamp is needed, got "{text}": RFC 3339 format')
+        for name in ("run_at", "expires_at")
+        for text in NOT_INSTANTS
+    ),
     ({"run_at": 17}, "run_at", "a string is needed, got number"),
     ({"expires_at": []}, "expires_at", "a string is needed, got array"),
     ({"max_attempts": "5"}, "max_attempts", '1 to 1000, got "5"'),

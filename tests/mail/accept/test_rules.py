@@ -39,10 +39,14 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"max_attempts": 0}, "max_attempts", "1 to 1000, got 0"),
     ({"max_attempts": 1001}, "max_attempts", "1 to 1000, got 1001"),
     ({"delivery": "perhaps"}, "delivery", 'resend or hold, got "perhaps"'),
-    ({"run_at": "2999-01-01"}, "run_at", "within ten years"),
+    ({"run_at": "2999-01-01 00:00+00"}, "run_at", "within ten years"),
     ({"run_at": "infinity"}, "run_at", "within ten years"),
-    ({"expires_at": "2020-01-01"}, "expires_at", "must be after run_at and now"),
-    ({"run_at": "2030-01-02", "expires_at": "2030-01-01"}, "expires_at", "must be after run_at"),
+    ({"expires_at": "2020-01-01 00:00+00"}, "expires_at", "must be after run_at and now"),
+    (
+        {"run_at": "2030-01-02 00:00+00", "expires_at": "2030-01-01 00:00+00"},
+        "expires_at",
+        "must be after run_at",
+    ),
     ({"campaign_id": "x" * 201}, "campaign_id", "at most 200 characters"),
     ({"tags": ["t"] * 21}, "tags", "at most 20 tags"),
     ({"tags": [""]}, "tags", "at most 20 tags of 1 to 128"),
@@ -112,7 +116,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {"delivery": "hold"},
     {"custom_data": {"a": {"b": [1, None, "ü"]}}},
     {"idempotency_key": "k" * 255},
-    {"run_at": "2001-01-01"},
+    {"run_at": "2001-01-01 00:00+00"},
     {"run_at": "2030-01-01 00:00+00"},
 ]
 
