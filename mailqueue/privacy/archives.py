@@ -104,8 +104,8 @@ async def rewrite_all(
     `doomed` are the attachments to delete.
     """
     changed = 0
-    # Mail last: its records tell which contents are theirs when an erasure is resumed. Contents
-    # second to last: they tell which attachments are.
+    # Mail last: its records show which contents are theirs when an erasure is resumed. Contents
+    # second to last: they show which attachments are.
     for kind in (
         RecordKind.ATTACHMENTS,
         RecordKind.LOGS,

@@ -179,7 +179,7 @@ def _next_parts(tables: Sequence[Table], place: dict[str, Any], room: float) -> 
     while room > 0 and (at := _place_in(tables, place)) is not None:
         table = tables[at]
         first = int(place.get("page", 0))
-        # How many pages it had when it was begun: what comes in meanwhile has been looked at.
+        # Number of pages at the start: rows inserted meanwhile need no check.
         last = int(place.get("pages", table.pages))
         pages = range(first, min(first + table.step, last))
         parts.append(

@@ -121,7 +121,7 @@ async def _archived(
     matcher = matcher_of(spellings)
     found: dict[str, list[dict[str, Any]]] = {}
     theirs = set[str]()
-    # Mails first: they tell which contents are theirs.
+    # Mails first: they show which contents are theirs.
     mine = [one for one in await chosen(context.conn, FileFilter()) if one.project_id == project.id]
     for archive in sorted(mine, key=lambda one: one.kind != "email_history"):
         async for record in file_format.records(context.stores.at(archive.store), archive):

@@ -135,7 +135,7 @@ class Watch:
             return False
         delay = _delay_of(self._pid)
         if delay is None or self._delay is None:
-            return False  # this system does not tell
+            return False  # unknown on this system
         return silence - (delay - self._delay) - self._excused > self._stalled_seconds
 
 

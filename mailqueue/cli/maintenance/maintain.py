@@ -46,7 +46,7 @@ def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool) -> 
     wanted = [task for task in Task if task in names] if names else list(Task)
     done = run(_run(wanted))
     needs_person = any(each.needs_person for each in done)
-    # As text each task is told as soon as it is over.
+    # As text each task is reported as soon as it ends.
     document = MaintenanceResults(needs_person, [_document(each) for each in done])
     print_result(document, lambda: None)
     if needs_person:

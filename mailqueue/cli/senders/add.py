@@ -121,7 +121,7 @@ def add(*, project: str, **options: Any) -> None:
 
 
 def _master(app: Opened, new: NewSender) -> MasterKey | None:
-    # Not looked at unless needed: a faulty key file must not stop an account without a password.
+    # Read only if needed: a faulty key file must not stop an account without a password.
     return app.master_key() if new.password else None
 
 

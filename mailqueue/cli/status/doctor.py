@@ -55,7 +55,7 @@ async def _examine(settings: Settings) -> list[Finding]:
         async with connect(settings.database, application_name="mailqueue/doctor") as conn:
             return await examine(_patient(settings, conn))
     except MailqueueError as exc:
-        # The sentence names the fix itself; nothing else can be looked at.
+        # The sentence names the fix itself; no other check is possible.
         return [problem("server", str(exc), fix="fix this and run `mailqueue doctor` again")]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TableRows = list[Mapping[str, object]]
 
-# How a lane's or account's block is told.
+# Texts of the reasons for which a lane or account is blocked.
 _WORDS = {
     "no_sender": "no sender account",
     "daily_limit": "daily limit used up",

@@ -119,7 +119,7 @@ def _separator(header: str) -> str:
         try:
             cells = next(csv.reader([header[:MAX_HEADER_CHARACTERS]], delimiter=separator), [])
         except csv.Error:
-            continue  # told when the header is read
+            continue  # reported when the header is read
         if not set(_names(cells)).isdisjoint(ADDRESS_NAMES):
             return separator
     return _SEPARATORS[0]

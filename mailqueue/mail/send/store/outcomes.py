@@ -31,7 +31,7 @@ MAX_WAIT = timedelta(days=3_650)
 
 # What is wrong with a value, not with the server.
 _OF_ONE = (DataError, IntegrityError, ProgramLimitExceeded, UnicodeError)
-# Of a group that was sent, all of it, nothing more is looked at.
+# A group that was sent completely needs no further checks.
 _ALL_SENT = {
     "outcomes": arrays.texts([Ending.SENT]),
     "logs": arrays.texts([LogStatus.SENT]),
