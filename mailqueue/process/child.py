@@ -24,6 +24,8 @@ DRAIN_SECONDS = 45.0
 """Time for a child to drain before it is killed; its own drain ends sooner."""
 CHECK_SECONDS = 0.5
 """Interval at which a child's event loop is looked at."""
+ROWS_SECONDS = 5.0
+"""Interval at which the rows of a child are looked at, of which there may be thousands."""
 FROZEN_SECONDS = 2.0
 """Time between two such looks that is not counted either: the host may have stood still."""
 MAX_GAP_SECONDS = 10.0
@@ -100,6 +102,7 @@ class Watch:
         self._in_progress = in_progress
         self._stalled_seconds = stalled_seconds
         self._checked_at = asyncio.get_running_loop().time()
+        self._rows_checked_at = 0.0
         self._silence = 0.0
         self._delay = _delay_of(pid)
         self._excused = (
@@ -124,6 +127,9 @@ class Watch:
             self._excused = silence
         if silence > HUNG_SECONDS or self._is_stalled(silence):
             return f"its event loop did not turn for {silence:.0f} s"
+        if self._checked_at < self._rows_checked_at + ROWS_SECONDS:
+            return None
+        self._rows_checked_at = self._checked_at
         for row in self._in_progress.rows():
             limit = _LIMITS.get(row.queue)
             if limit is not None and row.seconds > limit + OVERDUE_SECONDS:

@@ -96,7 +96,6 @@ class WorkerPool:
                 await _unless_stopped(stop, self._pause_alone())
                 for tasks in running.values():
                     for task in [one for one in tasks if one.done()]:
-                        task.result()
                         tasks.pop(task).close()
                 free = [name for name in groups if _may_start(running.get(name, {}).values())]
                 for name in await self._found(partial(store.suspected, queues=free), stop):
@@ -118,7 +117,7 @@ class WorkerPool:
             await self._run_child(group, stop, in_progress, flag="--alone")
             if in_progress.rows():  # it died with one: others may be due
                 self._has_deaths.set()
-        except OSError:  # no process can be started now
+        except Exception:  # no process can be started now; the others go on
             log.exception("worker.not_started", queue=queue)
 
     async def _keep_upkeep(self, stop: asyncio.Event) -> None:

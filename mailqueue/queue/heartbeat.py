@@ -1,4 +1,4 @@
-"""Keeps a worker registered by a heartbeat, and decides whether it may still send."""
+"""Keeps a worker registered by a heartbeat, and decides whether it may still begin work."""
 
 import asyncio
 import os
@@ -23,9 +23,10 @@ BEAT_SECONDS = 5.0
 STOP_SECONDS = 5.0
 """Limit of the statement that unregisters the worker."""
 LOST_AFTER = timedelta(seconds=30)
-"""Time without a heartbeat after which a worker is declared lost and its emails are rescued."""
+"""Time without a heartbeat after which a worker is declared lost and what it holds is rescued."""
 TRUSTED_SECONDS = 20.0
-"""Time since its last heartbeat after which a worker hands over no email: below LOST_AFTER."""
+"""Time since its last heartbeat after which a worker hands over no email and begins no row: below
+LOST_AFTER."""
 LOOP_CHECK_SECONDS = 1.0
 """Interval at which the event loop shows that it turns."""
 HUNG_SECONDS = 60.0

@@ -1,4 +1,6 @@
-"""Returns the emails of lost workers to the queue, and pauses accounts with too many bounces."""
+"""Returns the emails and rows of lost workers to their queues, and pauses accounts with too many
+bounces.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,7 +23,7 @@ log = get_logger(__name__)
 
 @asynccontextmanager
 async def rescuing(database: DatabaseSettings) -> AsyncIterator[None]:
-    """Rescue emails while the block runs, on a connection of its own."""
+    """Rescue emails and rows while the block runs, on a connection of its own."""
     link = Link(database, "mailqueue/rescue")
     task = asyncio.create_task(_rescue_forever(link), name="rescue")
     try:
@@ -50,8 +52,8 @@ async def turn(link: Link) -> float:
 
 
 async def rescue_once(link: Link) -> int | None:
-    """Return the emails of lost workers to the queue; return how many, None if the database was
-    unavailable.
+    """Return the emails and rows of lost workers to their queues; return how many, None if the
+    database was unavailable.
     """
 
     async def rescue(conn: Conn) -> int | None:

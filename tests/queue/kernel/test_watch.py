@@ -13,7 +13,9 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.core.queues import queue_named
+from mailqueue.process import child
 from mailqueue.process.child import OVERDUE_SECONDS, STALLED_SECONDS, Watch, _is_stopped
+from mailqueue.process.pool import ALONE_SECONDS, MAX_ALONE, _may_start
 from mailqueue.queue.heartbeat import HUNG_SECONDS
 from mailqueue.queue.in_progress import InProgress
 
@@ -93,5 +95,22 @@ async def test_a_row_that_ignores_its_limit_ends_its_process(
         memory.turn()
         assert watch.fault() is None
         monkeypatch.setattr(time, "monotonic", lambda: clock() + limit + 1)
+        monkeypatch.setattr(child, "ROWS_SECONDS", 0.0)
         memory.turn()
         assert watch.fault() == "its handling did not end within its limit of 60 s"
+
+
+def test_rows_handled_alone_wait_for_no_row_that_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another process is started once each that runs is busy with a row for a while."""
+    clock, running = time.monotonic, [InProgress() for _ in range(MAX_ALONE)]
+    assert _may_start([]), "none runs"
+    assert not _may_start(running[:1]), "it is being started, and takes one"
+    for one in running:
+        one.begin("inbound", uuid4(), 1)
+    assert not _may_start(running[:1]), "it may end soon"
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + ALONE_SECONDS + 1)
+    assert _may_start(running[:1])
+    assert _may_start(running[: MAX_ALONE - 1])
+    assert not _may_start(running), "memory is bounded"
