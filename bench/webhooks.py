@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from ipaddress import ip_network
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import cast
@@ -28,6 +29,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import parse_master_key
 from mailqueue.webhooks import endpoints
 
+LOOPBACK = (ip_network("127.0.0.0/8"),)
 MASTER = base64.b64encode(bytes(range(32))).decode()
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 TELL = """
@@ -84,7 +86,7 @@ async def add(conn: Conn, port: int) -> UUID:
         event_types=[],
         description=None,
         secret=None,
-        may_be_plain=True,
+        allowed=LOOPBACK,
         master=parse_master_key(MASTER, source="bench"),
         by="bench",
     )
