@@ -1,5 +1,6 @@
 """Import lists of addresses: 100,000 lines in one commit; an import can be repeated."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import chain, islice
@@ -53,7 +54,7 @@ async def import_list(
         if tell is not None:
             tell(bad)
 
-    tally.encoding = encoding_of(file)
+    tally.encoding = await asyncio.to_thread(encoding_of, file)  # reads all of it
     lines = _good(read_lines(file, tally.encoding, otherwise=otherwise), refuse)
     whole: AbstractAsyncContextManager[object] = nullcontext()
     if is_trial:
