@@ -11,12 +11,12 @@ from mailqueue.contract.value import Value
 
 @dataclass(frozen=True, slots=True)
 class Acted(Value):
-    """Result of a request to cancel, release or resend an email."""
+    """Result of a request to cancel, hold, release or resend an email."""
 
     id: UUID
     """Id of the email that is queued now: a new one where it was sent once more."""
     result: str
-    """What was done, such as `cancelled`, `released`, `resent` or `requeued`."""
+    """What was done, such as `cancelled`, `held`, `released`, `resent` or `requeued`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,17 @@ class BatchState(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class ActedBatch(Value):
+    """Result of a request to cancel, hold or release the emails of a batch."""
+
+    id: UUID
+    results: Mapping[str, int]
+    """Number of emails by what was done: `cancelled`, `cancelling`, `held` or `released`."""
+    counts: Mapping[str, int]
+    """Number of the batch's emails by status, afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
 class Uploaded(Value):
     """A file that emails attach by its `id`."""
 

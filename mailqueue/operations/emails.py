@@ -4,6 +4,7 @@ resolve.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import groupby
 from uuid import UUID
 
@@ -78,6 +79,17 @@ async def release(conn: Conn, operation: EmailOperation) -> list[ActionResult]:
         return await actions_store.release(conn, project, ids=ids)
 
     return await _handle(conn, operation, _Deed("emails.released", act))
+
+
+async def reschedule(conn: Conn, operation: EmailOperation, *, at: datetime) -> list[ActionResult]:
+    """Change when pending or held mails without an attempt are sent."""
+
+    async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
+        return await actions_store.reschedule(conn, project, ids=ids, at=at)
+
+    return await _handle(
+        conn, operation, _Deed("emails.rescheduled", act, {"run_at": at.isoformat()})
+    )
 
 
 async def requeue(conn: Conn, operation: EmailOperation) -> list[ActionResult]:

@@ -24,7 +24,9 @@ BEGIN
             mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz,
             timestamptz, uuid, integer), mailqueue.message_source(uuid, uuid),
             mailqueue.letter_of(uuid, uuid),
-            mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text)',
+            mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text),
+            mailqueue.act_on_batch(uuid, uuid, text, text, text),
+            mailqueue.change_email(uuid, uuid, timestamptz, text, text)',
         -- in lists filtered by project
         'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text),
             mailqueue.domain_key(text), mailqueue.address_beyond_ascii(text, boolean),

@@ -1,9 +1,12 @@
 """SQL of actions on emails and names of sender accounts for the API."""
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, maybe
+from mailqueue.db.refusals import refusals
 
 
 class ActedOn(NamedTuple):
@@ -17,9 +20,46 @@ class ActedOn(NamedTuple):
 async def act(
     conn: Conn, email_id: UUID, *, project_id: UUID, action: str, reason: str, by: str
 ) -> ActedOn | None:
-    """Cancel, release or resend a mail of a project; return None where there is no such mail."""
+    """Cancel, hold, release or resend a mail of a project; return None if there is no such mail."""
     asked = {"id": email_id, "project_id": project_id, "action": action, "reason": reason}
     return await maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
+
+
+class ChangedEmail(NamedTuple):
+    """Result of a change of a mail; `outcome` None: its state does not allow it."""
+
+    outcome: str | None
+    state: str
+
+
+class ActedOnBatch(NamedTuple):
+    """Numbers of mails by what was done, None if nothing could be, and by status afterwards."""
+
+    results: Mapping[str, int] | None
+    counts: Mapping[str, int]
+
+
+async def change(
+    conn: Conn,
+    email_id: UUID,
+    *,
+    project_id: UUID,
+    at: datetime | None,
+    priority: str | None,
+    by: str,
+) -> ChangedEmail | None:
+    """Change time or priority of a mail of a project; return None if there is no such mail."""
+    asked = {"id": email_id, "project_id": project_id, "at": at, "priority": priority, "by": by}
+    with refusals():
+        return await maybe(conn, "change_email", asked, ChangedEmail)
+
+
+async def act_on_batch(
+    conn: Conn, batch_id: UUID, *, project_id: UUID, action: str, reason: str, by: str
+) -> ActedOnBatch | None:
+    """Cancel, hold or release the mails of a batch; return None if there is no such batch."""
+    asked = {"id": batch_id, "project_id": project_id, "action": action, "reason": reason}
+    return await maybe(conn, "act_on_batch", asked | {"by": by}, ActedOnBatch)
 
 
 async def find_sender_name(conn: Conn, sender: str, *, project_id: UUID) -> str | None:

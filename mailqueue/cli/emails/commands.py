@@ -1,15 +1,22 @@
-"""`mailqueue email`: show, cancel, hold, release, requeue, resend and reprioritise emails."""
+"""`mailqueue email`: show, cancel, hold, release, requeue, resend, reprioritise and reschedule
+emails.
+"""
 
+from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 import click
 
-from mailqueue.cli.emails.many import EmailCommand, run_command
+from mailqueue.cli.emails.many import EmailCommand, print_handled, run_command
 from mailqueue.cli.emails.selection import Selection, selection_options
 from mailqueue.cli.emails.view import print_email
+from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.output import examples
+from mailqueue.core.errors import InvalidField
 from mailqueue.operations import emails
+from mailqueue.operations.emails import EmailOperation
 from mailqueue.operations.model import PRIORITIES
 
 _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
@@ -24,7 +31,7 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
     )
 )
 def email() -> None:
-    """Show, cancel, hold, release, requeue, resend or reprioritise emails, by id or filter."""
+    """Show, cancel, hold, release, requeue, resend, reprioritise or reschedule emails."""
 
 
 @email.command(epilog=examples(f"mailqueue email show {_ID}"))
@@ -40,6 +47,7 @@ def show(*, email_id: UUID) -> None:
     epilog=examples(
         f"mailqueue email cancel {_ID}",
         "mailqueue email cancel --project default --campaign spring --dry-run",
+        f"mailqueue email cancel --project default --batch {_ID}",
     )
 )
 @selection_options
@@ -140,3 +148,35 @@ def reprioritise(*, selection: Selection, priority: str) -> None:
         lambda conn, operation: emails.reprioritise(conn, operation, priority=priority),
     )
     run_command(selection, deed)
+
+
+@email.command(
+    epilog=examples(
+        f"mailqueue email reschedule {_ID} --run-at 2030-05-01T08:00:00+02:00",
+    )
+)
+@click.argument("ids", metavar="ID...", type=click.UUID, nargs=-1, required=True)
+@click.option(
+    "--run-at",
+    required=True,
+    metavar="INSTANT",
+    help="Earliest time to send, such as 2030-05-01T08:00:00+02:00; now if in the past.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be done and change nothing.")
+@json_option
+def reschedule(*, ids: Sequence[UUID], run_at: str, dry_run: bool) -> None:
+    """Change when pending or held emails are sent, before their first attempt."""
+    at = _instant("run_at", run_at)
+    operation = EmailOperation(ids, operator(), is_trial=dry_run)
+    print_handled(execute(lambda app: emails.reschedule(app.conn, operation, at=at)))
+
+
+def _instant(field: str, text: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+        if at.tzinfo is not None:
+            return at
+    except (ValueError, OverflowError):
+        pass
+    why = "RFC 3339 format with an offset, such as 2030-05-01T08:00:00+02:00"
+    raise InvalidField(field, f"a timestamp is needed, got {text!r}: {why}")

@@ -24,6 +24,7 @@ _FILTERS = {
     "project": click.option(
         "--project", metavar="NAME", help="Project; required unless ids are given."
     ),
+    "batch": click.option("--batch", metavar="ID", help="Batch of the project."),
     "campaign_id": click.option("--campaign", "campaign_id", metavar="ID"),
     "lane": click.option(
         "--lane", metavar="PRIORITY[/ROUTE]", help="Lane, such as low or high/relay."

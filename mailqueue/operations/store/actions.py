@@ -70,6 +70,19 @@ async def release(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Acti
     )
 
 
+async def reschedule(
+    conn: Conn, project_id: UUID, *, ids: list[UUID], at: datetime
+) -> list[ActionResult]:
+    """Change when mails without an attempt are sent.
+
+    Raises:
+        InvalidField: the time is more than ten years ahead.
+    """
+    asked = {"project_id": project_id, "ids": ids, "at": at}
+    with _refusals():
+        return await fetch.many(conn, "reschedule_emails", asked, ActionResult)
+
+
 async def requeue(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[ActionResult]:
     """Queue finished mails that were not sent again."""
     return await fetch.many(

@@ -109,3 +109,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS
     'Queue failed, expired or cancelled mail again, with the same id. Mail whose content is archived is left out.';
+
+-- Only mail without an attempt: the time of another attempt is that of its retry schedule, or what a server asked for.
+CREATE OR REPLACE FUNCTION mailqueue.reschedule_emails(p_project uuid, p_ids uuid[], p_at timestamptz)
+RETURNS TABLE (id uuid, result text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.check_instant('run_at', p_at, true);
+    RETURN QUERY
+    WITH moved AS (
+        UPDATE mailqueue.email_queue AS q
+           SET run_at = greatest(p_at, now()),
+               expires_at = CASE WHEN isfinite(q.expires_at) THEN greatest(p_at, now()) + (q.expires_at - q.run_at)
+                                 ELSE q.expires_at END
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status IN ('pending', 'held') AND q.attempts = 0
+           AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
+           AND q.run_at < '9000-01-01'  -- beyond: it has a custom SMTP server
+        RETURNING q.id, q.lane_id, q.run_at, q.status
+    ), signalled AS (
+        INSERT INTO mailqueue.lane_signals (lane_id, due_at)
+        SELECT m.lane_id, min(m.run_at) FROM moved AS m WHERE m.status = 'pending' GROUP BY m.lane_id
+    )
+    SELECT m.id, 'rescheduled'::text FROM moved AS m;
+    PERFORM mailqueue.wake_workers();
+END $$;
+COMMENT ON FUNCTION mailqueue.reschedule_emails(uuid, uuid[], timestamptz) IS
+    'Change when pending or held mail without an attempt is sent; its time to live stays the same.';

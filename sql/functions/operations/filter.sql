@@ -1,11 +1,15 @@
 -- Filters of operator actions: JSON, parsed strictly, and the ids that match, in pages.
 
--- Keys: project (required), campaign_id, lane ("high" or "high/relay"), sender, domain, status, category, older_than,
--- newer_than. NULL in an OUT column: no such condition. p_now: ages are relative to it, and younger mail does not
--- match.
+-- It had fewer columns in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.read_filter(jsonb, timestamptz);
+
+-- Keys: project (required), batch, campaign_id, lane ("high" or "high/relay"), sender, domain, status, category,
+-- older_than, newer_than. NULL in an OUT column: no such condition. p_now: ages are relative to it, and younger mail
+-- does not match.
 CREATE OR REPLACE FUNCTION mailqueue.read_filter(p_filter jsonb, p_now timestamptz,
     OUT project_id uuid, OUT campaign_id text, OUT lanes integer[], OUT sender_id integer, OUT sender_lanes integer[],
-    OUT domain text, OUT status text, OUT category text, OUT created_before timestamptz, OUT created_after timestamptz)
+    OUT domain text, OUT status text, OUT category text, OUT created_before timestamptz, OUT created_after timestamptz,
+    OUT email_ids uuid[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -24,14 +28,20 @@ BEGIN
     END IF;
     FOR f IN SELECT e.key, e.value #>> '{}' AS text, jsonb_typeof(e.value) AS type FROM jsonb_each(p_filter) AS e
               ORDER BY e.key = 'project' DESC LOOP
-        IF f.key NOT IN ('project', 'campaign_id', 'lane', 'sender', 'domain', 'status', 'category', 'older_than',
-                         'newer_than') THEN
+        IF f.key NOT IN ('project', 'batch', 'campaign_id', 'lane', 'sender', 'domain', 'status', 'category',
+                         'older_than', 'newer_than') THEN
             PERFORM mailqueue.refuse(left(f.key, 100), 'there is no such filter');
         ELSIF f.type <> 'string' THEN
             PERFORM mailqueue.refuse(f.key, format('a string is needed, got %s', f.type));
         END IF;
         CASE f.key
         WHEN 'project' THEN v_project := mailqueue.project_named(f.text);
+        WHEN 'batch' THEN
+            SELECT array_remove(b.email_ids, NULL) INTO email_ids FROM mailqueue.batches AS b
+             WHERE b.project_id = v_project AND b.id::text = lower(f.text);
+            IF email_ids IS NULL THEN
+                PERFORM mailqueue.refuse('batch', format('this project has no batch %s', to_json(left(f.text, 100))));
+            END IF;
         WHEN 'campaign_id' THEN campaign_id := f.text;
         WHEN 'domain' THEN domain := mailqueue.wire_domain('domain', f.text);
         WHEN 'status' THEN status := f.text;
@@ -126,6 +136,7 @@ BEGIN
            AND q.project_id = f.project_id AND q.status = ANY (p_statuses) AND (f.status IS NULL OR q.status = f.status)
            AND q.created_at <= f.created_before AND (f.created_after IS NULL OR q.created_at > f.created_after)
            AND (f.campaign_id IS NULL OR q.campaign_id = f.campaign_id)
+           AND (f.email_ids IS NULL OR q.id IN (SELECT unnest(f.email_ids)))
            AND (f.category IS NULL OR q.category = f.category)
            AND (f.lanes IS NULL OR q.lane_id = ANY (f.lanes))
            AND (f.sender_id IS NULL OR coalesce(q.assigned_to = f.sender_id, q.lane_id = ANY (f.sender_lanes)))
@@ -155,6 +166,7 @@ BEGIN
            AND h.project_id = f.project_id AND h.status = ANY (p_statuses) AND (f.status IS NULL OR h.status = f.status)
            AND h.created_at <= f.created_before AND (f.created_after IS NULL OR h.created_at > f.created_after)
            AND (f.campaign_id IS NULL OR h.campaign_id = f.campaign_id)
+           AND (f.email_ids IS NULL OR h.id IN (SELECT unnest(f.email_ids)))
            AND (f.category IS NULL OR h.category = f.category)
            AND (f.lanes IS NULL OR h.lane_id = ANY (f.lanes))
            AND (f.sender_id IS NULL OR coalesce(h.assigned_to = f.sender_id, h.lane_id = ANY (f.sender_lanes)))

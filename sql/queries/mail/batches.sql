@@ -45,3 +45,13 @@ LIMIT 1;
 -- Cancel, release or resend a mail of a project; no row if there is none, outcome NULL if its state does not allow it.
 SELECT a.outcome, a.email_id, a.state
 FROM mailqueue.act_on_email(%(project_id)s, %(id)s, %(action)s, %(reason)s, %(by)s) AS a;
+
+-- name: change_email :maybe
+-- Change time or priority of a mail of a project; no row if there is none, outcome NULL if its state does not allow it.
+SELECT c.outcome, c.state
+FROM mailqueue.change_email(%(project_id)s, %(id)s, %(at)s::timestamptz, %(priority)s::text, %(by)s) AS c;
+
+-- name: act_on_batch :maybe
+-- Cancel, hold or release mails of a batch; no row if there is none, results NULL if no mail's state allows it.
+SELECT a.results, a.counts
+FROM mailqueue.act_on_batch(%(project_id)s, %(id)s, %(action)s, %(reason)s, %(by)s) AS a;

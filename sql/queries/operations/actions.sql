@@ -15,6 +15,11 @@ FROM mailqueue.hold_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS h;
 SELECT r.id, r.result
 FROM mailqueue.release_emails(%(project_id)s, %(ids)s::uuid[]) AS r;
 
+-- name: reschedule_emails :many
+-- Change when pending or held mails without an attempt are sent.
+SELECT r.id, r.result
+FROM mailqueue.reschedule_emails(%(project_id)s, %(ids)s::uuid[], %(at)s::timestamptz) AS r;
+
 -- name: requeue_email :many
 -- Queue failed, expired or cancelled mails again.
 SELECT r.id, r.result

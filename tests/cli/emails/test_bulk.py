@@ -245,3 +245,49 @@ def test_an_invalid_time_is_an_error(on_fresh_db: Cli) -> None:
 
     assert result.exit_code == 1
     assert "from: must be a point in time such as" in result.stderr
+
+
+def test_a_filter_names_a_batch(on_fresh_db: Cli) -> None:
+    async def some(conn: Conn) -> UUID:
+        ids = await three(conn)
+        keep = "SELECT mailqueue.keep_batch(%s, %s, 'x', 'x')"
+        await conn.execute(keep, [await make.project_named(conn, "default"), ids[:2]])
+        return ids[0]
+
+    batch = str(on_fresh_db.sql(some))
+    of_batch = ("--project", "default", "--batch", batch, "--yes")
+
+    for verb, done in (("hold", "held"), ("release", "released"), ("cancel", "cancelled")):
+        result = on_fresh_db("email", verb, *of_batch)
+        assert result.exit_code == 0, result.output
+        assert result.stdout.endswith(f"2 {done}\n")
+    assert statuses(on_fresh_db) == ["cancelled", "cancelled", "pending"]
+    assert on_fresh_db.json("email", "requeue", *of_batch)["emails"] == 2
+    unknown = on_fresh_db("email", "hold", "--project", "default", "--batch", "x", "--yes")
+    assert 'batch: this project has no batch "x"' in unknown.stderr
+
+
+def test_mail_is_rescheduled_before_its_first_attempt(on_fresh_db: Cli) -> None:
+    ids = [str(one) for one in on_fresh_db.sql(three)]
+    attempted = "UPDATE mailqueue.email_queue SET attempts = 1 WHERE id = %s"
+    on_fresh_db.sql(lambda conn: conn.execute(attempted, [ids[1]]))
+    command = ("email", "reschedule", *ids[:2], "--run-at", "2030-05-01T08:00:00+02:00")
+    times = "SELECT run_at::date::text FROM mailqueue.email_queue WHERE id = %s"
+
+    def day(email: str) -> str:
+        found: str = on_fresh_db.sql(lambda conn: make.scalar(conn, times, email))
+        return found
+
+    before = day(ids[0])
+    on_fresh_db(*command, "--dry-run")
+    assert day(ids[0]) == before
+    result = on_fresh_db(*command)
+
+    assert result.exit_code == 1
+    assert "rescheduled" in result.stdout
+    assert "unchanged: pending" in result.stdout
+    assert (day(ids[0]), day(ids[1])) == ("2030-05-01", before)
+    for text in ("20300501", "0", "tomorrow", "2030-05-01T08:00:00"):
+        refused = on_fresh_db("email", "reschedule", ids[0], "--run-at", text)
+        assert refused.exit_code == 1
+        assert f"run_at: a timestamp is needed, got '{text}'" in refused.stderr
