@@ -1,18 +1,15 @@
-"""How many functions of ours a click, a bounce and a mail enter, each of which a reader follows."""
+"""How many functions of ours a click and a bounce enter, each of which a reader follows."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from mailqueue.adapters.providers import providers
 from mailqueue.core.queues import queue_named
 from mailqueue.core.secret import Secret
-from mailqueue.db.pool import connect
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
 from mailqueue.inbound.handler import InboundHandler, InboundTools
@@ -20,23 +17,19 @@ from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.running import run_worker
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.senders import accounts
-from mailqueue.settings.environment import DatabaseSettings, load_settings
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.wiring import sending
 from tests import make
 from tests.api.support.calling import ORIGIN
 from tests.api.support.recipient_links import ONE_CLICK, Leaving, leaving
 from tests.events.sent_mail import left
 from tests.hops import hops
 from tests.inbound.json_provider import Confirming
-from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio
 
 MAX_CLICK_FUNCTIONS = 30
 MAX_BOUNCE_FUNCTIONS = 47
-MAX_MAIL_FUNCTIONS = 185
-"""With the SMTP client and the message format; to be lowered with each function that goes."""
 PATIENCE_SECONDS = 60
 """Limit of a wait on a busy machine."""
 
@@ -116,29 +109,3 @@ async def test_a_bounce_a_provider_reports_enters_few_functions(shop: Leaving) -
 
     assert not await shop.gets("dave@example.com", "transactional")
     assert len(entered.names) <= MAX_BOUNCE_FUNCTIONS, "\n".join(entered.names)
-
-
-async def test_a_mail_that_is_sent_enters_few_functions(
-    database: DatabaseSettings, tmp_path: Path
-) -> None:
-    """From the claim of a running worker to the row of history, by SMTP."""
-    settings, stop = load_settings(database_url=database.url, data=tmp_path), asyncio.Event()
-    async with scripted() as server, connect(database) as conn:
-        await make.sender_account(conn, smtp_port=server.port)
-
-        async def sent(count: int) -> None:
-            await make.queued_email(conn)
-            query = "SELECT count(*) FROM mailqueue.email_history WHERE status = 'sent'"
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                while await make.scalar(conn, query) < count:  # noqa: ASYNC110
-                    await asyncio.sleep(0.02)
-
-        worker = sending.build_send_worker(settings, launch_id=uuid4())
-        running = asyncio.create_task(worker.run(stop))
-        await sent(1)
-        with hops() as entered:
-            await sent(2)
-        stop.set()
-        await running
-
-    assert len(entered.names) <= MAX_MAIL_FUNCTIONS, "\n".join(entered.names)
