@@ -72,7 +72,13 @@ def pending_events(
 def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outcome:
     """Return the outcome of a request whose events were recorded with these results."""
     claim = reading.claim
-    counts = _counted_before(claim.outcome)
+    # What an earlier attempt left, which may have another shape.
+    before = claim.outcome if isinstance(claim.outcome, dict) else {}
+    counted = before.get("events")
+    counts = Counter[str]()
+    for kind, count in counted.items() if isinstance(counted, dict) else ():
+        if isinstance(count, int):
+            counts[kind] = count
     counts.update(one.value for one in results if one is not RecordResult.UNMATCHED)
     waiting = [
         place
@@ -82,7 +88,9 @@ def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outco
     outcome: dict[str, Any] = {"events": dict(counts)}
     for name, texts in (("unknown", reading.unknown), ("bad", reading.bad)):
         cut = (text[:200].replace("\0", "") for text in texts)
-        if named := sorted({*_named_before(claim.outcome, name), *cut}):
+        earlier = before.get(name)
+        named_before = earlier if isinstance(earlier, list) else []
+        if named := sorted({*(one for one in named_before if isinstance(one, str)), *cut}):
             outcome[name] = named[:MAX_NAMED]
     if not waiting:
         return Done(values={"waiting": [], "outcome": outcome, "confirm_url": None})
@@ -93,16 +101,3 @@ def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outco
         return Done("unmatched", reason=why, values=values)
     wait = min(max(claim.age, MIN_UNMATCHED_WAIT), MAX_UNMATCHED_WAIT)
     return Defer(why, wait, values=values)
-
-
-def _counted_before(outcome: Any) -> Counter[str]:
-    """Return the counts that an earlier attempt left; none where they have another shape."""
-    found = outcome.get("events") if isinstance(outcome, dict) else None
-    counts = found.items() if isinstance(found, dict) else ()
-    return Counter({kind: count for kind, count in counts if isinstance(count, int)})
-
-
-def _named_before(outcome: Any, name: str) -> list[str]:
-    """Return the texts that an earlier attempt left; none where they have another shape."""
-    found = outcome.get(name) if isinstance(outcome, dict) else None
-    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []

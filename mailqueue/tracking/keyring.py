@@ -38,7 +38,8 @@ class _CachedSeals:
 
     seals: Seals
     read_at: float
-    compared_at: float
+    in_force_until: float
+    """When the keys are compared again with those that were revoked."""
 
 
 class Keyring:
@@ -65,8 +66,8 @@ class Keyring:
         """
         found = self._by_project.get(project_id)
         if found is not None and self._clock() - found.read_at < FRESH_SECONDS:
-            maker = found.seals.keys[0].id
-            if maker not in await self._revoked(conn, found):
+            is_known = self._clock() < found.in_force_until
+            if is_known or found.seals.keys[0].id not in await self._revoked(conn, found):
                 return found.seals
         seals = await self._loaded(conn, project_id)
         while seals is None:
@@ -82,7 +83,8 @@ class Keyring:
             InvalidToken: the text has not the form of a token.
         """
         found = self._by_key.get(key_id_of(text))
-        return found.seals if found is not None and self._is_in_force(found) else None
+        is_known = found is not None and self._clock() < found.in_force_until
+        return found.seals if found is not None and is_known else None
 
     async def opener(self, conn: Conn, text: str) -> Seals:
         """Return the seals that may open a token.
@@ -104,20 +106,17 @@ class Keyring:
         """
         found = self._by_key.get(key_id)
         if found is not None:
-            return found.seals if key_id not in await self._revoked(conn, found) else None
+            is_known = self._clock() < found.in_force_until
+            is_good = is_known or key_id not in await self._revoked(conn, found)
+            return found.seals if is_good else None
         project_id = await store.find_project(conn, key_id)
         return None if project_id is None else await self._loaded(conn, project_id)
 
-    def _is_in_force(self, cached: _CachedSeals) -> bool:
-        return self._clock() - cached.compared_at < REVOKED_SECONDS
-
     async def _revoked(self, conn: Conn, cached: _CachedSeals) -> set[int]:
         """Return the cached keys of a project that were revoked, and forget them."""
-        if self._is_in_force(cached):
-            return set()
         mine = {key.id for key in cached.seals.keys}
         revoked = mine.intersection(await store.list_revoked(conn, cached.seals.project_id))
-        cached.compared_at = self._clock()
+        cached.in_force_until = self._clock() + REVOKED_SECONDS
         if revoked:
             for key_id in revoked:
                 self._by_key.pop(key_id, None)
@@ -140,7 +139,7 @@ class Keyring:
             keys.append(TrackingKey(row.id, project_id, secret))
         seals = Seals(keys)
         now = self._clock()
-        cached = self._by_project[project_id] = _CachedSeals(seals, now, now)
+        cached = self._by_project[project_id] = _CachedSeals(seals, now, now + REVOKED_SECONDS)
         self._by_project.move_to_end(project_id)
         self._by_key.update((key.id, cached) for key in keys)
         while len(self._by_project) > MAX_CACHED_PROJECTS:
