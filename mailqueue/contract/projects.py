@@ -86,6 +86,14 @@ class ProjectDetails(Value):
     max_uploads: int | None
     max_templates: int | None
     max_events: int | None
+    max_age_hours_critical: int | None
+    """Hours after which critical emails expire that name no time; null for 96."""
+    max_age_hours_high: int | None
+    """Hours after which emails of high priority expire that name no time; null for 96."""
+    max_age_hours_normal: int | None
+    """Hours after which emails of normal priority expire that name no time; null for 96."""
+    max_age_hours_low: int | None
+    """Hours after which emails of low priority expire that name no time; null for 96."""
     retention: Sequence[ProjectRetention] | None
     """Null in lists of projects."""
     created_at: datetime

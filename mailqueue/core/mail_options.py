@@ -167,7 +167,7 @@ MAIL_OPTIONS = (
         "INSTANT",
         "Time at which the email expires unsent, like --run-at.  [default: in 4 days]",
         api_help="Time after which it is not sent: RFC 3339 with offset; 4 days after"
-        " `scheduled_at` if omitted.",
+        " `scheduled_at`, or what the project says for the priority, if omitted.",
         headers=("expires-at",),
         is_kept=True,
     ),

@@ -50,6 +50,10 @@ class Project:
     max_uploads: int | None
     max_templates: int | None
     max_events: int | None
+    max_age_hours_critical: int | None
+    max_age_hours_high: int | None
+    max_age_hours_normal: int | None
+    max_age_hours_low: int | None
     created_at: datetime
     updated_at: datetime
 

@@ -25,6 +25,7 @@ FIELD_BY_SETTING = {setting: field for field, setting in SETTING_BY_FIELD.items(
 }
 RetainedKind = Annotated[str, Field(pattern="^[a-z_]{1,40}$")]
 Days = Annotated[int, Field(ge=1, le=36_500)]
+Hours = Annotated[int, Field(ge=1, le=87_600)]
 Bound = Annotated[int, Field(ge=0, le=9_007_199_254_740_991)]
 
 
@@ -114,6 +115,14 @@ class ProjectSettings(StrictRequestModel):
     """Templates. Null is no bound."""
     max_events: Bound | None = None
     """Stored events; further opens and clicks are not stored. Null is no bound."""
+    max_age_hours_critical: Hours | None = None
+    """Hours after which critical emails expire that name no time; null is 96."""
+    max_age_hours_high: Hours | None = None
+    """Hours after which emails of high priority expire that name no time; null is 96."""
+    max_age_hours_normal: Hours | None = None
+    """Hours after which emails of normal priority expire that name no time; null is 96."""
+    max_age_hours_low: Hours | None = None
+    """Hours after which emails of low priority expire that name no time; null is 96."""
     retention: Annotated[dict[RetainedKind, Keep | None], Field(max_length=20)] | None = None
     """Retention by kind of record, such as `email_history`; null for a kind resets it."""
 

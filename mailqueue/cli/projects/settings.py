@@ -112,6 +112,26 @@ _NUMBERS = (
         "max_events",
         "Stored events above which opens and clicks are not stored.  [default: no bound]",
     ),
+    (
+        "--max-age-critical",
+        "max_age_hours_critical",
+        "Hours after which critical emails expire that name no time.  [default: 96]",
+    ),
+    (
+        "--max-age-high",
+        "max_age_hours_high",
+        "Hours after which emails of high priority expire that name no time.  [default: 96]",
+    ),
+    (
+        "--max-age-normal",
+        "max_age_hours_normal",
+        "Hours after which emails of normal priority expire that name no time.  [default: 96]",
+    ),
+    (
+        "--max-age-low",
+        "max_age_hours_low",
+        "Hours after which emails of low priority expire that name no time.  [default: 96]",
+    ),
 )
 _LISTS = (
     ("--allow-from", "allowed_from", "PATTERN", "Allowed From address, domain or *.domain."),

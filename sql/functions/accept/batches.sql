@@ -56,8 +56,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
-    -- the default of the project
-    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
+    v_delivery text; v_max_ages integer[];                   -- defaults of the project; hours by priority
     v_contents mailqueue.email_queue[];
     v_rows mailqueue.email_queue[];
     v_ids uuid[]; v_status text[]; v_reasons text[];
@@ -69,6 +68,9 @@ DECLARE
     v_base mailqueue.email_queue;                            -- what all rows share
     q mailqueue.email_queue;
 BEGIN
+    SELECT p.delivery, ARRAY[p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
+                 p.max_age_hours_low]
+      INTO v_delivery, v_max_ages FROM mailqueue.projects AS p WHERE p.id = v_project;
     PERFORM mailqueue.check_tenant(v_project);
     PERFORM mailqueue.check_room(v_project, jsonb_array_length(p_recipients));
     FOR r IN SELECT c.value FROM jsonb_array_elements(p_contents) AS c LOOP
@@ -79,6 +81,9 @@ BEGIN
     v_base.attachments := NULL;
     IF v_delivery IS NOT NULL AND p_options ->> 'delivery' IS NULL THEN
         v_base.delivery := v_delivery;
+    END IF;
+    IF v_max_ages[v_base.priority + 1] IS NOT NULL AND p_options ->> 'expires_at' IS NULL THEN
+        v_base.expires_at := v_base.run_at + make_interval(hours => v_max_ages[v_base.priority + 1]);
     END IF;
     SELECT l.id, l.has_rules INTO v_lane, v_has_rules FROM mailqueue.lanes AS l
      WHERE l.project_id = v_project AND l.priority = v_base.priority AND l.route = coalesce(v_base.sender, '')

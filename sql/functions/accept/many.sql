@@ -39,8 +39,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
-    -- the default of the project
-    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
+    v_delivery text; v_max_ages integer[];                   -- defaults of the project; hours by priority
     v_is_careful boolean := false;
     -- rows without content; content_id is an index into v_contents
     v_rows mailqueue.email_queue[];
@@ -53,6 +52,9 @@ DECLARE
     v_codes text[];                                          -- codes of refusals; NULL until one is refused
     q mailqueue.email_queue; c mailqueue.email_queue;
 BEGIN
+    SELECT p.delivery, ARRAY[p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
+                 p.max_age_hours_low]
+      INTO v_delivery, v_max_ages FROM mailqueue.projects AS p WHERE p.id = v_project;
     IF jsonb_typeof(p_messages) <> 'array' THEN
         PERFORM mailqueue.refuse('messages',
                                  format('a list is needed, got %s',
@@ -91,6 +93,9 @@ BEGIN
                 CONTINUE WHEN q.status = 'duplicate';
                 IF v_delivery IS NOT NULL AND v_message ->> 'delivery' IS NULL THEN
                     q.delivery := v_delivery;
+                END IF;
+                IF v_max_ages[q.priority + 1] IS NOT NULL AND v_message ->> 'expires_at' IS NULL THEN
+                    q.expires_at := q.run_at + make_interval(hours => v_max_ages[q.priority + 1]);
                 END IF;
                 q.project := v_message -> 'split' ->> 'headers';  -- only carries the value
                 IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers,

@@ -54,8 +54,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
-    -- the default of the project
-    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
+    v_delivery text; v_max_ages integer[];                   -- defaults of the project; hours by priority
     v_today date := (now() AT TIME ZONE 'UTC')::date;
     v_ids uuid[] := '{}';
     v_status text[] := '{}';
@@ -70,6 +69,9 @@ DECLARE
     d jsonb;
     q mailqueue.email_queue;
 BEGIN
+    SELECT p.delivery, ARRAY[p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
+                 p.max_age_hours_low]
+      INTO v_delivery, v_max_ages FROM mailqueue.projects AS p WHERE p.id = v_project;
     PERFORM mailqueue.check_tenant(v_project);
     PERFORM mailqueue.check_room(v_project, jsonb_array_length(p_documents));
     FOR n IN 1 .. jsonb_array_length(p_documents) LOOP
@@ -82,6 +84,9 @@ BEGIN
         CONTINUE WHEN q.status = 'duplicate';
         IF v_delivery IS NOT NULL AND d -> 'email' ->> 'delivery' IS NULL THEN
             q.delivery := v_delivery;
+        END IF;
+        IF v_max_ages[q.priority + 1] IS NOT NULL AND d -> 'email' ->> 'expires_at' IS NULL THEN
+            q.expires_at := q.run_at + make_interval(hours => v_max_ages[q.priority + 1]);
         END IF;
         IF v_stored <> v_place THEN
             v_stored := v_place;

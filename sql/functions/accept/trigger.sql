@@ -16,7 +16,7 @@ DECLARE
     v_is_told boolean;                                       -- a webhook subscribes to email.queued
     v_has_rules boolean;                                     -- it names no account, and its project has routing rules
     v_delivery text;                                         -- the default of the project
-    v_opens boolean; v_clicks boolean;                       -- the same
+    v_opens boolean; v_clicks boolean; v_max_age integer;    -- the same; in hours
     v_is_said boolean := NEW.delivery IS NOT NULL;
     v_files jsonb;
     -- Computed here and not in the statements below: an expression of a statement is prepared anew for each mail.
@@ -47,11 +47,13 @@ BEGIN
            EXISTS (SELECT FROM mailqueue.producer_projects AS b WHERE b.login = session_user),
            p.max_queued_emails IS NOT NULL OR p.max_stored_bytes IS NOT NULL, p.delivery, p.track_opens,
            p.track_clicks,
+           CASE NEW.priority WHEN 0 THEN p.max_age_hours_critical WHEN 1 THEN p.max_age_hours_high
+                             WHEN 2 THEN p.max_age_hours_normal ELSE p.max_age_hours_low END,
            EXISTS (SELECT FROM mailqueue.webhooks AS w
                     WHERE w.project_id = p.id AND w.is_enabled
                       AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)))
       INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_is_bound,
-           v_is_bounded, v_delivery, v_opens, v_clicks, v_is_told
+           v_is_bounded, v_delivery, v_opens, v_clicks, v_max_age, v_is_told
       FROM mailqueue.projects AS p
       LEFT JOIN mailqueue.lanes AS l
         ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = v_route
@@ -76,6 +78,9 @@ BEGIN
     NEW.sender := NULL;
     IF v_delivery IS NOT NULL AND NOT v_is_said THEN
         NEW.delivery := v_delivery;
+    END IF;
+    IF v_max_age IS NOT NULL AND NEW.expires_at = NEW.run_at + interval '4 days' THEN  -- it names no time
+        NEW.expires_at := NEW.run_at + make_interval(hours => v_max_age);
     END IF;
     IF NEW.from_email IS NOT NULL THEN
         PERFORM mailqueue.check_from(NEW.project_id, NEW.from_email);

@@ -55,6 +55,8 @@ BEGIN
            tracking_domain = p.tracking_domain, brand_color = p.brand_color,
            max_queued_emails = p.max_queued_emails, max_stored_bytes = p.max_stored_bytes, max_uploads = p.max_uploads,
            max_templates = p.max_templates, max_events = p.max_events,
+           max_age_hours_critical = p.max_age_hours_critical, max_age_hours_high = p.max_age_hours_high,
+           max_age_hours_normal = p.max_age_hours_normal, max_age_hours_low = p.max_age_hours_low,
            tracking_checked_at = CASE WHEN o.tracking_domain = p.tracking_domain THEN o.tracking_checked_at END,
            updated_at = now()
      WHERE o.id = p.id;

@@ -26,7 +26,8 @@ BEGIN
             v_list := ARRAY(SELECT lower(btrim(l)) FROM jsonb_array_elements_text(c.value) AS l);
         ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second', 'requests_per_second',
                         'soft_bounce_limit', 'soft_bounce_days', 'max_queued_emails', 'max_stored_bytes', 'max_uploads',
-                        'max_templates', 'max_events')
+                        'max_templates', 'max_events', 'max_age_hours_critical', 'max_age_hours_high',
+                        'max_age_hours_normal', 'max_age_hours_low')
               AND c.type <> 'null' THEN
             v_number := mailqueue.project_number(c.key, c.value);
         ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'bounce_domain', 'display_name',
@@ -107,6 +108,10 @@ BEGIN
         WHEN 'max_uploads' THEN p.max_uploads := v_number;
         WHEN 'max_templates' THEN p.max_templates := v_number;
         WHEN 'max_events' THEN p.max_events := v_number;
+        WHEN 'max_age_hours_critical' THEN p.max_age_hours_critical := v_number;
+        WHEN 'max_age_hours_high' THEN p.max_age_hours_high := v_number;
+        WHEN 'max_age_hours_normal' THEN p.max_age_hours_normal := v_number;
+        WHEN 'max_age_hours_low' THEN p.max_age_hours_low := v_number;
         ELSE
             PERFORM mailqueue.refuse(left(c.key, 100), 'there is no such setting of a project');
         END CASE;
@@ -133,6 +138,8 @@ DECLARE
                                  WHEN 'max_queued_emails' THEN 9007199254740991
                                  WHEN 'max_stored_bytes' THEN 9007199254740991 WHEN 'max_uploads' THEN 9007199254740991
                                  WHEN 'max_templates' THEN 9007199254740991 WHEN 'max_events' THEN 9007199254740991
+                                 WHEN 'max_age_hours_critical' THEN 87600 WHEN 'max_age_hours_high' THEN 87600
+                                 WHEN 'max_age_hours_normal' THEN 87600 WHEN 'max_age_hours_low' THEN 87600
                                  ELSE 2147483647 END;
 BEGIN
     IF jsonb_typeof(p_value) <> 'number' OR p_value::numeric NOT BETWEEN v_least AND v_most
@@ -224,7 +231,9 @@ AS $$
         'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
         'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color, 'max_queued_emails', p.max_queued_emails,
         'max_stored_bytes', p.max_stored_bytes, 'max_uploads', p.max_uploads, 'max_templates', p.max_templates,
-        'max_events', p.max_events)
+        'max_events', p.max_events, 'max_age_hours_critical', p.max_age_hours_critical,
+        'max_age_hours_high', p.max_age_hours_high, 'max_age_hours_normal', p.max_age_hours_normal,
+        'max_age_hours_low', p.max_age_hours_low)
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS
     'The settings of a project that change_project() changes.';

@@ -222,6 +222,17 @@ async def test_bounds_are_set_and_what_is_used_is_told(admin: Administering) -> 
     assert (changed["max_queued_emails"], changed["max_events"]) == (None, 0)
 
 
+async def test_the_largest_age_of_a_priority_is_set_and_taken_back(admin: Administering) -> None:
+    made = await admin("POST", "/projects", HIRING | {"max_age_hours_critical": 1}, status=201)
+    path = f"/projects/{made['id']}"
+    assert (made["max_age_hours_critical"], made["max_age_hours_low"]) == (1, None)
+
+    await admin("PUT", path, {"max_age_hours_low": 0}, status=422)
+    changed = await admin("PUT", path, {"max_age_hours_low": 72, "max_age_hours_critical": None})
+
+    assert (changed["max_age_hours_critical"], changed["max_age_hours_low"]) == (None, 72)
+
+
 async def test_what_is_not_there_is_404(admin: Administering) -> None:
     nobody = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
     for ref in (nobody, "away", "a%00b", "x" * 300, "%F0%9F%92%A9"):

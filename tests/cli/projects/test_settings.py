@@ -52,6 +52,8 @@ def test_bounds_are_set_and_their_use_is_shown(on_fresh_db: Cli) -> None:
     assert "max_queued_emails" in on_fresh_db("project", "usage").stdout
     back = on_fresh_db("project", "set", "shop", "--max-queued-emails", "none", "--json")
     assert json.loads(back.stdout)["max_queued_emails"] is None
+    aged = on_fresh_db("project", "set", "shop", "--max-age-critical", "1", "--json")
+    assert json.loads(aged.stdout)["max_age_hours_critical"] == 1
 
 
 def test_what_cannot_be_is_named(on_fresh_db: Cli) -> None:
