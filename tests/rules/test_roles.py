@@ -108,7 +108,7 @@ async def test_temporary_objects_named_like_ours_capture_nothing(
     other_id = await make.scalar(
         producer,
         "SELECT mailqueue.enqueue(recipient => 'a@example.com', subject => 's', text => 't',"
-        ' options => \'{"run_at": "2030-01-01", "idempotency_key": "j"}\')',
+        ' options => \'{"run_at": "2030-01-01 00:00+00", "idempotency_key": "j"}\')',
     )
     with pytest.raises(errors.InvalidParameterValue, match="subject: a subject is needed"):
         await producer.execute(
