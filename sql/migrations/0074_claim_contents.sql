@@ -3,4 +3,5 @@
 -- Running workers: not affected
 -- Locks:   none
 
+-- squawk-ignore ban-drop-column
 ALTER TYPE mailqueue.claim_pick DROP ATTRIBUTE content_from, DROP ATTRIBUTE content_to;

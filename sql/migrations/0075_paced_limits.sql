@@ -8,11 +8,13 @@ ALTER TABLE mailqueue.sender_accounts
     ADD COLUMN minute_limit integer,                         -- recipients in any minute; NULL: none
     -- squawk-ignore ban-drop-not-null
     ALTER COLUMN burst DROP NOT NULL,                        -- NULL: what the rate gives in one second
+    -- squawk-ignore ban-drop-default
     ALTER COLUMN burst DROP DEFAULT,
     ADD CONSTRAINT sender_accounts_windows_check CHECK (hourly_limit > 0 AND minute_limit > 0) NOT VALID;
 ALTER TABLE mailqueue.projects
     -- squawk-ignore ban-drop-not-null
     ALTER COLUMN burst DROP NOT NULL,
+    -- squawk-ignore ban-drop-default
     ALTER COLUMN burst DROP DEFAULT;
 COMMENT ON COLUMN mailqueue.sender_accounts.burst IS
     'Recipients that may be sent to in one second beyond the rate; NULL: what the rate gives in one second.';

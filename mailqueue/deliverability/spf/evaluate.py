@@ -25,7 +25,7 @@ _RESULTS = {"+": "pass", "-": "fail", "~": "softfail", "?": "neutral"}
 
 
 @dataclass
-class Mail:
+class SpfMail:
     """What a receiver knows of a mail, and the cost of evaluating it."""
 
     resolver: Resolver
@@ -44,7 +44,7 @@ async def check_host(resolver: Resolver, *, address: str, sender: str, helo: str
     name in the server's HELO. Results: none, neutral, pass, fail, softfail, temperror, permerror.
     """
     local, _, domain = (sender or f"postmaster@{helo}").rpartition("@")
-    mail = Mail(resolver, _plain(address), f"{local or 'postmaster'}@{domain}", helo)
+    mail = SpfMail(resolver, _plain(address), f"{local or 'postmaster'}@{domain}", helo)
     try:
         return await _check(mail, domain)
     except SpfError:
@@ -53,7 +53,7 @@ async def check_host(resolver: Resolver, *, address: str, sender: str, helo: str
         return "temperror"
 
 
-async def _check(mail: Mail, domain: str) -> str:
+async def _check(mail: SpfMail, domain: str) -> str:
     if not is_host_name(domain) or "." not in domain.rstrip("."):
         return "none"
     records = [text for text in await mail.resolver.texts(domain) if is_spf(text)]
@@ -77,7 +77,7 @@ async def _check(mail: Mail, domain: str) -> str:
     return "neutral"
 
 
-async def _matches(mail: Mail, term: Term, domain: str) -> bool:
+async def _matches(mail: SpfMail, term: Term, domain: str) -> bool:
     if term.kind == "all":
         return True
     if term.network is not None:
@@ -99,7 +99,7 @@ async def _matches(mail: Mail, term: Term, domain: str) -> bool:
             return await _is_named(mail, name)
 
 
-async def _is_mail_host(mail: Mail, name: str, term: Term) -> bool:
+async def _is_mail_host(mail: SpfMail, name: str, term: Term) -> bool:
     hosts = await mail.resolver.mail_hosts(name) if is_host_name(name) else []
     _note(mail, hosts)
     if len(hosts) > MAX_HOSTS:
@@ -112,12 +112,12 @@ async def _is_mail_host(mail: Mail, name: str, term: Term) -> bool:
     return False
 
 
-async def _is_named(mail: Mail, name: str) -> bool:
+async def _is_named(mail: SpfMail, name: str) -> bool:
     name = name.rstrip(".").lower()
     return any(each == name or each.endswith(f".{name}") for each in await _names(mail))
 
 
-async def _names(mail: Mail) -> list[str]:
+async def _names(mail: SpfMail) -> list[str]:
     """Return the names of the address which lead back to it (RFC 7208 5.5)."""
     if mail.names is None:
         mail.names = []
@@ -136,7 +136,7 @@ async def _names(mail: Mail) -> list[str]:
     return mail.names
 
 
-async def _addresses(mail: Mail, name: str, *, version: int | None = None) -> list[str]:
+async def _addresses(mail: SpfMail, name: str, *, version: int | None = None) -> list[str]:
     if not is_host_name(name):
         return []
     found = await mail.resolver.addresses(name, version=version or mail.address.version)
@@ -144,18 +144,18 @@ async def _addresses(mail: Mail, name: str, *, version: int | None = None) -> li
     return found
 
 
-def _note(mail: Mail, records: Sequence[object]) -> None:
+def _note(mail: SpfMail, records: Sequence[object]) -> None:
     mail.void += not records
     if mail.void > MAX_VOID:
         raise SpfError(f"more than {MAX_VOID} lookups have no result")
 
 
-def _is_in(mail: Mail, addresses: list[str], term: Term) -> bool:
+def _is_in(mail: SpfMail, addresses: list[str], term: Term) -> bool:
     prefix = term.prefix4 if mail.address.version == 4 else term.prefix6
     return any(mail.address in ip_network((each, prefix), strict=False) for each in addresses)
 
 
-async def _expanded(mail: Mail, text: str, domain: str) -> str:
+async def _expanded(mail: SpfMail, text: str, domain: str) -> str:
     """Return a domain with its macros expanded, without the labels for which there is no room."""
     if "%" not in text:
         return text
@@ -166,7 +166,7 @@ async def _expanded(mail: Mail, text: str, domain: str) -> str:
     return name
 
 
-def _value(mail: Mail, macro: Match[str], domain: str, names: list[str]) -> str:
+def _value(mail: SpfMail, macro: Match[str], domain: str, names: list[str]) -> str:
     """Return what a macro stands for (RFC 7208 7)."""
     if macro["escape"]:
         return {"%": "%", "_": " ", "-": "%20"}[macro["escape"]]
