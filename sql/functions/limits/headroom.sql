@@ -53,7 +53,8 @@ AS $$
       CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC
                            LIMIT 1) AS n
       -- A day never goes back: not for a claim that began before midnight, and not when the time zone changes.
-      CROSS JOIN LATERAL (SELECT greatest((p_now AT TIME ZONE m.time_zone)::date, n.day) AS today) AS d
+      CROSS JOIN LATERAL (SELECT greatest((p_now AT TIME ZONE m.time_zone)::date, least(n.day, '9999-01-01')) AS today
+                         ) AS d
       CROSS JOIN LATERAL (SELECT CASE WHEN n.day = d.today THEN n.sent ELSE 0 END AS sent,
                                  CASE WHEN n.day = d.today THEN n.reserved ELSE 0 END AS reserved) AS u
       -- A warm-up stage is a day on which mail was sent: the stages that are over, and today.
