@@ -63,7 +63,7 @@ async def test_probes_are_answered_while_a_large_request_is_read(
         assert is_answered.wait(30)
         return parsed(*given)
 
-    monkeypatch.setattr(http_body, "parsed", waiting)
+    monkeypatch.setattr(http_body, "parse_body", waiting)
     body = orjson.dumps(HELLO | {"html_body": "x" * MIB})
     sending = asyncio.create_task(shared_api.send(body))
     assert await asyncio.to_thread(is_read.wait, 30)
@@ -84,7 +84,7 @@ async def test_a_small_request_of_many_values_is_read_beside_the_event_loop_too(
         threads.append(threading.current_thread())
         return parsed(*given)
 
-    monkeypatch.setattr(http_body, "parsed", noted)
+    monkeypatch.setattr(http_body, "parse_body", noted)
     for rows in (10, 30_000):
         await shared_api.send(HELLO | {"custom_data": {"rows": [1] * rows}})
 

@@ -60,7 +60,7 @@ async def extreme(
     module_db: str,
     server: Server,
     tmp_path_factory: pytest.TempPathFactory,
-    anyio_backend: str,  # noqa: ARG001  tests that are not async need it first too
+    anyio_backend: str,
 ) -> AsyncIterator[Extreme]:
     """Fill a database, then run every kind of worker beside mail and rows of neighbours."""
     folder = tmp_path_factory.mktemp("extremes")
