@@ -10,8 +10,6 @@ import mmap
 import os
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 from uuid import UUID
 
@@ -29,6 +27,7 @@ EXIT_REASONS = {
 }
 _HEADER = struct.Struct("=dq")  # monotonic seconds of the last turn; slot of the row in a long step
 _SLOT = struct.Struct("=16sq32sd")  # id, claim number, queue, monotonic seconds of the begin
+_STEP, _STEP_AT = struct.Struct("=q"), 8  # the header's slot
 _EMPTY = bytes(_SLOT.size)
 _NO_SLOT = -1
 
@@ -96,14 +95,13 @@ class InProgress:
         self._map[at : at + _SLOT.size] = _EMPTY
         self._free.append(slot)
 
-    @contextmanager
-    def step(self, slot: int) -> Iterator[None]:
-        """Note which row keeps the event loop from turning, during a block without await."""
-        struct.pack_into("=q", self._map, 8, slot)
-        try:
-            yield
-        finally:
-            struct.pack_into("=q", self._map, 8, _NO_SLOT)
+    def begin_step(self, slot: int) -> None:
+        """Note which row keeps the event loop from turning, until `end_step`."""
+        _STEP.pack_into(self._map, _STEP_AT, slot)
+
+    def end_step(self) -> None:
+        """Note that no row keeps the event loop from turning."""
+        _STEP.pack_into(self._map, _STEP_AT, _NO_SLOT)
 
     # The parent.
 

@@ -28,15 +28,15 @@ class BegunEmails:
             self._slots[mail] = slot
         return slot
 
-    @contextmanager
-    def step(self, email: ClaimedEmail) -> Iterator[None]:
-        """Note which email keeps the event loop from turning, during a block without await."""
-        slot = self.begin(email)
-        if self._in_progress is None:
-            yield
-            return
-        with self._in_progress.step(slot):
-            yield
+    def begin_step(self, email: ClaimedEmail) -> None:
+        """Note which email keeps the event loop from turning, until `end_step`."""
+        if self._in_progress is not None:
+            self._in_progress.begin_step(self.begin(email))
+
+    def end_step(self) -> None:
+        """Note that no email keeps the event loop from turning."""
+        if self._in_progress is not None:
+            self._in_progress.end_step()
 
     @contextmanager
     def all_of(self, emails: Iterable[ClaimedEmail]) -> Iterator[None]:

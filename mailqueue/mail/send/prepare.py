@@ -171,7 +171,9 @@ def _build(
     context: SendContext,
     now: datetime,
 ) -> SendAttempt | SendOutcome:
-    with context.settler.begun.step(mail.claim):
+    begun = context.settler.begun
+    begun.begin_step(mail.claim)
+    try:
         return _outcome_of_build(
             mail,
             context.skeleton_cache,
@@ -180,6 +182,8 @@ def _build(
             now=now,
             is_alone=context.is_alone,
         )
+    finally:
+        begun.end_step()
 
 
 def _outcome_of_build(

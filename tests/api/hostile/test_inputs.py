@@ -85,7 +85,9 @@ async def test_all_files_as_bodies(http: httpx2.AsyncClient, endpoint: Endpoint)
     await sent(http, endpoint, ALL)
 
 
-@pytest.mark.parametrize(("shape", "endpoint"), COMPATIBLE, ids=str)
+@pytest.mark.parametrize(
+    ("shape", "endpoint"), COMPATIBLE, ids=lambda one: one if isinstance(one, str) else one.path
+)
 async def test_files_as_bodies_of_compatible_apis(
     http: httpx2.AsyncClient, shape: str, endpoint: Endpoint
 ) -> None:
