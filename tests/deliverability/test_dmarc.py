@@ -107,6 +107,7 @@ def test_a_record_that_is_too_long_is_said_to_be() -> None:
     )
 
 
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("record", "status"), [(None, FindingStatus.WARN), ("v=DMARC1", FindingStatus.PASS)]
 )

@@ -198,7 +198,7 @@ ACTS: Mapping[str, tuple[Act, set[str]]] = {
     "insert suppressed": (_again("insert", {"recipient_email": LISTED}), {"retire_emails"}),
     "insert again": (_again("insert", {"idempotency_key": "k"}), {"take_idempotency_key"}),
     "copy many": (_copied, {"email_queue_accept"}),
-    "batch": (_batch, {"enqueue_batch", "accept_rows", "suppress_new"}),
+    "batch": (_batch, {"accept_batch", "accept_rows", "suppress_new"}),
     "shared": (_shared, {"enqueue_shared", "accept_rows"}),
     "finished messages": (_finished_messages, {"accept_raw"}),
     "claim": (

@@ -22,7 +22,8 @@ async def act(
 ) -> ActedOn | None:
     """Cancel, hold, release or resend a mail of a project; return None if there is no such mail."""
     asked = {"id": email_id, "project_id": project_id, "action": action, "reason": reason}
-    return await maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
+    with refusals():
+        return await maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
 
 
 class ChangedEmail(NamedTuple):
@@ -59,7 +60,8 @@ async def act_on_batch(
 ) -> ActedOnBatch | None:
     """Cancel, hold or release the mails of a batch; return None if there is no such batch."""
     asked = {"id": batch_id, "project_id": project_id, "action": action, "reason": reason}
-    return await maybe(conn, "act_on_batch", asked | {"by": by}, ActedOnBatch)
+    with refusals():
+        return await maybe(conn, "act_on_batch", asked | {"by": by}, ActedOnBatch)
 
 
 async def find_sender_name(conn: Conn, sender: str, *, project_id: UUID) -> str | None:

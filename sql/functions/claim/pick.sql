@@ -81,15 +81,25 @@ COMMENT ON FUNCTION mailqueue.wait_for_limit(mailqueue.claim_limit, text, timest
 -- recipients as they have on average.
 CREATE OR REPLACE FUNCTION mailqueue.pace_of_pick(p_limits mailqueue.claim_limit[], p_places integer[],
     p_emails integer, p_recipients integer, OUT due_now float8, OUT is_first_due boolean, OUT rate float8)
-LANGUAGE sql IMMUTABLE
+LANGUAGE plpgsql IMMUTABLE
 AS $$
-    SELECT ((m.tokens - m.used - 0.45 * m.rate) * p_emails / p_recipients)::float8,
-           m.tokens - m.used >= 1 + m.rate / 4,              -- the bucket is full: nothing was sent before
-           (m.rate * p_emails / p_recipients)::float8
-      FROM unnest(p_places) AS x(place) CROSS JOIN LATERAL (SELECT (p_limits[x.place]).*) AS m
-     WHERE m.rate IS NOT NULL
-     ORDER BY (p_recipients - m.tokens + m.used) / m.rate DESC LIMIT 1
-$$;
+DECLARE
+    m mailqueue.claim_limit;
+    v_place integer;
+    v_seconds numeric;
+    v_longest numeric;
+BEGIN
+    FOREACH v_place IN ARRAY coalesce(p_places, '{}') LOOP   -- the limit that makes it wait longest
+        m := p_limits[v_place];
+        CONTINUE WHEN m.rate IS NULL;
+        v_seconds := (p_recipients - m.tokens + m.used) / m.rate;
+        CONTINUE WHEN v_seconds <= v_longest;
+        v_longest := v_seconds;
+        due_now := (m.tokens - m.used - 0.45 * m.rate) * p_emails / p_recipients;
+        is_first_due := m.tokens - m.used >= 1 + m.rate / 4; -- the bucket is full: nothing was sent before
+        rate := m.rate * p_emails / p_recipients;
+    END LOOP;
+END $$;
 COMMENT ON FUNCTION mailqueue.pace_of_pick(mailqueue.claim_limit[], integer[], integer, integer) IS
     'How many mails of a pick may be sent at once, whether one may in any case, and the rate of the others a second.';
 

@@ -19,7 +19,7 @@ import pytest
 from mailqueue.core.queues import MAX_CRASHES
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.process import pool
+from mailqueue.process import child, pool
 from mailqueue.process.groups import Children
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -91,7 +91,7 @@ async def test_an_email_that_stops_its_worker_fails_alone_with_its_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of the same account, others are sent; those of another project wait at most 5 s."""
-    monkeypatch.setattr(pool, "HUNG_SECONDS", HUNG_SECONDS)
+    monkeypatch.setattr(child, "HUNG_SECONDS", HUNG_SECONDS)
     async with scripted() as server, connect(database) as conn, connect(database) as other_conn:
         await account_at(conn, server)
         other = await make.project(conn, "tenantb")
