@@ -159,7 +159,7 @@ async def test_an_email_that_stops_its_worker_fails_alone_with_its_reason(
         )
         longest = max(float(wait) for (wait,) in waits)
         # The one process that sends dies once: it starts again, and others wait for that.
-        hung = HUNG_SECONDS + 2 * pool.CHECK_SECONDS if way == "hang" else 0
+        hung = HUNG_SECONDS + 2 * child.CHECK_SECONDS if way == "hang" else 0
         assert longest < NEIGHBOUR_SECONDS + 2 * start_seconds + hung, waits
 
 
