@@ -19,7 +19,7 @@ import pytest
 from mailqueue.core.queues import MAX_CRASHES
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.process import child, pool
+from mailqueue.process import child
 from mailqueue.process.groups import Children
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
