@@ -16,9 +16,9 @@ from tests.cost.work import CASES
 @pytest.fixture(scope="module")
 def runs() -> Runs:
     runs = asyncio.run(measure(CASES))
-    # What the clock added, on a machine with much else to do, it does not add each time.
+    # What the clock added, on a machine with much else to do, it does not add twice.
     dear = [case for case in CASES if over({case.name: runs[case.name]}, read_bounds())]
-    again = asyncio.run(measure(dear, repeat=4)) if dear else {}
+    again = asyncio.run(measure(dear)) if dear else {}
     return {name: [*costs, *again.get(name, ())] for name, costs in runs.items()}
 
 

@@ -17,7 +17,6 @@ from bench.arrivals import serve
 from bench.claimer import sent
 from bench.mails import body
 from bench.webhooks import Endpoint
-from bench.workers import send_workers
 from mailqueue.core.queues import queue_named
 from mailqueue.db.pool import connect, open_pool
 from mailqueue.mail.send.store.outcomes import settle_and_mark
@@ -28,6 +27,7 @@ from mailqueue.settings.attachments import AttachmentSettings
 from mailqueue.settings.environment import ArchiveSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
+from tests.adapters.sending.test_worker import settings_of, worker
 from tests.api.support.calling import HELLO, calling
 from tests.cost.case import (
     BATCH,
@@ -144,11 +144,12 @@ async def settle(setup: CaseSetup, units: int) -> None:
 
 
 async def send(setup: CaseSetup, units: int) -> None:
+    """Send by one worker without its parent process, which rescues by the clock."""
     arrived: set[bytes] = set()
     sink = await serve(lambda address, _: arrived.add(address))
     async with sink, setup.driver() as conn:
         await make.sender_account(conn, smtp_port=sink.sockets[0].getsockname()[1])
-        async with send_workers(conn, setup.database, processes=1):
+        async with worker(settings_of(setup.database, setup.data)):
             for number in range(units):
                 await make.queued_email(conn, recipient_email=address_of(number))
                 await _until(lambda count=number + 1: len(arrived) == count)
