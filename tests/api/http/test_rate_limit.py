@@ -143,7 +143,7 @@ async def test_who_was_refused_does_not_reach_the_database_again(shared_api: Cal
     assert asked == 1
     clock.now += 9
     assert await taken(allowance, bucket, 10, 50) == 0
-    assert asked == 1, "nothing leaves the window so soon"
+    assert asked == 1, "no request of the last ten seconds is forgotten yet"
     clock.now += 3
     assert await taken(allowance, bucket, 10, 50) == 0
     assert asked == 2

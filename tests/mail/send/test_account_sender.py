@@ -278,7 +278,9 @@ async def test_waiting_for_slots_is_not_the_servers_silence() -> None:
     account.
     """
     recorded, server = RecordedContext(slots=Slots(2)), ScriptedServer()
-    assert await recorded.slots.take(1, AccountSlots()) == 1  # all that strangers may have
+    assert (
+        await recorded.slots.take(1, AccountSlots()) == 1
+    )  # all that accounts without a reply may have
     async with sender_to(server, recorded) as line:
         line.add([loaded(), loaded()])
         await until(lambda: len(line._slot_waits) > 0)

@@ -107,14 +107,14 @@ async def test_who_stops_when_it_was_just_served_gives_it_back() -> None:
 async def test_unproven_accounts_share_one_half_until_they_reply() -> None:
     """Any number of servers that never reply leave the other half to those that do."""
     slots = Slots(8)
-    strangers = [AccountSlots() for _ in range(4)]
-    for stranger in strangers:
-        assert await slots.take(1, stranger) == 1
+    unanswered = [AccountSlots() for _ in range(4)]
+    for one in unanswered:
+        assert await slots.take(1, one) == 1
     waiting = asyncio.create_task(slots.take(1, AccountSlots()))
     assert await is_stuck(waiting)
     assert await slots.take(2, known()) == 2
 
-    slots.mark_responsive(strangers[0])
+    slots.mark_responsive(unanswered[0])
 
     async with asyncio.timeout(30):
         assert await waiting == 1
@@ -166,20 +166,20 @@ async def test_an_unproven_account_has_one_active_mail_and_few_that_hang(
     others: int, most: int
 ) -> None:
     """Fewer if many mails hang already."""
-    slots, stranger = Slots(8), AccountSlots()
+    slots, one = Slots(8), AccountSlots()
     for other in [known() for _ in range(others)]:
         assert await slots.take(8, other) == 6
         slots.set_aside(mails(6), other)
 
     for mail in mails(most):
-        assert await slots.take(16, stranger) == 1
-        waiting = asyncio.create_task(slots.take(16, stranger))
+        assert await slots.take(16, one) == 1
+        waiting = asyncio.create_task(slots.take(16, one))
         assert await is_stuck(waiting)
         waiting.cancel()
-        slots.set_aside([mail], stranger)
+        slots.set_aside([mail], one)
 
-    assert await is_stuck(asyncio.create_task(slots.take(1, stranger)))
-    assert (stranger.held, stranger.aside) == (0, most)
+    assert await is_stuck(asyncio.create_task(slots.take(1, one)))
+    assert (one.held, one.aside) == (0, most)
 
 
 async def test_mail_set_aside_leaves_its_slot_to_others() -> None:
@@ -232,7 +232,9 @@ async def test_servers_that_fall_silent_one_after_the_other_never_hold_everythin
 
     assert len(slots._aside) == 128
     assert await slots.take(4, known()) == 4
-    assert await slots.take(1, AccountSlots()) == 1  # nor do they take the places of strangers
+    assert (
+        await slots.take(1, AccountSlots()) == 1
+    )  # nor do they take the places of accounts without a reply
 
 
 async def test_what_cannot_be_set_aside_is_known_to_be_silent_until_it_ends() -> None:

@@ -253,10 +253,10 @@ async def test_a_worker_declared_lost_may_hand_nothing_over(database: DatabaseSe
 
 async def test_forgetting_what_holds_no_slot_frees_none() -> None:
     slots = Slots(2)
-    scribe = EmailSettler(NOWHERE, slots, worker=1, batch=200, written=lambda _: None)
+    settler = EmailSettler(NOWHERE, slots, worker=1, batch=200, written=lambda _: None)
     email = claimed()
 
-    scribe.forget(email.id, email.claim_no)
+    settler.forget(email.id, email.claim_no)
 
     assert await slots.take(5, known()) == 2
 
