@@ -54,6 +54,44 @@ tlsmgr unix - - n 1000? 1 tlsmgr
 proxymap unix - - n - - proxymap
 postlog unix-dgram n - n - 1 postlogd
 """
+_RELAY_MAIN = """\
+compatibility_level = 3.6
+queue_directory = {home}/queue
+data_directory = {home}/data
+maillog_file = {home}/postfix.log
+maillog_file_prefixes = {home}
+myhostname = {name}
+mydestination =
+mynetworks = 127.0.0.0/8
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+smtpd_peername_lookup = no
+alias_maps =
+alias_database =
+smtp_dns_support_level = disabled
+{documented}
+minimal_backoff_time = 1s
+maximal_backoff_time = 2s
+queue_run_delay = 1s
+"""
+_RELAY_MASTER = """\
+127.0.0.1:{port} inet n - n - - smtpd
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 1 1 qmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+error unix - - n - - error
+retry unix - - n - - error
+smtp unix - - n - - smtp
+lmtp unix - - n - - lmtp
+anvil unix - - n - 1 anvil
+tlsmgr unix - - n 1000? 1 tlsmgr
+scache unix - - n - 1 scache
+proxymap unix - - n - - proxymap
+postlog unix-dgram n - n - 1 postlogd
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +138,14 @@ def running(home: Path, *, main: str, master: str) -> Iterator[int]:
     finally:
         done = _run([*command, "stop"])
         assert done.returncode == 0, done.stderr
+
+
+@contextmanager
+def relay(home: Path, *, name: str, documented: str) -> Iterator[int]:
+    """Run a Postfix of this host name that relays mail as documented lines say; yield its port."""
+    main = _RELAY_MAIN.format(home=home, name=name, documented=documented)
+    with running(home, main=main, master=_RELAY_MASTER) as port:
+        yield port
 
 
 @contextmanager
