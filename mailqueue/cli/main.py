@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, Lazy] = {
     ),
     "why": Lazy("mailqueue.cli.emails.why:why", "Explain why an email or other work waits."),
     "email": Lazy(
-        "mailqueue.cli.emails.commands:email", "Show, cancel, hold, resend and reprioritise emails."
+        "mailqueue.cli.emails.commands:email", "Find, show, cancel, hold and resend emails."
     ),
     "resolve": Lazy(
         "mailqueue.cli.emails.resolve:resolve",

@@ -64,6 +64,7 @@ class Filters(TypedDict, total=False):
     tag: str | None
     from_email: str | None
     to: str | None
+    sender: str | None
     campaign: str | None
     category: str | None
     batch: UUID | str | None

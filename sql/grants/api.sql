@@ -22,7 +22,7 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text),
             mailqueue.batch_of(uuid, uuid), mailqueue.keep_batch(uuid, uuid[], text, text),
             mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz,
-            timestamptz, uuid, integer), mailqueue.message_source(uuid, uuid),
+            timestamptz, uuid, integer, text), mailqueue.message_source(uuid, uuid),
             mailqueue.letter_of(uuid, uuid),
             mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text),
             mailqueue.act_on_batch(uuid, uuid, text, text, text),

@@ -1,7 +1,6 @@
 """Endpoints that show mail and its events."""
 
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 from pydantic import AliasChoices, Field
@@ -18,23 +17,10 @@ from mailqueue.core.errors import Conflict
 from mailqueue.core.paging import key_of
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.mail.reads import emails
+from mailqueue.mail.reads.model import EmailQuery, StatusName
 from mailqueue.tenants.model import Scope
 
 _TAG = "Emails"
-StatusName = Literal[
-    "queued",
-    "pending",
-    "sending",
-    "assigned",
-    "held",
-    "sent",
-    "failed",
-    "suppressed",
-    "expired",
-    "cancelled",
-]
-# States whose name in the API differs from the queue's.
-_STATUS_BY_WORD = {"queued": "pending", "sending": "assigned"}
 
 
 class EmailsQuery(PageQuery):
@@ -48,6 +34,8 @@ class EmailsQuery(PageQuery):
     """Filter by From address, if the email sets one."""
     to: str | None = None
     """Filter by recipient address."""
+    sender: str | None = None
+    """Filter by name of the sender account that sent or tried it."""
     campaign: str | None = None
     """Filter by `campaign_id`."""
     category: str | None = None
@@ -64,20 +52,21 @@ async def list_(call: RequestContext) -> Page[ListedEmail]:
     """List mail, newest first."""
     query: EmailsQuery = call.query
     (before,) = key_of(query.cursor, UUID)
-    asked = {
-        "project_id": call.caller.project_id,
-        "status": _STATUS_BY_WORD.get(query.status or "", query.status),
-        "tag": query.tag,
-        "from": query.sent_from,
-        "to": query.to,
-        "campaign": query.campaign,
-        "category": query.category,
-        "batch": query.batch,
-        "since": query.since,
-        "until": query.until,
-        "before": before,
-        "limit": query.limit + 1,
-    }
+    asked = EmailQuery(
+        project_id=call.caller.project_id,
+        status=query.status,
+        tag=query.tag,
+        sent_from=query.sent_from,
+        to=query.to,
+        sender=query.sender,
+        campaign=query.campaign,
+        category=query.category,
+        batch=query.batch,
+        since=query.since,
+        until=query.until,
+        before=before,
+        limit=query.limit + 1,
+    )
     async with call.connection() as conn:
         found = await emails.list_page(conn, asked)
     return page_of(found, query.limit, key=lambda one: (one.id,))

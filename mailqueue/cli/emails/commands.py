@@ -1,6 +1,4 @@
-"""`mailqueue email`: show, cancel, hold, release, requeue, resend, reprioritise and reschedule
-emails.
-"""
+"""`mailqueue email`: list and show emails, and operations on one or many of them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,6 +6,7 @@ from uuid import UUID
 
 import click
 
+from mailqueue.cli.emails.listing import list_
 from mailqueue.cli.emails.many import EmailCommand, print_handled, run_command
 from mailqueue.cli.emails.selection import Selection, selection_options
 from mailqueue.cli.emails.view import print_email
@@ -24,6 +23,7 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 
 @click.group(
     epilog=examples(
+        "mailqueue email list --to ann@example.com",
         f"mailqueue email show {_ID}",
         f"mailqueue email cancel {_ID} --reason 'sent by mistake'",
         "mailqueue email cancel --project default --campaign spring --older-than 2d --dry-run",
@@ -31,7 +31,10 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
     )
 )
 def email() -> None:
-    """Show, cancel, hold, release, requeue, resend, reprioritise or reschedule emails."""
+    """List, show, cancel, hold, release, requeue, resend, reprioritise or reschedule emails."""
+
+
+email.add_command(list_)
 
 
 @email.command(epilog=examples(f"mailqueue email show {_ID}"))

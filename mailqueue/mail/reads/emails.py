@@ -1,15 +1,14 @@
 """Read emails of a project: one with its recipients, attempts, events and timeline, and lists."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from mailqueue.contract.emails import Email, Event, ListedEmail, Moment, Recipient
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import store
+from mailqueue.mail.reads.model import EmailQuery
 
 MAX_EVENTS = 100
 """Events of one email that are shown with it; the others are listed by themselves."""
@@ -45,9 +44,9 @@ async def find_state(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email:
     return email
 
 
-async def list_page(conn: Conn, filters: Mapping[str, Any]) -> list[ListedEmail]:
+async def list_page(conn: Conn, query: EmailQuery) -> list[ListedEmail]:
     """Return emails of a project, newest first."""
-    return await store.list_page(conn, filters)
+    return await store.list_page(conn, query.params())
 
 
 async def list_events(

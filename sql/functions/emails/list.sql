@@ -1,10 +1,13 @@
 -- Mail of a project in pages, newest first.
 
 -- Queue and history are searched separately, each in the order of its index: a join is not pushed into a UNION, and a
--- page must not cost as much as all pages behind it. p_before: the last id of the page before.
+-- page must not cost as much as all pages behind it. p_before: the last id of the page before; p_sender: name of the
+-- account that sent or tried the mail.
+DROP FUNCTION IF EXISTS mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
+                                              uuid, integer);
 CREATE OR REPLACE FUNCTION mailqueue.list_emails(p_project uuid, p_status text, p_tag text, p_from text, p_to text,
     p_campaign text, p_category text, p_batch uuid, p_since timestamptz, p_until timestamptz, p_before uuid,
-    p_limit integer)
+    p_limit integer, p_sender text DEFAULT NULL)
 RETURNS TABLE (id uuid, status text, reason text, priority smallint, category text, from_email text,
                recipient_email text, recipient_name text, recipients smallint, subject text, campaign_id text,
                tags text[], sender text, attempts smallint, created_at timestamptz,
@@ -18,8 +21,16 @@ DECLARE
     v_ids uuid[];                                            -- NULL: not filtered
     v_to text[] := mailqueue.address_spellings(p_to);
     v_is_test boolean := mailqueue.mode();                   -- NULL: both
+    v_sender integer;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    IF p_sender IS NOT NULL THEN
+        SELECT a.id INTO v_sender FROM mailqueue.sender_accounts AS a
+         WHERE a.project_id = p_project AND a.name = p_sender;
+        IF v_sender IS NULL THEN
+            RETURN;
+        END IF;
+    END IF;
     IF p_batch IS NOT NULL THEN
         v_ids := coalesce((SELECT b.email_ids FROM mailqueue.batches AS b
                             WHERE b.id = p_batch AND b.project_id = p_project),
@@ -52,6 +63,7 @@ BEGIN
             AND (p_status IS NULL OR q.status = p_status) AND (p_tag IS NULL OR q.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR q.campaign_id = p_campaign) AND (p_category IS NULL OR q.category = p_category)
             AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))
+            AND (v_sender IS NULL OR q.assigned_to = v_sender)
             AND (p_since IS NULL OR q.created_at >= p_since) AND (p_until IS NULL OR q.created_at < p_until)
           ORDER BY q.id DESC LIMIT p_limit)
         UNION ALL
@@ -67,6 +79,7 @@ BEGIN
             AND (p_status IS NULL OR h.status = p_status) AND (p_tag IS NULL OR h.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR h.campaign_id = p_campaign) AND (p_category IS NULL OR h.category = p_category)
             AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))
+            AND (v_sender IS NULL OR h.assigned_to = v_sender)
             AND (p_since IS NULL OR h.created_at >= p_since) AND (p_until IS NULL OR h.created_at < p_until)
           ORDER BY h.id DESC LIMIT p_limit)
         ORDER BY id DESC LIMIT p_limit
@@ -79,5 +92,5 @@ BEGIN
      ORDER BY e.id DESC;
 END $$;
 COMMENT ON FUNCTION mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
-                                          uuid, integer) IS
+                                          uuid, integer, text) IS
     'A page of a project''s mail, finished or not, newest first; parameters that are NULL do not filter.';

@@ -28,9 +28,8 @@ SELECT mailqueue.message_source(%(project_id)s, %(id)s);
 SELECT e.id, e.status, e.reason, (ARRAY['critical', 'high', 'normal', 'low'])[e.priority + 1] AS priority, e.category,
        e.from_email, e.recipient_email, e.recipient_name, e.recipients, e.subject,
        e.campaign_id, e.tags, e.sender, e.attempts, e.created_at, e.run_at AS scheduled_at, e.finished_at
-FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(from)s, %(to)s, %(campaign)s, %(category)s, %(batch)s,
-                           %(since)s, %(until)s,
-                           %(before)s, %(limit)s) AS e;
+FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(sent_from)s, %(to)s, %(campaign)s, %(category)s,
+                           %(batch)s, %(since)s, %(until)s, %(before)s, %(limit)s, %(sender)s) AS e;
 
 -- name: find_sender_name :maybe
 -- The name of a project's sender account with this id, number or name; a name takes precedence.

@@ -80,6 +80,24 @@ async def test_every_filter_finds_its_mail_finished_or_not(api: Calling) -> None
     assert found["reason"] == "by the API"
 
 
+async def test_mail_is_found_by_the_account_that_tried_it(api: Calling) -> None:
+    waiting, tried = await sent(api), await sent(api, to=["bob@example.com"])
+    async with connect(api.database) as conn:
+        await make.sender_account(conn, name="spare")
+        await conn.execute(
+            "UPDATE mailqueue.email_queue SET assigned_to ="
+            " (SELECT id FROM mailqueue.sender_accounts WHERE name = 'spare') WHERE id = %s",
+            (tried,),
+        )
+
+    for state in ("queued", "cancelled"):
+        assert [one["id"] for one in await listed(api, "sender=spare")] == [tried], state
+        assert [one["id"] for one in await listed(api, "sender=spare&to=ann@example.com")] == []
+        await api.post(f"/v1/emails/{tried}/cancel")
+    assert [one["id"] for one in await listed(api)] == [tried, waiting]
+    assert await listed(api, "sender=nobody") == []
+
+
 async def test_time_bounds_a_list(api: Calling) -> None:
     await sent(api)
 

@@ -38,11 +38,16 @@ def test_an_email_and_its_events_are_printed_as_the_api_answers_them(cli: Cli) -
     whole, events = answers(cli, [path, f"{path}/events"], headers)
     same(
         cli,
-        {("event", "list", "--address", "cal@example.com", *PROJECT): (
-            "/v1/recipients/cal@example.com/events"
-        )},
+        {
+            ("event", "list", "--address", "cal@example.com", *PROJECT): (
+                "/v1/recipients/cal@example.com/events"
+            ),
+            ("email", "list", "--to", "cal@example.com", "--sender", "relay", *PROJECT): (
+                "/v1/emails?to=cal@example.com&sender=relay"
+            ),
+        },
         headers,
-    )  # fmt: skip
+    )
     for words in (("email", "show"), ("why",)):
         printed = beside(cli.json(*words, mail), "project")
         printed["attempts"] = [beside(one, "worker_id") for one in printed["attempts"]]

@@ -22,6 +22,7 @@ from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails as reads
+from mailqueue.mail.reads.model import EmailQuery
 from mailqueue.tenants.model import Scope
 
 SMALL_BYTES = 64 * 1024
@@ -72,12 +73,7 @@ async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
         return await compat_store.list_newer_ids(
             conn, query.before, project_id=project_id, limit=limit
         )
-    filters = ("status", "tag", "from", "to", "campaign", "category", "batch", "since", "until")
-    wanted = dict.fromkeys(filters) | {
-        "project_id": project_id,
-        "before": query.after,
-        "limit": limit,
-    }
+    wanted = EmailQuery(project_id=project_id, before=query.after, limit=limit)
     return [one.id for one in await reads.list_page(conn, wanted)]
 
 

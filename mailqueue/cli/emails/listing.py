@@ -1,0 +1,107 @@
+"""`mailqueue email list`: emails of a project by recipient and other filters."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, get_args
+from uuid import UUID
+
+import click
+
+from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.instants import PastInstant
+from mailqueue.cli.support.output import Column, examples, table
+from mailqueue.cli.support.paging import read_page
+from mailqueue.contract.emails import ListedEmail
+from mailqueue.contract.page import Page
+from mailqueue.core.paging import key_of
+from mailqueue.mail.reads import emails
+from mailqueue.mail.reads.model import EmailQuery, StatusName
+from mailqueue.tenants.projects import manage as projects
+
+_COLUMNS = (
+    Column("created_at", "ACCEPTED"),
+    Column("status", "STATUS"),
+    Column("to", "TO"),
+    Column("subject", "SUBJECT"),
+    Column("sender", "SENDER"),
+    Column("id", "ID"),
+)
+
+
+@click.command(
+    "list",
+    epilog=examples(
+        "mailqueue email list --to ann@example.com",
+        "mailqueue email list --project shop --status failed --since 2d",
+        "mailqueue email list --tag invoice --since 2030-05-01T00:00:00Z --json",
+    ),
+)
+@click.option("--project", default="default", show_default=True, help="Project of the emails.")
+@click.option("--to", metavar="ADDRESS", help="Filter by recipient: to, cc or bcc.")
+@click.option("--status", type=click.Choice(get_args(StatusName)), help="Filter by status.")
+@click.option("--sender", metavar="NAME", help="Filter by sender account that sent or tried it.")
+@click.option(
+    "--from", "sent_from", metavar="ADDRESS", help="Filter by From address that the email sets."
+)
+@click.option("--tag", metavar="TAG", help="Filter by tag.")
+@click.option("--campaign", metavar="ID", help="Filter by campaign.")
+@click.option("--category", metavar="CATEGORY", help="Filter by category, such as marketing.")
+@click.option("--batch", type=click.UUID, metavar="ID", help="Filter by batch.")
+@click.option(
+    "--since",
+    type=PastInstant(),
+    metavar="TIME",
+    help="Accepted then or later: an age such as 2d, or a timestamp with an offset.",
+)
+@click.option(
+    "--until",
+    type=PastInstant(),
+    metavar="TIME",
+    help="Accepted before then: an age or a timestamp, as for --since.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    show_default=True,
+    help="Maximum number of rows.",
+)
+@click.option("--cursor", help="Continue the list: `next_cursor` of the previous page.")
+@json_option
+def list_(*, project: str, cursor: str | None, limit: int, **filters: Any) -> None:
+    """List emails of a project, newest first."""
+    (behind,) = key_of(cursor, UUID)
+
+    async def listed(app: Opened) -> Page[ListedEmail]:
+        found = await projects.find(app.conn, project)
+        query = EmailQuery(project_id=found.id, **filters)
+
+        async def read(before: UUID | None, rows: int) -> list[ListedEmail]:
+            return await emails.list_page(app.conn, replace(query, before=before, limit=rows))
+
+        return await read_page(read, limit, key=lambda one: one.id, behind=behind)
+
+    page = execute(listed)
+    print_result(page, lambda: _print(page, project))
+
+
+def _print(page: Page[ListedEmail], project: str) -> None:
+    if not page.data:
+        click.echo(f"No email of project {project} matches.")
+        return
+    table([_row(one) for one in page.data], _COLUMNS)
+    if page.next_cursor is not None:
+        click.echo(f"There are more: repeat the command with --cursor {page.next_cursor}", err=True)
+
+
+def _row(one: ListedEmail) -> dict[str, str | datetime | UUID | None]:
+    others = one.recipients - 1
+    return {
+        "created_at": one.created_at,
+        "status": one.status,
+        "to": f"{one.recipient_email} and {others} more" if others > 0 else one.recipient_email,
+        "subject": one.subject,
+        "sender": one.sender,
+        "id": one.id,
+    }

@@ -1,0 +1,45 @@
+"""Filters of a list of mail. Values only."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+StatusName = Literal[
+    "queued",
+    "pending",
+    "sending",
+    "assigned",
+    "held",
+    "sent",
+    "failed",
+    "suppressed",
+    "expired",
+    "cancelled",
+]
+_STATE_BY_NAME = {"queued": "pending", "sending": "assigned"}
+"""Names that callers use for a state of the queue."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmailQuery:
+    """Filters of a list of a project's mail; a mail is listed if all given filters match."""
+
+    project_id: UUID
+    status: str | None = None  # a StatusName
+    tag: str | None = None
+    sent_from: str | None = None  # From address that the mail itself sets
+    to: str | None = None  # address of any recipient
+    sender: str | None = None  # name of the account that sent or tried it
+    campaign: str | None = None
+    category: str | None = None
+    batch: UUID | None = None
+    since: datetime | None = None  # accepted then or later
+    until: datetime | None = None  # accepted before
+    before: UUID | None = None  # the last email of the previous page
+    limit: int = 50
+
+    def params(self) -> dict[str, Any]:
+        """Return the filters as SQL parameters."""
+        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        return named | {"status": _STATE_BY_NAME.get(self.status or "", self.status)}
