@@ -18,6 +18,7 @@ from tests.chaos.result import ScenarioResult, compare
 from tests.chaos.server import fresh_database
 from tests.chaos.sink.process import SinkProcess, own_sink
 from tests.concurrency.running import Command, Shipped, session, until, workers
+from tests.queue.steps import end_waits
 
 IN_FLIGHT = 8
 LONGEST_WAIT = "2 hours"
@@ -74,9 +75,9 @@ class Arena:
         return workers(database or self.database, processes=processes, **options)
 
     def producing(
-        self, mails: int, *, seconds: float = 0.0, delivery: str = "resend"
+        self, mails: int, *, seconds: float = 0.0, delivery: str = "resend", held: int = 0
     ) -> AbstractAsyncContextManager[Producer]:
-        return producing(self.database, mails, seconds=seconds, delivery=delivery)
+        return producing(self.database, mails, seconds=seconds, delivery=delivery, held=held)
 
     def database_by(self, port: int) -> DatabaseSettings:
         """Return the same database through another port."""
@@ -145,11 +146,7 @@ async def hasten(conn: Conn, by: str) -> None:
 async def end_rests(conn: Conn) -> None:
     """Make accounts with unreachable servers due for a probe now."""
     for table in ("limits", "lanes"):
-        await make.rows(
-            conn,
-            f"UPDATE mailqueue.{table} SET blocked_until = clock_timestamp()"
-            " WHERE blocked_reason = 'unreachable' RETURNING 1",
-        )
+        await end_waits(conn, "blocked_reason = 'unreachable'", of=table)
 
 
 @asynccontextmanager

@@ -20,14 +20,17 @@ BATCHES_A_SECOND = 10
 class Producer:
     """Inserts `mails` mails within `seconds`, alternating between both ways to enqueue.
 
-    A batch whose COMMIT was not answered is sent again: its keys make that harmless.
+    A batch whose COMMIT was not answered is sent again: its keys make that harmless. The last
+    `held` mails wait until `released` is set.
     """
 
     link: Link
     mails: int
     seconds: float
     delivery: str
+    held: int = 0
     accepted: int = 0
+    released: asyncio.Event = field(default_factory=asyncio.Event)
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> None:
@@ -36,6 +39,8 @@ class Producer:
         size = int(min(LARGEST_BATCH, max(5, pace / BATCHES_A_SECOND)))
         started_at, turn = loop.time(), 0
         while self.accepted < self.mails:
+            if self.mails - self.accepted <= self.held:
+                await self.released.wait()
             numbers = range(self.accepted, min(self.accepted + size, self.mails))
             await self.insert(numbers, by_function=turn % 2 == 0)
             self.accepted = numbers.stop
@@ -66,11 +71,16 @@ class Producer:
 
 @asynccontextmanager
 async def producing(
-    database: DatabaseSettings, mails: int, *, seconds: float = 0.0, delivery: str = "resend"
+    database: DatabaseSettings,
+    mails: int,
+    *,
+    seconds: float = 0.0,
+    delivery: str = "resend",
+    held: int = 0,
 ) -> AsyncIterator[Producer]:
     """Insert mail during the block; with 0 seconds all of it before the block begins."""
     link = Link(database, "producer")
-    producer = Producer(link, mails, seconds, delivery)
+    producer = Producer(link, mails, seconds, delivery, held)
     task = asyncio.create_task(producer.run())
     try:
         if not seconds:

@@ -12,7 +12,7 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import SILENCE, claim, counted, difference, mark, opened, settle
+from tests.queue.steps import SILENCE, claim, counted, difference, end_waits, mark, opened, settle
 
 pytestmark = pytest.mark.anyio
 WATCH = """
@@ -42,10 +42,7 @@ async def overshoots(conn: Conn) -> list[tuple[object, ...]]:
 
 
 async def look_again(conn: Conn) -> None:
-    await conn.execute(
-        "UPDATE mailqueue.lanes SET blocked_until = clock_timestamp()"
-        " WHERE blocked_until IS NOT NULL AND blocked_reason <> 'empty'"
-    )
+    await end_waits(conn, "blocked_until IS NOT NULL AND blocked_reason <> 'empty'")
 
 
 async def work(conn: Conn, *, rounds: int, seed: int) -> int:

@@ -82,6 +82,21 @@ async def due_now(conn: Conn) -> None:
     )
 
 
+async def end_waits(conn: Conn, reasons: str, *, of: str = "lanes") -> None:
+    """End what lanes or limits wait for, where a condition on `blocked_reason` holds.
+
+    Several sessions may do so beside claims: rows are locked in the order in which claims lock
+    limits, and lanes that are taken are left alone, so that no deadlock comes of it.
+    """
+    skipped = " SKIP LOCKED" if of == "lanes" else ""
+    await conn.execute(
+        f"WITH waiting AS (SELECT id FROM mailqueue.{of} WHERE {reasons}"
+        f"   ORDER BY id FOR NO KEY UPDATE{skipped})"
+        f" UPDATE mailqueue.{of} AS t SET blocked_until = clock_timestamp()"
+        "   FROM waiting AS w WHERE t.id = w.id"
+    )
+
+
 async def lose(conn: Conn, worker: int) -> int:
     """Let a worker fall silent and declare it lost; return the number of returned mails."""
     await make.silent(conn, worker)

@@ -150,9 +150,12 @@ async def _through(
     A short one is over when it has struck.
     """
     async with arena.session() as conn, arena.workers():
-        async with arena.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails:
+        async with arena.producing(
+            size.mails, seconds=size.seconds, delivery=delivery, held=size.mails // 2
+        ) as mails:
             await arena.taken(size.first)
             await arena.sink.obey(fault, at=at)
+            mails.released.set()
             await arena.struck(strikes)
             if not is_short:
                 await mails.done.wait()

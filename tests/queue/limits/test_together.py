@@ -15,7 +15,7 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.filling import fill
-from tests.queue.steps import claim, counted, difference, lose, mark, opened, settle
+from tests.queue.steps import claim, counted, difference, end_waits, lose, mark, opened, settle
 
 pytestmark = pytest.mark.anyio
 
@@ -93,10 +93,7 @@ async def overshoots(conn: Conn) -> list[tuple[object, ...]]:
 
 
 async def look_again(conn: Conn) -> None:
-    await conn.execute(
-        "UPDATE mailqueue.lanes SET blocked_until = clock_timestamp()"
-        " WHERE blocked_until IS NOT NULL AND blocked_reason <> 'empty'"
-    )
+    await end_waits(conn, "blocked_until IS NOT NULL AND blocked_reason <> 'empty'")
 
 
 async def change_rules(conn: Conn, *, is_added: bool) -> None:

@@ -11,7 +11,18 @@ from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import claim, counted, difference, lane, lose, mark, opened, sent, settle
+from tests.queue.steps import (
+    claim,
+    counted,
+    difference,
+    end_waits,
+    lane,
+    lose,
+    mark,
+    opened,
+    sent,
+    settle,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -34,13 +45,15 @@ async def circuit(conn: Conn, account: int) -> str:
 
 
 async def wait_is_over(conn: Conn) -> None:
-    for table in ("limits", "lanes"):
-        await conn.execute(
-            f"UPDATE mailqueue.{table} SET blocked_until = clock_timestamp()"
-            " WHERE blocked_reason IN ('unreachable', 'circuit', 'half_open', 'recheck')"
-        )
+    """End the waits; several sessions may do so at once, in the order in which claims lock."""
+    over = "blocked_reason IN ('unreachable', 'circuit', 'half_open', 'recheck')"
+    await end_waits(conn, over, of="limits")
+    await end_waits(conn, over)
     await conn.execute(
-        "UPDATE mailqueue.limits SET circuit_held_until = NULL WHERE circuit_probe_claim IS NULL"
+        "WITH held AS (SELECT id FROM mailqueue.limits WHERE circuit_probe_claim IS NULL"
+        "   ORDER BY id FOR NO KEY UPDATE)"
+        " UPDATE mailqueue.limits AS m SET circuit_held_until = NULL"
+        "   FROM held AS h WHERE m.id = h.id"
     )
 
 

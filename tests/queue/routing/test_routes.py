@@ -11,7 +11,7 @@ from mailqueue.mail.model import Ending
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.mail.accept.intakes import WAYS, NotAccepted, plain
-from tests.queue.steps import claim, counted, difference, lose, opened, sent, settle
+from tests.queue.steps import claim, counted, difference, end_waits, lose, opened, sent, settle
 
 pytestmark = pytest.mark.anyio
 
@@ -232,10 +232,7 @@ async def test_many_workers_keep_limits_and_lose_nothing_while_rules_change(
             n = seed
             while not is_over:
                 n += 1
-                await each.execute(
-                    "UPDATE mailqueue.lanes SET blocked_until = clock_timestamp()"
-                    " WHERE blocked_reason NOT IN ('empty', 'not_due')"
-                )
+                await end_waits(each, "blocked_reason NOT IN ('empty', 'not_due')")
                 found = await claim(each, worker, limit=7)
                 if n % 5 == 0:
                     await lose(each, worker)
