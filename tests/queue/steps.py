@@ -97,6 +97,17 @@ async def end_waits(conn: Conn, reasons: str, *, of: str = "lanes") -> None:
     )
 
 
+async def rest_is_over(conn: Conn) -> None:
+    """End the rest of accounts whose server failed or limited them, and of their lanes."""
+    for table in ("limits", "lanes"):
+        over = "('unreachable', 'limited', 'circuit', 'half_open', 'recheck')"
+        await end_waits(conn, f"blocked_reason IN {over}", of=table)
+    await conn.execute(
+        "UPDATE mailqueue.limits SET circuit_held_until = NULL"  # one row: one circuit is open
+        " WHERE circuit_held_until IS NOT NULL AND circuit_probe_claim IS NULL"
+    )
+
+
 async def lose(conn: Conn, worker: int) -> int:
     """Let a worker fall silent and declare it lost; return the number of returned mails."""
     await make.silent(conn, worker)

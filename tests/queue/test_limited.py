@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.store import claims as claims_store
 from tests import make
 from tests.queue.routing.test_circuits import circuit, waits
-from tests.queue.steps import claim, lane, sent
+from tests.queue.steps import claim, lane, rest_is_over, sent
 
 pytestmark = pytest.mark.anyio
 
@@ -21,17 +21,6 @@ async def limited(
     """Report a limit that a provider named; return the wait in seconds."""
     await claims_store.rest_sender_for(conn, account, "quota used up", wait=wait, is_quota=is_quota)
     return round(await waits(conn, account))
-
-
-async def rest_is_over(conn: Conn) -> None:
-    for table in ("limits", "lanes"):
-        await conn.execute(
-            f"UPDATE mailqueue.{table} SET blocked_until = clock_timestamp()"
-            " WHERE blocked_reason IN ('limited', 'circuit', 'half_open', 'recheck')"
-        )
-    await conn.execute(
-        "UPDATE mailqueue.limits SET circuit_held_until = NULL WHERE circuit_probe_claim IS NULL"
-    )
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from tests.queue.steps import (
     claim,
     counted,
     difference,
-    end_waits,
     lane,
     lose,
     mark,
     opened,
+    rest_is_over,
     sent,
     settle,
 )
@@ -44,25 +44,12 @@ async def circuit(conn: Conn, account: int) -> str:
     return str(await make.scalar(conn, asked, account))
 
 
-async def wait_is_over(conn: Conn) -> None:
-    """End the waits; several sessions may do so at once, in the order in which claims lock."""
-    over = "blocked_reason IN ('unreachable', 'circuit', 'half_open', 'recheck')"
-    await end_waits(conn, over, of="limits")
-    await end_waits(conn, over)
-    await conn.execute(
-        "WITH held AS (SELECT id FROM mailqueue.limits WHERE circuit_probe_claim IS NULL"
-        "   ORDER BY id FOR NO KEY UPDATE)"
-        " UPDATE mailqueue.limits AS m SET circuit_held_until = NULL"
-        "   FROM held AS h WHERE m.id = h.id"
-    )
-
-
 async def half_opened(conn: Conn, *, mails: int = 5) -> tuple[int, int]:
     """Create an account with a half-open circuit and mail; return it and a worker."""
     account = await make.sender_account(conn, name="main")
     await make.queued_emails(conn, mails)
     await fail(conn, account, 20)
-    await wait_is_over(conn)
+    await rest_is_over(conn)
     assert await circuit(conn, account) == "half_open"
     return account, await make.worker(conn)
 
@@ -130,7 +117,7 @@ async def test_one_mail_probes_a_half_open_circuit(conn: Conn) -> None:
 
     assert len(await claim(conn, worker)) == 1
 
-    await wait_is_over(conn)
+    await rest_is_over(conn)
     assert await claim(conn, worker) == []
     assert await claim(conn, await make.worker(conn)) == []
     assert await lane(conn) == (False, "half_open")
@@ -151,7 +138,7 @@ async def test_a_probe_that_is_sent_closes_the_circuit(conn: Conn) -> None:
     await sent(conn, await claim(conn, worker))
 
     assert await circuit(conn, account) == "closed"
-    await wait_is_over(conn)
+    await rest_is_over(conn)
     assert len(await claim(conn, worker)) == 4
     assert await actions(conn) == ["sender.circuit_opened", "sender.circuit_closed"]
     await fail(conn, account, 1)  # those of before count no more
@@ -180,7 +167,7 @@ async def test_a_probe_that_says_nothing_of_the_account_is_followed_by_another(
 
     assert await circuit(conn, account) == "half_open"
     assert await claim(conn, worker) == []  # its news may be on the way
-    await wait_is_over(conn)
+    await rest_is_over(conn)
     assert len(await claim(conn, worker)) == 1
 
 
@@ -192,7 +179,7 @@ async def test_a_probe_whose_worker_is_lost_decides_nothing(conn: Conn) -> None:
     await lose(conn, worker)
 
     assert await circuit(conn, account) == "half_open"
-    await wait_is_over(conn)
+    await rest_is_over(conn)
     assert len(await claim(conn, await make.worker(conn))) == 1
 
 
@@ -211,7 +198,7 @@ async def test_mail_that_hangs_since_before_keeps_no_probe_from_going(conn: Conn
     worker = await make.worker(conn)
     hanging = await claim(conn, worker, limit=2)
     await claims_store.rest_sender(conn, account, "no answer")
-    await wait_is_over(conn)
+    await rest_is_over(conn)
 
     assert len(await claim(conn, worker)) == 1
     await sent(conn, hanging)  # says nothing of now
@@ -243,11 +230,11 @@ async def test_after_a_rest_one_mail_goes_first(conn: Conn) -> None:
     await make.queued_emails(conn, 3)
     worker = await make.worker(conn)
     await claims_store.rest_sender(conn, account, "connection refused")
-    await wait_is_over(conn)
+    await rest_is_over(conn)
 
     assert len(await claim(conn, worker)) == 1
     await claims_store.sender_answered(conn, account)
-    await wait_is_over(conn)
+    await rest_is_over(conn)
     assert len(await claim(conn, worker)) == 2
 
 
@@ -273,7 +260,7 @@ async def test_many_workers_let_one_probe_through_at_a_time(database: DatabaseSe
         account = await make.sender_account(conn, daily_limit=40)
         await make.queued_emails(conn, 60)
         await fail(conn, account, 20)
-        await wait_is_over(conn)
+        await rest_is_over(conn)
         out: set[object] = set()
         most = 0
 
@@ -283,7 +270,7 @@ async def test_many_workers_let_one_probe_through_at_a_time(database: DatabaseSe
             for _ in range(12):
                 taken: Sequence[ClaimedEmail] = await claim(each, worker)
                 if not taken:
-                    await wait_is_over(each)
+                    await rest_is_over(each)
                     continue
                 token = uuid4()
                 out.update((token, n) for n in range(len(taken)))
