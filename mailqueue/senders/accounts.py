@@ -158,6 +158,13 @@ async def sealed_password(
     return await _sealed(conn, place, new.password, master=master)
 
 
+def has_same_server(account: SenderAccount, new: NewSender) -> bool:
+    """Return whether a password of the account is sent to the same place with `new`."""
+    before = (account.smtp_host, account.api_url, account.provider_settings)
+    after = (new.host, new.api_url, new.settings)
+    return _server_of(account.provider, *before) == _server_of(new.provider, *after)
+
+
 def _place(project_id: UUID, account_id: int, new: NewSender) -> SealedCell:
     server = _server_of(new.provider, new.host, new.api_url, new.settings)
     return SealedCell(project_id, *PASSWORD_COLUMN, account_id, server)

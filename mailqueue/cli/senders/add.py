@@ -151,7 +151,7 @@ def requested(
     if port is None and secured is known.tls:
         port = known.port
     username = username or known.username
-    display_name, email = _sender(from_)
+    display_name, email = mailbox_of(from_)
     chosen = Provider(provider)
     return NewSender(
         name=name,
@@ -179,7 +179,8 @@ def requested(
     )
 
 
-def _sender(text: str | None) -> tuple[str | None, str | None]:
+def mailbox_of(text: str | None) -> tuple[str | None, str | None]:
+    """Return display name and address of the option `--from`."""
     if text is None:
         return None, None
     try:

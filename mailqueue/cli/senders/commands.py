@@ -1,13 +1,13 @@
 """`mailqueue sender`: show, add, change and test sender accounts."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import click
 
 from mailqueue.cli.senders.add import add
+from mailqueue.cli.senders.change import change
 from mailqueue.cli.senders.health import health
+from mailqueue.cli.senders.limits import limits
 from mailqueue.cli.senders.order import prefer, remove
 from mailqueue.cli.senders.rates import rates
 from mailqueue.cli.senders.trial import test
@@ -15,11 +15,9 @@ from mailqueue.cli.senders.view import print_accounts, print_outcome
 from mailqueue.cli.senders.webhook import webhook
 from mailqueue.cli.support.answer import json_option
 from mailqueue.cli.support.output import examples
-from mailqueue.cli.support.warm_up_option import warm_up_option
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.senders import accounts
-from mailqueue.senders.model import KEEP, LimitsChange, Unchanged
 
 project_option = click.option(
     "--project", default="default", show_default=True, help="Project of the account."
@@ -29,8 +27,8 @@ project_option = click.option(
 @click.group(
     epilog=examples(
         "mailqueue sender add --name relay --host smtp.example.com --tls starttls",
+        "mailqueue sender change relay --host smtp2.example.com --password-env RELAY_PASSWORD",
         "mailqueue sender list",
-        "mailqueue sender COMMAND --help",
     )
 )
 def sender() -> None:
@@ -104,91 +102,6 @@ def fallback(*, name: str, project: str, off: bool) -> None:
     )
 
 
-def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any]:
-    """Return a number, or None for `none`; an option that is not given keeps the value."""
-
-    def read(_ctx: click.Context, _option: click.Parameter, text: str | None) -> Any:
-        if text is None:
-            return KEEP
-        if text.lower() == "none":
-            return None
-        try:
-            return kind(text)
-        except ValueError:
-            raise click.BadParameter(f"{text!r} is neither a number nor `none`") from None
-
-    return read
-
-
-_LIMITS_WITH_NONE = ("daily_limit", "hourly_limit", "minute_limit", "rate_per_second", "burst")
-"""Options to which None is a value: `none` was given."""
-
-
-@sender.command(
-    epilog=examples(
-        "mailqueue sender limits relay --daily-limit 1000",
-        "mailqueue sender limits relay --daily-limit none --rate-per-second 14",
-        "mailqueue sender limits relay --hourly-limit 500 --minute-limit 30",
-        "mailqueue sender limits relay --warm-up default",
-        "mailqueue sender limits relay --warm-up 200x2,1000x3,5000x5",
-    )
-)
-@click.argument("name")
-@project_option
-@click.option(
-    "--daily-limit", callback=_or_none(int), metavar="N|none", help="Recipients per day, or `none`."
-)
-@click.option(
-    "--hourly-limit",
-    callback=_or_none(int),
-    metavar="N|none",
-    help="Recipients in any 60 minutes, or `none`.",
-)
-@click.option(
-    "--minute-limit",
-    callback=_or_none(int),
-    metavar="N|none",
-    help="Recipients in any 60 seconds, or `none`.",
-)
-@click.option(
-    "--rate-per-second",
-    callback=_or_none(float),
-    metavar="N|none",
-    help="Recipients per second, or `none`.",
-)
-@click.option(
-    "--burst",
-    callback=_or_none(int),
-    metavar="N|none",
-    help="Recipients that one second may have beyond the rate; `none`: one second of the rate.",
-)
-@click.option("--batch-size", type=int, help="Emails claimed at once.")
-@click.option("--send-delay-ms", type=int, help="Milliseconds between two emails.")
-@click.option("--max-connections", type=int, help="Maximum connections of one worker process.")
-@click.option("--time-zone", help="Time zone of the daily limit, such as Europe/Berlin.")
-@warm_up_option
-@json_option
-def limits(
-    *,
-    name: str,
-    project: str,
-    warm_up: tuple[int, ...] | Unchanged | None,
-    **others: Any,
-) -> None:
-    """Change limits of an account. Limits not given stay as they are."""
-    named = {
-        field: given
-        for field, given in others.items()
-        if given is not None or field in _LIMITS_WITH_NONE
-    }
-    change = LimitsChange(warm_up=warm_up, **named)
-    if change == LimitsChange():
-        raise click.UsageError("give at least one limit to change, such as --daily-limit 1000")
-    print_outcome(
-        lambda app: accounts.set_limits(app.conn, project, name=name, change=change),
-    )
-
-
 def _end(text: str) -> datetime | timedelta:
     """Return when a pause ends, from a duration or a point in time (local time without a zone)."""
     try:
@@ -206,6 +119,8 @@ def _end(text: str) -> datetime | timedelta:
 
 
 sender.add_command(add)
+sender.add_command(change)
+sender.add_command(limits)
 sender.add_command(test)
 sender.add_command(health)
 sender.add_command(prefer)
