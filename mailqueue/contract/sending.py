@@ -70,6 +70,8 @@ class Batch(Value):
     email_ids: Sequence[UUID]
     """Ids of the emails, queued or suppressed, in the order of the recipients."""
     results: Sequence[BatchResult]
+    warnings: Sequence[str] = ()
+    """Sentences about options that a batch may have but seldom should, such as `cc`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 Values made for every email are tuples: a frozen dataclass takes ten times as long to make.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
@@ -116,6 +117,21 @@ class LoadedEmail(NamedTuple):
     fault: FileFault | None = None  # why its message cannot be built
     tracked: Injection | None = None  # its content with tracking, sent instead of `content`
     raw: RawMessage | None = None  # it was accepted as a finished message; fetched as files are
+
+
+@dataclass(frozen=True, slots=True)
+class NewBatch:
+    """A batch: contents, options for all, and recipients.
+
+    A content has what enqueue_batch() takes of a message except the recipient and the options, or
+    template_version_id and template_language. A recipient has `recipient`, an address, `name`,
+    `custom_data`, `tags` in place of those of all, and `content`, an index into the contents (else
+    0); or `refused`, the reason it was refused.
+    """
+
+    contents: Sequence[Mapping[str, Any]]
+    options: Mapping[str, Any]
+    recipients: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """Seals and opens values: selects, creates and unwraps data keys."""
 
+import asyncio
 import os
+from collections.abc import Sequence
 from uuid import UUID, uuid4
 
 from mailqueue.contract.maintenance import WrappedBy
@@ -32,6 +34,16 @@ async def seal(conn: Conn, master: MasterKey, *, place: SealedCell, plaintext: b
     """
     data_key = await active_data_key(conn, master, place.project_id)
     return seal_with(data_key, place, plaintext)
+
+
+async def seal_many(
+    conn: Conn, master: MasterKey, *, places: Sequence[SealedCell], plaintext: bytes
+) -> list[bytes]:
+    """Seal one value for many places of one project, at least one; see `seal`."""
+    data_key = await active_data_key(conn, master, places[0].project_id)
+    return await asyncio.to_thread(
+        lambda: [seal_with(data_key, place, plaintext) for place in places]
+    )
 
 
 async def open_sealed(conn: Conn, master: MasterKey, *, place: SealedCell, sealed: bytes) -> bytes:

@@ -17,6 +17,7 @@ BEGIN
             integer, integer, text, text, text, text, text, integer, boolean, text[], text[], text[],
             text[], boolean[])',
         'EXECUTE ON FUNCTION mailqueue.queue_inline(text, jsonb, uuid, bytea)',
+        'EXECUTE ON FUNCTION mailqueue.queue_shared_inline(text, jsonb, jsonb, jsonb, boolean, text, uuid[], bytea[])',
         'EXECUTE ON FUNCTION mailqueue.keep_upload(uuid, text, text, bytea, bigint, bytea, bytea, text),
             mailqueue.files_of(uuid, uuid[], date[])',
         'EXECUTE ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text),

@@ -9,8 +9,9 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import Violations
 from mailqueue.api.sending import service as sending_service
+from mailqueue.api.sending.override import batch_by_override
 from mailqueue.api.sending.prepare import routed
-from mailqueue.api.sending.schema import BatchRecipient, BatchRequest
+from mailqueue.api.sending.schema import BatchRecipient, BatchRequest, SmtpOverride
 from mailqueue.contract.sending import Batch, BatchResult, BatchState
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.acceptance import (
@@ -19,7 +20,8 @@ from mailqueue.mail.accept.acceptance import (
     RecipientsRefused,
     accept_shared,
 )
-from mailqueue.mail.accept.batches import NewBatch, find_batch
+from mailqueue.mail.accept.batches import find_batch
+from mailqueue.mail.model import NewBatch
 from mailqueue.tenants.model import Scope
 
 # Options that all mails share: they are stored once.
@@ -53,15 +55,9 @@ async def sent_to_many(
     if category is not None:
         options.setdefault("category", category)
     batch = NewBatch([content | shared for content in contents], options, recipients)
+    is_strict = request.mode == "strict"
     try:
-        async with call.connection() as conn:
-            accepted = await accept_shared(
-                conn,
-                batch,
-                project=call.caller.project,
-                is_strict=request.mode == "strict",
-                by=call.by,
-            )
+        accepted = await _accepted(call, batch, request.smtp_override, is_strict=is_strict)
     except InvalidField as exc:
         raise sending_service.renamed(exc) from None
     except RecipientsRefused as exc:
@@ -69,7 +65,31 @@ async def sent_to_many(
         raise Violations(
             [(f"recipients.{place}.{fault.field}", fault.why) for place, fault in named.items()]
         ) from None
-    return _answer(accepted, [one.email for one in request.recipients])
+    warnings = _warnings(cc=request.cc, bcc=request.bcc, count=len(request.recipients))
+    return _answer(accepted, [one.email for one in request.recipients], warnings)
+
+
+async def _accepted(
+    call: RequestContext, batch: NewBatch, override: SmtpOverride | None, *, is_strict: bool
+) -> AcceptedBatch:
+    if override is not None:
+        return await batch_by_override(call, batch, override, is_strict=is_strict)
+    async with call.connection() as conn:
+        return await accept_shared(
+            conn, batch, project=call.caller.project, is_strict=is_strict, by=call.by
+        )
+
+
+def _warnings(*, cc: Sequence[str], bcc: Sequence[str], count: int) -> list[str]:
+    """Return what the caller may not have expected of `cc` and `bcc`. Pure."""
+    found = []
+    if cc:
+        found.append(
+            f"cc: each of the {count} emails also goes to {len(cc)} in Cc, whom its recipient sees"
+        )
+    if bcc:
+        found.append(f"bcc: each of the {count} emails also goes to {len(bcc)} in Bcc")
+    return found
 
 
 def own_of(one: BatchRecipient) -> dict[str, Any]:
@@ -90,7 +110,7 @@ def _named(fault: InvalidField) -> InvalidField:
     return InvalidField("email", found.why) if found.field == "to" else found
 
 
-def _answer(accepted: AcceptedBatch, addresses: Sequence[str]) -> Batch:
+def _answer(accepted: AcceptedBatch, addresses: Sequence[str], warnings: Sequence[str]) -> Batch:
     results = [
         _result(index, address, found)
         for index, (address, found) in enumerate(zip(addresses, accepted.results, strict=True))
@@ -103,6 +123,7 @@ def _answer(accepted: AcceptedBatch, addresses: Sequence[str]) -> Batch:
         suppressed=counts["suppressed"],
         email_ids=[one.id for one in results if one.id is not None],
         results=results,
+        warnings=warnings,
     )
 
 

@@ -15,11 +15,12 @@ from mailqueue.api.sending.schema import SendRequest, SmtpOverride, TemplateRequ
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.secret import Secret
-from mailqueue.mail.accept.acceptance import find_repeated
+from mailqueue.mail.accept.acceptance import AcceptedBatch, find_repeated
 from mailqueue.mail.accept.enqueue import NewEmail
-from mailqueue.mail.direct.queued import queue_for
+from mailqueue.mail.direct.queued import queue_batch_for, queue_for
 from mailqueue.mail.direct.send_now import send_now
 from mailqueue.mail.message.preview import fetched
+from mailqueue.mail.model import NewBatch
 from mailqueue.mail.reads import emails
 from mailqueue.senders.inline import FIELD, InlineServer, inline_server
 from mailqueue.senders.model import Tls
@@ -79,6 +80,32 @@ async def _queued(call: RequestContext, email: NewEmail, server: InlineServer) -
             return Sent(done.id, done.status, done.reason)
         before = await find_repeated(conn, done.id)
         return Sent(before.id, before.status, before.reason)
+
+
+async def batch_by_override(
+    call: RequestContext, batch: NewBatch, override: SmtpOverride, *, is_strict: bool
+) -> AcceptedBatch:
+    """Queue a batch with the server that sends its emails.
+
+    Raises:
+        InvalidField: nothing is stored.
+        RecipientsRefused: the batch is strict, and recipients are refused; nothing is stored.
+        Conflict: there is no master key.
+    """
+    if call.caller.is_test:
+        raise InvalidField(FIELD, "a test key sends to the trap only")
+    server = server_of(override)
+    master = master_key_of(call.settings)
+    async with call.connection() as conn:
+        return await queue_batch_for(
+            conn,
+            batch,
+            server,
+            caller=call.caller,
+            master=master,
+            is_strict=is_strict,
+            by=call.by,
+        )
 
 
 async def _sent_now(call: RequestContext, email: NewEmail, server: InlineServer) -> Sent:

@@ -111,6 +111,15 @@ class _Mail(StrictRequestModel):
         return given
 
 
+class BatchSmtpOverride(SmtpOverride):
+    """An SMTP server for this batch only, stored encrypted with each email until it is sent or
+    expires.
+    """
+
+    queue: Literal[True] = True
+    """Always true: a batch is queued."""
+
+
 class _Addressed(StrictRequestModel):
     """Recipients of one email."""
 
@@ -184,6 +193,12 @@ class BatchRecipient(StrictRequestModel):
 
 
 class _Many(_Mail):
+    cc: Mailboxes = Field(default_factory=list)
+    """Recipients in Cc of every email; the response has a warning, as each recipient sees them."""
+    bcc: Mailboxes = Field(default_factory=list)
+    """Recipients in Bcc of every email; the response has a warning."""
+    smtp_override: BatchSmtpOverride | None = None
+    """Send the emails of the batch by this server; it is stored encrypted until then."""
     mode: Literal["permissive", "strict"] = "permissive"
     """`strict`: if one recipient is refused, nothing is sent; `permissive`: the others are sent."""
 

@@ -16,12 +16,13 @@ from mailqueue.core.errors import InputError, InvalidField
 from mailqueue.core.storable_text import unstorable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusal_of
-from mailqueue.mail.accept.batches import NewBatch, enqueue_shared
+from mailqueue.mail.accept.batches import enqueue_shared
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.mail.accept.raw import PreparedRaw, accept_prepared
 from mailqueue.mail.accept.store import enqueue as enqueue_store
+from mailqueue.mail.accept.store.batches import SharedRow
 from mailqueue.mail.accept.templates import faults_of
-from mailqueue.mail.model import BatchRow
+from mailqueue.mail.model import BatchRow, NewBatch
 from mailqueue.templates.cache import TemplateCache
 
 MAX_STATEMENT_EMAILS = 500
@@ -103,10 +104,29 @@ async def accept_shared(
         InvalidField: its content or options are refused; nothing is stored.
         RecipientsRefused: the batch is strict, and recipients are refused; nothing is stored.
     """
+    check_storable(batch)
+    return results_of(
+        await enqueue_shared(conn, batch, project=project, is_strict=is_strict, by=by)
+    )
+
+
+def check_storable(batch: NewBatch) -> None:
+    """Refuse a batch whose content or options PostgreSQL cannot store. Pure.
+
+    Raises:
+        InvalidField: naming the field.
+    """
     for shared in (*batch.contents, batch.options):
         if (fault := unstorable("", shared)) is not None:
             raise fault
-    rows = await enqueue_shared(conn, batch, project=project, is_strict=is_strict, by=by)
+
+
+def results_of(rows: Sequence[SharedRow]) -> AcceptedBatch:
+    """Return the batch of the rows that accepting it returned, one for each recipient. Pure.
+
+    Raises:
+        RecipientsRefused: the batch is strict, and recipients are refused; nothing is stored.
+    """
     faults = {row.place: refusal_of(row.reason) for row in rows if row.status == "rejected"}
     batch_id = rows[0].batch_id
     if batch_id is None:

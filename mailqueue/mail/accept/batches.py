@@ -1,8 +1,5 @@
 """Queue one content for many recipients, as a batch with an id."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from mailqueue.contract.sending import BatchState
@@ -10,23 +7,9 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.store import batches as batches_store
 from mailqueue.mail.accept.store.batches import SharedRow
+from mailqueue.mail.model import NewBatch
 
 MAX_RECIPIENTS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class NewBatch:
-    """A batch: contents, options for all, and recipients.
-
-    A content has what enqueue_batch() takes of a message except the recipient and the options, or
-    template_version_id and template_language. A recipient has `recipient`, an address, `name`,
-    `custom_data`, `tags` in place of those of all, and `content`, an index into the contents (else
-    0); or `refused`, the reason it was refused.
-    """
-
-    contents: Sequence[Mapping[str, Any]]
-    options: Mapping[str, Any]
-    recipients: Sequence[Mapping[str, Any]]
 
 
 async def enqueue_shared(
@@ -40,19 +23,20 @@ async def enqueue_shared(
     Raises:
         InvalidField: its content or options are refused; nothing is stored.
     """
+    check_size(batch)
+    return await batches_store.enqueue_shared(conn, project, batch, is_strict=is_strict, by=by)
+
+
+def check_size(batch: NewBatch) -> None:
+    """Refuse a batch with no recipient or too many. Pure.
+
+    Raises:
+        InvalidField: `recipients`.
+    """
     if not 1 <= len(batch.recipients) <= MAX_RECIPIENTS:
         raise InvalidField(
             "recipients", f"1 to {MAX_RECIPIENTS} recipients, got {len(batch.recipients)}"
         )
-    return await batches_store.enqueue_shared(
-        conn,
-        project,
-        contents=batch.contents,
-        options=batch.options,
-        recipients=batch.recipients,
-        is_strict=is_strict,
-        by=by,
-    )
 
 
 async def find_batch(conn: Conn, project_id: UUID, batch_id: UUID) -> BatchState:

@@ -10,9 +10,12 @@ from mailqueue.core.errors import Conflict
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.acceptance import AcceptedBatch, check_storable, results_of
+from mailqueue.mail.accept.batches import check_size
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.direct import store as direct_store
 from mailqueue.mail.direct.send_now import SentNow
+from mailqueue.mail.model import NewBatch
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import Tls
 from mailqueue.tenants.model import Caller
@@ -41,8 +44,7 @@ async def queue_for(
     fault = unstorable(email)
     if fault is not None:
         raise fault
-    if master is None:
-        raise Conflict("no server is kept here: there is no master key to seal it with")
+    master = _needed(master)
     server_id = uuid4()
     place = _cell(caller.project_id, server_id)
     sealed = await vault.seal(conn, master, place=place, plaintext=_written(server))
@@ -50,6 +52,38 @@ async def queue_for(
         conn, caller.project, message_of(email), server_id=server_id, sealed=sealed
     )
     return SentNow(found.id, found.state, found.reason)
+
+
+async def queue_batch_for(
+    conn: Conn,
+    batch: NewBatch,
+    server: InlineServer,
+    *,
+    caller: Caller,
+    master: MasterKey | None,
+    is_strict: bool,
+    by: str,
+) -> AcceptedBatch:
+    """Accept one content for many recipients with the server that sends each email.
+
+    Its credentials are sealed for each email. Call it in a transaction.
+
+    Raises:
+        InvalidField: content or options are refused; nothing is stored.
+        RecipientsRefused: the batch is strict, and recipients are refused; nothing is stored.
+        Conflict: there is no master key to seal with.
+        Locked: the project's own key is locked.
+    """
+    check_storable(batch)
+    check_size(batch)
+    ids = [uuid4() for _ in batch.recipients]
+    places = [_cell(caller.project_id, one) for one in ids]
+    sealed = await vault.seal_many(conn, _needed(master), places=places, plaintext=_written(server))
+    servers = dict(zip(ids, sealed, strict=True))
+    rows = await direct_store.queue_shared(
+        conn, caller.project, batch, is_strict=is_strict, by=by, servers=servers
+    )
+    return results_of(rows)
 
 
 async def open_server(
@@ -64,6 +98,12 @@ async def open_server(
     """
     place = _cell(project_id, server_id)
     return _read(await vault.open_sealed(conn, master, place=place, sealed=sealed))
+
+
+def _needed(master: MasterKey | None) -> MasterKey:
+    if master is None:
+        raise Conflict("no server is kept here: there is no master key to seal it with")
+    return master
 
 
 def _cell(project_id: UUID, server_id: UUID) -> SealedCell:

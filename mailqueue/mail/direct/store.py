@@ -17,7 +17,8 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
-from mailqueue.mail.model import ClaimedEmail, EmailRecipient, SendOutcome
+from mailqueue.mail.accept.store.batches import SharedRow, shared_values
+from mailqueue.mail.model import ClaimedEmail, EmailRecipient, NewBatch, SendOutcome
 from mailqueue.mail.send.store.claims import read_recipients
 from mailqueue.mail.send.store.outcomes import recipient_columns
 
@@ -136,6 +137,29 @@ async def queue(
     asked = {"project": project, "message": Jsonb(message), "id": server_id, "sealed": sealed}
     with refusals():
         return await fetch.one(conn, "queue_inline", asked, QueuedInline)
+
+
+async def queue_shared(
+    conn: Conn,
+    project: str,
+    batch: NewBatch,
+    *,
+    is_strict: bool,
+    by: str,
+    servers: Mapping[UUID, bytes],
+) -> list[SharedRow]:
+    """Accept one content for many, each email with a server of its own, sealed, by its id.
+
+    Raises:
+        InvalidField: content or options are refused; nothing is stored.
+    """
+    asked = {
+        **shared_values(project, batch, is_strict=is_strict, by=by),
+        "servers": list(servers),
+        "sealed": list(servers.values()),
+    }
+    with refusals():
+        return await fetch.many(conn, "queue_shared_inline", asked, SharedRow)
 
 
 async def begin_queued(conn: Conn, server_id: UUID, claim_no: int) -> BegunQueued:

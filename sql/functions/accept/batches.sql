@@ -44,8 +44,8 @@ DROP FUNCTION IF EXISTS mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, bool
 -- with `name`, `custom_data`, `tags`, and `content`, the index from 0 of its content; or `refused`, the reason why the
 -- caller rejected it. p_is_strict: if one recipient is rejected, nothing is stored and no batch is created.
 --
--- A plain address, as nearly all are, takes the row that was checked once. Other recipients are accepted as separate
--- messages.
+-- A plain address, as nearly all are, takes the row that was checked once. Other recipients, and those of a batch with
+-- cc or bcc, are accepted as separate messages.
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_shared(p_project text, p_contents jsonb, p_options jsonb,
     p_recipients jsonb, p_is_strict boolean, p_by text)
 RETURNS TABLE (index integer, id uuid, status text, reason text, batch_id uuid)
@@ -93,7 +93,7 @@ BEGIN
         v_why := r ->> 'refused';
         IF v_why IS NOT NULL THEN
             NULL;
-        ELSIF mailqueue.is_plain_address(r ->> 'recipient') AND NOT r ? 'tags'
+        ELSIF v_base.recipients = 1 AND mailqueue.is_plain_address(r ->> 'recipient') AND NOT r ? 'tags'
               AND coalesce(r ->> 'name', '') !~ '[^ -~]'
               AND coalesce(length(r ->> 'name'), 0) <= 320
               AND mailqueue.json_fault(r -> 'custom_data', 64) IS NULL THEN
@@ -113,7 +113,7 @@ BEGIN
                     'recipient', CASE WHEN coalesce(r ->> 'name', '') = '' THEN r ->> 'recipient'
                                  ELSE format('"%s" <%s>', replace(replace(r ->> 'name', '\', '\\'), '"', '\"'),
                                              r ->> 'recipient') END));
-                q.delivery := v_base.delivery;
+                q.delivery := v_base.delivery; q.expires_at := v_base.expires_at;
             EXCEPTION WHEN invalid_parameter_value THEN
                 v_why := SQLERRM;
             END;

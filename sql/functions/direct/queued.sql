@@ -3,49 +3,6 @@
 -- Its run_at is in the far future, so that no claim for an account of the project takes it; run_at of the server
 -- is when it is due. Rows of inline_servers are a queue of the kernel (mailqueue/core/queues.py): custom-smtp.
 
-CREATE OR REPLACE FUNCTION mailqueue.queue_inline(p_project text, p_message jsonb, p_id uuid, p_sealed bytea)
-RETURNS TABLE (id uuid, state text, reason text)
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-#variable_conflict use_column
-DECLARE
-    v_id uuid;
-    q mailqueue.email_queue;
-BEGIN
-    PERFORM mailqueue.check_tenant(mailqueue.project_taking(p_project));
-    IF p_message ->> 'sender' IS NOT NULL OR p_message ->> 'is_test' IS NOT NULL THEN
-        PERFORM mailqueue.refuse(CASE WHEN p_message ->> 'sender' IS NULL THEN 'is_test' ELSE 'sender' END,
-                                 'has no meaning for mail with a server of its own');
-    ELSIF coalesce(p_message ->> 'from_email', '') = '' THEN
-        PERFORM mailqueue.refuse('from_email', 'is needed with smtp_override');
-    ELSIF p_message ->> 'delivery' = 'resend' THEN
-        PERFORM mailqueue.refuse('delivery',
-                                 'mail with a server of its own is held when it is not known whether it was sent: '
-                                 'hold, got resend');
-    ELSIF NOT mailqueue.is_on('own_servers') THEN
-        PERFORM mailqueue.refuse('smtp_override',
-                                 'mail with a server of its own is not sent here: the flag own_servers is off');
-    END IF;
-    v_id := mailqueue.enqueue(p_project, p_message ->> 'recipient', p_message ->> 'subject', p_message ->> 'html',
-                              p_message ->> 'text',
-                              p_message - '{recipient,subject,html,text}'::text[] || '{"delivery": "hold"}');
-    SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id AND e.created_at = now() AND e.status = 'pending';
-    IF q.id IS NULL THEN  -- all recipients are suppressed, or it was accepted before
-        RETURN QUERY SELECT v_id, coalesce(h.state, 'duplicate'), h.reason FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT e.status AS state, e.reason FROM mailqueue.email_history AS e
-             WHERE e.id = v_id AND e.created_at = now() AND e.status = 'suppressed') AS h ON true;
-        RETURN;
-    END IF;
-    UPDATE mailqueue.email_queue AS e SET run_at = '9999-01-01 00:00+00' WHERE e.id = v_id;
-    INSERT INTO mailqueue.inline_servers (id, project_id, email_id, sealed, run_at, expires_at)
-    VALUES (p_id, q.project_id, v_id, p_sealed, q.run_at, q.expires_at);
-    RETURN QUERY SELECT v_id, 'queued'::text, NULL::text;
-END $$;
-COMMENT ON FUNCTION mailqueue.queue_inline(text, jsonb, uuid, bytea) IS
-    'Accept one mail that a worker sends later by a custom SMTP server, which is stored sealed until then. Invalid '
-    'input raises 22023.';
-
 CREATE OR REPLACE FUNCTION mailqueue.sweep_inline_servers() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

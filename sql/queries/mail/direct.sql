@@ -22,6 +22,13 @@ SELECT mailqueue.settle_inline(%(worker)s, %(id)s, %(claim)s, %(outcome)s, %(rea
 SELECT i.id, i.state, i.reason
 FROM mailqueue.queue_inline(%(project)s, %(message)s::jsonb, %(id)s, %(sealed)s) AS i;
 
+-- name: queue_shared_inline :many
+-- Accept one content for many recipients, each mail with a custom SMTP server; a row for each, in order. Invalid
+-- content raises 22023.
+SELECT s.index AS place, s.id, s.status, s.reason, s.batch_id
+FROM mailqueue.queue_shared_inline(%(project)s, %(contents)s::jsonb, %(options)s::jsonb, %(recipients)s::jsonb,
+                                   %(strict)s, %(by)s, %(servers)s::uuid[], %(sealed)s::bytea[]) AS s;
+
 -- name: begin_custom_smtp :one
 -- Mark the mail of a claimed row of inline_servers; state is marked, finished, held, waiting or lost.
 SELECT state, reason, wait, worker_id, id, claim_no, assigned_to, account_revision, project_id, attempts, recipients,

@@ -84,13 +84,53 @@ async def test_what_is_wrong_for_all_refuses_the_call(api: Calling) -> None:
         ({"recipients": [{"email": "a@example.com"}] * 10_001}, "recipients"),
         ({"recipients": [{"address": "a@example.com"}]}, "recipients"),
         ({"attachments": [{"id": "x"}]}, "attachments"),
-        ({"cc": ["a@example.com"]}, "cc"),
+        ({"cc": ["nobody"]}, "cc"),
+        ({"bcc": [f"p{n}@example.com" for n in range(50)]}, "cc"),
         ({"mode": "maybe"}, "mode"),
     ]:
         refused = await api.post("/v1/send/batch", to("a@example.com") | change)
 
         assert (refused.status_code, error_of(refused)["field"]) == (422, field), refused.text
         assert await count(api, "email_queue") == 0
+
+
+async def test_cc_and_bcc_of_a_batch_are_accepted_with_a_warning(api: Calling) -> None:
+    body = to("a@example.com", "b@example.com", cc="c@example.com", bcc=["d@example.com"])
+    body["recipients"][1] |= {"name": "Bob", "custom_data": {"n": 2}}
+
+    answer = await api.post("/v1/send/batch", body)
+    plain = await api.post("/v1/send/batch", to("a@example.com"))
+
+    assert answer.status_code == 202, answer.text
+    found = answer.json()
+    assert (found["accepted"], plain.json()["warnings"]) == (2, [])
+    cc, bcc = found["warnings"]
+    assert (cc[:32], bcc[:33]) == (
+        "cc: each of the 2 emails also go",
+        "bcc: each of the 2 emails also go",
+    )
+    for email, name in zip(found["email_ids"], (None, "Bob"), strict=True):
+        shown = (await api.get(f"/v1/emails/{email}")).json()
+        assert [(one["kind"], one["address"]) for one in shown["recipients"]] == [
+            ("to", shown["recipient_email"]),
+            ("cc", "c@example.com"),
+            ("bcc", "d@example.com"),
+        ]
+        assert shown["recipient_name"] == name
+    assert await count(api, "email_contents") == 2, "one for each batch"
+
+
+async def test_a_batch_keeps_the_age_of_its_project_for_each_recipient(api: Calling) -> None:
+    async with connect(api.database) as conn:
+        await conn.execute("UPDATE mailqueue.projects SET max_age_hours_normal = 5")
+    body = to("a@example.com", "b@example.com")
+    body["recipients"][1]["tags"] = ["own"]
+
+    await api.post("/v1/send/batch", body)
+
+    async with connect(api.database) as conn:
+        ages = "SELECT count(*) FROM mailqueue.email_queue WHERE expires_at - run_at = '5 h'"
+        assert await make.scalar(conn, ages) == 2
 
 
 async def test_a_batch_is_accepted_once_under_its_key(api: Calling) -> None:

@@ -1,6 +1,5 @@
 """SQL of batches."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -11,6 +10,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.mail.model import NewBatch
 
 
 class SharedRow(NamedTuple):
@@ -23,25 +23,23 @@ class SharedRow(NamedTuple):
     batch_id: UUID | None
 
 
-async def enqueue_shared(
-    conn: Conn,
-    project: str,
-    *,
-    contents: Sequence[Mapping[str, Any]],
-    options: Mapping[str, Any],
-    recipients: Sequence[Mapping[str, Any]],
-    is_strict: bool,
-    by: str,
-) -> list[SharedRow]:
-    """Accept one content for many; an InvalidField names what is wrong with content or options."""
-    asked = {
+def shared_values(project: str, batch: NewBatch, *, is_strict: bool, by: str) -> dict[str, Any]:
+    """Return the values of a statement that accepts a batch. Pure."""
+    return {
         "project": project,
-        "contents": Jsonb(contents),
-        "options": Jsonb(with_wire_domains(options)),
-        "recipients": Jsonb([with_wire_domains(one) for one in recipients]),
+        "contents": Jsonb(batch.contents),
+        "options": Jsonb(with_wire_domains(batch.options)),
+        "recipients": Jsonb([with_wire_domains(one) for one in batch.recipients]),
         "strict": is_strict,
         "by": by,
     }
+
+
+async def enqueue_shared(
+    conn: Conn, project: str, batch: NewBatch, *, is_strict: bool, by: str
+) -> list[SharedRow]:
+    """Accept one content for many; an InvalidField names what is wrong with content or options."""
+    asked = shared_values(project, batch, is_strict=is_strict, by=by)
     with refusals():
         return await fetch.many(conn, "enqueue_shared", asked, SharedRow)
 

@@ -1,0 +1,97 @@
+"""A batch with a custom SMTP server: stored encrypted for each mail, sent by it only, deleted."""
+
+from typing import Any
+
+import pytest
+
+from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.api.sending.test_override import everything
+from tests.api.support.calling import error_of
+from tests.mail.direct.inline import PASSWORD, USER
+from tests.mail.direct.queueing import Queued, queued
+from tests.queue.steps import claim
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
+    database: DatabaseSettings, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with queued(database) as office:
+        await office.do(
+            "INSERT INTO mailqueue.bounce_list (email, bounce_type)"
+            " VALUES ('c@example.com', 'hard')"
+        )
+        answer = await office.api.post("/v1/send/batch", batch(office))
+        waiting = await everything(office.api)
+        async with connect(database) as conn:
+            assert await claim(conn, await make.worker(conn)) == [], "no account of the project"
+
+        assert answer.status_code == 202, answer.text
+        found = answer.json()
+        assert [one["status"] for one in found["results"]] == [
+            "queued",
+            "rejected",
+            "suppressed",
+            "queued",
+        ]
+        assert await office.kept() == 2
+        sealed = "SELECT count(DISTINCT sealed) FROM mailqueue.inline_servers"
+        assert await office.value(sealed) == 2
+        while await office.turn():
+            pass
+
+        assert len(office.server.messages) == 2
+        assert await office.kept() == 0
+        for one in (found["results"][0], found["results"][3]):
+            assert (await office.shown(one["id"]))["status"] == "sent"
+        for text in (answer.text, waiting, await everything(office.api), str(capfd.readouterr())):
+            assert USER not in text
+            assert PASSWORD not in text
+        await office.books()
+
+
+@pytest.mark.parametrize(
+    ("changes", "named", "field"),
+    [
+        ({}, {"queue": False}, "smtp_override"),
+        ({}, {"host": "no host"}, "smtp_override.host"),
+        ({"smtp_config_id": "pit"}, {}, "smtp_config_id"),
+        ({"from_email": None}, {}, "from_email"),
+        ({"delivery": "resend"}, {}, "delivery"),
+        ({"mode": "strict"}, {}, "recipients"),
+    ],
+)
+async def test_a_batch_with_a_server_is_refused_whole(
+    database: DatabaseSettings, changes: dict[str, Any], named: dict[str, Any], field: str
+) -> None:
+    async with queued(database) as office:
+        body = batch(office) | changes
+        body["smtp_override"] |= named
+
+        refused = await office.api.post("/v1/send/batch", body)
+
+        assert (refused.status_code, error_of(refused)["field"]) == (422, field), refused.text
+        assert await office.kept() == 0
+        assert await office.value("SELECT count(*) FROM mailqueue.email_queue") == 0
+
+
+def batch(office: Queued) -> dict[str, Any]:
+    """Return a batch of which two mails are sent, by the server."""
+    server = {
+        "host": "127.0.0.1",
+        "port": office.server.port,
+        "username": USER,
+        "password": PASSWORD,
+        "tls_mode": "none",
+    }
+    given = ("ann@example.com", "no address", "c@example.com", "Dan <dan@example.com>")
+    return {
+        "subject": "We moved",
+        "text_body": "Come",
+        "from_email": "hello@example.org",
+        "smtp_override": server,
+        "recipients": [{"email": one} for one in given],
+    }
