@@ -39,6 +39,8 @@ class QueueSpec:
     work: str
     """What its rows are, for people: "requests of providers"."""
     done: str
+    handler: str
+    """The function that makes its handler, as MODULE:FUNCTION; imported where the queue runs."""
     lease: timedelta
     backoff: Backoff
     columns: tuple[str, ...] = ()
@@ -69,6 +71,7 @@ QUEUES = (
         table="inbound_events",
         work="requests of providers and bounce mail",
         done="processed",
+        handler="mailqueue.wiring.inbound:inbound_handler",
         lease=timedelta(minutes=5),
         backoff=Backoff(timedelta(seconds=30), timedelta(hours=1)),
         columns=("waiting", "outcome", "confirm_url"),
@@ -78,6 +81,7 @@ QUEUES = (
         table="erasures",
         work="erasures of persons",
         done="done",
+        handler="mailqueue.wiring.maintenance:erasure_handler",
         lease=timedelta(minutes=2),
         backoff=Backoff(timedelta(seconds=30), timedelta(hours=1)),
         batch=1,
@@ -90,6 +94,7 @@ QUEUES = (
         table="maintenance_tasks",
         work="maintenance tasks",
         done="done",
+        handler="mailqueue.wiring.maintenance:maintenance_handler",
         lease=timedelta(minutes=2),
         backoff=Backoff(timedelta(minutes=1), timedelta(hours=1)),
         columns=("last_run_at", "last_report"),
@@ -103,6 +108,7 @@ QUEUES = (
         table="webhook_deliveries",
         work="deliveries of events to webhooks",
         done="delivered",
+        handler="mailqueue.wiring.webhooks:webhook_handler",
         lease=timedelta(seconds=60),
         backoff=Backoff(timedelta(minutes=1), timedelta(hours=24)),
         columns=("last_code",),
@@ -117,6 +123,7 @@ QUEUES = (
         table="inline_servers",
         work="mail with a custom SMTP server",
         done="sent",
+        handler="mailqueue.wiring.sending:custom_smtp_handler",
         lease=timedelta(minutes=5),
         backoff=Backoff(timedelta(minutes=1), timedelta(hours=1)),
         key="project_id",

@@ -111,15 +111,22 @@ class InProgress:
         return time.monotonic() - turned_at if turned_at else None
 
     def rows(self) -> list[Begun]:
-        """Return the rows that are being handled, the one in a long step first."""
-        _, current = _HEADER.unpack_from(self._map, 0)
-        order = sorted(range(SLOTS), key=lambda slot: slot != current)
-        return [found for slot in order if (found := self._read(slot)) is not None]
+        """Return the rows that are being handled, the likeliest to end the process first.
 
-    def _read(self, slot: int) -> Begun | None:
+        That is the row in a long step, then those whose handling began last, then those that are
+        loaded or written.
+        """
+        _, current = _HEADER.unpack_from(self._map, 0)
+        taken = [(slot, *found) for slot in range(SLOTS) if (found := self._read(slot)) is not None]
+        taken.sort(key=lambda one: (one[0] != current, one[1] == math.inf, -one[1]))
+        return [row for _, _, row in taken]
+
+    def _read(self, slot: int) -> tuple[float, Begun] | None:
+        """Return when the handling of the slot's row began, and the row; None: the slot is free."""
         at = _HEADER.size + slot * _SLOT.size
         if self._map[at : at + _SLOT.size] == _EMPTY:
             return None
         row_id, claim_no, queue, begun_at = _SLOT.unpack_from(self._map, at)
         seconds = max(0.0, time.monotonic() - begun_at)
-        return Begun(queue.rstrip(b"\0").decode(), UUID(bytes=row_id), claim_no, seconds)
+        row = Begun(queue.rstrip(b"\0").decode(), UUID(bytes=row_id), claim_no, seconds)
+        return begun_at, row

@@ -93,8 +93,8 @@ class QueueWorker(Generic[Row, Work]):
             LeaseLost: the worker was declared lost.
         """
         limit = min(self.spec.batch, self.dispatcher.room)
-        if self._is_alone:
-            limit = int(self.dispatcher.is_idle)
+        if self._is_alone:  # until a row is settled, a death is its own
+            limit = int(not self.held)
         if limit == 0 or not self._is_registered():
             return 0
         rooms = self.dispatcher.rooms() if self._has_keys else {}
@@ -139,7 +139,7 @@ class QueueWorker(Generic[Row, Work]):
                 log.exception("queue.not_claimed", queue=self.spec.name)
                 await asyncio.sleep(REFUSED_SECONDS)
                 continue
-            if self._ends_idle and not count and self.dispatcher.is_idle:
+            if self._ends_idle and not count and self.dispatcher.is_idle and not self.held:
                 return
             pause = shortest if count or self._ends_idle else min(longest, pause * 1.5)
             if count and count >= self.spec.batch // 2 and self.dispatcher.is_short:

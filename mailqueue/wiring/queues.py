@@ -1,7 +1,7 @@
 """The handler of each queue of the kernel, with the adapters it needs."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,15 +9,6 @@ from mailqueue.core.queues import queue_named
 from mailqueue.queue.handler import Handler
 from mailqueue.queue.process import Kind
 from mailqueue.settings.environment import Settings
-
-HANDLERS: Mapping[str, str] = {
-    "inbound": "mailqueue.wiring.inbound:inbound_handler",
-    "erasures": "mailqueue.wiring.maintenance:erasure_handler",
-    "maintenance": "mailqueue.wiring.maintenance:maintenance_handler",
-    "webhooks": "mailqueue.wiring.webhooks:webhook_handler",
-    "custom-smtp": "mailqueue.wiring.sending:custom_smtp_handler",
-}
-"""The function that makes the handler of each queue; a process imports those that it runs."""
 
 
 def kinds_of(
@@ -29,10 +20,10 @@ def kinds_of(
     """
 
     def kind(name: str) -> Kind:
-        module, _, function = HANDLERS[name].partition(":")
+        spec = queue_named(name)
+        module, _, function = spec.handler.partition(":")
         build: Callable[[Settings], Handler[Any, Any]]
         build = getattr(importlib.import_module(module), function)
-        spec = queue_named(name)
         if in_flight is not None:
             spec = replace(spec, concurrency=in_flight)
         return Kind(spec, lambda: build(settings))

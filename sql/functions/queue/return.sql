@@ -83,20 +83,24 @@ BEGIN
        SET crashes = CASE WHEN p_alone THEN least(greatest(q.crashes, 1), 32766) + 1 ELSE greatest(q.crashes, 1) END,
            status = CASE WHEN p_alone AND q.crashes >= %4$s THEN 'failed' ELSE 'pending' END,
            finished_at = CASE WHEN p_alone AND q.crashes >= %4$s THEN v_now END,
-           run_at = CASE WHEN p_alone THEN v_now + q.crashes * interval '2 s' * (1 + random()) ELSE q.run_at END,
+           -- The likeliest to have ended the process is tried last: the others go on at once.
+           run_at = CASE WHEN p_alone THEN v_now + q.crashes * interval '2 s' * (1 + random())
+                         ELSE v_now - h.n * interval '1 microsecond' END,
            attempts = greatest(q.attempts - 1, 0), claim_no = NULL, worker_id = NULL, assigned_at = NULL,
            lease_until = NULL,
            last_error = CASE WHEN p_alone AND q.crashes >= %4$s THEN 'it stopped its worker: ' || left(p_reason, 900)
                              ELSE 'its worker stopped while handling it: ' || left(p_reason, 900) END
-      FROM (SELECT o.id FROM %1$s AS o JOIN unnest(p_ids, p_claims) AS i(id, claim_no)
+      FROM (SELECT o.id, i.n FROM %1$s AS o
+              JOIN unnest(p_ids, p_claims) WITH ORDINALITY AS i(id, claim_no, n)
                 ON i.id = o.id AND i.claim_no = o.claim_no ORDER BY o.id FOR NO KEY UPDATE OF o) AS h
      WHERE q.id = h.id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END $body$;
 COMMENT ON FUNCTION mailqueue.suspect_%2$s(uuid[], bigint[], boolean, text) IS
-    'Count a death of the worker on rows whose handling had begun: they are handled alone from now on, and fail after '
-    'the %4$s. death while alone. Returns how many claims still held.';
+    'Count a death of the worker on rows whose handling had begun, the likeliest to have caused it first: they are '
+    'handled alone from now on, that one last, and fail after the %4$s. death while alone. Returns how many claims '
+    'still held.';
 
 CREATE OR REPLACE FUNCTION mailqueue.requeue_%2$s(p_project uuid, p_ids uuid[], p_by text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER %3$s

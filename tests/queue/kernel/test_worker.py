@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from mailqueue.core.errors import LeaseLost
+from mailqueue.core.outcome import Outcome
 from mailqueue.core.queues import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -173,6 +175,56 @@ async def test_alone_holds_one_row_at_a_time(database: DatabaseSettings) -> None
         async with asyncio.timeout(PATIENCE_SECONDS):
             await running
         assert await states(conn) == {"processed": 4}
+
+
+async def test_alone_begins_no_row_before_the_last_one_is_settled(
+    database: DatabaseSettings,
+) -> None:
+    """A process that dies meanwhile was ended by one row, not by one of two."""
+    memory, may_write = InProgress(), asyncio.Event()
+
+    class Writing(FakeHandler):
+        async def commit(self, conn: Conn, done: Sequence[tuple[ClaimedRow, Any]]) -> list[Outcome]:
+            await may_write.wait()
+            return await super().commit(conn, done)
+
+    handler = Writing()
+    async with connect(database) as conn:
+        await add_rows(conn, 2, crashes=1)
+        number, stop = await make.worker(conn), asyncio.Event()
+        working = QueueWorker(database, SPEC, handler, memory, is_alone=True)
+        running = asyncio.create_task(run_worker(working, stop, number))
+        await until(lambda: handler.ended)
+        await asyncio.sleep(0.5)
+        assert len(handler.begun) == 1
+        assert [row.id for row in memory.rows()] == handler.begun
+        may_write.set()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await running
+        assert await states(conn) == {"processed": 2}
+
+
+async def test_the_likeliest_to_have_ended_the_process_is_handled_last(
+    database: DatabaseSettings,
+) -> None:
+    """The one in a long step, else the one that began last; the rows of others go on at once."""
+    handler, memory = FakeHandler(), InProgress()
+    async with connect(database) as conn:
+        await add_rows(conn, 4)
+        number = await make.worker(conn)
+        claimed = await store.claim(conn, SPEC, ClaimedRow, worker=number, limit=4)
+        slots = [memory.begin(SPEC.name, row.id, row.claim_no) for row in claimed[:3]]
+        memory.begin(SPEC.name, claimed[3].id, claimed[3].claim_no, is_timed=False)
+        expected = [claimed[0].id, claimed[2].id, claimed[1].id, claimed[3].id]
+        memory.begin_step(slots[0])
+        rows = memory.rows()
+        assert [row.id for row in rows] == expected
+
+        claims = [(row.id, row.claim_no) for row in rows]
+        assert await store.suspect(conn, SPEC, claims, is_alone=False, reason="it died") == 4
+        working = QueueWorker(database, SPEC, handler, InProgress(), is_alone=True)
+        await run_worker(working, asyncio.Event(), number)
+        assert handler.begun == expected[::-1]
 
 
 async def test_a_death_counts_for_known_queues_whatever_else_was_handled(
