@@ -55,8 +55,8 @@ class Channel(Protocol):
         final dot, the POST). If it returns False the attempt is reported TRANSIENT at the stage
         reached, and nothing was sent. Attempts behind a lost connection are reported TRANSIENT at
         stage CONNECT. Never raises for what a server does; after a failure `is_usable` is False.
-        An exception is an error of the program: attempts without a report are then of unknown
-        outcome if `may_finish` has allowed any of them since the last report.
+        An exception is an error of the program, or of `report`: attempts without a report are then
+        of unknown outcome if `may_finish` has allowed any of them since the last report returned.
         """
         ...
 

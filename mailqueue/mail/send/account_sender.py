@@ -258,14 +258,18 @@ class AccountSender:
 
                 def report(attempt: SendAttempt, verdict: Verdict, took_ms: int) -> None:
                     nonlocal is_handed_over
-                    reach("reply.read")
-                    is_handed_over = False
+                    # Until this returns: one request may have handed over several emails.
+                    is_handed_over = True
                     self._replies.received(reply)
                     self._settle(unreported.pop(attempt.email_id), verdict, took_ms)
+                    is_handed_over = False
 
                 await channel.send(attempts, report, may_finish=may_finish)
-                took_s = asyncio.get_running_loop().time() - begun
-                self._seconds_per_email = took_s / len(attempts)
+            if unreported:
+                is_handed_over = True
+                raise RuntimeError(f"the channel reported no verdict of {len(unreported)} emails")
+            took_s = asyncio.get_running_loop().time() - begun
+            self._seconds_per_email = took_s / len(attempts)
         except Exception as exc:  # one bad row must not stop a worker
             log.exception("channel.failed", sender_account=self.account.id)
             left = list(unreported.values())
@@ -274,15 +278,24 @@ class AccountSender:
             await channel.close()
 
     def _settle(self, attempt: SendAttempt, verdict: Verdict, took_ms: int) -> None:
+        """Settle one email by its verdict; an exception is of this email alone."""
         try:
+            reach("reply.read")
             outcome = outcome_of(attempt, verdict, took_ms)
         except Exception as exc:  # the others of the group have verdicts of their own
             log.exception("verdict.unreadable", email_id=str(attempt.email_id))
             for outcome in outcomes_of_fault([attempt], exc, is_handed_over=True):
                 self._context.settler.settle(outcome)
             return
-        self._note_answer(verdict)
         self._context.settler.settle(outcome)
+        try:
+            self._note_verdict(attempt, verdict)
+        except Exception:
+            log.exception("verdict.not_noted", email_id=str(attempt.email_id))
+
+    def _note_verdict(self, attempt: SendAttempt, verdict: Verdict) -> None:
+        """Record what a verdict says about the account and its server."""
+        self._note_answer(verdict)
         if isinstance(verdict, Accepted) and not verdict.refused:  # nearly all
             return
         if (halt := halt_of(verdict)) is not None:

@@ -17,12 +17,13 @@ log = get_logger(__name__)
 class EnvelopeBatch:
     """The emails of one `send` call, and how far they have been sent."""
 
-    __slots__ = ("_large", "_loop", "_mails", "_next", "_offered", "_planned", "_report")
+    __slots__ = ("_fault", "_large", "_loop", "_mails", "_next", "_offered", "_planned", "_report")
 
     def __init__(self, mails: Sequence[SendAttempt], report: Report, offered: Extensions) -> None:
         self._loop = asyncio.get_running_loop()
         self._mails = mails
         self._report = report
+        self._fault: Exception | None = None  # the first that a report raised
         self._offered = offered
         self._next = 0
         self._planned: EncodedEmail | Verdict | None = None  # of the next mail
@@ -60,8 +61,20 @@ class EnvelopeBatch:
         return planned
 
     def report(self, mail: SendAttempt, verdict: Verdict, *, started: float) -> None:
-        """Report one email; `started` is the event loop's time when its first byte was written."""
-        self._report(mail, verdict, int((self._loop.time() - started) * 1000))
+        """Report one email; `started` is the event loop's time when its first byte was written.
+
+        What the report raises must not end the session halfway: `raise_fault` raises it later.
+        """
+        took_ms = int((self._loop.time() - started) * 1000)
+        try:
+            self._report(mail, verdict, took_ms)
+        except Exception as exc:
+            self._fault = self._fault or exc
+
+    def raise_fault(self) -> None:
+        """Raise the first exception of a report."""
+        if self._fault is not None:
+            raise self._fault
 
     def report_rest(self, why: str) -> None:
         """Report every email that is left: the connection is closed and none of them was sent."""
@@ -69,7 +82,7 @@ class EnvelopeBatch:
         self._next = len(self._mails)
         verdict = behind(why)
         for mail in rest:
-            self._report(mail, verdict, 0)
+            self.report(mail, verdict, started=self._loop.time())
 
     def _peek(self) -> EncodedEmail | Verdict:
         if self._planned is None and self._large:

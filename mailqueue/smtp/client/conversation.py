@@ -66,12 +66,12 @@ class Conversation(asyncio.Protocol):
         self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         """Send the emails in order and report each exactly once; see `ports.transport.Channel`."""
-        self._batch = await EnvelopeBatch.of(mails, report, self._offered)
+        self._batch = batch = await EnvelopeBatch.of(mails, report, self._offered)
         self._may_finish = may_finish
         self._done = done = self._loop.create_future()
         if self.is_usable:
             self._deadline.start(self._timeouts.command_s)
-            self._begin(self._batch)
+            self._begin(batch)
         else:
             self._fail("the connection was closed")
         try:
@@ -82,6 +82,7 @@ class Conversation(asyncio.Protocol):
         finally:
             self._deadline.stop()
             self._is_reused = True
+        batch.raise_fault()
 
     async def quit(self) -> None:
         """Send QUIT and close, waiting at most `quit_s` seconds for each."""

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from mailqueue.mail.model import Ending
+from mailqueue.core.verdict import Fault, Rejected, Stage
+from mailqueue.mail.model import Ending, SendOutcome
 from mailqueue.mail.send.prepare import build_attempts
 from mailqueue.ports.transport import Report, SendAttempt
 from tests.mail.claims import loaded
@@ -22,6 +23,88 @@ class Unwilling(ScriptedServer):
         assert may_finish()
         report(mails[0], self.verdict, 1)
         raise KeyError("bug")
+
+
+class Refusing(list[str]):
+    """Keeps the first entry and raises at every other."""
+
+    def append(self, entry: str) -> None:
+        if self:
+            raise KeyError("bug")
+        super().append(entry)
+
+
+class OneRequest(ScriptedServer):
+    """Takes all emails in one request, and reports all of them but the last `silent`."""
+
+    silent: int = 0
+
+    async def send(
+        self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
+    ) -> None:
+        assert may_finish()
+        for mail in mails[: len(mails) - self.silent]:
+            report(mail, self.verdict, 1)
+
+
+async def sent_by(
+    server: ScriptedServer, recorded: RecordedContext, count: int
+) -> list[tuple[Ending, str | None]]:
+    """Send emails in one group; return what each was settled as, in order."""
+    async with sender_to(ScriptedServer(), recorded, max_connections=1) as line:
+        await introduce(line, recorded)
+        mails = [loaded() for _ in range(count)]
+        attempts = [
+            one
+            for one in build_attempts(mails, account=line.account, context=recorded.context())
+            if isinstance(one, SendAttempt)
+        ]
+        await line._send(server, attempts)
+        by_id = {one.id: (one.ending, one.reason) for one in recorded.settled}
+        assert len(recorded.settled) == len(by_id)
+        return [by_id[mail.claim.id] for mail in mails if mail.claim.id in by_id]
+
+
+async def test_a_fault_of_ours_at_one_reply_leaves_the_others_of_its_request_in_doubt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Window: the request handed over all of them, so none may go back as if it had not."""
+    recorded = RecordedContext()
+    settle, faults = recorded.settler.settle, [KeyError("bug")]
+
+    def fails_once(outcome: SendOutcome) -> None:
+        if faults and len(recorded.settled) == 2:
+            raise faults.pop()
+        settle(outcome)
+
+    monkeypatch.setattr(recorded.settler, "settle", fails_once)
+
+    assert await sent_by(OneRequest(), recorded, 4) == [
+        (Ending.SENT, None),  # and nothing of the second
+        (Ending.UNKNOWN, "KeyError while sending"),
+        (Ending.UNKNOWN, "KeyError while sending"),
+    ]
+
+
+async def test_an_account_that_cannot_be_noted_takes_no_verdict_from_its_emails() -> None:
+    """Isolate: the outcome is written before what it says about the account is."""
+    recorded = RecordedContext()
+    recorded.failures = Refusing()
+    server = OneRequest(verdict=Rejected(Fault.RATE_LIMITED, "429", "slow down", Stage.DOT))
+
+    assert await sent_by(server, recorded, 3) == [(Ending.DEFER, "slow down")] * 3
+
+
+async def test_an_email_that_its_channel_forgets_is_in_doubt() -> None:
+    """Window: it is neither lost nor sent again as if it had not been handed over."""
+    server = OneRequest()
+    server.silent = 1
+
+    assert await sent_by(server, RecordedContext(), 3) == [
+        (Ending.SENT, None),
+        (Ending.SENT, None),
+        (Ending.UNKNOWN, "RuntimeError while sending"),
+    ]
 
 
 async def test_an_error_while_sending_leaves_the_outcome_unknown() -> None:

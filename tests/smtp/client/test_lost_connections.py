@@ -1,6 +1,7 @@
 """A connection that ends or stalls: every mail is settled by the step it had reached."""
 
 import asyncio
+from uuid import UUID
 
 import pytest
 
@@ -122,6 +123,45 @@ async def test_sending_that_is_cancelled_settles_every_mail_and_closes() -> None
             (Fault.AMBIGUOUS, Stage.DOT),
             (Fault.TRANSIENT, Stage.CONNECT),
         ]
+        assert not channel.is_usable
+
+
+@BOTH
+async def test_a_report_that_raises_is_raised_when_every_email_was_reported(
+    ehlo: tuple[str, ...],
+) -> None:
+    """Isolate: every other email has its own verdict, and whoever sends them does not wait."""
+    async with scripted(ehlo=ehlo) as server, channel_to(server.port) as channel:
+        reported: list[UUID] = []
+        batch = mails(4)
+
+        def report(mail: SendAttempt, verdict: Verdict, _took_ms: int) -> None:
+            assert isinstance(verdict, Accepted)
+            reported.append(mail.email_id)
+            if len(reported) == 2:
+                raise KeyError("bug")
+
+        with pytest.raises(KeyError):
+            async with asyncio.timeout(20):
+                await channel.send(batch, report, may_finish=lambda: True)
+
+        assert reported == [mail.email_id for mail in batch]
+
+
+async def test_a_report_that_raises_when_the_connection_is_lost_ends_the_sending() -> None:
+    async with scripted(dot=[CLOSE]) as server, channel_to(server.port) as channel:
+        reported: list[UUID] = []
+        batch = mails(3)
+
+        def report(mail: SendAttempt, _verdict: Verdict, _took_ms: int) -> None:
+            reported.append(mail.email_id)
+            raise KeyError("bug")
+
+        with pytest.raises(KeyError):
+            async with asyncio.timeout(20):
+                await channel.send(batch, report, may_finish=lambda: True)
+
+        assert reported == [mail.email_id for mail in batch]
         assert not channel.is_usable
 
 
