@@ -11,12 +11,8 @@ from mailqueue.mail.message.attachments import carries_files, count_within_memor
 from mailqueue.mail.model import Ending, LoadedEmail
 from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.context import SendAccount, SendContext
-from mailqueue.mail.send.outcomes import (
-    account_failure_of,
-    halt_of,
-    outcome_of,
-    outcomes_of_fault,
-)
+from mailqueue.mail.send.hand_over import hand_over
+from mailqueue.mail.send.outcomes import account_failure_of, halt_of
 from mailqueue.mail.send.prepare import RETURN_WAIT, prepare, unsent
 from mailqueue.mail.send.stall_detector import StallDetector
 from mailqueue.ports.transport import Channel, SendAttempt
@@ -144,18 +140,6 @@ class AccountSender:
         self._context.account_failed(self.account.id, why)
         self._return_waiting(why.detail, wait=RETURN_WAIT)
 
-    def _note_answer(self, verdict: Verdict) -> None:
-        if isinstance(verdict, Rejected) and not verdict.code:
-            return  # nothing was received
-        is_news = self._has_failed or not self._has_answered
-        self._has_failed = self._is_unresponsive = False
-        self._has_answered = True
-        if is_news:
-            self._context.account_answered(self.account.id)
-        if self._slots.is_unproven:
-            self._context.slots.mark_responsive(self._slots)
-            self._connect()
-
     def _connection_ended(self, task: asyncio.Task[None]) -> None:
         self._connections.discard(task)
         if not task.cancelled() and (fault := task.exception()) is not None:
@@ -178,8 +162,7 @@ class AccountSender:
                 await self._send_group(channel, most)
                 most = min(most * 2, self._group_size())
         finally:
-            # Before the connection closes: mail that comes now needs another one.
-            self._serving -= 1
+            self._serving -= 1  # before it closes: mail that comes now needs another connection
             if channel is not None:
                 await channel.close()
 
@@ -207,16 +190,14 @@ class AccountSender:
 
     async def _wait_for_mail(self) -> bool:
         """Wait for mail; return False when the connection has been idle for too long."""
-        while not self._waiting:
-            if self._is_closing:
-                return False
+        while not self._waiting and not self._is_closing:
             self._has_mail.clear()
             try:
                 async with asyncio.timeout(self._context.idle_s):
                     await self._has_mail.wait()
             except TimeoutError:
-                return bool(self._waiting)
-        return True
+                break
+        return bool(self._waiting)
 
     async def _send_group(self, channel: Channel, most: int) -> None:
         """Take slots for up to `most` waiting emails, then mark, build and send those."""
@@ -239,63 +220,32 @@ class AccountSender:
             group = group[:count]
         attempts = await prepare(group, self._slots, account=self.account, context=self._context)
         if attempts:
-            await self._send(channel, attempts)
+            begun = asyncio.get_running_loop().time()
+            is_complete = await hand_over(
+                attempts,
+                channel,
+                replies=self._replies,
+                context=self._context,
+                on_verdict=self._note_verdict,
+            )
+            if is_complete:
+                took_s = asyncio.get_running_loop().time() - begun
+                self._seconds_per_email = took_s / len(attempts)
         if self.account.send_delay:
             await asyncio.sleep(self.account.send_delay.total_seconds())
 
-    async def _send(self, channel: Channel, attempts: Sequence[SendAttempt]) -> None:
-        unreported = {attempt.email_id: attempt for attempt in attempts}
-        begun = asyncio.get_running_loop().time()
-        is_handed_over = False  # an unreported email may be
-        try:
-            with self._replies.waiting(unreported.values()) as reply:
-
-                def may_finish() -> bool:
-                    nonlocal is_handed_over
-                    is_allowed = self._context.may_finish()
-                    is_handed_over |= is_allowed
-                    return is_allowed
-
-                def report(attempt: SendAttempt, verdict: Verdict, took_ms: int) -> None:
-                    nonlocal is_handed_over
-                    # Until this returns: one request may have handed over several emails.
-                    is_handed_over = True
-                    self._replies.received(reply)
-                    self._settle(unreported.pop(attempt.email_id), verdict, took_ms)
-                    is_handed_over = False
-
-                await channel.send(attempts, report, may_finish=may_finish)
-            if unreported:
-                is_handed_over = True
-                raise RuntimeError(f"the channel reported no verdict of {len(unreported)} emails")
-            took_s = asyncio.get_running_loop().time() - begun
-            self._seconds_per_email = took_s / len(attempts)
-        except Exception as exc:  # one bad row must not stop a worker
-            log.exception("channel.failed", sender_account=self.account.id)
-            left = list(unreported.values())
-            for outcome in outcomes_of_fault(left, exc, is_handed_over=is_handed_over):
-                self._context.settler.settle(outcome)
-            await channel.close()
-
-    def _settle(self, attempt: SendAttempt, verdict: Verdict, took_ms: int) -> None:
-        """Settle one email by its verdict; an exception is of this email alone."""
-        try:
-            reach("reply.read")
-            outcome = outcome_of(attempt, verdict, took_ms)
-        except Exception as exc:  # the others of the group have verdicts of their own
-            log.exception("verdict.unreadable", email_id=str(attempt.email_id))
-            for outcome in outcomes_of_fault([attempt], exc, is_handed_over=True):
-                self._context.settler.settle(outcome)
-            return
-        self._context.settler.settle(outcome)
-        try:
-            self._note_verdict(attempt, verdict)
-        except Exception:
-            log.exception("verdict.not_noted", email_id=str(attempt.email_id))
-
     def _note_verdict(self, attempt: SendAttempt, verdict: Verdict) -> None:
         """Record what a verdict says about the account and its server."""
-        self._note_answer(verdict)
+        if not isinstance(verdict, Rejected) or verdict.code:  # else nothing was received
+            is_news = self._has_failed or not self._has_answered
+            self._has_failed = self._is_unresponsive = False
+            self._has_answered = True
+            if is_news:
+                self._context.account_answered(self.account.id)
+            if self._slots.is_unproven:
+                self._context.slots.mark_responsive(self._slots)
+                if self._waiting:
+                    self._connect()
         if isinstance(verdict, Accepted) and not verdict.refused:  # nearly all
             return
         if (halt := halt_of(verdict)) is not None:

@@ -101,8 +101,7 @@ class Conversation(asyncio.Protocol):
             return
         if self._owed == 4 and self._all_taken(data):
             return
-        replies = self._reader.feed(data)
-        if replies:
+        if replies := self._reader.feed(data):
             self._deadline.set(self._timeouts.command_s)
         for reply in replies:
             if isinstance(reply, Malformed):

@@ -6,6 +6,8 @@ import pytest
 
 from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.mail.model import Ending, SendOutcome
+from mailqueue.mail.send.account_sender import AccountSender
+from mailqueue.mail.send.hand_over import hand_over
 from mailqueue.mail.send.prepare import build_attempts
 from mailqueue.ports.transport import Report, SendAttempt
 from tests.mail.claims import loaded
@@ -47,6 +49,18 @@ class OneRequest(ScriptedServer):
             report(mail, self.verdict, 1)
 
 
+async def hand_over_by(
+    line: AccountSender, server: ScriptedServer, attempts: Sequence[SendAttempt]
+) -> None:
+    await hand_over(
+        attempts,
+        server,
+        replies=line._replies,
+        context=line._context,
+        on_verdict=line._note_verdict,
+    )
+
+
 async def sent_by(
     server: ScriptedServer, recorded: RecordedContext, count: int
 ) -> list[tuple[Ending, str | None]]:
@@ -59,7 +73,7 @@ async def sent_by(
             for one in build_attempts(mails, account=line.account, context=recorded.context())
             if isinstance(one, SendAttempt)
         ]
-        await line._send(server, attempts)
+        await hand_over_by(line, server, attempts)
         by_id = {one.id: (one.ending, one.reason) for one in recorded.settled}
         assert len(recorded.settled) == len(by_id)
         return [by_id[mail.claim.id] for mail in mails if mail.claim.id in by_id]
@@ -129,7 +143,7 @@ async def test_a_fault_of_ours_before_anything_was_handed_over_is_the_first_emai
             if isinstance(one, SendAttempt)
         ]
 
-        await line._send(Unwilling(), attempts)
+        await hand_over_by(line, Unwilling(), attempts)
 
     assert [(one.ending, one.reason, one.spent) for one in recorded.settled[1:]] == [
         (Ending.SENT, None, 1),

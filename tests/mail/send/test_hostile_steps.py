@@ -17,7 +17,7 @@ from mailqueue.adapters.sending.api import ProviderMail
 from mailqueue.adapters.sending.postmark import Postmark
 from mailqueue.dkim.signer import DomainSigner, Signers
 from mailqueue.mail.message import build
-from mailqueue.mail.send import account_sender
+from mailqueue.mail.send import hand_over
 from mailqueue.mail.send.store import claims, outcomes
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.smtp.client import batch
@@ -82,7 +82,7 @@ BY_SMTP: dict[str, tuple[Any, str, Callable[..., bool], str, str]] = {
         "OddError while encoding its envelope",
     ),
     "verdict": (
-        account_sender,
+        hand_over,
         "outcome_of",
         lambda attempt, *_: says_odd(attempt.addresses),
         "pending",

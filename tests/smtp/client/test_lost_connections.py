@@ -130,7 +130,7 @@ async def test_sending_that_is_cancelled_settles_every_mail_and_closes() -> None
 async def test_a_report_that_raises_is_raised_when_every_email_was_reported(
     ehlo: tuple[str, ...],
 ) -> None:
-    """Isolate: every other email has its own verdict, and whoever sends them does not wait."""
+    """Isolate: every other email has its own verdict, and its sender does not wait."""
     async with scripted(ehlo=ehlo) as server, channel_to(server.port) as channel:
         reported: list[UUID] = []
         batch = mails(4)
