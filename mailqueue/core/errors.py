@@ -103,10 +103,11 @@ class InvalidField(InputError):
 class NotFound(InputError):
     """The object does not exist in this project."""
 
-    def __init__(self, kind: str, name: object) -> None:
+    def __init__(self, kind: str, name: object, hint: str | None = None) -> None:
+        """Prepare; `hint` says where else to look."""
         self.kind = kind
         self.name = str(name)
-        super().__init__(f"no {kind} {self.name}")
+        super().__init__(f"no {kind} {self.name}" + ("" if hint is None else f": {hint}"))
 
 
 class Conflict(InputError):

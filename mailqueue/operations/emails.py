@@ -45,13 +45,13 @@ async def explain(conn: Conn, email_id: UUID) -> OperatorEmail:
     """Return an email of any project with the reason for its state, its attempts and events.
 
     Raises:
-        NotFound: there is no such mail.
+        NotFound: there is no such mail; the message names the archive if it may be there.
     """
     for place in await actions_store.places(conn, [email_id]):
         email = await reads.find(conn, email_id, project_id=place.project_id)
         shown = named(email) | {"attempts": await overview_store.attempts(conn, email_id)}
         return OperatorEmail(**shown, project=place.project)
-    raise NotFound("email", email_id)
+    raise NotFound("email", email_id, await overview_store.archived(conn, email_id))
 
 
 async def cancel(conn: Conn, operation: EmailOperation, *, reason: str) -> list[ActionResult]:

@@ -93,7 +93,7 @@ async def test_who_asks_for_archived_mail_is_told_where_to_look(desk: Maintenanc
     told = await make.scalar(desk.conn, "SELECT mailqueue.why(%s)", mail)
 
     assert told == (
-        "there is no such email here; old ones are in the archive:"
+        "there is no such email here: old ones are in the archive; to read it:"
         f" mailqueue archive read --kind email_history --having {mail}"
     )
 

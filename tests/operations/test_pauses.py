@@ -28,7 +28,8 @@ async def test_queued_mail_is_set_aside_and_only_that(conn: Conn, kind: str, nam
     assert await set_aside(conn, operation) == 1
     assert [each.id for each in await claim(conn, worker)] == [other]
     assert await why(conn, paused) == (
-        f"{kind} {name.lower()} is paused until further notice: wrong price"
+        f"{kind} {name.lower()} is paused until further notice: wrong price;"
+        f" to resume it: mailqueue resume {kind} {name.lower()}"
     )
 
 

@@ -80,7 +80,9 @@ async def test_a_project_waits_for_a_time_with_a_reason(conn: Conn) -> None:
     await pause(conn, "project", "default", wait=HOUR, reason="moving house")
     assert await claim(conn, worker) == []
     assert await lane(conn) == (False, "paused")
-    assert (await why(conn, email)).endswith(": it is paused: moving house")
+    assert (await why(conn, email)).endswith(
+        ": it is paused: moving house; to resume it: mailqueue resume project default"
+    )
 
     await resume(conn, "project", "default")
 
@@ -93,7 +95,9 @@ async def test_a_sender_account_waits_for_a_time_with_a_reason(conn: Conn) -> No
     email = await make.queued_email(conn)
     await pause(conn, "sender", "relay", wait=HOUR, reason="on holiday")
     assert await claim(conn, worker) == []
-    assert (await why(conn, email)).endswith(": it is paused: on holiday")
+    assert (await why(conn, email)).endswith(
+        ": it is paused: on holiday; to resume it: mailqueue sender resume relay"
+    )
 
     await resume(conn, "sender", "relay")
 

@@ -62,7 +62,9 @@ async def test_a_limited_lane_says_so_and_one_mail_tries_when_the_time_is_over(c
     assert await lane(conn) == (False, "limited")
     why = await make.scalar(conn, "SELECT mailqueue.why(%s)", email)
     assert "sender account main waits until" in why
-    assert why.endswith("its provider limits it: quota used up")
+    assert why.endswith(
+        "its provider limits it: quota used up; to see its health: mailqueue sender health main"
+    )
     assert await make.rows(
         conn, "SELECT reason FROM mailqueue.queue_blocked WHERE project = 'default'"
     ) == [("the provider limits the sender account",)]

@@ -48,8 +48,8 @@ async def test_mail_of_a_locked_project_waits_and_others_do_not(conn: Conn) -> N
 
     assert await lanes(conn, shop.project_id) == {("locked", True)}
     assert await why(conn, waiting) == (
-        "the project waits until further notice: its secrets are locked by its own key: "
-        "mailqueue vault byok unlock"
+        "the project waits until further notice: its secrets are locked by its own key; "
+        "to unlock it: mailqueue vault byok unlock shop --for DURATION"
     )
     said = "SELECT reason FROM mailqueue.queue_blocked WHERE project = 'shop'"
     assert await make.scalar(conn, said) == "the project's secrets are locked by its own key"

@@ -80,7 +80,10 @@ def test_no_number_of_workers_overshoots_a_daily_limit(
     assert len(relay) == limit
     assert len(set(relay.addresses())) == limit
     assert why.startswith("sender account relay waits until ")
-    assert why.endswith(f"00:00:00 UTC: its daily limit of {limit} is used up")
+    assert why.endswith(
+        f"00:00:00 UTC: its daily limit of {limit} is used up;"
+        f" to raise it: mailqueue sender limits relay --daily-limit N --project {project}"
+    )
 
     shared_up.home.json("sender", "limits", "relay", "--project", project, "--daily-limit", "none")
 

@@ -45,6 +45,11 @@ async def why(conn: Conn, email_id: UUID) -> str:
     return await fetch.value(conn, "explain_email", {"id": email_id}, str)
 
 
+async def archived(conn: Conn, email_id: UUID) -> str | None:
+    """Return how to find a mail in the archive; None if none is archived."""
+    return await fetch.maybe(conn, "find_archived_email", {"id": email_id}, str)
+
+
 async def attempts(conn: Conn, email_id: UUID) -> list[LoggedAttempt]:
     """Return the attempts to send a mail, in order."""
     return await fetch.many(conn, "show_attempts", {"id": email_id}, LoggedAttempt)

@@ -68,9 +68,15 @@ BEGIN
     PERFORM mailqueue.check_tenant(q.project_id);
     v_told := coalesce(': ' || q.last_error, '');
     IF q.status = 'held' THEN
-        RETURN format('row of queue %s, held until a person decides%s', q.queue, v_told);
+        RETURN format('row of queue %s, held until a person decides%s', q.queue, v_told)
+            || mailqueue.next_step('row', 'held', q.id, q.project_id);
     ELSIF q.finished_at IS NOT NULL THEN
-        RETURN format('row of queue %s, %s at %s%s', q.queue, q.status, mailqueue.shown(q.finished_at), v_told);
+        RETURN format('row of queue %s, %s at %s%s', q.queue, q.status, mailqueue.shown(q.finished_at), v_told)
+            || CASE WHEN q.status = 'failed' AND q.attempts >= q.max_attempts
+                         THEN format('; its attempts ran out after %s', q.attempts) ELSE '' END
+            || mailqueue.next_step('row', CASE WHEN q.status = (SELECT t.done FROM mailqueue.queue_tables() AS t
+                                                                 WHERE t.queue = q.queue) THEN 'done'
+                                               ELSE q.status END, q.id, q.project_id);
     ELSIF q.status = 'assigned' THEN
         SELECT o.beat_at, v_now - o.beat_at > interval '30 s' AS is_silent INTO w FROM mailqueue.workers AS o
          WHERE o.id = q.worker_id;
@@ -78,7 +84,9 @@ BEGIN
                          THEN format('row of queue %s; worker %s has it and is silent since %s: it goes back when the '
                                      'worker is rescued', q.queue, q.worker_id, mailqueue.shown(w.beat_at))
                     ELSE format('row of queue %s; worker %s handles it since %s', q.queue, q.worker_id,
-                                mailqueue.shown(q.assigned_at)) END;
+                                mailqueue.shown(q.assigned_at)) END
+            || mailqueue.next_step('row', CASE WHEN w.is_silent THEN 'silent' ELSE 'assigned' END, q.id, q.project_id,
+                                   NULL, q.queue);
     END IF;
     IF q.crashes > 0 THEN
         v_told := format('; it is handled alone, in a process of its own%s', v_told);
@@ -88,17 +96,20 @@ BEGIN
                       CASE WHEN q.attempts = 0 THEN format('not due before %s', mailqueue.shown(q.run_at))
                            ELSE format('tried %s, next attempt at %s',
                                        CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END,
-                                       mailqueue.shown(q.run_at)) END, v_told);
+                                       mailqueue.shown(q.run_at)) END, v_told)
+            || mailqueue.next_step('row', 'pending', q.id, q.project_id);
     ELSIF NOT mailqueue.is_attended(q.queue) THEN
-        RETURN format('row of queue %s, due since %s, and no worker is running for this queue: start one with '
-                      'mailqueue worker %1$s%3$s', q.queue, mailqueue.shown(q.run_at), v_told);
+        RETURN format('row of queue %s, due since %s, and no worker is running for this queue%s', q.queue,
+                      mailqueue.shown(q.run_at), v_told)
+            || mailqueue.next_step('row', 'no_worker', q.id, q.project_id, NULL, q.queue);
     END IF;
     EXECUTE format('SELECT count(*) FROM (SELECT FROM mailqueue.%I AS o WHERE o.status = ''pending'' '
                    'AND (o.run_at, o.id) < ($1, $2) LIMIT 100000) AS ahead',
                    (SELECT t.table_name FROM mailqueue.queue_tables() AS t WHERE t.queue = q.queue))
        INTO v_ahead USING q.run_at, q.id;
     RETURN format('row of queue %s, due since %s and waiting for its turn behind %s rows%s', q.queue,
-                  mailqueue.shown(q.run_at), v_ahead, v_told);
+                  mailqueue.shown(q.run_at), v_ahead, v_told)
+        || mailqueue.next_step('row', 'pending', q.id, q.project_id);
 END $$;
 COMMENT ON FUNCTION mailqueue.why_row(uuid) IS
     'Why a row of a queue besides mail waits, or what became of it; NULL if there is no such row.';

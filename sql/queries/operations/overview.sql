@@ -57,6 +57,10 @@ FROM mailqueue.emails_by_status() AS c;
 -- The first reason why a mail was not sent, as text; or its outcome.
 SELECT mailqueue.why(%(id)s);
 
+-- name: find_archived_email :maybe
+-- How to find a mail that is not in the database in the archive; NULL if none is archived.
+SELECT mailqueue.archive_words(%(id)s);
+
 -- name: show_attempts :many
 -- Every attempt to send a mail, in order.
 SELECT l.attempt, l.sent_at, l.status, l.recipient_email, s.name AS sender, l.error_code AS code, l.enhanced_code,

@@ -36,7 +36,9 @@ def test_a_mail_without_a_usable_account_names_what_to_add(on_fresh_db: Cli) -> 
     result = on_fresh_db("why", str(email_id))
 
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("the project has no sender account: add one with")
+    assert result.stdout.startswith(
+        "the project has no sender account; to add one: mailqueue sender add "
+    )
     assert "ann@example.com" in result.stdout
 
 
@@ -48,7 +50,7 @@ def test_a_deferred_mail_tells_its_next_attempt_and_what_the_server_said(on_fres
     document = on_fresh_db.json("why", str(email_id))
 
     assert document["why"].startswith("tried once, next attempt at ")
-    assert document["why"].endswith(": 451 try later")
+    assert ": 451 try later; to see its attempts: mailqueue email show" in document["why"]
     assert document["status"] == "pending"
     [attempt] = document["attempts"]
     assert (attempt["attempt"], attempt["code"], attempt["reply"], attempt["sender"]) == (
@@ -92,6 +94,28 @@ def test_an_unknown_mail_is_one_line_and_1(on_fresh_db: Cli) -> None:
     result = on_fresh_db("why", unknown)
 
     assert (result.exit_code, result.stderr) == (1, f"error: no email {unknown}\n")
+
+
+def test_a_mail_that_may_be_archived_names_the_command_that_reads_it(on_fresh_db: Cli) -> None:
+    email = str(uuid4())
+
+    async def archived(conn: Conn) -> None:
+        await conn.execute(
+            "INSERT INTO mailqueue.archives (project_id, kind, month, part, state, store, path,"
+            " records, bytes, sha256, archived_at) VALUES (mailqueue.uuidv7(), 'email_history',"
+            " '2024-08-01', 1, 'archived', 'file:///archive', 'x', 1, 1, 'x', now())"
+        )
+
+    on_fresh_db.sql(archived)
+
+    for command in (("why",), ("email", "show")):
+        result = on_fresh_db(*command, email)
+
+        assert result.exit_code == 1
+        assert result.stderr == (
+            f"error: no email {email}: old ones are in the archive; to read it:"
+            f" mailqueue archive read --kind email_history --having {email}\n"
+        )
 
 
 def test_an_id_that_is_none_is_wrong_usage(on_fresh_db: Cli) -> None:

@@ -120,7 +120,10 @@ def test_why_tells_who_handles_a_row_and_that_it_is_handled_alone(
     )
     why = on_fresh_db.json("why", row)["why"]
     assert "tried once, next attempt at" in why
-    assert why.endswith("it is handled alone, in a process of its own: gone")
+    assert why.endswith(
+        "it is handled alone, in a process of its own: gone;"
+        f" to give it up: mailqueue queue cancel {row}"
+    )
 
 
 def test_a_tenant_reads_nothing_of_other_projects(on_fresh_db: Cli, spec: QueueSpec) -> None:
