@@ -2,6 +2,7 @@
 
 from mailqueue.api.admin import endpoints as admin_endpoints
 from mailqueue.api.admin import privacy
+from mailqueue.api.admin import producers as producer_endpoints
 from mailqueue.api.compat.mailgun.endpoints import MAILGUN
 from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.compat.postmark.endpoints import POSTMARK
@@ -42,6 +43,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *projects_keys.ENDPOINTS,
     *projects_templates.ENDPOINTS,
     *admin_endpoints.ENDPOINTS,
+    *producer_endpoints.ENDPOINTS,
 )
 
 SHAPES: tuple[CompatApi, ...] = (RESEND, POSTMARK, SENDGRID, MAILGUN)

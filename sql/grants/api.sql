@@ -141,7 +141,9 @@ BEGIN
             mailqueue.search_events(uuid, text, text, timestamptz, timestamptz, uuid, bigint, integer)',
         'EXECUTE ON FUNCTION mailqueue.provider_board(), mailqueue.health_board(),
             mailqueue.audit_page(uuid, text, bigint, integer)',
-        'SELECT ON mailqueue.retention',
+        'SELECT ON mailqueue.retention, mailqueue.producer_projects',
+        'EXECUTE ON FUNCTION mailqueue.bind_producer(text, text[], text),
+            mailqueue.unbind_producer(text, text[], text)',
 
         'SELECT ON mailqueue.webhooks, mailqueue.webhook_events, mailqueue.webhook_deliveries,
             mailqueue.webhook_attempts, mailqueue.webhook_status',

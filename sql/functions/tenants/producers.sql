@@ -28,7 +28,7 @@ COMMENT ON FUNCTION mailqueue.check_producer(uuid) IS
 
 CREATE OR REPLACE FUNCTION mailqueue.bind_producer(p_login text, p_projects text[], p_by text DEFAULT session_user)
 RETURNS void
-LANGUAGE plpgsql
+LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
@@ -56,7 +56,7 @@ COMMENT ON FUNCTION mailqueue.bind_producer(text, text[], text) IS
 -- p_projects NULL: from all of them.
 CREATE OR REPLACE FUNCTION mailqueue.unbind_producer(p_login text, p_projects text[], p_by text DEFAULT session_user)
 RETURNS integer
-LANGUAGE plpgsql
+LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE

@@ -85,6 +85,7 @@ _ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "name": "Name of the layout or partial, such as `footer`.",
     "webhook_id": "Id of the webhook, from the list of webhooks.",
     "tracking_key": "Id of the key, from the list of keys that sign links.",
+    "login": "Name of a PostgreSQL role that can log in.",
     "delivery_id": "Id of the delivery, from the log of its webhook.",
 }
 IDEMPOTENCY_KEY: JsonSchema = {
