@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
+from mailqueue.core.json.writing import write_json
+
 NULL = "NULL"
 
 
@@ -34,6 +36,11 @@ def intervals(values: Iterable[timedelta | None]) -> str:
 def texts(values: Iterable[str | None]) -> str:
     """Return a text[] as text; elements are quoted and escaped."""
     return "{" + ",".join([NULL if value is None else _quoted(value) for value in values]) + "}"
+
+
+def documents(values: Iterable[object]) -> str:
+    """Return a jsonb array as text; PostgreSQL parses a jsonb[] eight times as slowly."""
+    return "[" + ",".join([write_json(value).decode() for value in values]) + "]"
 
 
 def _quoted(text: str) -> str:

@@ -86,7 +86,7 @@ _QUEUE_FUNCTIONS = (
     "claim_{}(integer, integer, interval, boolean, integer, text[], integer[])",
     "release_{}(integer, uuid[])",
     "renew_{}(uuid[], bigint[], interval)",
-    "settle_{}(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[], jsonb[])",
+    "settle_{}(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[], jsonb)",
     "suspect_{}(uuid[], bigint[], boolean, text)",
 )
 """Functions of each queue table that a worker runs."""

@@ -11,7 +11,6 @@ from psycopg.sql import SQL as TEXT
 from psycopg.sql import Composable, Identifier
 
 from mailqueue.core.errors import LeaseLost
-from mailqueue.core.json.writing import write_json
 from mailqueue.core.outcome import Again, Defer, Done, Outcome, Retry
 from mailqueue.core.queues import QueueSpec
 from mailqueue.core.storable_text import storable, storable_json
@@ -186,11 +185,8 @@ def outcome_values(spec: QueueSpec, ended: Sequence[tuple[Claim, Outcome]]) -> d
             ]
         ),
         "reasons": arrays.texts([storable(one.reason) for one in outcomes]),
-        "values": arrays.texts(
-            [
-                write_json(storable_json(one.values)).decode() if one.values else None
-                for one in outcomes
-            ]
+        "values": arrays.documents(
+            [storable_json(one.values) if one.values else None for one in outcomes]
         ),
     }
 

@@ -78,7 +78,8 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
         works: Sequence[tuple[ClaimedDelivery, CallResult]],
     ) -> Settled[ClaimedDelivery]:
         ended = [*outcomes, *((row, outcome_of(row, result)) for row, result in works)]
-        lost, blocked = await store.settle(conn, spec, ended, works)
+        results = [*(None for _ in outcomes), *(result for _, result in works)]
+        lost, blocked = await store.settle(conn, spec, ended, results)
         return Settled(ended, lost, {str(one): "the endpoint's circuit is open" for one in blocked})
 
     def is_answered(self, result: Outcome | CallResult) -> bool:

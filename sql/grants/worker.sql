@@ -63,8 +63,8 @@ BEGIN
         'EXECUTE ON FUNCTION
             mailqueue.claim_webhook_calls(integer, integer, interval, boolean, integer, text[],
             integer[]), mailqueue.settle_webhook_calls(uuid[], bigint[], text[], text[], interval[],
-            timestamptz[], text[], jsonb[], uuid[], text[], integer[], text[], interval[], boolean[],
-            timestamptz[], integer[], jsonb[], text[]),
+            timestamptz[], text[], jsonb, text[], integer[], text[], interval[], boolean[],
+            timestamptz[], integer[], jsonb, text[]),
             mailqueue.claim_webhook_deliveries(text, integer, interval, integer, uuid[], integer[]),
             mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[],
             interval[], boolean[], timestamptz[], integer[], jsonb[], text[]),

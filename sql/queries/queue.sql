@@ -40,7 +40,7 @@ FROM {claim}(%(worker)s, %(limit)s, %(lease)s, %(alone)s, %(first)s, %(keys)s::t
 -- Write the outcomes of claimed rows; returns those whose claim no longer holds.
 SELECT s.id
 FROM {settle}(%(ids)s::uuid[], %(claims)s::bigint[], %(outcomes)s::text[], %(statuses)s::text[],
-              %(waits)s::interval[], %(runs)s::timestamptz[], %(reasons)s::text[], %(values)s::jsonb[]) AS s(id);
+              %(waits)s::interval[], %(runs)s::timestamptz[], %(reasons)s::text[], %(values)s::jsonb) AS s(id);
 
 -- name: renew_rows :value
 -- Extend the leases of claimed rows; returns how many claims still hold.

@@ -129,10 +129,10 @@ SELECT p.id, p.revision, p.payload FROM mailqueue.webhook_payloads(%(ids)s::uuid
 SELECT s.id, s.is_lost
 FROM mailqueue.settle_webhook_calls(%(ids)s::uuid[], %(claims)s::bigint[], %(outcomes)s::text[], %(statuses)s::text[],
                                     %(waits)s::interval[], %(runs)s::timestamptz[], %(reasons)s::text[],
-                                    %(values)s::jsonb[], %(called)s::uuid[], %(results)s::text[],
-                                    %(codes)s::integer[], %(errors)s::text[], %(minimum_waits)s::interval[],
-                                    %(rests)s::boolean[], %(times)s::timestamptz[], %(took)s::integer[],
-                                    %(headers)s::jsonb[], %(responses)s::text[]) AS s;
+                                    %(values)s::jsonb, %(results)s::text[], %(codes)s::integer[],
+                                    %(errors)s::text[], %(minimum_waits)s::interval[], %(rests)s::boolean[],
+                                    %(times)s::timestamptz[], %(took)s::integer[], %(headers)s::jsonb,
+                                    %(responses)s::text[]) AS s;
 
 -- name: tidy_webhooks :value
 -- Cancel deliveries of endpoints that are gone and delete those of removed ones; returns the number of rows.

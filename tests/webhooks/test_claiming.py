@@ -1,71 +1,22 @@
 """Which deliveries a claim takes, and their outcomes."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
 from mailqueue.core.outcome import Defer
-from mailqueue.core.queues import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store as queue_store
-from mailqueue.webhooks.handler import WebhookHandler, outcome_of
-from mailqueue.webhooks.model import CallOutcome, CallResult, ClaimedDelivery
+from mailqueue.webhooks.model import CallOutcome
 from mailqueue.webhooks.store import deliveries as store
 from tests import make
 from tests.webhooks.delivering import due_now, states, told, webhook
+from tests.webhooks.settling import SPEC, URL, claim, column, settle
 
 pytestmark = pytest.mark.anyio
-URL = "https://app.example.com/hooks"
-SPEC = queue_named("webhooks")
-FAILED = CallResult(CallOutcome.FAILED, datetime.now(UTC), 1, {}, code=500, error="answered 500")
 LADDER = (60, 300, 1800, 7200, 43200, 86400)
-
-
-async def claim(
-    conn: Conn, *, limit: int = 500, first: int = 500, room: Mapping[UUID, int] | None = None
-) -> list[ClaimedDelivery]:
-    number = await make.worker(conn)
-    rooms = {str(key): count for key, count in (room or {}).items()}
-    return await queue_store.claim(
-        conn,
-        SPEC,
-        ClaimedDelivery,
-        worker=number,
-        limit=limit,
-        first=first,
-        rooms=rooms,
-        loading=WebhookHandler.claims_by,
-    )
-
-
-async def settle(
-    conn: Conn,
-    claims: Sequence[ClaimedDelivery],
-    outcome: CallOutcome,
-    code: int | None = 500,
-    **more: Any,
-) -> list[UUID]:
-    """Settle calls with one result; return the endpoints that are blocked afterwards."""
-    error = None if outcome is CallOutcome.DELIVERED else f"answered {code}"
-    result = CallResult(outcome, datetime.now(UTC), 1, {}, code=code, error=error)._replace(**more)
-    return await settle_each(conn, [(one, result) for one in claims])
-
-
-async def settle_each(conn: Conn, done: Sequence[tuple[ClaimedDelivery, CallResult]]) -> list[UUID]:
-    ended = [(row, outcome_of(row, result)) for row, result in done]
-    lost, blocked = await store.settle(conn, SPEC, ended, done)
-    assert not lost
-    return blocked
-
-
-async def column(conn: Conn, webhook_id: UUID, name: str) -> object:
-    return await make.scalar(
-        conn, f"SELECT {name} FROM mailqueue.webhooks WHERE id = %s", webhook_id
-    )
 
 
 async def test_a_claim_brings_the_body_and_counts_the_attempt(conn: Conn) -> None:
@@ -116,25 +67,6 @@ async def test_more_endpoints_than_a_claim_takes_all_have_their_turn(conn: Conn)
         found |= {one.project_id for one in await claim(conn, limit=3)}
 
     assert found == set(projects)
-
-
-async def test_a_late_worker_cannot_settle_a_delivery_it_lost(conn: Conn) -> None:
-    """Fence: the lease ended and another worker has claimed it."""
-    hook = await webhook(conn, URL)
-    await told(conn)
-    first = await claim(conn)
-    await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
-    await queue_store.rescue(conn, silence=timedelta(seconds=30))
-    second = await claim(conn)
-
-    late = [(first[0], outcome_of(first[0], FAILED))]
-    assert await store.settle(conn, SPEC, late, [(first[0], FAILED)]) == ({first[0].id}, [])
-    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.webhook_attempts") == 0
-    assert await column(conn, hook, "failures") == 0
-    assert second[0].attempts == 1, "a crash of ours takes no attempt from it"
-    assert await states(conn, hook) == ["assigned"]
-    assert await settle(conn, second, CallOutcome.DELIVERED, 200) == []
-    assert await states(conn, hook) == ["delivered"]
 
 
 async def test_retries_follow_the_ladder_and_the_last_one_ends_it(conn: Conn) -> None:
@@ -260,19 +192,6 @@ async def test_an_endpoint_that_failed_for_days_is_disabled(conn: Conn) -> None:
     await settle(conn, [second], CallOutcome.FAILED)
 
     assert await column(conn, hook, "disabled_reason") == "failing"
-
-
-async def test_one_good_answer_ends_a_row_of_failures(conn: Conn) -> None:
-    hook = await webhook(conn, URL)
-    await told(conn, 9)
-    batch = await claim(conn)
-    await settle(conn, batch[:4], CallOutcome.FAILED)
-    delivered = CallResult(CallOutcome.DELIVERED, datetime.now(UTC), 1, {}, code=200)
-
-    await settle_each(conn, [(batch[4], delivered), *((one, FAILED) for one in batch[5:])])
-
-    assert await column(conn, hook, "failures") == 4
-    assert await column(conn, hook, "circuit_opened_at") is None
 
 
 async def test_what_waits_for_a_disabled_endpoint_waits_until_it_is_enabled(conn: Conn) -> None:

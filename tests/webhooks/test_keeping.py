@@ -6,7 +6,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.webhooks.model import CallOutcome
 from tests import make
 from tests.webhooks.delivering import told, webhook
-from tests.webhooks.test_claiming import URL, claim, settle
+from tests.webhooks.settling import URL, claim, settle
 
 pytestmark = pytest.mark.anyio
 

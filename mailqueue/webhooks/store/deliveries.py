@@ -8,7 +8,6 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.json.writing import write_json
 from mailqueue.core.outcome import Outcome
 from mailqueue.core.queues import QueueSpec
 from mailqueue.core.storable_text import storable
@@ -127,23 +126,23 @@ async def settle(
     conn: Conn,
     spec: QueueSpec,
     ended: Sequence[tuple[ClaimedDelivery, Outcome]],
-    calls: Sequence[tuple[ClaimedDelivery, CallResult]],
+    results: Sequence[CallResult | None],
 ) -> tuple[set[UUID], list[UUID]]:
     """Write outcomes, log calls and count them in the circuits; return the deliveries whose claim
     no longer holds, for which nothing is written, and the endpoints to leave alone now.
+
+    `results` has one element for each of `ended`, None where the endpoint was not called.
     """
-    results = [result for _, result in calls]
     values = outcome_values(spec, ended) | {
-        "called": arrays.uuids([row.id for row, _ in calls]),
-        "results": arrays.texts([one.outcome.value for one in results]),
-        "codes": arrays.integers([one.code for one in results]),
-        "errors": arrays.texts([storable(one.error) for one in results]),
-        "minimum_waits": arrays.intervals([one.wait for one in results]),
-        "rests": arrays.booleans([one.rests for one in results]),
-        "times": arrays.texts([one.tried_at.isoformat() for one in results]),
-        "took": arrays.integers([one.took_ms for one in results]),
-        "headers": arrays.texts([write_json(one.headers).decode() for one in results]),
-        "responses": arrays.texts([storable(one.response) for one in results]),
+        "results": arrays.texts([one and one.outcome.value for one in results]),
+        "codes": arrays.integers([one and one.code for one in results]),
+        "errors": arrays.texts([one and storable(one.error) for one in results]),
+        "minimum_waits": arrays.intervals([one and one.wait for one in results]),
+        "rests": arrays.booleans([one is not None and one.rests for one in results]),
+        "times": arrays.texts([one and one.tried_at.isoformat() for one in results]),
+        "took": arrays.integers([one and one.took_ms for one in results]),
+        "headers": arrays.documents([one and one.headers for one in results]),
+        "responses": arrays.texts([one and storable(one.response) for one in results]),
     }
     found = await fetch.many(conn, "settle_webhook_calls", values, SettledCall)
     lost = {one.id for one in found if one.is_lost}

@@ -5,6 +5,7 @@ DECLARE
     v_queues constant jsonb := '[[QUEUES]]';
     s record;
     v_sets text;
+    v_status text;
 BEGIN
     FOR s IN
         SELECT r.*, format('mailqueue.%I', r.table_name) AS q,
@@ -30,9 +31,20 @@ BEGIN
           FROM unnest(s.columns) WITH ORDINALITY AS c(name, n)
           JOIN pg_attribute AS a ON a.attrelid = s.q::regclass AND a.attname = c.name AND NOT a.attisdropped
           JOIN pg_type AS t ON t.oid = a.atttypid;
+        -- The state that follows from an outcome, the row being q and its outcome i.
+        v_status := format($e$CASE i.outcome
+                    WHEN 'done' THEN coalesce(i.status, %L) WHEN 'failed' THEN coalesce(i.status, 'failed')
+                    WHEN 'unknown' THEN %s
+                    WHEN 'retry' THEN CASE WHEN q.attempts >= q.max_attempts THEN 'failed' ELSE 'pending' END
+                    ELSE 'pending' END$e$, s.done,
+            CASE s.on_unknown WHEN 'held' THEN '''held'''
+                              ELSE 'CASE WHEN q.attempts >= q.max_attempts THEN ''failed'' ELSE ''pending'' END' END);
         EXECUTE format($f$
+DROP FUNCTION IF EXISTS mailqueue.settle_%2$s(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[],
+                                              jsonb[]);  -- values as an array of PostgreSQL's, which parses slowly
+
 CREATE OR REPLACE FUNCTION mailqueue.settle_%2$s(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_statuses text[],
-    p_waits interval[], p_runs timestamptz[], p_reasons text[], p_values jsonb[]) RETURNS SETOF uuid
+    p_waits interval[], p_runs timestamptz[], p_reasons text[], p_values jsonb) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER %3$s
 AS $body$
 DECLARE
@@ -40,40 +52,30 @@ DECLARE
     v_settled uuid[];
 BEGIN
     -- The rows are found by id, one index step each: nothing here grows with the table or with the square of the group.
-    WITH held AS MATERIALIZED (
-        SELECT t.id, t.claim_no, t.outcome, t.status AS word, t.wait, t.run_at, left(t.reason, 1000) AS reason,
-               coalesce(t.vals, '{}') AS vals, o.attempts, o.max_attempts
-          FROM unnest(p_ids, p_claims, p_outcomes, p_statuses, p_waits, p_runs, p_reasons, p_values)
-            AS t(id, claim_no, outcome, status, wait, run_at, reason, vals)
-          JOIN %1$s AS o ON o.id = t.id AND o.claim_no = t.claim_no
-         ORDER BY o.id FOR NO KEY UPDATE OF o
-    ), decided AS MATERIALIZED (
-        SELECT h.id, h.claim_no, h.outcome, h.wait, h.run_at, h.reason, h.vals, h.attempts,
-               CASE h.outcome WHEN 'done' THEN coalesce(h.word, %5$L)
-                              WHEN 'failed' THEN coalesce(h.word, 'failed')
-                              WHEN 'unknown' THEN CASE WHEN %6$L = 'held' THEN 'held'
-                                                       WHEN h.attempts >= h.max_attempts THEN 'failed'
-                                                       ELSE 'pending' END
-                              WHEN 'retry' THEN CASE WHEN h.attempts >= h.max_attempts THEN 'failed'
-                                                     ELSE 'pending' END
-                              ELSE 'pending' END AS status
-          FROM held AS h
+    -- They are locked in order of their ids, as everywhere: by the UPDATE itself, which follows the order of its input,
+    -- or, where it is not the only statement that writes, before.
+    WITH input AS MATERIALIZED (
+        SELECT t.id, t.claim_no, t.outcome, t.status, t.wait, t.run_at, left(t.reason, 1000) AS reason,
+               coalesce(t.vals, '{}') AS vals
+          FROM ROWS FROM (unnest(p_ids, p_claims, p_outcomes, p_statuses, p_waits, p_runs, p_reasons),
+                          jsonb_array_elements(p_values))
+            AS t(id, claim_no, outcome, status, wait, run_at, reason, vals)%5$s
     ), settled AS (
         UPDATE %1$s AS q
-           SET status = i.status,
-               run_at = CASE WHEN i.status <> 'pending' THEN q.run_at
+           SET status = %6$s,
+               run_at = CASE WHEN %6$s <> 'pending' THEN q.run_at
                              WHEN i.run_at IS NOT NULL THEN i.run_at
                              WHEN i.wait IS NOT NULL THEN v_now + i.wait
                              WHEN i.outcome = 'defer' THEN q.run_at
-                             ELSE v_now + mailqueue.backoff(i.attempts, %7$L, %8$L) END,
-               attempts = CASE i.outcome WHEN 'defer' THEN greatest(i.attempts - 1, 0) WHEN 'again' THEN 0
-                                         ELSE i.attempts END,
+                             ELSE v_now + mailqueue.backoff(q.attempts, %7$L, %8$L) END,
+               attempts = CASE i.outcome WHEN 'defer' THEN greatest(q.attempts - 1, 0) WHEN 'again' THEN 0
+                                         ELSE q.attempts END,
                crashes = CASE WHEN i.outcome = 'defer' THEN q.crashes ELSE 0 END,
                last_error = CASE WHEN i.outcome IN ('done', 'again') THEN i.reason
                                  ELSE coalesce(i.reason, q.last_error) END,
                claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL,
-               finished_at = CASE WHEN i.status IN ('pending', 'held') THEN NULL ELSE v_now END%4$s
-          FROM decided AS i
+               finished_at = CASE WHEN %6$s IN ('pending', 'held') THEN NULL ELSE v_now END%4$s
+          FROM input AS i
          WHERE q.id = i.id AND q.claim_no = i.claim_no%9$s
         RETURNING q.id
     )%10$s
@@ -83,15 +85,20 @@ BEGIN
     END IF;
 END $body$;
 COMMENT ON FUNCTION mailqueue.settle_%2$s(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[],
-                                          jsonb[]) IS
+                                          jsonb) IS
     'Write the outcomes of claimed rows; returns the ids whose claim no longer holds, for which nothing is written.';
-        $f$, s.q, s.table_name, s.pinned, v_sets, s.done, s.on_unknown, s.first_wait, s.longest_wait,
-               CASE WHEN s.keeps_done THEN '' ELSE format(' AND i.status <> %L', s.done) END,
+        $f$, s.q, s.table_name, s.pinned, v_sets,
+               CASE WHEN s.keeps_done THEN E'\n         ORDER BY t.id'
+                    ELSE format($l$
+          JOIN %s AS o ON o.id = t.id AND o.claim_no = t.claim_no
+         ORDER BY o.id FOR NO KEY UPDATE OF o$l$, s.q) END,
+               v_status, s.first_wait, s.longest_wait,
+               CASE WHEN s.keeps_done THEN '' ELSE format(' AND %s <> %L', v_status, s.done) END,
                CASE WHEN s.keeps_done THEN '' ELSE format($d$, deleted AS (
-        DELETE FROM %1$s AS q USING decided AS i
-         WHERE q.id = i.id AND q.claim_no = i.claim_no AND i.status = %2$L
+        DELETE FROM %1$s AS q USING input AS i
+         WHERE q.id = i.id AND q.claim_no = i.claim_no AND %2$s = %3$L
         RETURNING q.id
-    )$d$, s.q, s.done) END,
+    )$d$, s.q, v_status, s.done) END,
                CASE WHEN s.keeps_done THEN 'settled'
                     ELSE '(SELECT o.id FROM settled AS o UNION ALL SELECT o.id FROM deleted AS o)' END);
 

@@ -1,37 +1,48 @@
 -- Settling claimed deliveries, many at a time, with the effect on their endpoints, in one transaction.
 
+-- Parameters in earlier versions: headers as an array of PostgreSQL's, which parses slowly.
+DROP FUNCTION IF EXISTS mailqueue.settle_webhook_calls(uuid[], bigint[], text[], text[], interval[], timestamptz[],
+    text[], jsonb[], uuid[], text[], integer[], text[], interval[], boolean[], timestamptz[], integer[], jsonb[],
+    text[]);
+DROP FUNCTION IF EXISTS mailqueue.record_webhook_calls(uuid[], text[], integer[], text[], interval[], boolean[],
+    timestamptz[], integer[], jsonb[], text[]);
+
 -- The log of calls, and what they say about their endpoints. The deliveries are settled before, in one transaction.
 CREATE OR REPLACE FUNCTION mailqueue.record_webhook_calls(p_ids uuid[], p_outcomes text[], p_codes integer[],
-    p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[], p_headers jsonb[],
+    p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[], p_headers jsonb,
     p_responses text[])
 RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     w record;
     x mailqueue.webhooks;
 BEGIN
-    INSERT INTO mailqueue.webhook_attempts (delivery_id, tried_at, project_id, webhook_id, attempt, status_code,
-                                            error, took_ms, request_headers, response)
-    SELECT d.id, i.tried_at, d.project_id, d.webhook_id, d.attempts, i.code,
-           CASE i.outcome WHEN 'delivered' THEN NULL ELSE i.error END, i.ms, i.headers, i.response
-      FROM unnest(p_ids, p_outcomes, p_codes, p_errors, p_times, p_ms, p_headers, p_responses)
-        AS i(id, outcome, code, error, tried_at, ms, headers, response)
-      JOIN mailqueue.webhook_deliveries AS d ON d.id = i.id WHERE i.tried_at IS NOT NULL
-    ON CONFLICT ON CONSTRAINT webhook_attempts_pkey DO NOTHING;
-
     -- Endpoints that succeed, and did before, are not updated. In id order, so that settlers cannot deadlock.
     FOR w IN
-        SELECT h.webhook_id AS id, max(i.n) FILTER (WHERE i.outcome = 'delivered') AS delivered_last,
-               count(*) FILTER (WHERE i.outcome IN ('failed', 'gone')) AS failed,
-               bool_or(i.outcome = 'gone') AS is_gone, max(i.wait) FILTER (WHERE i.rests) AS rest,
-               array_agg(i.n) FILTER (WHERE i.outcome IN ('failed', 'gone')) AS failed_at
-          FROM unnest(p_ids, p_outcomes, p_waits, p_rests) WITH ORDINALITY AS i(id, outcome, wait, rests, n)
-          JOIN mailqueue.webhook_deliveries AS h ON h.id = i.id
-         GROUP BY h.webhook_id ORDER BY h.webhook_id
+        WITH called AS MATERIALIZED (
+            SELECT d.webhook_id, d.project_id, d.attempts, i.*
+              FROM ROWS FROM (unnest(p_ids, p_outcomes, p_codes, p_errors, p_waits, p_rests, p_times, p_ms,
+                                     p_responses), jsonb_array_elements(p_headers)) WITH ORDINALITY
+                AS i(id, outcome, code, error, wait, rests, tried_at, ms, response, headers, n)
+              JOIN mailqueue.webhook_deliveries AS d ON d.id = i.id WHERE i.outcome IS NOT NULL
+        ), logged AS (
+            INSERT INTO mailqueue.webhook_attempts (delivery_id, tried_at, project_id, webhook_id, attempt, status_code,
+                                                    error, took_ms, request_headers, response)
+            SELECT c.id, c.tried_at, c.project_id, c.webhook_id, c.attempts, c.code,
+                   CASE c.outcome WHEN 'delivered' THEN NULL ELSE c.error END, c.ms, c.headers, c.response
+              FROM called AS c WHERE c.tried_at IS NOT NULL
+            ON CONFLICT ON CONSTRAINT webhook_attempts_pkey DO NOTHING
+        )
+        SELECT c.webhook_id AS id, max(c.n) FILTER (WHERE c.outcome = 'delivered') AS delivered_last,
+               count(*) FILTER (WHERE c.outcome IN ('failed', 'gone')) AS failed,
+               bool_or(c.outcome = 'gone') AS is_gone, max(c.wait) FILTER (WHERE c.rests) AS rest,
+               array_agg(c.n) FILTER (WHERE c.outcome IN ('failed', 'gone')) AS failed_at
+          FROM called AS c GROUP BY c.webhook_id ORDER BY c.webhook_id
     LOOP
         CONTINUE WHEN w.failed = 0 AND EXISTS (SELECT FROM mailqueue.webhooks AS o
             WHERE o.id = w.id AND o.failing_since IS NULL AND o.circuit_opened_at IS NULL AND o.probing_until IS NULL);
@@ -69,15 +80,16 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.record_webhook_calls(uuid[], text[], integer[], text[], interval[], boolean[],
-                                                   timestamptz[], integer[], jsonb[], text[]) IS
-    'Log calls of endpoints and count them in the circuits; returns endpoints that are left alone now.';
+                                                   timestamptz[], integer[], jsonb, text[]) IS
+    'Log calls of endpoints and count them in the circuits; returns endpoints that are left alone now. The arrays are of '
+    'one length; an outcome NULL: the endpoint was not called.';
 
--- Outcomes of deliveries, and the calls among them, in one statement. p_ids to p_values are those of
--- settle_webhook_deliveries(); the other arrays are those of record_webhook_calls(), for deliveries that were called.
+-- Outcomes of deliveries, and the calls among them, in one statement. All arrays are of one length: those from p_ids to
+-- p_values are for settle_webhook_deliveries(), the others for record_webhook_calls().
 CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_calls(p_ids uuid[], p_claims bigint[], p_outcomes text[],
-    p_statuses text[], p_waits interval[], p_runs timestamptz[], p_reasons text[], p_values jsonb[],
-    p_called uuid[], p_results text[], p_codes integer[], p_errors text[], p_minimum_waits interval[],
-    p_rests boolean[], p_times timestamptz[], p_ms integer[], p_headers jsonb[], p_responses text[])
+    p_statuses text[], p_waits interval[], p_runs timestamptz[], p_reasons text[], p_values jsonb,
+    p_results text[], p_codes integer[], p_errors text[], p_minimum_waits interval[], p_rests boolean[],
+    p_times timestamptz[], p_ms integer[], p_headers jsonb, p_responses text[])
 RETURNS TABLE (id uuid, is_lost boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -90,23 +102,15 @@ BEGIN
                                                                p_reasons, p_values));
     IF v_lost <> '{}' THEN
         RETURN QUERY SELECT l.id, true FROM unnest(v_lost) AS l(id);
-        SELECT coalesce(array_agg(i.id), '{}'), array_agg(i.result), array_agg(i.code), array_agg(i.error),
-               array_agg(i.wait), array_agg(i.rests), array_agg(i.tried_at), array_agg(i.ms), array_agg(i.headers),
-               array_agg(i.response)
-          INTO p_called, p_results, p_codes, p_errors, p_minimum_waits, p_rests, p_times, p_ms, p_headers, p_responses
-          FROM unnest(p_called, p_results, p_codes, p_errors, p_minimum_waits, p_rests, p_times, p_ms, p_headers,
-                      p_responses)
-            AS i(id, result, code, error, wait, rests, tried_at, ms, headers, response)
-         WHERE i.id <> ALL (v_lost);
+        p_results := ARRAY(SELECT CASE WHEN i.id <> ALL (v_lost) THEN i.result END
+                             FROM unnest(p_ids, p_results) WITH ORDINALITY AS i(id, result, n) ORDER BY i.n);
     END IF;
-    IF p_called <> '{}' THEN
-        RETURN QUERY SELECT r.id, false
-          FROM mailqueue.record_webhook_calls(p_called, p_results, p_codes, p_errors, p_minimum_waits, p_rests, p_times,
-                                              p_ms, p_headers, p_responses) AS r(id);
-    END IF;
+    RETURN QUERY SELECT r.id, false
+      FROM mailqueue.record_webhook_calls(p_ids, p_results, p_codes, p_errors, p_minimum_waits, p_rests, p_times, p_ms,
+                                          p_headers, p_responses) AS r(id);
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_webhook_calls(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[],
-    jsonb[], uuid[], text[], integer[], text[], interval[], boolean[], timestamptz[], integer[], jsonb[], text[]) IS
+    jsonb, text[], integer[], text[], interval[], boolean[], timestamptz[], integer[], jsonb, text[]) IS
     'Write outcomes of deliveries and log their calls; returns deliveries whose claim no longer holds, for which '
     'nothing is written, and endpoints that are left alone now.';
 
@@ -118,56 +122,26 @@ CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_deliveries(p_ids uuid[], p_c
     p_codes integer[], p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[],
     p_headers jsonb[], p_responses text[])
 RETURNS TABLE (webhook_id uuid, delivery_id uuid)
-LANGUAGE plpgsql SECURITY DEFINER
+LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
 AS $$
-#variable_conflict use_column
-DECLARE
-    v_now timestamptz := clock_timestamp();
-    v_done uuid[];
-BEGIN
-    WITH input AS MATERIALIZED (
-        SELECT *
-          FROM unnest(p_ids, p_claims, p_outcomes, p_codes, p_errors, p_waits, p_times, p_ms, p_headers, p_responses)
-            AS t(id, claim_no, outcome, code, error, wait, tried_at, ms, headers, response)
-    ), ended AS (
-        UPDATE mailqueue.webhook_deliveries AS d
-           SET status = CASE WHEN i.outcome = 'delivered' THEN 'delivered' WHEN i.outcome = 'defer' THEN 'pending'
-                             WHEN i.outcome = 'failed' AND s.wait IS NOT NULL THEN 'pending' ELSE 'failed' END,
-               run_at = CASE i.outcome
-                             WHEN 'failed'
-                                  THEN coalesce(v_now + greatest(s.wait * (1 + random() * 0.05), i.wait), d.run_at)
-                                       WHEN 'defer' THEN CASE WHEN i.wait IS NULL THEN d.run_at ELSE v_now + i.wait END
-                             ELSE d.run_at END,
-               attempts = d.attempts - CASE i.outcome WHEN 'defer' THEN 1 ELSE 0 END,
-               claim_no = NULL, claimed_by = NULL, assigned_at = NULL, lease_until = NULL,
-               last_error = CASE WHEN i.outcome = 'delivered' THEN NULL ELSE coalesce(i.error, d.last_error) END,
-               last_code = CASE i.outcome WHEN 'defer' THEN d.last_code ELSE i.code END,
-               finished_at = CASE WHEN i.outcome = 'defer' OR i.outcome = 'failed' AND s.wait IS NOT NULL THEN NULL
-                                  ELSE v_now END
-          FROM input AS i, mailqueue.webhook_deliveries AS o
-         CROSS JOIN LATERAL (SELECT CASE WHEN o.attempts < o.max_attempts
-                                              THEN mailqueue.webhook_wait(o.attempts) END AS wait) AS s
-         WHERE d.id = i.id AND d.claim_no = i.claim_no AND o.id = i.id
-        RETURNING d.id
-    )
-    SELECT array_agg(e.id) INTO v_done FROM ended AS e;
-
-    RETURN QUERY SELECT NULL::uuid, i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_done, '{}'));
-    RETURN QUERY
-    SELECT r.webhook_id, NULL::uuid
-      FROM (SELECT array_agg(i.id) AS ids, array_agg(i.outcome) AS outcomes, array_agg(i.code) AS codes,
-                   array_agg(i.error) AS errors, array_agg(i.wait) AS waits, array_agg(i.rests) AS rests,
-                   array_agg(i.tried_at) AS times, array_agg(i.ms) AS ms, array_agg(i.headers) AS headers,
-                   array_agg(i.response) AS responses
-              FROM unnest(p_ids, p_outcomes, p_codes, p_errors, p_waits, p_rests, p_times, p_ms, p_headers,
-                          p_responses)
-                AS i(id, outcome, code, error, wait, rests, tried_at, ms, headers, response)
-             WHERE i.id = ANY (v_done)) AS h
-     CROSS JOIN LATERAL mailqueue.record_webhook_calls(h.ids, h.outcomes, h.codes, h.errors, h.waits, h.rests, h.times,
-                                                       h.ms, h.headers, h.responses) AS r(webhook_id);
-END $$;
+    SELECT CASE WHEN NOT s.is_lost THEN s.id END, CASE WHEN s.is_lost THEN s.id END
+      FROM (SELECT array_agg(CASE i.outcome WHEN 'delivered' THEN 'done' WHEN 'failed' THEN 'retry'
+                                            WHEN 'defer' THEN 'defer' ELSE 'failed' END ORDER BY i.n) AS outcomes,
+                   array_agg(CASE i.outcome
+                             WHEN 'failed' THEN greatest(mailqueue.webhook_wait(d.attempts) * (1 + random() * 0.05),
+                                                         i.wait)
+                             ELSE i.wait END ORDER BY i.n) AS waits,
+                   array_agg(CASE i.outcome WHEN 'delivered' THEN NULL ELSE i.error END ORDER BY i.n) AS reasons,
+                   jsonb_agg(CASE i.outcome WHEN 'defer' THEN NULL ELSE jsonb_build_object('last_code', i.code) END
+                             ORDER BY i.n) AS vals
+              FROM unnest(p_ids, p_outcomes, p_codes, p_errors, p_waits) WITH ORDINALITY
+                AS i(id, outcome, code, error, wait, n)
+              LEFT JOIN mailqueue.webhook_deliveries AS d ON d.id = i.id) AS h
+     CROSS JOIN LATERAL mailqueue.settle_webhook_calls(p_ids, p_claims, h.outcomes, NULL, h.waits, NULL, h.reasons,
+         h.vals, p_outcomes, p_codes, p_errors, p_waits, p_rests, p_times, p_ms, to_jsonb(p_headers), p_responses) AS s
+$$;
 COMMENT ON FUNCTION mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[], interval[],
                                                         boolean[], timestamptz[], integer[], jsonb[], text[]) IS
     'Record outcomes of claimed deliveries and their effect on endpoints; returns endpoints whose circuit is open, '

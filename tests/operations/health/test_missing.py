@@ -10,7 +10,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.operations.test_health import troubles
 from tests.webhooks.delivering import told, webhook
-from tests.webhooks.test_claiming import URL
+from tests.webhooks.settling import URL
 
 pytestmark = pytest.mark.anyio
 

@@ -1,5 +1,7 @@
 """Flat: claiming and settling rows of a queue costs the same whatever lies around them."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from mailqueue.core.outcome import Done
@@ -8,7 +10,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.queue import store
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.webhooks.model import ClaimedDelivery
+from mailqueue.webhooks.model import CallOutcome, CallResult, ClaimedDelivery
+from mailqueue.webhooks.store import deliveries
 from tests import make
 from tests.webhooks.delivering import told, webhook
 
@@ -19,7 +22,8 @@ FINISHED = 20_000
 PENDING = 20_000
 """Of one key, and due at the same time, as an INSERT of many makes them."""
 PAGES_A_ROW = 50
-"""Index entries and versions of a delivery that is claimed and settled, generously."""
+"""Index entries and versions of a delivery that is claimed, settled and logged, generously."""
+DELIVERED = CallResult(CallOutcome.DELIVERED, datetime.now(UTC), 3, {"webhook-id": "1"}, code=204)
 
 
 async def fill(conn: Conn, count: int, status: str, run_at: str) -> None:
@@ -58,7 +62,8 @@ async def turn(conn: Conn, worker: int, hook: object) -> int:
         rooms={str(hook): ROWS},
         loading="claim_webhook_calls",
     )
-    lost = await store.settle(conn, SPEC, [(row, Done(values={"last_code": 204})) for row in rows])
+    ended = [(row, Done(values={"last_code": 204})) for row in rows]
+    lost, _ = await deliveries.settle(conn, SPEC, ended, [DELIVERED] * len(rows))
     assert not lost
     return len(rows)
 

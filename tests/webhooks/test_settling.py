@@ -1,0 +1,140 @@
+"""Settling deliveries: outcomes, their log, and the circuits of endpoints."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.outcome import Defer, Outcome
+from mailqueue.db.fetch import Conn
+from mailqueue.queue import store as queue_store
+from mailqueue.webhooks.handler import outcome_of
+from mailqueue.webhooks.model import CallOutcome, CallResult, ClaimedDelivery
+from mailqueue.webhooks.store import deliveries as store
+from tests import make
+from tests.webhooks.delivering import states, told, webhook
+from tests.webhooks.settling import FAILED, NOW, SPEC, URL, claim, column, settle, settle_each
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_late_worker_cannot_settle_a_delivery_it_lost(conn: Conn) -> None:
+    """Fence: the lease ended and another worker has claimed it."""
+    hook = await webhook(conn, URL)
+    await told(conn)
+    first = await claim(conn)
+    await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
+    await queue_store.rescue(conn, silence=timedelta(seconds=30))
+    second = await claim(conn)
+
+    late = [(first[0], outcome_of(first[0], FAILED))]
+    assert await store.settle(conn, SPEC, late, [FAILED]) == ({first[0].id}, [])
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.webhook_attempts") == 0
+    assert await column(conn, hook, "failures") == 0
+    assert second[0].attempts == 1, "a crash of ours takes no attempt from it"
+    assert await states(conn, hook) == ["assigned"]
+    assert await settle(conn, second, CallOutcome.DELIVERED, 200) == []
+    assert await states(conn, hook) == ["delivered"]
+
+
+async def test_calls_are_logged_of_the_claims_that_hold_alone(conn: Conn) -> None:
+    """Of those that were lost nothing is written, nor of those that were not called."""
+    hook = await webhook(conn, URL)
+    await told(conn, 3)
+    lost, uncalled, called = await claim(conn)
+    await conn.execute(
+        "UPDATE mailqueue.webhook_deliveries SET claim_no = claim_no + 1 WHERE id = %s", (lost.id,)
+    )
+    ended: list[tuple[ClaimedDelivery, Outcome]] = [
+        (lost, outcome_of(lost, FAILED)),
+        (uncalled, Defer("its key cannot be opened", timedelta(minutes=1))),
+        (called, outcome_of(called, FAILED)),
+    ]
+
+    done = await store.settle(conn, SPEC, ended, [FAILED, None, FAILED])
+
+    assert done == ({lost.id}, [])
+    logged = await conn.execute("SELECT delivery_id, attempt FROM mailqueue.webhook_attempts")
+    assert await logged.fetchall() == [(called.id, 1)]
+    assert await column(conn, hook, "failures") == 1
+    rows = await conn.execute(
+        "SELECT id, status, attempts, last_error FROM mailqueue.webhook_deliveries ORDER BY id"
+    )
+    assert await rows.fetchall() == sorted(
+        [
+            (lost.id, "assigned", 1, None),
+            (uncalled.id, "pending", 0, "its key cannot be opened"),
+            (called.id, "pending", 1, "answered 500"),
+        ]
+    )
+
+
+async def test_a_worker_of_the_release_before_settles_what_it_called(conn: Conn) -> None:
+    hook = await webhook(conn, URL)
+    await told(conn, 5)
+    rows = await (
+        await conn.execute(
+            "SELECT id, claim_no FROM mailqueue.claim_webhook_deliveries('old', 9, '1 min', 9,"
+            " '{}', '{}') ORDER BY id"
+        )
+    ).fetchall()
+    results = ["delivered", "failed", "refused", "defer", "delivered"]
+    claims = [row[1] for row in rows]
+    claims[4] += 1  # lost
+
+    notes = await conn.execute(
+        "SELECT * FROM mailqueue.settle_webhook_deliveries(%s::uuid[], %s::bigint[], %s::text[],"
+        " %s::integer[], %s::text[], %s::interval[], %s::boolean[], %s::timestamptz[],"
+        " %s::integer[], %s::jsonb[], %s::text[])",
+        (
+            [row[0] for row in rows],
+            claims,
+            results,
+            [200, 500, None, None, 200],
+            [None, "answered 500", "its payload is no longer stored", "no key", None],
+            [None, None, None, timedelta(minutes=9), None],
+            [False] * 5,
+            [NOW, NOW, None, None, NOW],
+            [3, 4, 0, 0, 5],
+            [Jsonb({"webhook-id": "1"})] * 5,
+            ["", "sorry", None, None, ""],
+        ),
+    )
+
+    assert await notes.fetchall() == [(None, rows[4][0])]
+    after = await conn.execute(
+        "SELECT status, attempts, last_code, last_error,"
+        " CASE WHEN finished_at IS NULL"
+        " THEN round(extract(epoch FROM run_at - now()) / 60)::integer END"
+        " FROM mailqueue.webhook_deliveries ORDER BY id"
+    )
+    assert await after.fetchall() == [
+        ("delivered", 1, 200, None, None),
+        ("pending", 1, 500, "answered 500", 1),
+        ("failed", 1, None, "its payload is no longer stored", None),
+        ("pending", 0, None, "no key", 9),
+        ("assigned", 1, None, None, 0),
+    ]
+    logged = await conn.execute(
+        "SELECT delivery_id, status_code, error, took_ms, request_headers, response"
+        " FROM mailqueue.webhook_attempts ORDER BY delivery_id"
+    )
+    sent = {"webhook-id": "1"}
+    assert await logged.fetchall() == [
+        (rows[0][0], 200, None, 3, sent, ""),
+        (rows[1][0], 500, "answered 500", 4, sent, "sorry"),
+    ]
+    assert await column(conn, hook, "failures") == 1
+
+
+async def test_one_good_answer_ends_a_row_of_failures(conn: Conn) -> None:
+    hook = await webhook(conn, URL)
+    await told(conn, 9)
+    batch = await claim(conn)
+    await settle(conn, batch[:4], CallOutcome.FAILED)
+    delivered = CallResult(CallOutcome.DELIVERED, datetime.now(UTC), 1, {}, code=200)
+
+    await settle_each(conn, [(batch[4], delivered), *((one, FAILED) for one in batch[5:])])
+
+    assert await column(conn, hook, "failures") == 4
+    assert await column(conn, hook, "circuit_opened_at") is None
