@@ -93,10 +93,10 @@ BEGIN
         v_why := r ->> 'refused';
         IF v_why IS NOT NULL THEN
             NULL;
-        ELSIF v_base.recipients = 1 AND mailqueue.is_plain_address(r ->> 'recipient') AND NOT r ? 'tags'
-              AND coalesce(r ->> 'name', '') !~ '[^ -~]'
-              AND coalesce(length(r ->> 'name'), 0) <= 320
-              AND mailqueue.json_fault(r -> 'custom_data', 64) IS NULL THEN
+        ELSIF v_base.recipients = 1 AND NOT r ? 'tags' AND mailqueue.is_plain_address(r ->> 'recipient')
+              AND (NOT r ? 'name'
+                   OR coalesce(r ->> 'name', '') !~ '[^ -~]' AND coalesce(length(r ->> 'name'), 0) <= 320)
+              AND (NOT r ? 'custom_data' OR mailqueue.json_fault(r -> 'custom_data', 64) IS NULL) THEN
             q := v_base;
             q.id := mailqueue.uuidv7();
             q.recipient_email := r ->> 'recipient';

@@ -201,7 +201,7 @@ BEGIN
           FROM contents AS c JOIN mailqueue.projects AS p ON p.id = c.project_id,
                LATERAL (SELECT mailqueue.tracking_options(coalesce(c.track_opens, p.track_opens),
                                                           coalesce(c.track_clicks, p.track_clicks),
-                                                          c.unsubscribe) AS options) AS o
+                                                          c.unsubscribe) AS options OFFSET 0) AS o  -- computed once
     ), places AS MATERIALIZED (
         SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash
     ), kept AS (
