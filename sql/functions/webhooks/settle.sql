@@ -81,8 +81,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.record_webhook_calls(uuid[], text[], integer[], text[], interval[], boolean[],
                                                    timestamptz[], integer[], jsonb, text[]) IS
-    'Log calls of endpoints and count them in the circuits; returns endpoints that are left alone now. The arrays are of '
-    'one length; an outcome NULL: the endpoint was not called.';
+    'Log calls of endpoints and count them in the circuits; returns endpoints that are left alone now. The arrays are '
+    'of one length; an outcome NULL: the endpoint was not called.';
 
 -- Outcomes of deliveries, and the calls among them, in one statement. All arrays are of one length: those from p_ids to
 -- p_values are for settle_webhook_deliveries(), the others for record_webhook_calls().
