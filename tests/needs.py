@@ -35,6 +35,10 @@ def _lacks_faketime() -> str | None:
     return None if faketime_library() else NO_LIBRARY
 
 
+def _lacks_shell(name: str) -> Callable[[], str | None]:
+    return lambda: None if shutil.which(name) else f"no {name} here"
+
+
 NEEDS: Mapping[str, Callable[[], str | None]] = {
     **machine.NEEDS,
     "browser": _lacks_browser,
@@ -45,6 +49,8 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     "small_disk": lacks_small_disk,
     "pgbouncer": lacks_pgbouncer,
     "systemd": _lacks_systemd,
+    "zsh": _lacks_shell("zsh"),
+    "fish": _lacks_shell("fish"),
 }
 
 

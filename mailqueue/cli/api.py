@@ -6,10 +6,11 @@ import uvloop
 from mailqueue.api.app import create_app
 from mailqueue.api.http.server import bind, listening
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.process import signals
-from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.wiring.api import build_services
@@ -36,7 +37,7 @@ from mailqueue.wiring.api import build_services
 )
 def api(*, host: str | None, port: int | None, no_trap: bool | None) -> None:
     """Serve the HTTP API and the pages of the mail trap until SIGTERM or Ctrl-C."""
-    settings = load_settings(host=host, port=port, no_trap=no_trap)
+    settings = command_settings(host=host, port=port, no_trap=no_trap)
     configure_logging(settings.log)
     uvloop.run(_serve(settings))
 

@@ -5,9 +5,9 @@ import click
 from mailqueue.cli.support.answer import json_option, print_facts, print_message
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.contract.maintenance import Applied, SchemaStatus
 from mailqueue.db import migrate as runner
-from mailqueue.settings.environment import load_settings
 
 EXIT_PENDING = 1
 
@@ -29,7 +29,7 @@ EXIT_PENDING = 1
 @click.pass_context
 def migrate(ctx: click.Context, *, only_status: bool) -> None:
     """Bring the database schema up to date. Safe to run twice and concurrently."""
-    settings = load_settings().database
+    settings = command_settings().database
     if not only_status:
         applied = run(runner.migrate(settings, _say))
         _print_applied(applied)

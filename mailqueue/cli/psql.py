@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.libpq import LibpqOptions, libpq_options
 from mailqueue.embedded.binaries import all_binaries
-from mailqueue.settings.environment import load_settings
 
 
 @click.command(
@@ -29,7 +29,7 @@ from mailqueue.settings.environment import load_settings
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def psql(*, args: tuple[str, ...]) -> None:
     """Open psql on mailqueue's database. Arguments are passed to psql."""
-    found = libpq_options(load_settings().database.for_sessions)
+    found = libpq_options(command_settings().database.for_sessions)
     program = find_psql()
     # Replaces this process: psql gets the terminal, its signals and its exit code.
     os.execve(program, arguments(program, found, args), environment(found, os.environ))  # noqa: S606

@@ -10,11 +10,12 @@ import uvloop
 
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.output import examples, paint
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.contract.processes import Running
 from mailqueue.process import signals
 from mailqueue.process.everything import run_everything
 from mailqueue.settings.data_folder import default_data
-from mailqueue.settings.environment import DatabaseSource, Settings, load_settings
+from mailqueue.settings.environment import DatabaseSource, Settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
 
@@ -84,7 +85,7 @@ def up(
 
     Stops on Ctrl-C, SIGTERM or SIGHUP, after emails in flight are finished and recorded.
     """
-    settings = load_settings(
+    settings = command_settings(
         host=host,
         port=port,
         trap_port=trap_port,

@@ -116,7 +116,7 @@ def judged_keys(domain: str, publications: list[Publication], *, now: datetime) 
         says = f"{names} is published but does not sign yet: run `mailqueue dkim verify {domain}`"
         return DomainFinding(DKIM, FindingStatus.WARN, says, texts)
     if not signing:
-        says = f"no key signs for it: create one with `mailqueue dkim create {domain}`"
+        says = f"no key signs for it: create one with `mailqueue dkim add {domain}`"
         return DomainFinding(DKIM, FindingStatus.FAIL, says, texts)
     tested = [each.key.selector for each in publications if any(map(is_test, each.found))]
     if tested:

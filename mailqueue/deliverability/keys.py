@@ -113,7 +113,7 @@ async def list_keys(
         await get_project(conn, project)
     found = await store.list_keys(conn, project, domain=name)
     if name is not None and not found:
-        raise NotFound("DKIM key of", f"{name}: create one with `mailqueue dkim create {name}`")
+        raise NotFound("DKIM key of", f"{name}: create one with `mailqueue dkim add {name}`")
     return found
 
 

@@ -4,11 +4,11 @@ from mailqueue.contract.operations import Overview
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.store import overview as overview_store
 from mailqueue.operations.store import queues as queues_store
+from mailqueue.tenants.projects import manage as projects
 
+UNFINISHED = ("pending", "assigned", "held")
 STATUSES = (
-    "pending",
-    "assigned",
-    "held",
+    *UNFINISHED,
     "sent",
     "failed",
     "suppressed",
@@ -17,13 +17,32 @@ STATUSES = (
 )
 
 
-async def look(conn: Conn) -> Overview:
-    """Return the state of the queue; every status has a total, 0 included."""
+async def look(conn: Conn, *, project: str | None = None) -> Overview:
+    """Return the state of the queue; every status has a total, 0 included.
+
+    Of one project: its lanes and accounts, and totals of what is not finished.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    lanes = await overview_store.lane_depths(conn)
+    senders = await overview_store.senders_today(conn)
+    if project is not None:
+        name = (await projects.find(conn, project)).name
+        lanes = [each for each in lanes if each.project == name]
+        return Overview(
+            lanes=lanes,
+            senders=[each for each in senders if each.project == name],
+            workers=await overview_store.workers_seen(conn),
+            totals={state: sum(getattr(each, state) for each in lanes) for state in UNFINISHED},
+            estimated=[],
+            queues=await queues_store.states(conn),
+        )
     found = await overview_store.totals(conn)
     counted = {each.status: each.emails for each in found}
     return Overview(
-        lanes=await overview_store.lane_depths(conn),
-        senders=await overview_store.senders_today(conn),
+        lanes=lanes,
+        senders=senders,
         workers=await overview_store.workers_seen(conn),
         totals={status: counted.get(status, 0) for status in STATUSES},
         estimated=[each.status for each in found if each.is_estimate],

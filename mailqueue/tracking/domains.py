@@ -51,7 +51,7 @@ async def look_up(
     if domain.domain is None:
         raise Conflict(
             "the project has no tracking domain: "
-            "mailqueue project set PROJECT --tracking-domain links.example.com"
+            "mailqueue project change PROJECT --tracking-domain links.example.com"
         )
     if public_url is None:
         raise Conflict("MAILQUEUE_PUBLIC_URL is not set: tracked links need it")

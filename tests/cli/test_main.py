@@ -93,4 +93,4 @@ def group_that_raises(error: MailqueueError) -> click.Group:
     def go() -> None:
         raise error
 
-    return Group(name="g", lazy={"go": Lazy("", "")})
+    return Group(name="g", sections={"Commands": {"go": Lazy("", "")}})

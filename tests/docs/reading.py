@@ -102,6 +102,8 @@ def shell_lines(text: str) -> list[list[str]]:
 
 def arguments_of(words: list[str]) -> list[str] | None:
     """Return the arguments of a `mailqueue` command; None for another program."""
+    if ">" in words:
+        words = words[: words.index(">")]
     while words and re.fullmatch(r"[A-Z_]+=.*", words[0], re.DOTALL):
         words = words[1:]
     compose = _COMPOSE.split()

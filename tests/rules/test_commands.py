@@ -12,7 +12,6 @@ MAX_BODY_LINES = 40
 
 # Modules that ask themselves whether --json was given, and why the helper does not serve.
 ASKING: Mapping[str, str] = {
-    "mailqueue.cli.emails.many": "a question must not stand in the JSON document",
     "mailqueue.cli.maintenance.maintain": "as text a task is told as soon as it is over",
     "mailqueue.cli.sending.send": "as text the id is printed before the wait",
     "mailqueue.cli.status.commands": "a terminal gets one picture that changes",

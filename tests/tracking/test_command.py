@@ -48,7 +48,7 @@ def test_a_key_is_revoked_when_that_is_confirmed(cli: Cli) -> None:
     old = cli.json("tracking", "rotate", "shop")["keys"][0]["id"]
     cli.json("tracking", "rotate", "shop")
 
-    asked = cli("tracking", "revoke", "shop", old, stdin="n\n")
+    asked = cli("tracking", "revoke", "shop", old, answer="n\n")
     assert (asked.exit_code, "stop working" in asked.output) == (1, True)
     found = cli.json("tracking", "revoke", "shop", old, "--yes")["keys"]
 

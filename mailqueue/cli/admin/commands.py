@@ -15,6 +15,8 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.contract.administration import CreatedAdministrator, RevokedAdministrator
 from mailqueue.core.errors import InvalidField
@@ -31,17 +33,19 @@ _COLUMNS = (
 
 
 @click.group(
+    cls=CommandGroup,
+    old_names={"create": "add"},
     epilog=examples(
-        "mailqueue admin create ann",
+        "mailqueue admin add ann",
         "mailqueue admin list",
         "mailqueue admin revoke ann",
-    )
+    ),
 )
 def admin() -> None:
     """Manage administrators of the HTTP API (/admin/…) and their tokens."""
 
 
-@admin.command(epilog=examples("mailqueue admin create ann", "mailqueue admin create ci --for 30d"))
+@admin.command(epilog=examples("mailqueue admin add ann", "mailqueue admin add ci --for 30d"))
 @click.argument("name")
 @click.option(
     "--for",
@@ -50,8 +54,8 @@ def admin() -> None:
     help="Lifetime of the token, such as 30d.  [default: no end]",
 )
 @json_option
-def create(*, name: str, lasting: str | None) -> None:
-    """Create an administrator. The token is shown once: `Authorization: Bearer …`."""
+def add(*, name: str, lasting: str | None) -> None:
+    """Add an administrator. The token is shown once: `Authorization: Bearer …`."""
     expires_at = None if lasting is None else datetime.now(UTC) + _time(lasting)
 
     async def created(app: Opened) -> NewAdministrator:
@@ -78,6 +82,7 @@ def list_() -> None:
 
 @admin.command(epilog=examples("mailqueue admin revoke ann"))
 @click.argument("name")
+@asks_first("Revoke the token of administrator {name}?")
 @json_option
 def revoke(*, name: str) -> None:
     """Revoke an administrator's token. It takes effect at once."""

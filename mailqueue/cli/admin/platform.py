@@ -8,6 +8,8 @@ from mailqueue.cli.projects.status import audit_page
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.administration import RevokedKeys, Setting
 from mailqueue.contract.page import Page
@@ -25,11 +27,12 @@ _AUDIT = (
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue platform settings",
         "mailqueue platform flag accept_mail off",
         "mailqueue platform revoke-keys --prefix mq_live_a7Qz --reason 'seen in a public log'",
-    )
+    ),
 )
 def platform() -> None:
     """Show and change settings, flags and API keys of the whole installation."""
@@ -111,6 +114,7 @@ def audit(*, action: str | None, limit: int, before: int | None) -> None:
 @click.option("--prefix", help="Revoke keys that begin with this text.")
 @click.option("--all", "is_all", is_flag=True, help="Revoke every key of every project.")
 @click.option("--reason", required=True, help="Reason, recorded in the audit log.")
+@asks_first("Programs that use the keys are refused. Revoke all that match?")
 @json_option
 def revoke_keys(*, project: str | None, prefix: str | None, is_all: bool, reason: str) -> None:
     """Revoke API keys and list them. It takes effect at once."""

@@ -4,6 +4,7 @@ import click
 
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.senders import Rate
 from mailqueue.core.errors import InvalidField
@@ -19,7 +20,10 @@ _COLUMNS = (
 )
 
 
-@click.group(epilog=examples("mailqueue domain rate example.com 5/s", "mailqueue domain list"))
+@click.group(
+    cls=CommandGroup,
+    epilog=examples("mailqueue domain rate example.com 5/s", "mailqueue domain list"),
+)
 def domain() -> None:
     """Limit the sending rate to recipient domains, for all projects together."""
 

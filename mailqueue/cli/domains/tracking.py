@@ -6,6 +6,8 @@ from mailqueue.cli.domains.dkim.options import name_servers, resolver_option
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_result, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.contract.domains import TrackingDomainCheck, TrackingSetup
 from mailqueue.core.errors import ConfigError
@@ -23,12 +25,13 @@ _COLUMNS = (
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue tracking show shop",
         "mailqueue tracking verify shop",
         "mailqueue tracking rotate shop",
         "mailqueue tracking revoke shop 4f2a10c3b7 --yes",
-    )
+    ),
 )
 def tracking() -> None:
     """Show and check a project's tracking domain; rotate and revoke the keys that sign links."""
@@ -105,15 +108,13 @@ def rotate(*, project: str) -> None:
 @tracking.command(epilog=examples("mailqueue tracking revoke shop 4f2a10c3b7 --yes"))
 @click.argument("project")
 @click.argument("key")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@asks_first("Links signed with {key} stop working. Revoke it?")
 @json_option
-def revoke(*, project: str, key: str, yes: bool) -> None:
+def revoke(*, project: str, key: str) -> None:
     """Revoke a key that was disclosed: links it signed stop working, also those to unsubscribe.
 
     The key that signs links now is replaced first. Running workers notice within a minute.
     """
-    if not yes:
-        click.confirm(f"Links signed with {key} stop working. Revoke it?", abort=True, err=True)
     execute(lambda app: _revoked(app, project, key))
     found = execute(lambda app: _found(app, project))
     print_rows(found.keys, _COLUMNS, document=found)

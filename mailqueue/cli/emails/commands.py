@@ -12,6 +12,7 @@ from mailqueue.cli.emails.selection import Selection, selection_options
 from mailqueue.cli.emails.view import print_email
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.core.errors import InvalidField
 from mailqueue.operations import emails
@@ -22,13 +23,14 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue email list --to ann@example.com",
         f"mailqueue email show {_ID}",
         f"mailqueue email cancel {_ID} --reason 'sent by mistake'",
         "mailqueue email cancel --project default --campaign spring --older-than 2d --dry-run",
         "mailqueue email requeue --project default --status failed --newer-than 4h",
-    )
+    ),
 )
 def email() -> None:
     """List, show, cancel, hold, release, requeue, resend, reprioritise or reschedule emails."""

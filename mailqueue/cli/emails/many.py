@@ -8,8 +8,9 @@ import click
 
 from mailqueue.cli.emails.selection import Selection
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.answer import execute, print_message, print_result, prints_json
+from mailqueue.cli.support.answer import execute, print_message, print_result
 from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.confirmation import confirm
 from mailqueue.cli.support.output import Column, table
 from mailqueue.cli.support.progress import progress
 from mailqueue.contract.operations import ActionResult, BulkAction, BulkResult
@@ -44,9 +45,8 @@ def run_command(selection: Selection, command: EmailCommand) -> None:
     if selection.is_trial:
         _print(command, matching=matching, done=None)
         return
-    if matching and not selection.is_sure:
-        question = f"{matching} emails will be {command.past}. Continue?"
-        click.confirm(question, abort=True, err=prints_json())
+    if matching:
+        confirm(f"{matching} emails will be {command.past}. Continue?", is_sure=selection.is_sure)
     done = run(_carried_out(order, matching)) if matching else None
     _print(command, matching=matching, done=done or BulkResult(0, 0))
 

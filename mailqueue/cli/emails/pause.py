@@ -1,17 +1,16 @@
 """`mailqueue pause`, `resume` and `pauses`: stop sending for a time, with a reason."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import click
 
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
 from mailqueue.cli.support.app import Opened, opened, run
+from mailqueue.cli.support.instants import end_options
 from mailqueue.cli.support.output import Column, Command, examples, show
 from mailqueue.cli.support.progress import progress
 from mailqueue.contract.operations import BulkResult, Pause, Resumed
-from mailqueue.core.errors import InvalidField
-from mailqueue.core.units import parse_duration
 from mailqueue.operations import pausing
 from mailqueue.operations.pausing import PauseKind, Target
 
@@ -42,25 +41,27 @@ def _target_arguments(command: Command) -> Command:
         "mailqueue pause campaign spring --for 2h --reason 'wrong price'",
         "mailqueue pause domain example.com --for 30min --reason 'they throttle us'",
         "mailqueue pause project shop --reason 'moving house'",
-        "mailqueue pause sender relay --project shop",
+        "mailqueue pause sender relay --project shop --until 2030-01-31T08:00+01:00",
     )
 )
 @_target_arguments
-@click.option(
-    "--for",
-    "wait",
-    metavar="DURATION",
-    help="Duration of the pause, such as 30min, 2h or 3d.  [default: no end]",
-)
+@end_options
 @click.option("--reason", help="Reason, shown by `mailqueue why`.")
 @json_option
-def pause(*, kind: str, name: str, project: str, wait: str | None, reason: str | None) -> None:
+def pause(
+    *,
+    kind: str,
+    name: str,
+    project: str,
+    until: datetime | timedelta | None,
+    reason: str | None,
+) -> None:
     """Pause the emails of a project, sender account, campaign or recipient domain.
 
     It takes effect at once, for queued emails and for emails accepted later. Emails keep their
     position and their expiry. Sending resumes by itself when the pause ends.
     """
-    done = run(_paused(_target(kind, name, project), _duration(wait), reason))
+    done = run(_paused(_target(kind, name, project), until, reason))
     print_message(
         done, f"paused; {done.emails} queued emails set aside" if done.emails else "paused"
     )
@@ -89,13 +90,6 @@ def _target(kind: str, name: str, project: str) -> Target:
     return Target(PauseKind(kind), name if kind == PauseKind.PROJECT else project, name)
 
 
-def _duration(text: str | None) -> timedelta | None:
-    try:
-        return None if text is None else parse_duration(text)
-    except ValueError as exc:
-        raise InvalidField("for", str(exc)) from None
-
-
 def _told(one: Pause) -> dict[str, object]:
     return {
         "project": one.project,
@@ -107,11 +101,13 @@ def _told(one: Pause) -> dict[str, object]:
     }
 
 
-async def _paused(target: Target, wait: timedelta | None, reason: str | None) -> BulkResult:
+async def _paused(
+    target: Target, until: datetime | timedelta | None, reason: str | None
+) -> BulkResult:
     with progress("setting aside", None) as advance:
         async with opened() as app:
             return await pausing.pause(
-                app.conn, target, until=wait, reason=reason, by=operator(), advance=advance
+                app.conn, target, until=until, reason=reason, by=operator(), advance=advance
             )
 
 

@@ -8,6 +8,8 @@ from uuid import UUID
 
 import click
 
+from mailqueue.cli.support.confirmation import yes_option
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -53,7 +55,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, selection=chosen, **options)
 
     wrapped: Callable[..., Any] = packed
-    wrapped = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(wrapped)
+    wrapped = yes_option(wrapped)
     wrapped = click.option(
         "--dry-run", is_flag=True, help="Print what would be done and change nothing."
     )(wrapped)

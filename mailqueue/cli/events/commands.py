@@ -10,6 +10,7 @@ from mailqueue.cli.events.received import raw, received, retry
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.cli.support.paging import read_page
 from mailqueue.contract.emails import RecipientEvent, RecordedEvent
@@ -49,12 +50,13 @@ _NOTICES = (
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue event list --type hard_bounce",
         "mailqueue event list --address ann@example.com",
         "mailqueue event notices",
         "mailqueue event received --status failed",
-    )
+    ),
 )
 def event() -> None:
     """Show deliveries, bounces, complaints, opens, clicks and webhook requests of providers."""

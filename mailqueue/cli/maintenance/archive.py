@@ -14,6 +14,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened, run
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, Command, examples
 from mailqueue.cli.support.progress import progress
 from mailqueue.contract.maintenance import (
@@ -69,7 +70,9 @@ def _month(_: click.Context, __: click.Parameter, value: str | None) -> date | N
         raise click.BadParameter(f"must be a month such as 2026-05, got {value!r}") from None
 
 
-@click.group(epilog=examples("mailqueue archive list", "mailqueue archive verify"))
+@click.group(
+    cls=CommandGroup, epilog=examples("mailqueue archive list", "mailqueue archive verify")
+)
 def archive() -> None:
     """List, verify, read and restore the files of archived records.
 

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Advance
-from mailqueue.settings.environment import load_settings
 from mailqueue.wiring.files import ArchiveStores
 
 
@@ -18,7 +18,7 @@ async def maintenance_context(advance: Advance) -> AsyncIterator[MaintenanceCont
     Raises:
         ConfigError, Unavailable: as every command does.
     """
-    settings = load_settings()
+    settings = command_settings()
     opened = tasks.open_context(
         settings.database,
         ArchiveStores(settings.archive, settings.attachments),

@@ -1,4 +1,4 @@
-"""`mailqueue producer bind|unbind|list`: logins that may enqueue for some projects only."""
+"""`mailqueue producer add|remove|list`: logins that may enqueue for some projects only."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ import click
 
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.projects import BoundProducer
 from mailqueue.tenants.producers import manage
@@ -14,21 +15,23 @@ _COLUMNS = (Column("login", "LOGIN"), Column("projects", "PROJECTS"), Column("st
 
 
 @click.group(
+    cls=CommandGroup,
+    old_names={"bind": "add", "unbind": "remove"},
     epilog=examples(
-        "mailqueue producer bind shop_app shop",
+        "mailqueue producer add shop_app shop",
         "mailqueue producer list",
-        "mailqueue producer unbind shop_app",
-    )
+        "mailqueue producer remove shop_app",
+    ),
 )
 def producer() -> None:
     """Bind PostgreSQL logins to projects, so that they cannot enqueue for others."""
 
 
-@producer.command(epilog=examples("mailqueue producer bind shop_app shop shop-test"))
+@producer.command(epilog=examples("mailqueue producer add shop_app shop shop-test"))
 @click.argument("login")
 @click.argument("projects", metavar="PROJECT...", nargs=-1, required=True)
 @json_option
-def bind(*, login: str, projects: Sequence[str]) -> None:
+def add(*, login: str, projects: Sequence[str]) -> None:
     """Bind a login to projects, in addition to those it is bound to already."""
     bound = execute(lambda app: manage.bind(app.conn, login, projects, by=operator()))
     print_message(bound, f"{login} may enqueue for {', '.join(bound.projects)}, and no others")
@@ -36,13 +39,13 @@ def bind(*, login: str, projects: Sequence[str]) -> None:
 
 @producer.command(
     epilog=examples(
-        "mailqueue producer unbind shop_app shop-test", "mailqueue producer unbind shop_app"
+        "mailqueue producer remove shop_app shop-test", "mailqueue producer remove shop_app"
     )
 )
 @click.argument("login")
 @click.argument("projects", metavar="[PROJECT...]", nargs=-1)
 @json_option
-def unbind(*, login: str, projects: Sequence[str]) -> None:
+def remove(*, login: str, projects: Sequence[str]) -> None:
     """Unbind a login from projects, or from all; without any, it may enqueue for every project."""
     left = execute(lambda app: manage.unbind(app.conn, login, projects or None, by=operator()))
     allowed = "every project" if left is None else f"{', '.join(left.projects)}, and no others"

@@ -5,10 +5,11 @@ from datetime import timedelta
 
 import click
 
-from mailqueue.cli.projects.settings import add, list_, set_, show
-from mailqueue.cli.projects.status import activate, audit, delete, stats, suspend, usage
+from mailqueue.cli.projects.settings import add, change, list_, show
+from mailqueue.cli.projects.status import activate, audit, remove, stats, suspend, usage
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.projects import RetrySchedule
 from mailqueue.core.errors import InvalidField
@@ -25,18 +26,20 @@ _COLUMNS = (
 
 
 @click.group(
+    cls=CommandGroup,
+    old_names={"set": "change", "delete": "remove"},
     epilog=examples(
         "mailqueue project add shop",
-        "mailqueue project set shop --from shop@example.com",
+        "mailqueue project change shop --from shop@example.com",
         "mailqueue project suspend shop --reason 'unpaid since May'",
         "mailqueue project ladder shop documents --category marketing",
-    )
+    ),
 )
 def project() -> None:
-    """Create, configure, suspend and delete projects."""
+    """Add, change, suspend and remove projects."""
 
 
-for _command in (add, list_, show, set_, suspend, activate, delete, stats, usage, audit):
+for _command in (add, list_, show, change, suspend, activate, remove, stats, usage, audit):
     project.add_command(_command)
 
 

@@ -16,6 +16,8 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, show
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import RevokedApiKey
@@ -41,22 +43,24 @@ project_option = click.option(
 
 
 @click.group(
+    cls=CommandGroup,
+    old_names={"create": "add"},
     epilog=examples(
-        "mailqueue key create web --scope email:send --scope email:read",
+        "mailqueue key add web --scope email:send --scope email:read",
         "mailqueue key list --project shop",
         "mailqueue key rotate web --grace 7d",
         "mailqueue key revoke web --reason 'leaked in a commit'",
-    )
+    ),
 )
 def key() -> None:
-    """Create, rotate and revoke API keys."""
+    """Add, rotate and revoke API keys."""
 
 
 @key.command(
     epilog=examples(
-        "mailqueue key create web",
-        "mailqueue key create web --project shop --scope email:send --expires 90d",
-        "mailqueue key create trial --test --rate 5",
+        "mailqueue key add web",
+        "mailqueue key add web --project shop --scope email:send --expires 90d",
+        "mailqueue key add trial --test --rate 5",
     )
 )
 @click.argument("name")
@@ -84,7 +88,7 @@ def key() -> None:
     help="Requests per second; bursts of ten times as many.  [default: setting requests_per_key]",
 )
 @json_option
-def create(
+def add(
     *,
     name: str,
     project: str,
@@ -93,7 +97,7 @@ def create(
     expires: str | None,
     rate: int | None,
 ) -> None:
-    """Create an API key. The key is shown once."""
+    """Add an API key. The key is shown once."""
     lasts = None if expires is None else _span("expires", expires)
 
     async def issued(app: Opened) -> IssuedKey:
@@ -172,6 +176,7 @@ def rotate(*, name: str, project: str, grace: str) -> None:
 @click.argument("name")
 @project_option
 @click.option("--reason", help="Reason, recorded in the audit log.")
+@asks_first("Programs that use key {name} of project {project} are refused. Revoke it?")
 @json_option
 def revoke(*, name: str, project: str, reason: str | None) -> None:
     """Revoke an API key. Every API process refuses it within a second."""

@@ -216,21 +216,20 @@ def show(*, name: str) -> None:
 
 
 @click.command(
-    name="set",
     epilog=examples(
-        "mailqueue project set shop --from shop@example.com --from-name Shop",
-        "mailqueue project set shop --bounce-address bounces@example.com",
-        "mailqueue project set shop --allow-from example.com --allow-from '*.example.com'",
-        "mailqueue project set shop --daily-limit 20000 --rate 50 --time-zone Europe/Berlin",
-        "mailqueue project set shop --track-opens on --tracking-domain links.example.com",
-        "mailqueue project set shop --max-queued-emails 100000",
-        "mailqueue project set shop --reply-to none",
+        "mailqueue project change shop --from shop@example.com --from-name Shop",
+        "mailqueue project change shop --bounce-address bounces@example.com",
+        "mailqueue project change shop --allow-from example.com --allow-from '*.example.com'",
+        "mailqueue project change shop --daily-limit 20000 --rate 50 --time-zone Europe/Berlin",
+        "mailqueue project change shop --track-opens on --tracking-domain links.example.com",
+        "mailqueue project change shop --max-queued-emails 100000",
+        "mailqueue project change shop --reply-to none",
     ),
 )
 @click.argument("name", metavar="PROJECT")
 @settings_options
 @json_option
-def set_(*, name: str, **options: str | tuple[str, ...] | None) -> None:
+def change(*, name: str, **options: str | tuple[str, ...] | None) -> None:
     """Change settings of a project; the value `none` resets a setting."""
     changes = _changes(options)
     if not changes:

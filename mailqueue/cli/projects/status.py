@@ -1,4 +1,4 @@
-"""`mailqueue project suspend|activate|delete|stats|usage|audit`: status and history."""
+"""`mailqueue project suspend|activate|remove|stats|usage|audit`: status and history."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -10,6 +10,7 @@ from mailqueue.cli.projects.settings import print_project
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.cli.support.paging import read_page
 from mailqueue.contract.page import Page
@@ -60,15 +61,18 @@ def suspend(*, name: str, reason: str) -> None:
 @click.argument("name", metavar="PROJECT")
 @json_option
 def activate(*, name: str) -> None:
-    """Activate a suspended, paused or deleted project, so that it sends again."""
+    """Activate a suspended, paused or removed project, so that it sends again."""
     _do(lambda conn: projects_manage.activate(conn, name, by=operator()))
 
 
-@click.command(epilog=examples("mailqueue project delete shop"))
+@click.command(
+    epilog=examples("mailqueue project remove shop", "mailqueue project remove shop --yes --json")
+)
 @click.argument("name", metavar="PROJECT")
+@asks_first("Project {name} stops sending, and its keys are revoked. Remove it?")
 @json_option
-def delete(*, name: str) -> None:
-    """Delete a project: it accepts and sends nothing, and its keys are revoked.
+def remove(*, name: str) -> None:
+    """Remove a project: it accepts and sends nothing, and its keys are revoked.
 
     Its emails wait, its records are kept as long as those of other projects, and its name stays
     taken. `mailqueue project activate` restores it, without its keys.

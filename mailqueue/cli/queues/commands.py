@@ -7,6 +7,7 @@ import click
 from mailqueue.cli.queues.view import CHANGED, ROWS, print_row
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.core.queues import QUEUES
 from mailqueue.operations import queues
@@ -17,9 +18,10 @@ _EXAMPLE = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue queue list webhooks --status failed", f"mailqueue queue requeue {_EXAMPLE}"
-    )
+    ),
 )
 def queue() -> None:
     """List, show, requeue and cancel rows of queues: webhook deliveries, requests of providers.

@@ -14,9 +14,9 @@ from mailqueue.cli.senders.trial import test
 from mailqueue.cli.senders.view import print_accounts, print_outcome
 from mailqueue.cli.senders.webhook import webhook
 from mailqueue.cli.support.answer import json_option
+from mailqueue.cli.support.groups import CommandGroup
+from mailqueue.cli.support.instants import end_options
 from mailqueue.cli.support.output import examples
-from mailqueue.core.errors import InvalidField
-from mailqueue.core.units import parse_duration
 from mailqueue.senders import accounts
 
 project_option = click.option(
@@ -25,11 +25,12 @@ project_option = click.option(
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue sender add --name relay --host smtp.example.com --tls starttls",
         "mailqueue sender change relay --host smtp2.example.com --password-env RELAY_PASSWORD",
         "mailqueue sender list",
-    )
+    ),
 )
 def sender() -> None:
     """Add, change and test sender accounts."""
@@ -60,22 +61,21 @@ def show(*, name: str, project: str) -> None:
 @sender.command(
     epilog=examples(
         "mailqueue sender pause relay --reason 'moving to another host'",
-        "mailqueue sender pause relay --until 2h",
+        "mailqueue sender pause relay --for 2h",
         "mailqueue sender pause relay --until 2030-01-31T08:00+01:00",
     )
 )
 @click.argument("name")
 @project_option
 @click.option("--reason", help="Reason, shown by `mailqueue why`.")
-@click.option(
-    "--until", help="End: a point in time, or a duration such as 30min or 2h.  [default: no end]"
-)
+@end_options
 @json_option
-def pause(*, name: str, project: str, reason: str | None, until: str | None) -> None:
+def pause(
+    *, name: str, project: str, reason: str | None, until: datetime | timedelta | None
+) -> None:
     """Pause an account; its emails wait or are sent by another account."""
-    end = None if until is None else _end(until)
     print_outcome(
-        lambda app: accounts.pause(app.conn, project, name=name, reason=reason, until=end),
+        lambda app: accounts.pause(app.conn, project, name=name, reason=reason, until=until),
     )
 
 
@@ -100,22 +100,6 @@ def fallback(*, name: str, project: str, off: bool) -> None:
     print_outcome(
         lambda app: accounts.set_fallback(app.conn, project, name=name, is_fallback=not off),
     )
-
-
-def _end(text: str) -> datetime | timedelta:
-    """Return when a pause ends, from a duration or a point in time (local time without a zone)."""
-    try:
-        return parse_duration(text)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        raise InvalidField(
-            "until",
-            f"must be a duration such as 2h or a point in time such as "
-            f"2030-01-31T08:00+01:00, got {text!r}",
-        ) from None
 
 
 sender.add_command(add)

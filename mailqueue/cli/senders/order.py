@@ -1,4 +1,4 @@
-"""`mailqueue sender prefer` and `remove`: make an account the first, or delete it."""
+"""`mailqueue sender prefer` and `remove`: make an account the first, or remove it."""
 
 import click
 
@@ -6,6 +6,7 @@ from mailqueue.cli.senders.view import print_outcome
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.output import examples, show
 from mailqueue.contract.senders import RemovedSender
 from mailqueue.senders import accounts, changing
@@ -33,13 +34,16 @@ def prefer(*, name: str, project: str) -> None:
 
 
 @click.command(
-    epilog=examples("mailqueue sender remove relay", "mailqueue sender remove relay --project shop")
+    epilog=examples(
+        "mailqueue sender remove relay", "mailqueue sender remove relay --project shop --yes"
+    )
 )
 @click.argument("name")
 @_project
+@asks_first("Remove sender account {name} of project {project} with its password?")
 @json_option
 def remove(*, name: str, project: str) -> None:
-    """Delete an account and its password. Its queued emails are sent by other accounts.
+    """Remove an account and its password. Its queued emails are sent by other accounts.
 
     Fails while the account is sending, or if it is the only account of a routing rule.
     """
@@ -50,4 +54,4 @@ def remove(*, name: str, project: str) -> None:
         return account
 
     gone = execute(removed)
-    print_message(RemovedSender(gone.name, gone.id), f"{show(gone.name)} is deleted")
+    print_message(RemovedSender(gone.name, gone.id), f"{show(gone.name)} is removed")

@@ -5,6 +5,8 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.senders import Route
 from mailqueue.senders.routes import manage as routes_manage
@@ -33,11 +35,12 @@ _project = click.option(
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue route add --category marketing --sender bulk",
         "mailqueue route list",
         "mailqueue route test --recipient ann@example.com",
-    )
+    ),
 )
 def route() -> None:
     """Route emails to sender accounts by category, tag or recipient domain."""
@@ -94,6 +97,7 @@ def list_(*, project: str | None) -> None:
 @route.command(epilog=examples("mailqueue route remove 7", "mailqueue route remove 7 --json"))
 @click.argument("rule", type=int)
 @_project
+@asks_first("Remove rule {rule} of project {project}?")
 @json_option
 def remove(*, rule: int, project: str) -> None:
     """Remove rule RULE. Its queued emails are sent by the accounts for emails without a rule."""

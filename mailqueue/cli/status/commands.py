@@ -21,7 +21,7 @@ SHORTEST_SECONDS = 0.2
     epilog=examples(
         "mailqueue status",
         "mailqueue status --watch",
-        "mailqueue status --watch 0.5",
+        "mailqueue status --project shop --watch 0.5",
         "mailqueue status --json",
     )
 )
@@ -33,25 +33,30 @@ SHORTEST_SECONDS = 0.2
     metavar="[SECONDS]",
     help=f"Refresh every {DEFAULT_SECONDS:g} seconds, or as many as given, until Ctrl-C.",
 )
+@click.option(
+    "--project",
+    help="Show lanes and accounts of one project, and count its unfinished emails."
+    "  [default: all projects]",
+)
 @json_option
-def status(*, watch: float | None) -> None:
+def status(*, watch: float | None, project: str | None) -> None:
     """Show lanes, sender accounts, workers and the number of emails in each status."""
     if watch is None:
-        _print(execute(lambda app: look(app.conn)))
+        _print(execute(lambda app: look(app.conn, project=project)))
         return
     pause = timedelta(seconds=watch)
     try:
         # A terminal gets one picture that changes; a pipe or --json one document after the other.
         live = not prints_json() and sys.stdout.isatty()
-        run(_live(pause) if live else _again_and_again(pause))
+        run(_live(pause, project) if live else _again_and_again(pause, project))
     except KeyboardInterrupt:
         return  # the way to end it
 
 
-async def _again_and_again(pause: timedelta) -> None:
+async def _again_and_again(pause: timedelta, project: str | None) -> None:
     async with opened() as app:
         while True:
-            overview = await look(app.conn)
+            overview = await look(app.conn, project=project)
             _print(overview)
             if not prints_json():
                 click.echo()
@@ -59,14 +64,15 @@ async def _again_and_again(pause: timedelta) -> None:
             await asyncio.sleep(pause.total_seconds())
 
 
-async def _live(pause: timedelta) -> None:
+async def _live(pause: timedelta, project: str | None) -> None:
     from rich.live import Live
 
     async with opened() as app:
         # Redrawn only when there is news: its own refresh thread would show the same again.
-        with Live(rendered(await look(app.conn)), auto_refresh=False, screen=False) as live:
+        first = rendered(await look(app.conn, project=project))
+        with Live(first, auto_refresh=False, screen=False) as live:
             while True:
-                live.update(rendered(await look(app.conn)), refresh=True)
+                live.update(rendered(await look(app.conn, project=project)), refresh=True)
                 await asyncio.sleep(pause.total_seconds())
 
 

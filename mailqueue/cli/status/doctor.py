@@ -6,13 +6,14 @@ from mailqueue.administration.boards import health_of
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import examples, paint, show
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.operations.doctor.checks import examine
 from mailqueue.operations.doctor.context import CheckContext, check_of, problem
 from mailqueue.operations.model import CheckState, Finding
-from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.settings.environment import Settings
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.wiring.files import attachment_storage
 
@@ -33,7 +34,7 @@ def doctor(ctx: click.Context) -> None:
     Most checks come from the view mailqueue.health, with thresholds in mailqueue.system_settings.
     A warning needs attention if it persists; an alarm needs attention now.
     """
-    findings = run(_examine(load_settings()))
+    findings = run(_examine(command_settings()))
     failed = [finding for finding in findings if not finding.is_ok]
 
     def as_text() -> None:

@@ -6,11 +6,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.db.reported import reported
-from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.settings.environment import Settings
 from mailqueue.vault.masterkey import MasterKey, master_key_of
 
 Result = TypeVar("Result")
@@ -36,7 +37,7 @@ async def opened() -> AsyncIterator[Opened]:
         ConfigError: an invalid setting, or a schema version this release does not support.
         Unavailable: PostgreSQL is unavailable, at the start or during the command.
     """
-    settings = load_settings()
+    settings = command_settings()
     with reported(settings.database):
         async with connect(settings.database, application_name="mailqueue/cli") as conn:
             await require_current(conn)

@@ -7,6 +7,8 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, Command, examples, show
 from mailqueue.contract.suppression import Categories, Category, CategoryText
 from mailqueue.suppression.subscriptions import categories
@@ -48,10 +50,11 @@ def _words(command: Command) -> Command:
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue category add product-updates --name 'Product updates'",
         "mailqueue category list",
-    )
+    ),
 )
 def category() -> None:
     """Manage the email categories that recipients can stop or pause themselves."""
@@ -137,6 +140,7 @@ def list_(*, project: str) -> None:
 @category.command(epilog=examples("mailqueue category remove product-updates"))
 @click.argument("slug", metavar="CATEGORY")
 @_project
+@asks_first("Remove category {slug} of project {project}?")
 def remove(*, slug: str, project: str) -> None:
     """Remove CATEGORY from the preference centre. Unsubscribed recipients stay unsubscribed."""
     execute(lambda app: categories.remove(app.conn, project, slug=slug, by=operator()))

@@ -12,6 +12,7 @@ from mailqueue.cli.support.answer import (
     print_result,
     print_rows,
 )
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, show, table
 from mailqueue.cli.suppression.lists import export, import_
 from mailqueue.contract.suppression import AddedSuppressions, SuppressionReason
@@ -55,11 +56,12 @@ _category = click.option("--category", help="Limit to emails of this category.")
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue suppression add bob@example.com",
         "mailqueue suppression check bob@example.com",
         "mailqueue suppression import bounces.csv --reason hard_bounce --dry-run",
-    )
+    ),
 )
 def suppression() -> None:
     """Manage the lists of addresses that projects must not send to."""
@@ -188,21 +190,26 @@ def check(ctx: click.Context, *, email: str, category: str | None, project: str)
     epilog=examples(
         "mailqueue suppression remove bob@example.com",
         "mailqueue suppression remove bob@example.com --category marketing",
-        "mailqueue suppression remove bob@example.com --why 'mailbox works again'",
+        "mailqueue suppression remove bob@example.com --reason 'mailbox works again'",
     )
 )
 @click.argument("email", metavar="ADDRESS")
 @_category
 @click.option(
-    "--why", help="Reason, recorded in the audit log; required after a bounce or complaint."
+    "--reason",
+    "why",
+    help="Reason, recorded in the audit log; required after a bounce or complaint.",
 )
+@click.option("--why", "old_why", hidden=True)
 @_project
 @json_option
-def remove(*, email: str, category: str | None, why: str | None, project: str) -> None:
+def remove(
+    *, email: str, category: str | None, why: str | None, old_why: str | None, project: str
+) -> None:
     """Remove ADDRESS from the list. Emails already finished as suppressed stay so."""
     found = execute(
         lambda app: entries.remove(
-            app.conn, project, email=email, category=category, why=why, by=operator()
+            app.conn, project, email=email, category=category, why=why or old_why, by=operator()
         )
     )
     print_message(found, f"{show(found.email or email)} is no longer suppressed")

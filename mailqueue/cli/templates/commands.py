@@ -11,6 +11,8 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.cli.support.paging import read_page
 from mailqueue.cli.templates.options import owner_of, owner_options, template_in
@@ -41,13 +43,15 @@ _VERSIONS = (
 
 
 @click.group(
+    cls=CommandGroup,
+    old_names={"create": "add", "delete": "remove"},
     epilog=examples(
-        "mailqueue template create welcome --category onboarding",
+        "mailqueue template add welcome --category onboarding",
         "mailqueue template version welcome --subject 'Hi {{ name }}' --html-file hi.html",
         "mailqueue template preview welcome --var name=Ann",
         "mailqueue template publish welcome",
         "mailqueue send --to ann@example.com --template welcome --var name=Ann",
-    )
+    ),
 )
 def template() -> None:
     """Write, preview and publish email templates."""
@@ -59,9 +63,9 @@ for _command in (version, publish, archive, clone, diff, preview, part):
 
 @template.command(
     epilog=examples(
-        "mailqueue template create welcome",
-        "mailqueue template create newsletter --category marketing --language de",
-        "mailqueue template create otp --platform --name 'One-time code'",
+        "mailqueue template add welcome",
+        "mailqueue template add newsletter --category marketing --language de",
+        "mailqueue template add otp --platform --name 'One-time code'",
     )
 )
 @click.argument("slug")
@@ -73,8 +77,8 @@ for _command in (version, publish, archive, clone, diff, preview, part):
 )
 @click.option("--language", metavar="TAG", help="Default language.  [default: en]")
 @json_option
-def create(*, slug: str, project: str | None, **fields: str | None) -> None:
-    """Create a template. It can be used after a version of it is published."""
+def add(*, slug: str, project: str | None, **fields: str | None) -> None:
+    """Add a template. It can be used after a version of it is published."""
 
     async def work(app: Opened) -> TemplateRow:
         owner = await owner_of(app, project)
@@ -181,18 +185,19 @@ def change(*, slug: str, project: str | None, **fields: str | None) -> None:
     print_message(values.template_of(made), f"{slug} is changed: {', '.join(sorted(changes))}")
 
 
-@template.command(epilog=examples("mailqueue template delete welcome"))
+@template.command(epilog=examples("mailqueue template remove welcome"))
 @click.argument("slug")
 @owner_options
-def delete(*, slug: str, project: str | None) -> None:
-    """Delete a template and its versions. Emails already accepted are still rendered."""
+@asks_first("Remove template {slug} with all its versions?")
+def remove(*, slug: str, project: str | None) -> None:
+    """Remove a template and its versions. Emails already accepted are still rendered."""
 
     async def work(app: Opened) -> None:
         found = await template_in(app, project, slug, to_change=True)
         await writing.remove(app.conn, found, by=operator())
 
     execute(work)
-    click.echo(f"{slug} is deleted")
+    click.echo(f"{slug} is removed")
 
 
 def _row(one: TemplateRow) -> dict[str, object]:

@@ -5,6 +5,8 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import owner_of, owner_options
@@ -21,20 +23,23 @@ _COLUMNS = (
 
 
 @click.group(
+    cls=CommandGroup,
+    old_names={"put": "set", "delete": "remove"},
     epilog=examples(
-        "mailqueue template part put base --kind layout --file base.html",
+        "mailqueue template part set base --kind layout --file base.html",
         "mailqueue template part list",
-    )
+    ),
 )
 def part() -> None:
     """Manage layouts and partials, which bodies extend and include by name."""
 
 
 @part.command(
+    "set",
     epilog=examples(
-        "mailqueue template part put base --kind layout --file base.html",
-        "mailqueue template part put footer --file footer.html --platform",
-    )
+        "mailqueue template part set base --kind layout --file base.html",
+        "mailqueue template part set footer --file footer.html --platform",
+    ),
 )
 @click.argument("name")
 @owner_options
@@ -45,7 +50,7 @@ def part() -> None:
     show_default=True,
 )
 @text_file_option("--file", "source", text="File with the Jinja2 source; - is standard input.")
-def put(*, name: str, project: str | None, kind: str, source: str | None) -> None:
+def set_(*, name: str, project: str | None, kind: str, source: str | None) -> None:
     """Create or replace a part. Existing versions keep the parts they were created with."""
     if source is None:
         raise click.UsageError("give --file")
@@ -74,15 +79,16 @@ def list_(*, project: str | None) -> None:
     print_rows(found, _COLUMNS, document=document)
 
 
-@part.command(epilog=examples("mailqueue template part delete footer"))
+@part.command(epilog=examples("mailqueue template part remove footer"))
 @click.argument("name")
 @owner_options
-def delete(*, name: str, project: str | None) -> None:
-    """Delete a part. Versions created with it keep it."""
+@asks_first("Remove {name}?")
+def remove(*, name: str, project: str | None) -> None:
+    """Remove a part. Versions created with it keep it."""
 
     async def work(app: Opened) -> None:
         owner = await owner_of(app, project)
         await writing.remove_part(app.conn, owner, name=name, by=operator())
 
     execute(work)
-    click.echo(f"{name} is deleted")
+    click.echo(f"{name} is removed")

@@ -12,11 +12,13 @@ from mailqueue.cli.support.answer import (
     prints_json,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.cli.trap.serve import serve_trap
 from mailqueue.cli.trap.view import caught_content, caught_email, printed
 from mailqueue.contract.trap import CaughtEmail, ClearedTrap
-from mailqueue.settings.environment import load_settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.trap import inbox
 from mailqueue.trap.model import TrapMessage
@@ -32,12 +34,13 @@ _COLUMNS = (
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue trap list",
         "mailqueue trap list --search invoice --limit 20",
         "mailqueue trap show 12 --raw > message.eml",
         "mailqueue trap clear",
-    )
+    ),
 )
 def trap() -> None:
     """Show emails caught by the built-in mail trap."""
@@ -111,6 +114,7 @@ def _print(message: TrapMessage) -> None:
 
 
 @trap.command(epilog=examples("mailqueue trap clear", "mailqueue trap clear --json"))
+@asks_first("Delete all caught emails?")
 @json_option
 def clear() -> None:
     """Delete all caught emails."""
@@ -136,6 +140,6 @@ def clear() -> None:
 )
 def serve(*, host: str | None, port: int | None, trap_port: int | None) -> None:
     """Run only the mail trap, SMTP and web page, until SIGTERM or Ctrl-C."""
-    settings = load_settings(host=host, port=port, trap_port=trap_port, no_trap=False)
+    settings = command_settings(host=host, port=port, trap_port=trap_port, no_trap=False)
     configure_logging(settings.log)
     uvloop.run(serve_trap(settings))

@@ -12,6 +12,7 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.vault.view import print_vaults
 from mailqueue.contract.maintenance import ProjectVault
@@ -41,12 +42,13 @@ def key_options(command: Command) -> Command:
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue vault byok set shop --key-env SHOP_KEY --unlock 8h",
         "mailqueue vault byok unlock shop --key-env SHOP_KEY --for 8h",
         "mailqueue vault byok lock shop",
         "mailqueue vault byok release shop --key-env SHOP_KEY",
-    )
+    ),
 )
 def byok() -> None:
     """Manage customer-held keys (BYOK): emails of a project are sent only while it is unlocked."""

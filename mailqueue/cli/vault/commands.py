@@ -5,12 +5,14 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.cli.vault.byok import byok
 from mailqueue.cli.vault.view import print_vaults
 from mailqueue.contract.maintenance import ProjectVault
 from mailqueue.core.errors import ConfigError
-from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.settings.environment import Settings
 from mailqueue.vault import ownkey, rotation
 from mailqueue.vault.masterkey import (
     FILE_NAME,
@@ -24,11 +26,12 @@ EXIT_DAMAGED = 1
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue vault status",
         "mailqueue vault rotate --new-key",
         "mailqueue vault byok unlock shop --for 8h --key-env SHOP_KEY",
-    )
+    ),
 )
 def vault() -> None:
     """Show and rotate the keys that encrypt passwords and signing keys."""
@@ -76,7 +79,7 @@ def rotate(ctx: click.Context, *, new_key: bool, fresh: bool, project: str | Non
     secrets. An interrupted rotation continues when the command is run again.
     """
     if new_key:
-        _make_new_key(load_settings())
+        _make_new_key(command_settings())
 
     done = execute(
         lambda app: rotation.rotate(

@@ -9,6 +9,8 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_result, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts, in_project
 from mailqueue.cli.support.paging import read_page
 from mailqueue.cli.webhooks.log import deliveries_, delivery, retry
@@ -43,11 +45,12 @@ _events = click.option(
 
 
 @click.group(
+    cls=CommandGroup,
     epilog=examples(
         "mailqueue webhook add https://app.example.com/hooks/mail --event email.hard_bounce",
         "mailqueue webhook list",
         "mailqueue webhook types",
-    )
+    ),
 )
 def webhook() -> None:
     """Manage webhooks, which send email events to applications by HTTP."""
@@ -188,11 +191,9 @@ def change(
     epilog=examples("mailqueue webhook remove 0197b8f0-0000-7000-8000-000000000001 --yes")
 )
 @_id
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-def remove(*, webhook_id: UUID, yes: bool) -> None:
+@asks_first("Remove webhook {webhook_id} and its delivery log?")
+def remove(*, webhook_id: UUID) -> None:
     """Remove an endpoint and its delivery log."""
-    if not yes:
-        click.confirm(f"remove webhook {webhook_id} and its log?", abort=True)
 
     async def removed(app: Opened) -> None:
         found = await endpoints.find(app.conn, None, webhook_id)

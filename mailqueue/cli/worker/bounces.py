@@ -7,12 +7,13 @@ import uvloop
 
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.contract.processes import BounceListener
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.inbound.listener import Listener, run
 from mailqueue.process import signals
-from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
 
@@ -39,7 +40,7 @@ def bounces(*, host: str | None, port: int | None, name: str | None, data: Path 
 
     `mailqueue worker inbound` processes them.
     """
-    settings = load_settings(bounces_host=host, bounces_port=port, bounces_name=name, data=data)
+    settings = command_settings(bounces_host=host, bounces_port=port, bounces_name=name, data=data)
     configure_logging(settings.log)
     uvloop.run(_serve(settings))
 

@@ -22,7 +22,7 @@ COMMANDS: Mapping[str, Lazy] = {
 # A worker that died is started again by this command: it loads its own kind and no other.
 worker = LazyGroup(
     name="worker",
-    lazy=COMMANDS,
+    sections={"Commands": COMMANDS},
     help="Run workers without `mailqueue up`, on any number of hosts.",
     epilog=examples("mailqueue worker send --processes 4", "mailqueue worker inbound"),
 )

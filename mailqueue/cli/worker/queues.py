@@ -11,6 +11,7 @@ import click
 import uvloop
 
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.core.queues import ALONE_MEMORY_BYTES, QUEUES, QueueSpec, queue_named
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
@@ -19,7 +20,7 @@ from mailqueue.process.groups import queue_children
 from mailqueue.process.pool import WorkerPool
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import run_queues
-from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging, get_logger
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.wiring.queues import kinds_of
@@ -71,7 +72,7 @@ def command_of(spec: QueueSpec) -> click.Command:
         until_idle: bool,
     ) -> None:
         queues = tuple(dict.fromkeys((spec.name, *names)))
-        settings = load_settings(data=data, public_url=public_url)
+        settings = command_settings(data=data, public_url=public_url)
         configure_logging(settings.log)
         if child is None:
             uvloop.run(_run_in_child(settings, queues, in_flight=in_flight))

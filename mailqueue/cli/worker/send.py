@@ -8,6 +8,7 @@ import click
 import uvloop
 
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.core.queues import ALONE_MEMORY_BYTES
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
@@ -16,7 +17,7 @@ from mailqueue.process.groups import sending_children
 from mailqueue.process.pool import WorkerPool
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.senders.rates import keep_max_send_rate
-from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.wiring import sending
@@ -50,7 +51,7 @@ def send(
     alone: bool,
 ) -> None:
     """Send queued emails until SIGTERM; then finish those in flight and release the rest."""
-    settings = load_settings(
+    settings = command_settings(
         workers=processes, in_flight=in_flight, batch=batch, data=data, public_url=public_url
     )
     configure_logging(settings.log)

@@ -7,11 +7,12 @@ import uvloop
 
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.contract.processes import SubmissionListener
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.process import signals
-from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.settings.environment import Settings
 from mailqueue.submission.server import Submission, run
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
@@ -58,7 +59,7 @@ def submission(
     data: Path | None,
 ) -> None:
     """Accept emails from programs by SMTP, with an API key as the password, until SIGTERM."""
-    settings = load_settings(
+    settings = command_settings(
         submission_host=host,
         submission_port=port,
         submission_tls_port=tls_port,

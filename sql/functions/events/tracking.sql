@@ -70,11 +70,11 @@ AS $$
          'set MAILQUEUE_PUBLIC_URL where workers run; do not send marketing with unsubscribe false, or to several '
          'recipients in one message'),
         ('no_public_url', 'tracking', 'all mail with tracking was tracked', 'mail with tracking was sent untracked: ',
-         'set MAILQUEUE_PUBLIC_URL where workers run, or mailqueue project set PROJECT --track-opens off '
+         'set MAILQUEUE_PUBLIC_URL where workers run, or mailqueue project change PROJECT --track-opens off '
          '--track-clicks off'),
         ('no_postal_address', 'postal address', 'all marketing had a postal address',
          'marketing without a postal address: ',
-         'mailqueue project set PROJECT --postal-address ''1 High Street, Oxford''')
+         'mailqueue project change PROJECT --postal-address ''1 High Street, Oxford''')
     ), seen AS (
         SELECT d.gap, array_agg(format('%s of %s', d.emails, p.name) ORDER BY d.emails DESC, p.name) AS words
           FROM (SELECT g.gap, g.project_id, sum(g.emails) AS emails FROM mailqueue.tracking_gaps AS g

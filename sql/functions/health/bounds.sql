@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     SELECT array_agg(b.told ORDER BY b.project, b.bound) FILTER (WHERE b.used >= b.most),
            array_agg(b.told ORDER BY b.project, b.bound) FILTER (WHERE b.used < b.most),
-           min(format('mailqueue project set %s --%s N', b.project, replace(b.bound, '_', '-')))
+           min(format('mailqueue project change %s --%s N', b.project, replace(b.bound, '_', '-')))
       INTO v_full, v_near, v_first
       FROM (SELECT x.*, format('%s has %s of %s (%s)', x.project, x.used, x.most, x.bound) AS told
               FROM mailqueue.bounds_of_projects() AS x WHERE x.used >= x.most * 0.8) AS b;
@@ -41,7 +41,7 @@ BEGIN
                  'bound to deleted projects only: ' || mailqueue.some_words(v_full),
                  'every login that is bound to projects can log in and enqueue'),
         CASE WHEN num_nonnulls(v_near, v_full) > 0
-                  THEN 'create the login, or unbind it: mailqueue producer unbind '
+                  THEN 'create the login, or unbind it: mailqueue producer remove '
                        || coalesce(v_near[1], v_full[1]) END;
 END $$;
 COMMENT ON FUNCTION mailqueue.health_of_bounds() IS

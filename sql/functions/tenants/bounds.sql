@@ -14,7 +14,7 @@ BEGIN
                        WHEN 'max_uploads' THEN 'uploads' WHEN 'max_templates' THEN 'templates'
                        ELSE replace(p_bound, '_', ' ') END, p_most
           USING ERRCODE = 'MQ002', COLUMN = p_bound,
-              HINT = format('%sAn administrator raises the bound: mailqueue project set %s --%s N',
+              HINT = format('%sAn administrator raises the bound: mailqueue project change %s --%s N',
                             CASE p_bound WHEN 'max_queued_emails' THEN 'Sending its queued emails makes room. '
                                          ELSE '' END,
                             p_project, replace(p_bound, '_', '-'));

@@ -21,7 +21,7 @@ BEGIN
           (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = p_project),
           coalesce(v_allowed, 'projects that no longer exist')
           USING ERRCODE = '42501',
-              HINT = format('An administrator can allow it: mailqueue producer bind %s PROJECT', session_user);
+              HINT = format('An administrator can allow it: mailqueue producer add %s PROJECT', session_user);
 END $$;
 COMMENT ON FUNCTION mailqueue.check_producer(uuid) IS
     'Raise SQLSTATE 42501 if the login of this session is bound to other projects than this one.';

@@ -33,8 +33,8 @@ AS $$
            ('domain', 'domain_rate', 'to allow more: mailqueue domain rate {value} N/s'),
            ('project', 'no_sender', 'to add one: mailqueue sender add --name relay --host smtp.example.com'
                                     '{in_project}'),
-           ('project', 'daily_limit', 'to raise it: mailqueue project set {project} --daily-limit N'),
-           ('project', 'rate', 'to raise it: mailqueue project set {project} --rate N'),
+           ('project', 'daily_limit', 'to raise it: mailqueue project change {project} --daily-limit N'),
+           ('project', 'rate', 'to raise it: mailqueue project change {project} --rate N'),
            ('project', 'paused', 'to resume it: mailqueue resume project {project}'),
            ('project', 'suspended', 'to activate it: mailqueue project activate {project}'),
            ('project', 'locked', 'to unlock it: mailqueue vault byok unlock {project} --for DURATION'),

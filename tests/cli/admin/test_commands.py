@@ -14,10 +14,13 @@ def test_an_administrator_is_made_listed_and_revoked(on_fresh_db: Cli) -> None:
     listed = on_fresh_db.json("admin", "list")
     assert [each["name"] for each in listed] == ["ben", "ann"]
     assert made["token"] not in str(listed)
-    assert on_fresh_db("admin", "revoke", "ann").stdout == "ann is no longer an administrator\n"
+    assert (
+        on_fresh_db("admin", "revoke", "ann", "--yes").stdout
+        == "ann is no longer an administrator\n"
+    )
 
     assert on_fresh_db.sql(lambda conn: administrators.find(conn, made["token"])) is None
-    again = on_fresh_db("admin", "revoke", "ann")
+    again = on_fresh_db("admin", "revoke", "ann", "--yes")
     assert (again.exit_code, again.stderr) == (1, "error: no administrator ann\n")
     assert "was one" in on_fresh_db("admin", "create", "ann").stderr
     assert on_fresh_db("admin", "create", "cem", "--for", "ever").exit_code == 1
@@ -46,11 +49,13 @@ def test_settings_and_flags_are_changed_and_audited(on_fresh_db: Cli) -> None:
 
 def test_keys_are_revoked_and_events_found_from_the_shell(on_fresh_db: Cli) -> None:
     on_fresh_db.json("key", "create", "web")
-    gone = on_fresh_db.json("platform", "revoke-keys", "--project", "default", "--reason", "lost")
+    gone = on_fresh_db.json(
+        "platform", "revoke-keys", "--project", "default", "--reason", "lost", "--yes"
+    )
     assert (gone["revoked"], [each["name"] for each in gone["keys"]]) == (1, ["web"])
     assert (
         "one of project, prefix, key and all"
-        in on_fresh_db("platform", "revoke-keys", "--reason", "lost").stderr
+        in on_fresh_db("platform", "revoke-keys", "--reason", "lost", "--yes").stderr
     )
 
     events = on_fresh_db.json("platform", "events", "--recipient", "ann@example.com")
@@ -62,7 +67,7 @@ def test_a_project_is_suspended_deleted_and_brought_back(on_fresh_db: Cli) -> No
     on_fresh_db("project", "add", "shop", "--called", "The Shop", "--daily-limit", "500")
     suspended = on_fresh_db.json("project", "suspend", "shop", "--reason", "unpaid")
     assert (suspended["status"], suspended["suspended_reason"]) == ("suspended", "unpaid")
-    assert on_fresh_db.json("project", "delete", "shop")["status"] == "deleted"
+    assert on_fresh_db.json("project", "remove", "shop", "--yes")["status"] == "deleted"
     assert [each["slug"] for each in on_fresh_db.json("project", "list")["data"]] == ["default"]
     (kept,) = on_fresh_db.json("project", "list", "the shop", "--status", "deleted")["data"]
     assert kept["daily_send_limit"] == 500

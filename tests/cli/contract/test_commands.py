@@ -31,7 +31,8 @@ def test_each_command_that_needs_nothing_prints_one_document(cli: Cli) -> None:
         is_needed = any(param.required for param in command.params)
         if "--json" not in options or is_needed or words[0] == "worker":
             continue
-        printed = cli(*words, "--json")
+        sure = ("--yes",) if "--yes" in options else ()
+        printed = cli(*words, *sure, "--json")
         if printed.exit_code == 2:  # it asks for one of several options
             continue
         json.loads(printed.stdout)

@@ -33,7 +33,7 @@ def test_a_domain_and_its_keys_are_printed_as_the_api_answers_them(cli: Cli) -> 
     assert set(first) == names_of(DkimVerification)
     assert first["key"] == keys[0]
     (rotated, _) = cli.json("dkim", "rotate", "example.com", *PROJECT)["data"]
-    gone = cli.json("dkim", "revoke", "example.com", rotated["selector"], *PROJECT)
+    gone = cli.json("dkim", "revoke", "example.com", rotated["selector"], *PROJECT, "--yes")
     assert answers(cli, [f"/v1/dkim/{rotated['id']}"], {"X-API-Key": key}) == [gone]
 
     checked = cli.json("dkim", "check", "example.com", "--resolver", "::1", *PROJECT, exit_code=1)

@@ -72,7 +72,7 @@ def test_a_key_is_replaced_and_revoked(cli: Cli) -> None:
     cli.json("dkim", "verify", "example.com", "--force")
     (second,) = cli.json("dkim", "rotate", "example.com")["data"]
     (old, new) = cli.json("dkim", "verify", "example.com", "--force", "--keep", "3d")["data"]
-    revoked = cli.json("dkim", "revoke", "example.com", first["selector"])
+    revoked = cli.json("dkim", "revoke", "example.com", first["selector"], "--yes")
 
     assert (old["selector"], old["status"]) == (first["selector"], "retired")
     assert (new["selector"], new["status"]) == (second["selector"], "active")
@@ -90,9 +90,9 @@ def test_a_project_can_be_told_to_send_signed_mail_only(cli: Cli) -> None:
 
 REFUSED = (
     (("create", "nowhere"), "domain: 'nowhere' is not the domain of an address"),
-    (("show", "example.com"), "create one with `mailqueue dkim create example.com`"),
+    (("show", "example.com"), "create one with `mailqueue dkim add example.com`"),
     (("rotate", "example.com"), "no active DKIM key of example.com"),
-    (("revoke", "example.com", "x"), "no DKIM key x of example.com"),
+    (("revoke", "example.com", "x", "--yes"), "no DKIM key x of example.com"),
     (("verify", "example.com", "--keep", "long"), "keep:"),
     (("require", "nowhere"), "no project nowhere"),
 )

@@ -46,13 +46,13 @@ def test_a_dry_run_says_how_many_and_changes_nothing(on_fresh_db: Cli) -> None:
 def test_without_yes_it_shows_the_count_and_asks(on_fresh_db: Cli) -> None:
     on_fresh_db.sql(three)
 
-    refused = on_fresh_db("email", "cancel", *SPRING, stdin="n\n")
+    refused = on_fresh_db("email", "cancel", *SPRING, answer="n\n")
     unanswered = on_fresh_db("email", "cancel", *SPRING)
     assert refused.exit_code == unanswered.exit_code == 1
     assert "2 emails will be cancelled. Continue?" in refused.output
     assert statuses(on_fresh_db) == ["pending"] * 3
 
-    agreed = on_fresh_db("email", "cancel", *SPRING, stdin="y\n")
+    agreed = on_fresh_db("email", "cancel", *SPRING, answer="y\n")
     assert agreed.exit_code == 0, agreed.output
     assert agreed.stdout.endswith("2 cancelled\n")
     assert statuses(on_fresh_db) == ["cancelled", "cancelled", "pending"]

@@ -1,5 +1,7 @@
 """`mailqueue pause`, `mailqueue resume`, `mailqueue pauses`."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from mailqueue.db.fetch import Conn
@@ -49,6 +51,24 @@ def test_whatever_can_be_paused_is_listed_and_resumed(
     assert one["until"] is None
     assert on_fresh_db.json("resume", *words) == {"resumed": True}
     assert on_fresh_db.json("pauses") == []
+
+
+@pytest.mark.parametrize("command", [("pause", "sender", "relay"), ("sender", "pause", "relay")])
+def test_a_pause_ends_after_a_duration_or_at_a_time_by_either_command(
+    on_fresh_db: Cli, command: tuple[str, ...]
+) -> None:
+    on_fresh_db.sql(campaign)
+    end = datetime.now(UTC).replace(microsecond=0) + timedelta(days=3)
+    for words in (("--for", "2h"), ("--until", end.isoformat()), ("--until", "2h")):
+        assert on_fresh_db(*command, *words).exit_code == 0, words
+        [one] = on_fresh_db.json("pauses")
+        until = datetime.fromisoformat(one["until"])
+        assert (until == end) is (words[1] == end.isoformat())
+        assert until - datetime.now(UTC) > timedelta(hours=1)
+
+    refused = on_fresh_db(*command, "--for", "2h", "--until", "2h")
+    assert (refused.exit_code, "give --for or --until" in refused.stderr) == (2, True)
+    assert on_fresh_db(*command, "--until", "soon").stderr.startswith("error: until: must be")
 
 
 def test_what_is_not_paused_cannot_be_resumed(on_fresh_db: Cli) -> None:

@@ -28,10 +28,11 @@ def test_categories_are_added_changed_listed_and_removed(on_fresh_db: Cli) -> No
     assert "de, fr" in cli("category", "list").stdout
 
     assert (
-        cli("category", "remove", "tips").stdout == "tips is removed from the preference centre\n"
+        cli("category", "remove", "tips", "--yes").stdout
+        == "tips is removed from the preference centre\n"
     )
     assert cli.json("category", "list") == {"data": []}
-    assert cli("category", "remove", "tips").stderr == "error: no category tips\n"
+    assert cli("category", "remove", "tips", "--yes").stderr == "error: no category tips\n"
     assert "lower-case letters" in cli("category", "add", "Ö", "--name", "x").stderr
 
 

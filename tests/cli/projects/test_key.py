@@ -22,7 +22,7 @@ def test_a_key_lives_from_creation_to_revocation(on_fresh_db: Cli) -> None:
     (listed,) = cli.json("key", "list")["data"]
     new = cli.json("key", "rotate", "web")
     both = [caller(cli, made["key"]), caller(cli, new["key"])]
-    cli.json("key", "revoke", "web", "--reason", "it leaked")
+    cli.json("key", "revoke", "web", "--reason", "it leaked", "--yes")
     ended = {each["status"] for each in cli.json("key", "list", "--all")["data"]}
 
     assert shown["id"] == listed["id"] == made["id"]
@@ -69,7 +69,7 @@ def test_what_cannot_be_is_one_line(on_fresh_db: Cli) -> None:
         (("create", "x", "--project", "nowhere"), "no project nowhere"),
         (("rotate", "web", "--grace", "1000d"), "grace: must be"),
         (("rotate", "nobody"), "no key nobody"),
-        (("revoke", "nobody"), "no key nobody"),
+        (("revoke", "nobody", "--yes"), "no key nobody"),
         (("show", "nobody"), "no key nobody"),
     ):
         result = cli("key", *words)

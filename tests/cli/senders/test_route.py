@@ -22,8 +22,8 @@ def test_rules_are_added_listed_tried_and_removed(cli: Cli) -> None:
     (candidate,) = document(cli(*asked, "--category", "marketing"))
     assert (candidate["rule_id"], candidate["sender"]) == (added["rule_id"], "bulk")
 
-    assert document(cli("route", "remove", str(added["rule_id"]), "--json")) == []
-    assert cli("route", "remove", str(added["rule_id"])).exit_code == 1
+    assert document(cli("route", "remove", str(added["rule_id"]), "--yes", "--json")) == []
+    assert cli("route", "remove", str(added["rule_id"]), "--yes").exit_code == 1
 
 
 def test_a_faulty_rule_is_refused_in_words(cli: Cli) -> None:

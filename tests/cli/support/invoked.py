@@ -5,10 +5,12 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 from click.testing import CliRunner, Result
 
 from mailqueue.cli.main import main
+from mailqueue.cli.support import confirmation
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -31,10 +33,13 @@ class Cli:
         self,
         *words: str,
         stdin: str | bytes | None = None,
+        answer: str | None = None,
         env: dict[str, str | None] | None = None,
     ) -> Result:
+        """Run it; `answer` is what a person types on a terminal."""
         runner = CliRunner(env=self.environment | (env or {}))
-        return runner.invoke(main, words, input=stdin)
+        with patch.object(confirmation, "has_terminal", return_value=answer is not None):
+            return runner.invoke(main, words, input=stdin if answer is None else answer)
 
     def json(self, *words: str, exit_code: int = 0, stdin: str | bytes | None = None) -> Any:
         """Run it with --json and return the document."""

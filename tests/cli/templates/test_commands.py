@@ -56,7 +56,7 @@ def test_versions_are_shown_compared_tried_and_put_away(welcome: Cli) -> None:
     assert "-Hi {{ name }}\n+Ho" in welcome("template", "diff", "welcome", "1", "2").stdout
     assert welcome.json("template", "publish", "welcome")["version"] == 2
     assert welcome("template", "archive", "welcome").stdout == "welcome@2 is archived\n"
-    assert welcome("template", "delete", "welcome").exit_code == 0
+    assert welcome("template", "delete", "welcome", "--yes").exit_code == 0
     assert welcome.json("template", "list")["data"] == []
 
 
@@ -89,7 +89,7 @@ def test_parts_and_copies(welcome: Cli, tmp_path: Path) -> None:
     welcome("project", "add", "shop")
 
     copy = welcome.json("template", "clone", "welcome", "--to", "shop", "--as", "hello")
-    assert welcome("template", "part", "delete", "foot", "--platform").exit_code == 0
+    assert welcome("template", "part", "delete", "foot", "--platform", "--yes").exit_code == 0
     given = ("hello", "--project", "shop", "--var", "name=Ann")
     seen = welcome.json("template", "preview", *given)
 

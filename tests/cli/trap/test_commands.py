@@ -116,8 +116,8 @@ def test_one_message_is_shown_exactly(cli: Cli, fresh_db: str) -> None:
 def test_clearing_says_how_many(cli: Cli, fresh_db: str) -> None:
     catch(fresh_db, HTML, HTML)
 
-    assert document(cli("clear", "--json")) == {"cleared": 2}
-    assert cli("clear").stdout == "0 caught messages deleted\n"
+    assert document(cli("clear", "--yes", "--json")) == {"cleared": 2}
+    assert cli("clear", "--yes").stdout == "0 caught messages deleted\n"
 
 
 @pytest.mark.parametrize(("command", "lines"), [(["trap", "serve"], 2), (["api"], 1)])

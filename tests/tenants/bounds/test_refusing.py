@@ -52,7 +52,7 @@ async def test_a_full_project_is_refused_in_every_way(conn: Conn, way: str) -> N
     assert info.value.diag.message_primary == (
         "project shop is full: it has 5 queued emails and may have 5"
     )
-    assert "mailqueue project set shop --max-queued-emails N" in (
+    assert "mailqueue project change shop --max-queued-emails N" in (
         info.value.diag.message_hint or ""
     )
     assert (await used(conn, project.id))["queued_emails"] == 5

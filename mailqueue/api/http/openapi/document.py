@@ -294,6 +294,6 @@ _SECURITY: JsonSchema = {
     "administrator": {
         "type": "http",
         "scheme": "bearer",
-        "description": "Token from `mailqueue admin create`, or from the OIDC issuer.",
+        "description": "Token from `mailqueue admin add`, or from the OIDC issuer.",
     },
 }

@@ -8,6 +8,8 @@ from mailqueue.cli.domains.dkim.view import FINE, print_keys, print_publications
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.contract.domains import SigningRequirement
 from mailqueue.core.errors import InvalidField
@@ -27,15 +29,17 @@ _ALGORITHMS = {
 
 
 @click.group(
+    cls=CommandGroup,
+    old_names={"create": "add"},
     epilog=examples(
-        "mailqueue dkim create example.com --algorithm both",
+        "mailqueue dkim add example.com --algorithm both",
         "mailqueue dkim verify example.com",
         "mailqueue dkim check example.com",
         "mailqueue dkim COMMAND --help",
-    )
+    ),
 )
 def dkim() -> None:
-    """Create, publish and rotate the keys that sign a domain's emails; check its DNS."""
+    """Add, publish and rotate the keys that sign a domain's emails; check its DNS."""
 
 
 dkim.add_command(check)
@@ -43,9 +47,9 @@ dkim.add_command(check)
 
 @dkim.command(
     epilog=examples(
-        "mailqueue dkim create example.com",
-        "mailqueue dkim create example.com --algorithm both",
-        "mailqueue dkim create example.com --project shop --selector shop1 --json",
+        "mailqueue dkim add example.com",
+        "mailqueue dkim add example.com --algorithm both",
+        "mailqueue dkim add example.com --project shop --selector shop1 --json",
     )
 )
 @click.argument("domain")
@@ -59,8 +63,8 @@ dkim.add_command(check)
 )
 @click.option("--selector", help="Selector of the key in DNS.  [default: derived from the date]")
 @json_option
-def create(*, domain: str, project: str, algorithm: str, selector: str | None) -> None:
-    """Create the first keys of DOMAIN and print the DNS records to publish.
+def add(*, domain: str, project: str, algorithm: str, selector: str | None) -> None:
+    """Add the first keys of DOMAIN and print the DNS records to publish.
 
     The keys sign emails after `mailqueue dkim verify` has found the records in DNS.
     """
@@ -183,6 +187,7 @@ def verify(
 @click.argument("domain")
 @click.argument("selector")
 @project_option
+@asks_first("The private key {selector} of {domain} cannot be restored. Delete it?")
 @json_option
 def revoke(*, domain: str, selector: str, project: str) -> None:
     """Delete a private key at once and print the DNS record that revokes it."""
