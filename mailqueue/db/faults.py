@@ -46,7 +46,7 @@ _AWAY = (
 )
 
 
-_OF_ROWS = (
+OF_ROWS = (
     *(DataError, IntegrityError, ProgramLimitExceeded, RaiseException, StatementTooComplex),
     DataCorrupted,
 )
@@ -86,7 +86,7 @@ def concerns_rows(exc: Exception) -> bool:
 
     Errors such as a lost server or a missing privilege concern all rows.
     """
-    return isinstance(exc, _OF_ROWS) or not isinstance(exc, Error | MailqueueError)
+    return isinstance(exc, OF_ROWS) or not isinstance(exc, Error | MailqueueError)
 
 
 def _sentence(text: str, where: str, settings: DatabaseSettings) -> str:

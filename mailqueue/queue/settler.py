@@ -11,6 +11,7 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.outcome import OUTCOMES, Failed, Outcome, Retry
 from mailqueue.core.queues import QueueSpec
+from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import store
@@ -139,13 +140,24 @@ class Settler(Generic[Row, Work]):
                 self._in_progress.end(slot)
 
     async def _write_failure(self, one: Handled[Row, Work], fault: Exception) -> None:
-        """Write that a row's result could not be written."""
+        """Write that a row's result could not be written; where that is refused, fail the row."""
+        self._report(one)
+        ways: list[Outcome] = [Failed("its result cannot be written")]
+        if not isinstance(one.result, Failed) or one.result.values:
+            ways.insert(0, Retry(f"its result cannot be written: {reason_of(fault)}"))
+        for way in ways:
+            try:
+                await self._link.insist(
+                    partial(store.settle, spec=self._spec, ended=[(one.row, way)]),
+                    seconds=RETRY_SECONDS,
+                )
+                break
+            except Exception as exc:  # where no write is accepted, its lease ends
+                if not concerns_rows(exc):
+                    raise
+                self._report(one)
+        self._written([one.row], {})
+
+    def _report(self, one: Handled[Row, Work]) -> None:
         with suppress(Exception):  # the disk of the log is full, or its reader is gone
             log.exception("queue.not_settled", queue=self._spec.name, row=str(one.row.id))
-        why = f"its result cannot be written: {reason_of(fault)}"
-        is_last = isinstance(one.result, Failed) and not one.result.values
-        outcome = Failed("its result cannot be written") if is_last else Retry(why)
-        await self._link.insist(
-            lambda conn: store.settle(conn, self._spec, [(one.row, outcome)]), seconds=RETRY_SECONDS
-        )
-        self._written([one.row], {})

@@ -179,3 +179,52 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.shorten_email(uuid, bigint) IS
     'Cut the texts of a claimed email to what indexes of history can hold, so that its outcome can be recorded.';
+
+-- The last resort: nothing is written but the row of the queue, and what else the server accepts.
+CREATE OR REPLACE FUNCTION mailqueue.hold_unrecorded(p_id uuid, p_claim bigint, p_spent integer, p_reason text)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+DECLARE
+    o mailqueue.email_queue;
+    v_spent integer;
+    v_limits integer[];
+    v_days date[];
+BEGIN
+    SELECT q.* INTO o FROM mailqueue.email_queue AS q WHERE q.id = p_id AND q.claim_no = p_claim FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE mailqueue.email_queue AS q
+       SET status = 'held', claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL, crashes = 0,
+           unknowns = least(q.unknowns, 32766) + 1, last_error = 'outcome_unknown: ' || left(p_reason, 900),
+           lane_id = coalesce(mailqueue.kept_lane(q.lane_id, q.assigned_to), q.lane_id)
+     WHERE q.id = o.id;
+    BEGIN
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail,
+                                            is_test)
+        VALUES (o.project_id, o.id, 'held', o.recipient_email, o.assigned_to,
+                'outcome_unknown: ' || left(p_reason, 900), o.is_test);
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR raise_exception THEN
+        RAISE WARNING 'the event of email % is not written: %', o.id, SQLERRM;
+    END;
+    v_spent := least(p_spent, o.recipients);
+    SELECT array_agg(m.id ORDER BY m.id),
+           array_agg(CASE WHEN m.sender_account_id IS NULL THEN o.project_day ELSE o.account_day END ORDER BY m.id)
+      INTO v_limits, v_days
+      FROM mailqueue.limits AS m
+     WHERE m.sender_account_id = o.assigned_to OR m.project_id = o.project_id AND m.sender_account_id IS NULL;
+    BEGIN
+        PERFORM mailqueue.settle_limits(v_limits, v_days, array_fill(v_spent, ARRAY[cardinality(v_limits)]),
+                    array_fill(o.recipients - v_spent, ARRAY[cardinality(v_limits)]),
+                    array_fill(0, ARRAY[cardinality(v_limits)]), array_fill(1, ARRAY[cardinality(v_limits)]),
+                    ARRAY[p_claim]);
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR raise_exception THEN
+        RAISE WARNING 'the limits of email % are not settled: %', o.id, SQLERRM;
+    END;
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.hold_unrecorded(uuid, bigint, integer, text) IS
+    'Hold a claimed email whose outcome is refused, until a person decides; returns whether the claim still held.';

@@ -92,6 +92,10 @@ SELECT mailqueue.settle_recipients(%(ids)s::uuid[], %(claims)s::bigint[], %(addr
 -- Cut long texts of a claimed email that no index of history can hold.
 SELECT mailqueue.shorten_email(%(id)s, %(claim)s);
 
+-- name: hold_unrecorded :value
+-- Hold a claimed email whose outcome is refused; false if its claim moved on.
+SELECT mailqueue.hold_unrecorded(%(id)s, %(claim)s, %(spent)s, %(reason)s);
+
 -- name: ensure_partitions :value
 -- Create the partitions of the coming months; the number that was missing.
 SELECT mailqueue.ensure_partitions(%(months)s);

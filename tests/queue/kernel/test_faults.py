@@ -159,6 +159,24 @@ async def test_values_of_columns_that_the_queue_does_not_write_fail_the_row(
         assert await states(conn, told.format("secret")) == {"pending": 1}
 
 
+async def test_a_row_whose_outcomes_are_refused_fails_at_once_and_the_others_go_on(
+    database: DatabaseSettings,
+) -> None:
+    """Not when its lease ends, and by no end of the worker."""
+    async with connect(database) as conn:
+        refused, *_ = await add_rows(conn, 3)
+        await conn.execute(
+            "ALTER TABLE mailqueue.inbound_events ADD CONSTRAINT tried"
+            f" CHECK (id <> '{refused}' OR status IN ('assigned', 'failed')) NOT VALID"
+        )
+        async with working(database, FakeHandler()):
+            await until_states(conn, {"processed": 2, "failed": 1})
+            await add_rows(conn, 1)
+            await until_states(conn, {"processed": 3, "failed": 1})
+        told = "last_error = 'its result cannot be written' AND finished_at IS NOT NULL"
+        assert await states(conn, told) == {"failed": 1}
+
+
 @dataclass(frozen=True)
 class Unsized:
     """Work whose size cannot be told."""

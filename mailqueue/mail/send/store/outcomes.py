@@ -6,10 +6,9 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from psycopg import DataError, IntegrityError
-from psycopg.errors import ProgramLimitExceeded
-
+from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
+from mailqueue.db.faults import OF_ROWS
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import (
     ClaimedEmail,
@@ -30,7 +29,7 @@ MAX_WAIT = timedelta(days=3_650)
 """Before a mail is tried again; expiry ends it long before."""
 
 # What is wrong with a value, not with the server.
-_OF_ONE = (DataError, IntegrityError, ProgramLimitExceeded, UnicodeError)
+_OF_ONE = (*OF_ROWS, UnicodeError)
 # A group that was sent completely needs no further checks.
 _ALL_SENT = {
     "outcomes": arrays.texts([Ending.SENT]),
@@ -95,9 +94,20 @@ async def _write_alone(conn: Conn, worker: int, one: SendOutcome) -> SettleResul
         await fetch.run(conn, "shorten_email", {"id": one.id, "claim": one.claim_no})
     try:
         return await _write_together(conn, worker, settled=[_bare(one)])
+    except _OF_ONE as exc:
+        said = f"{one.ending}, but this cannot be recorded: {exc}".partition("\n")[0]
+    try:
+        values = {
+            "id": one.id,
+            "claim": one.claim_no,
+            "spent": one.spent,
+            "reason": storable(said),
+        }
+        is_ours = await fetch.value(conn, "hold_unrecorded", values, bool)
     except _OF_ONE:  # its lease ends, and its policy for unknown outcomes decides
         log.exception("outcome.lost", email_id=str(one.id), outcome=str(one.ending))
-        return SettleResult(Marks({}, are_lost=False), [one.id])
+        is_ours = False
+    return SettleResult(Marks({}, are_lost=False), [] if is_ours else [one.id])
 
 
 def _bare(one: SendOutcome) -> SendOutcome:
