@@ -49,9 +49,7 @@ BEGIN
            p.track_clicks,
            CASE NEW.priority WHEN 0 THEN p.max_age_hours_critical WHEN 1 THEN p.max_age_hours_high
                              WHEN 2 THEN p.max_age_hours_normal ELSE p.max_age_hours_low END,
-           EXISTS (SELECT FROM mailqueue.webhooks AS w
-                    WHERE w.project_id = p.id AND w.is_enabled
-                      AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)))
+           EXISTS (SELECT FROM mailqueue.subscribed_webhooks(p.id, 'email.queued'))
       INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_is_bound,
            v_is_bounded, v_delivery, v_opens, v_clicks, v_max_age, v_is_told
       FROM mailqueue.projects AS p

@@ -37,11 +37,8 @@ BEGIN
     IF p_own IS NOT NULL THEN
         SELECT greatest(0, mailqueue.as_count(sum(x.emails))), greatest(0, mailqueue.as_count(sum(x.bytes)))
           INTO room_used.emails, room_used.bytes
-          FROM (SELECT u.queued_emails AS emails, u.stored_bytes AS bytes FROM mailqueue.project_usage AS u
-                 WHERE u.project_id = p_project
-                UNION ALL
-                SELECT c.queued_emails, c.stored_bytes FROM mailqueue.project_usage_changes AS c
-                 WHERE c.project_id = p_project
+          FROM (SELECT g.queued_emails AS emails, g.stored_bytes AS bytes FROM mailqueue.gathered_usage() AS g
+                 WHERE g.project_id = p_project
                 UNION ALL
                 SELECT s.emails, s.bytes FROM mailqueue.lane_signals AS s
                  WHERE s.xid = p_own AND s.lane_id = ANY (v_lanes)) AS x;
@@ -73,12 +70,8 @@ BEGIN
            coalesce(l.bytes, 0) + coalesce(c.bytes, 0) + coalesce(u.bytes, 0) AS bytes
       INTO n
       FROM later AS l LEFT JOIN first AS f ON true LEFT JOIN carried AS c ON true
-     CROSS JOIN (SELECT sum(x.emails) AS emails, sum(x.bytes) AS bytes
-                   FROM (SELECT u.queued_emails AS emails, u.stored_bytes AS bytes FROM mailqueue.project_usage AS u
-                          WHERE u.project_id = p_project
-                         UNION ALL
-                         SELECT c.queued_emails, c.stored_bytes FROM mailqueue.project_usage_changes AS c
-                          WHERE c.project_id = p_project) AS x) AS u;
+     CROSS JOIN (SELECT sum(g.queued_emails) AS emails, sum(g.stored_bytes) AS bytes
+                   FROM mailqueue.gathered_usage() AS g WHERE g.project_id = p_project) AS u;
     IF n.signals > 500 AND n.xid < n.xmin THEN
         INSERT INTO mailqueue.usage_carries (project_id, first_xid, first_id, until_xid, emails, bytes)
         VALUES (p_project, n.xid, n.id, n.xmin, mailqueue.as_count(n.over_emails), mailqueue.as_count(n.over_bytes));
@@ -160,12 +153,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    SELECT greatest(0, mailqueue.as_count(sum(x.uploads))), greatest(0, mailqueue.as_count(sum(x.stored_bytes)))
-      INTO v_uploads, v_bytes
-      FROM (SELECT u.uploads, u.stored_bytes FROM mailqueue.project_usage AS u WHERE u.project_id = p_project
-            UNION ALL
-            SELECT c.uploads, c.stored_bytes FROM mailqueue.project_usage_changes AS c
-             WHERE c.project_id = p_project) AS x;
+    SELECT greatest(0, mailqueue.as_count(sum(g.uploads))), greatest(0, mailqueue.as_count(sum(g.stored_bytes)))
+      INTO v_uploads, v_bytes FROM mailqueue.gathered_usage() AS g WHERE g.project_id = p_project;
     IF v_uploads + p_uploads > p.max_uploads THEN
         PERFORM mailqueue.refuse_full(p.name, 'max_uploads', v_uploads, p.max_uploads);
     ELSIF v_bytes + p_bytes > p.max_stored_bytes THEN
@@ -206,11 +195,7 @@ SET enable_seqscan = on SET jit = off
 AS $$
     SELECT array_agg(p.id) FROM mailqueue.projects AS p
      WHERE p.max_events IS NOT NULL
-       AND p.max_events <= (SELECT sum(x.events)
-                              FROM (SELECT u.events FROM mailqueue.project_usage AS u WHERE u.project_id = p.id
-                                    UNION ALL
-                                    SELECT c.events FROM mailqueue.project_usage_changes AS c
-                                     WHERE c.project_id = p.id) AS x)
+       AND p.max_events <= (SELECT sum(g.events) FROM mailqueue.gathered_usage() AS g WHERE g.project_id = p.id)
 $$;
 COMMENT ON FUNCTION mailqueue.projects_full_of_events() IS
     'Projects that have as many events as they may have; NULL: none.';

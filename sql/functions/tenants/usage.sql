@@ -26,76 +26,94 @@ AS $$ SELECT p_type <> 'message/rfc822' OR p_name IS NOT NULL $$;
 COMMENT ON FUNCTION mailqueue.is_upload(text, text) IS
     'Whether a row of attachments is a file; false for a finished message.';
 
-CREATE OR REPLACE FUNCTION mailqueue.email_queue_left() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
+-- What the rows of each counted table use. Accepted mail and its contents are counted by lane_signals: these two tables
+-- have a trigger for DELETE alone. Triggers keep their names: a new name takes a lock that readers wait for.
+DO $make$
+DECLARE
+    v_columns constant text[] := '{queued_emails,stored_bytes,uploads,events}';
+    v_used text[] := '{}';
+    t record;
 BEGIN
-    INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails)
-    SELECT g.project_id, -count(*) FROM gone AS g GROUP BY g.project_id;
-    RETURN NULL;
-END $$;
-COMMENT ON FUNCTION mailqueue.email_queue_left() IS
-    'AFTER DELETE on email_queue, once a statement: its projects have fewer emails in the queue.';
-
-CREATE OR REPLACE TRIGGER email_queue_left AFTER DELETE ON mailqueue.email_queue
-    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_queue_left();
-
-CREATE OR REPLACE FUNCTION mailqueue.email_contents_left() RETURNS trigger
+    FOR t IN
+        SELECT c.*, c.name || '_counted' AS function_name
+          FROM (VALUES
+               ('email_queue', '{"queued_emails": "count(*)"}'::jsonb, NULL, 'email_queue_left'),
+               ('email_contents',
+                '{"stored_bytes": "sum(mailqueue.content_bytes(r.subject, r.html_body, r.text_body))"}',
+                NULL, 'email_contents_left'),
+               ('attachments',
+                '{"stored_bytes": "sum(r.bytes)",
+                  "uploads": "count(*) FILTER (WHERE mailqueue.is_upload(r.content_type, r.file_name))"}',
+                'attachments_came', 'attachments_left'),
+               ('email_events', '{"events": "count(*)"}', 'email_events_came', 'email_events_left'))
+            AS c(name, sums, trigger_of_insert, trigger_of_delete)
+    LOOP
+        EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.%1$I() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-BEGIN
-    INSERT INTO mailqueue.project_usage_changes (project_id, stored_bytes)
-    SELECT g.project_id, -sum(mailqueue.content_bytes(g.subject, g.html_body, g.text_body)) FROM gone AS g
-     GROUP BY g.project_id;
-    RETURN NULL;
-END $$;
-COMMENT ON FUNCTION mailqueue.email_contents_left() IS
-    'AFTER DELETE on email_contents, once a statement: its projects store fewer bytes.';
-
-CREATE OR REPLACE TRIGGER email_contents_left AFTER DELETE ON mailqueue.email_contents
-    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_contents_left();
-
-CREATE OR REPLACE FUNCTION mailqueue.attachments_counted() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
+AS $body$
 DECLARE
     v_sign integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
-    INSERT INTO mailqueue.project_usage_changes (project_id, stored_bytes, uploads)
-    SELECT c.project_id, v_sign * sum(c.bytes),
-           v_sign * count(*) FILTER (WHERE mailqueue.is_upload(c.content_type, c.file_name))
-      FROM changed AS c GROUP BY c.project_id;
+    INSERT INTO mailqueue.project_usage_changes (project_id, %3$s)
+    SELECT r.project_id, %4$s FROM changed AS r GROUP BY r.project_id;
     RETURN NULL;
-END $$;
-COMMENT ON FUNCTION mailqueue.attachments_counted() IS
-    'AFTER INSERT or DELETE on attachments, once a statement: count files and their bytes.';
+END $body$;
+COMMENT ON FUNCTION mailqueue.%1$I() IS
+    'Trigger of %2$s, once a statement: add what its rows use to the usage of their projects, or subtract it.';
+        $f$, t.function_name, t.name,
+             (SELECT string_agg(o.key, ', ' ORDER BY o.key) FROM jsonb_each_text(t.sums) AS o),
+             (SELECT string_agg('v_sign * ' || o.value, ', ' ORDER BY o.key) FROM jsonb_each_text(t.sums) AS o));
+        IF t.trigger_of_insert IS NOT NULL THEN
+            EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER INSERT ON mailqueue.%I REFERENCING NEW TABLE AS changed '
+                           'FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.%I()',
+                           t.trigger_of_insert, t.name, t.function_name);
+        END IF;
+        EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER DELETE ON mailqueue.%I REFERENCING OLD TABLE AS changed '
+                       'FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.%I()',
+                       t.trigger_of_delete, t.name, t.function_name);
+        v_used := v_used || format('SELECT r.project_id, %s FROM mailqueue.%I AS r GROUP BY r.project_id',
+            (SELECT string_agg(coalesce(t.sums ->> c.name, '0'), ', ' ORDER BY c.n)
+               FROM unnest(v_columns) WITH ORDINALITY AS c(name, n)), t.name);
+    END LOOP;
+    EXECUTE format($f$
+CREATE OR REPLACE FUNCTION mailqueue.usage_by_rows()
+RETURNS TABLE (project_id uuid, queued_emails numeric, stored_bytes numeric, uploads numeric, events numeric)
+LANGUAGE sql STABLE
+AS $body$
+    %s
+$body$;
+COMMENT ON FUNCTION mailqueue.usage_by_rows() IS
+    'What projects use by the counted tables, each of which is read whole: a row for each table and project.';
+    $f$, array_to_string(v_used, E'\n    UNION ALL\n    '));
+END $make$;
+DROP FUNCTION IF EXISTS mailqueue.email_queue_left();        -- one for each table in earlier releases
+DROP FUNCTION IF EXISTS mailqueue.email_contents_left();
 
-CREATE OR REPLACE TRIGGER attachments_came AFTER INSERT ON mailqueue.attachments
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.attachments_counted();
-CREATE OR REPLACE TRIGGER attachments_left AFTER DELETE ON mailqueue.attachments
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.attachments_counted();
-
-CREATE OR REPLACE FUNCTION mailqueue.email_events_counted() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
+-- These two are inlined into the calling statement.
+CREATE OR REPLACE FUNCTION mailqueue.gathered_usage()
+RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint)
+LANGUAGE sql STABLE
 AS $$
-DECLARE
-    v_sign integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
-BEGIN
-    INSERT INTO mailqueue.project_usage_changes (project_id, events)
-    SELECT c.project_id, v_sign * count(*) FROM changed AS c GROUP BY c.project_id;
-    RETURN NULL;
-END $$;
-COMMENT ON FUNCTION mailqueue.email_events_counted() IS
-    'AFTER INSERT or DELETE on email_events, once a statement: count events.';
+    SELECT u.project_id, u.queued_emails, u.stored_bytes, u.uploads, u.events FROM mailqueue.project_usage AS u
+    UNION ALL
+    SELECT c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events FROM mailqueue.project_usage_changes AS c
+$$;
+COMMENT ON FUNCTION mailqueue.gathered_usage() IS
+    'What projects use, without accepted mail whose signals are not gathered yet: several rows for each project.';
 
-CREATE OR REPLACE TRIGGER email_events_came AFTER INSERT ON mailqueue.email_events
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_events_counted();
-CREATE OR REPLACE TRIGGER email_events_left AFTER DELETE ON mailqueue.email_events
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_events_counted();
+CREATE OR REPLACE FUNCTION mailqueue.usage_as_counted()
+RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint)
+LANGUAGE sql STABLE
+AS $$
+    SELECT g.project_id, g.queued_emails, g.stored_bytes, g.uploads, g.events FROM mailqueue.gathered_usage() AS g
+    UNION ALL
+    SELECT l.project_id, s.emails::bigint, s.bytes::bigint, 0::bigint, 0::bigint
+      FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id
+$$;
+COMMENT ON FUNCTION mailqueue.usage_as_counted() IS
+    'What projects use, with accepted mail whose signals are not gathered yet: several rows for each project.';
 
 -- Called by gather_lanes() when no signal is left, so that usage is complete up to that moment. Others skip it while
 -- one counts.
@@ -143,34 +161,16 @@ AS $$
 DECLARE
     v_count bigint;
 BEGIN
-    WITH there AS (
-        SELECT q.project_id, count(*) AS queued_emails, 0 AS stored_bytes, 0 AS uploads, 0 AS events
-          FROM mailqueue.email_queue AS q GROUP BY q.project_id
+    WITH differences AS (
+        SELECT r.* FROM mailqueue.usage_by_rows() AS r
         UNION ALL
-        SELECT c.project_id, 0, sum(mailqueue.content_bytes(c.subject, c.html_body, c.text_body)), 0, 0
-          FROM mailqueue.email_contents AS c GROUP BY c.project_id
-        UNION ALL
-        SELECT a.project_id, 0, sum(a.bytes),
-               count(*) FILTER (WHERE mailqueue.is_upload(a.content_type, a.file_name)), 0
-          FROM mailqueue.attachments AS a GROUP BY a.project_id
-        UNION ALL
-        SELECT v.project_id, 0, 0, 0, count(*) FROM mailqueue.email_events AS v GROUP BY v.project_id
-        UNION ALL
-        SELECT u.project_id, -u.queued_emails::numeric, -u.stored_bytes::numeric, -u.uploads::numeric,
-               -u.events::numeric
-          FROM mailqueue.project_usage AS u
-        UNION ALL
-        SELECT c.project_id, -c.queued_emails::numeric, -c.stored_bytes::numeric, -c.uploads::numeric,
-               -c.events::numeric
-          FROM mailqueue.project_usage_changes AS c
-        UNION ALL
-        SELECT l.project_id, -s.emails::numeric, -s.bytes::numeric, 0, 0
-          FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id
+        SELECT c.project_id, -c.queued_emails, -c.stored_bytes, -c.uploads, -c.events
+          FROM mailqueue.usage_as_counted() AS c
     )
     INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails, stored_bytes, uploads, events)
     SELECT t.project_id, mailqueue.as_count(sum(t.queued_emails)), mailqueue.as_count(sum(t.stored_bytes)),
            mailqueue.as_count(sum(t.uploads)), mailqueue.as_count(sum(t.events))
-      FROM there AS t JOIN mailqueue.projects AS p ON p.id = t.project_id
+      FROM differences AS t JOIN mailqueue.projects AS p ON p.id = t.project_id
      GROUP BY t.project_id
     HAVING sum(t.queued_emails) <> 0 OR sum(t.stored_bytes) <> 0 OR sum(t.uploads) <> 0 OR sum(t.events) <> 0;
     GET DIAGNOSTICS v_count = ROW_COUNT;
@@ -210,13 +210,7 @@ AS $$
     SELECT x.project_id, greatest(0, mailqueue.as_count(sum(x.queued_emails))),
            greatest(0, mailqueue.as_count(sum(x.stored_bytes))), greatest(0, mailqueue.as_count(sum(x.uploads))),
            greatest(0, mailqueue.as_count(sum(x.events)))
-      FROM (SELECT u.project_id, u.queued_emails, u.stored_bytes, u.uploads, u.events FROM mailqueue.project_usage AS u
-            UNION ALL
-            SELECT c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events
-              FROM mailqueue.project_usage_changes AS c
-            UNION ALL
-            SELECT l.project_id, s.emails, s.bytes, 0, 0
-              FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id) AS x
+      FROM mailqueue.usage_as_counted() AS x
      WHERE x.project_id = coalesce(p_project, x.project_id)
        AND x.project_id = coalesce(mailqueue.tenant(), x.project_id)
      GROUP BY x.project_id

@@ -41,40 +41,42 @@ COMMENT ON FUNCTION mailqueue.webhook_payload(text, timestamptz, uuid, uuid, tex
     boolean) IS
     'Body of a webhook: {"type", "timestamp", "data"}, version 1.';
 
-CREATE OR REPLACE FUNCTION mailqueue.webhook_wanted(p_project uuid, p_type text) RETURNS boolean
+-- Inlined into the calling statement.
+CREATE OR REPLACE FUNCTION mailqueue.subscribed_webhooks(p_project uuid, p_type text) RETURNS SETOF uuid
 LANGUAGE sql STABLE
 AS $$
-    SELECT EXISTS (SELECT FROM mailqueue.webhooks AS w
-                    WHERE w.project_id = p_project AND w.is_enabled
-                      AND (w.event_types = '{}' OR p_type = ANY (w.event_types)))
+    SELECT w.id FROM mailqueue.webhooks AS w
+     WHERE w.project_id = p_project AND w.is_enabled AND (w.event_types = '{}' OR p_type = ANY (w.event_types))
 $$;
-COMMENT ON FUNCTION mailqueue.webhook_wanted(uuid, text) IS
-    'Whether a webhook of the project subscribes to a type of event.';
+COMMENT ON FUNCTION mailqueue.subscribed_webhooks(uuid, text) IS
+    'Webhooks of the project that subscribe to a type of event.';
+DROP FUNCTION IF EXISTS mailqueue.webhook_wanted(uuid, text);  -- its name in earlier releases
 
--- Its name in earlier releases.
+-- In earlier releases, by two names: each column as an array of its own.
 DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], boolean[]);
+DROP FUNCTION IF EXISTS mailqueue.enqueue_webhook_events(uuid[], uuid[], text[], uuid[], timestamptz[], json[],
+                                                         boolean[]);
 
--- Each event for every webhook that subscribes to it. Callers have checked that there is one.
-CREATE OR REPLACE FUNCTION mailqueue.enqueue_webhook_events(p_ids uuid[], p_projects uuid[], p_types text[],
-    p_emails uuid[], p_times timestamptz[], p_payloads json[], p_tests boolean[]) RETURNS void
+-- Each event for every webhook that subscribes to it. Callers pass only events that a webhook subscribes to.
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_webhook_events(p_events mailqueue.webhook_events[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 BEGIN
+    IF p_events IS NULL THEN
+        RETURN;
+    END IF;
     WITH made AS (
         INSERT INTO mailqueue.webhook_events (id, project_id, type, email_id, occurred_at, payload, is_test)
-        SELECT * FROM unnest(p_ids, p_projects, p_types, p_emails, p_times, p_payloads, p_tests)
+        SELECT e.id, e.project_id, e.type, e.email_id, e.occurred_at, e.payload, e.is_test FROM unnest(p_events) AS e
         ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
         RETURNING id, project_id, type, is_test
     )
     INSERT INTO mailqueue.webhook_deliveries (project_id, webhook_id, event_id, type, is_test)
     SELECT m.project_id, w.id, m.id, m.type, m.is_test
-      FROM made AS m
-      JOIN mailqueue.webhooks AS w ON w.project_id = m.project_id AND w.is_enabled
-           AND (w.event_types = '{}' OR m.type = ANY (w.event_types));
+      FROM made AS m CROSS JOIN LATERAL mailqueue.subscribed_webhooks(m.project_id, m.type) AS w(id);
 END $$;
-COMMENT ON FUNCTION mailqueue.enqueue_webhook_events(uuid[], uuid[], text[], uuid[], timestamptz[], json[],
-                                                     boolean[]) IS
-    'Queue events, with a delivery for every webhook that subscribes to them.';
+COMMENT ON FUNCTION mailqueue.enqueue_webhook_events(mailqueue.webhook_events[]) IS
+    'Queue events, with a delivery for every webhook that subscribes to them; NULL: there are none.';
 
 -- Its name in earlier releases.
 DROP FUNCTION IF EXISTS mailqueue.is_untold();
@@ -91,21 +93,18 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
-    v_tests boolean[];
+    v_events mailqueue.webhook_events[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_restoring() THEN
         RETURN NULL;
     END IF;
-    SELECT array_agg(i.id), array_agg(i.project_id), array_agg('email.' || i.type), array_agg(i.email_id),
-           array_agg(i.occurred_at),
-           array_agg(mailqueue.webhook_payload('email.' || i.type, i.occurred_at, i.id, i.project_id, p.name,
-                                               i.email_id,
-               coalesce(i.recipient_email, m.recipient), m.recipients, m.category, m.campaign_id, m.tags,
-               m.custom_data, s.name, m.message_id, m.provider_id,
-               i.detail, i.code, i.source, CASE jsonb_typeof(i.data) WHEN 'object' THEN i.data END, i.is_test)),
-           array_agg(i.is_test)
-      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
+    SELECT array_agg(ROW(i.id, i.project_id, 'email.' || i.type, i.email_id, i.occurred_at, NULL,
+               mailqueue.webhook_payload('email.' || i.type, i.occurred_at, i.id, i.project_id, p.name, i.email_id,
+                   coalesce(i.recipient_email, m.recipient), m.recipients, m.category, m.campaign_id, m.tags,
+                   m.custom_data, s.name, m.message_id, m.provider_id,
+                   i.detail, i.code, i.source, CASE jsonb_typeof(i.data) WHEN 'object' THEN i.data END, i.is_test),
+               i.is_test)::mailqueue.webhook_events)
+      INTO v_events
       FROM inserted AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
       LEFT JOIN LATERAL (
@@ -119,11 +118,8 @@ BEGIN
             LIMIT 1) AS m ON true
       LEFT JOIN mailqueue.sender_accounts AS s ON s.id = m.assigned_to
      WHERE i.type NOT IN ('queued', 'sent')
-       AND EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
-                    AND (w.event_types = '{}' OR 'email.' || i.type = ANY (w.event_types)));
-    IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.enqueue_webhook_events(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
-    END IF;
+       AND EXISTS (SELECT FROM mailqueue.subscribed_webhooks(i.project_id, 'email.' || i.type));
+    PERFORM mailqueue.enqueue_webhook_events(v_events);
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_events_webhooks() IS
@@ -140,28 +136,22 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
-    v_tests boolean[];
+    v_events mailqueue.webhook_events[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_restoring() THEN
         RETURN NULL;
     END IF;
-    SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.sent'::text), array_agg(i.id),
-           array_agg(i.finished_at),
-           array_agg(mailqueue.webhook_payload('email.sent', i.finished_at, i.event_id, i.project_id, p.name, i.id,
-                                               i.recipient_email, i.recipients::integer,
-               i.category, i.campaign_id, i.tags, i.custom_data, s.name, i.message_id, i.provider_message_id,
-               NULL, NULL, NULL, NULL, i.is_test)),
-           array_agg(i.is_test)
-      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
+    SELECT array_agg(ROW(i.event_id, i.project_id, 'email.sent', i.id, i.finished_at, NULL,
+               mailqueue.webhook_payload('email.sent', i.finished_at, i.event_id, i.project_id, p.name, i.id,
+                   i.recipient_email, i.recipients::integer, i.category, i.campaign_id, i.tags, i.custom_data, s.name,
+                   i.message_id, i.provider_message_id, NULL, NULL, NULL, NULL, i.is_test),
+               i.is_test)::mailqueue.webhook_events)
+      INTO v_events
       FROM (SELECT mailqueue.uuidv7() AS event_id, n.* FROM inserted AS n WHERE n.status = 'sent' OFFSET 0) AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
       LEFT JOIN mailqueue.sender_accounts AS s ON s.id = i.assigned_to
-     WHERE EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
-                    AND (w.event_types = '{}' OR 'email.sent' = ANY (w.event_types)));
-    IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.enqueue_webhook_events(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
-    END IF;
+     WHERE EXISTS (SELECT FROM mailqueue.subscribed_webhooks(i.project_id, 'email.sent'));
+    PERFORM mailqueue.enqueue_webhook_events(v_events);
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_history_webhooks() IS
@@ -181,14 +171,12 @@ AS $$
 DECLARE
     v_id uuid := mailqueue.uuidv7();
 BEGIN
-    PERFORM mailqueue.enqueue_webhook_events(ARRAY[v_id], ARRAY[q.project_id], ARRAY['email.queued'], ARRAY[q.id],
-        ARRAY[q.created_at],
-        ARRAY[mailqueue.webhook_payload('email.queued', q.created_at, v_id, q.project_id,
-              (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = q.project_id),
-              q.id, q.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, q.custom_data,
-              NULL, NULL, NULL, NULL,
-              NULL, NULL, NULL, q.is_test)],
-        ARRAY[q.is_test]);
+    PERFORM mailqueue.enqueue_webhook_events(ARRAY[ROW(v_id, q.project_id, 'email.queued', q.id, q.created_at, NULL,
+        mailqueue.webhook_payload('email.queued', q.created_at, v_id, q.project_id,
+            (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = q.project_id),
+            q.id, q.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, q.custom_data,
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL, q.is_test),
+        q.is_test)::mailqueue.webhook_events]);
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_queued_event(mailqueue.email_queue) IS
     'Queue email.queued of one mail that is about to be inserted.';
@@ -200,24 +188,19 @@ CREATE OR REPLACE FUNCTION mailqueue.enqueue_queued_events(p_ids uuid[]) RETURNS
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
-    v_tests boolean[];
+    v_events mailqueue.webhook_events[];
 BEGIN
-    SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.queued'::text), array_agg(i.id),
-           array_agg(i.at),
-           array_agg(mailqueue.webhook_payload('email.queued', i.at, i.event_id, i.project_id, p.name, i.id,
-                                               i.recipient_email, i.recipients::integer,
-               i.category, i.campaign_id, i.tags, i.custom_data, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i.is_test)),
-           array_agg(i.is_test)
-      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
+    SELECT array_agg(ROW(i.event_id, i.project_id, 'email.queued', i.id, i.at, NULL,
+               mailqueue.webhook_payload('email.queued', i.at, i.event_id, i.project_id, p.name, i.id,
+                   i.recipient_email, i.recipients::integer, i.category, i.campaign_id, i.tags, i.custom_data,
+                   NULL, NULL, NULL, NULL, NULL, NULL, NULL, i.is_test),
+               i.is_test)::mailqueue.webhook_events)
+      INTO v_events
       FROM (SELECT mailqueue.uuidv7() AS event_id, now() AS at, q.* FROM mailqueue.email_queue AS q
              WHERE q.id = ANY (p_ids) OFFSET 0) AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
-     WHERE EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
-                    AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)));
-    IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.enqueue_webhook_events(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
-    END IF;
+     WHERE EXISTS (SELECT FROM mailqueue.subscribed_webhooks(i.project_id, 'email.queued'));
+    PERFORM mailqueue.enqueue_webhook_events(v_events);
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_queued_events(uuid[]) IS 'Queue email.queued of mails that were just inserted.';
 
@@ -230,20 +213,20 @@ DECLARE
     v_id uuid := mailqueue.uuidv7();
     q mailqueue.email_queue;
 BEGIN
-    IF NOT mailqueue.webhook_wanted(NEW.project_id, 'email.deferred') OR mailqueue.is_restoring() THEN
+    IF NOT EXISTS (SELECT FROM mailqueue.subscribed_webhooks(NEW.project_id, 'email.deferred'))
+       OR mailqueue.is_restoring() THEN
         RETURN NULL;
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS o WHERE o.id = NEW.email_id;
     IF FOUND THEN
-        PERFORM mailqueue.enqueue_webhook_events(ARRAY[v_id], ARRAY[NEW.project_id], ARRAY['email.deferred'],
-            ARRAY[NEW.email_id], ARRAY[NEW.sent_at],
-            ARRAY[mailqueue.webhook_payload('email.deferred', NEW.sent_at, v_id, NEW.project_id,
-                  (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id), NEW.email_id,
-                  NEW.recipient_email, q.recipients::integer,
-                  q.category, q.campaign_id, q.tags, q.custom_data,
-                  (SELECT s.name FROM mailqueue.sender_accounts AS s WHERE s.id = NEW.sender_account_id),
-                  NEW.message_id, NULL, NEW.reply, coalesce(NEW.enhanced_code, NEW.error_code), NULL, NULL, q.is_test)],
-            ARRAY[q.is_test]);
+        PERFORM mailqueue.enqueue_webhook_events(ARRAY[ROW(v_id, NEW.project_id, 'email.deferred', NEW.email_id,
+            NEW.sent_at, NULL,
+            mailqueue.webhook_payload('email.deferred', NEW.sent_at, v_id, NEW.project_id,
+                (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id), NEW.email_id,
+                NEW.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, q.custom_data,
+                (SELECT s.name FROM mailqueue.sender_accounts AS s WHERE s.id = NEW.sender_account_id),
+                NEW.message_id, NULL, NEW.reply, coalesce(NEW.enhanced_code, NEW.error_code), NULL, NULL, q.is_test),
+            q.is_test)::mailqueue.webhook_events]);
     END IF;
     RETURN NULL;
 END $$;
