@@ -58,8 +58,9 @@ DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
     v_delivery text; v_max_ages integer[];                   -- defaults of the project; hours by priority
     v_contents mailqueue.email_queue[];
-    v_rows mailqueue.email_queue[];
-    v_ids uuid[]; v_status text[]; v_reasons text[];
+    v_rows mailqueue.email_queue[] := '{}';
+    v_ids uuid[] := '{}';                                    -- NULL: rejected
+    v_reasons text[];                                        -- NULL until one is rejected
     v_batch uuid;
     r jsonb;
     v_why text;
@@ -88,7 +89,6 @@ BEGIN
     SELECT l.id, l.has_rules INTO v_lane, v_has_rules FROM mailqueue.lanes AS l
      WHERE l.project_id = v_project AND l.priority = v_base.priority AND l.route = coalesce(v_base.sender, '')
        AND l.home_route IS NULL AND l.rule_id IS NULL;
-    v_rows := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}';
     FOR r IN SELECT x.value FROM jsonb_array_elements(p_recipients) AS x LOOP
         v_why := r ->> 'refused';
         IF v_why IS NOT NULL THEN
@@ -114,35 +114,36 @@ BEGIN
                                  ELSE format('"%s" <%s>', replace(replace(r ->> 'name', '\', '\\'), '"', '\"'),
                                              r ->> 'recipient') END));
                 q.delivery := v_base.delivery; q.expires_at := v_base.expires_at;
+                q.subject := NULL; q.text_body := NULL;
             EXCEPTION WHEN invalid_parameter_value THEN
                 v_why := SQLERRM;
             END;
         END IF;
         IF v_why IS NOT NULL THEN
-            v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected');
-            v_reasons := array_append(v_reasons, v_why);
+            v_ids := array_append(v_ids, NULL);
+            v_reasons := coalesce(v_reasons, array_fill(NULL::text, ARRAY[jsonb_array_length(p_recipients)]));
+            v_reasons[cardinality(v_ids)] := v_why;
             CONTINUE;
         END IF;
-        v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL);
-        v_status := array_append(v_status, 'queued');
+        v_ids := array_append(v_ids, q.id);
         q.content_id := 1 + coalesce((r ->> 'content')::integer, 0);
-        q.subject := NULL; q.text_body := NULL;
         v_rows := array_append(v_rows, q);
     END LOOP;
 
-    IF NOT (p_is_strict AND 'rejected' = ANY (v_status)) THEN
+    IF NOT p_is_strict OR v_reasons IS NULL THEN
         IF cardinality(v_rows) > 0 THEN
             PERFORM mailqueue.store_batch(v_rows, v_contents);
         END IF;
         INSERT INTO mailqueue.batches (project_id, created_by, subject, email_ids, rejected, is_test)
-        VALUES (v_project, p_by, v_contents[1].subject, v_ids, cardinality(array_positions(v_status, 'rejected')),
+        VALUES (v_project, p_by, v_contents[1].subject, v_ids, cardinality(array_positions(v_ids, NULL)),
                 v_base.is_test)
         RETURNING batches.id INTO v_batch;
     END IF;
     RETURN QUERY
-        SELECT x.n::integer - 1, CASE WHEN v_batch IS NOT NULL THEN x.id END, coalesce(h.status, x.status),
+        SELECT x.n::integer - 1, CASE WHEN v_batch IS NOT NULL THEN x.id END,
+               coalesce(h.status, CASE WHEN x.id IS NULL THEN 'rejected' ELSE 'queued' END),
                coalesce(x.reason, h.reason), v_batch
-          FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS x(id, status, reason, n)
+          FROM unnest(v_ids, v_reasons) WITH ORDINALITY AS x(id, reason, n)
           LEFT JOIN mailqueue.email_history AS h ON h.id = x.id AND h.finished_at = now()
          ORDER BY x.n;
 END $$;
