@@ -17,6 +17,8 @@ from jinja2 import (
 from jinja2.exceptions import TemplateNotFound
 
 from mailqueue.rendering import guards
+from mailqueue.rendering.contexts.links import LATER
+from mailqueue.rendering.contexts.stream import Writer
 from mailqueue.rendering.dialect import as_jinja
 from mailqueue.rendering.faults import TemplateFault
 from mailqueue.rendering.flat import Flat, Piece, flat_of
@@ -30,9 +32,6 @@ MAX_CHARACTERS = 1024 * 1024
 """Most characters of all sources of a version: bodies, layouts and partials."""
 
 MAX_TAGS = 5000
-LINKS = {name: f"{{{{ {name} }}}}" for name in ("unsubscribe_url", "preferences_url")}
-"""Variables of every mail: each stands for itself until the mail is known."""
-
 _SPACES = re.compile(r"[ \t\r\n]+")
 # Exceptions of Python for expressions that do not fit the values.
 _SENSELESS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError)
@@ -83,7 +82,7 @@ class CompiledTemplate:
         """Return the variables that are certainly required; others may be, too."""
         pieces = (self._subject, self._html, self._text)
         names = {path[0] for one in pieces if isinstance(one, FlatPart) for path in one.flat.paths}
-        return tuple(sorted(names - LINKS.keys()))
+        return tuple(sorted(names - LATER.keys()))
 
     def check(self, variables: Mapping[str, Any]) -> None:
         """Validate variables against the schema.
@@ -103,7 +102,7 @@ class CompiledTemplate:
         if self._schema is not None:
             self._schema.check(variables)
         self._meter.start()
-        variables = {**LINKS, **variables}
+        variables = {**LATER, **variables}
         subject = _SPACES.sub(" ", self._subject(variables)).strip()
         html = None if self._html is None else self._html(variables)
         if self._text is not None:
@@ -205,9 +204,8 @@ def _piece(environment: Environment, source: str, part: str) -> Piece:
         if flat is not None:
             return FlatPart(flat, part)
         code = environment.compile(tree, part, f"<{part}>")
-        return _Compiled(
-            Template.from_code(environment, code, environment.make_globals(None)), part
-        )
+        template = Template.from_code(environment, code, environment.make_globals(None))
+        return _Compiled(template, part, Writer() if environment.autoescape else None)
     except TemplateSyntaxError as exc:
         raise _syntax(exc, part) from None
     except _UNREADABLE as exc:
@@ -234,11 +232,13 @@ class _Compiled:
 
     template: Template
     part: str
+    writer: Writer | None  # of HTML
 
     def __call__(self, variables: Mapping[str, Any]) -> str:
         try:
             context = self.template.new_context(dict(variables))
-            return "".join(self.template.root_render_func(context))
+            chunks = self.template.root_render_func(context)
+            return "".join(chunks) if self.writer is None else self.writer.write(chunks)
         except TemplateFault as exc:
             raise type(exc)(exc.why, part=self.part, line=self._line(exc)) from None
         except TemplateNotFound as exc:

@@ -14,18 +14,24 @@ from jinja2 import pass_context
 from jinja2.runtime import Context, Undefined
 from markupsafe import Markup, escape
 
+from mailqueue.rendering.contexts.stream import Escaped, Json, joined, mended, turned, unmarked
 from mailqueue.rendering.dates import format_date
 from mailqueue.rendering.faults import TemplateFault
 from mailqueue.rendering.meter import Meter, describe, printed
 
 Filter = Callable[..., Any]
 
+
+def _reverse(value: Any) -> Any:
+    found = jinja.do_reverse(value)
+    return turned(found) if type(found) is Markup else found
+
+
 # Filters of Jinja whose work and result are no larger than their arguments.
 _PLAIN = ("first", "last", "length", "count")
 _WHOLE = {
     "capitalize": jinja.do_capitalize,
     "dictsort": jinja.do_dictsort,
-    "escape": jinja.do_forceescape,
     "float": jinja.do_float,
     "groupby": jinja.sync_do_groupby,
     "int": jinja.do_int,
@@ -36,7 +42,7 @@ _WHOLE = {
     "min": jinja.do_min,
     "reject": jinja.sync_do_reject,
     "rejectattr": jinja.sync_do_rejectattr,
-    "reverse": jinja.do_reverse,
+    "reverse": _reverse,
     "round": jinja.do_round,
     "select": jinja.sync_do_select,
     "selectattr": jinja.sync_do_selectattr,
@@ -93,7 +99,7 @@ def _lower(value: Any) -> str:
 
 
 def _like(value: Any, text: str) -> str:
-    return Markup(text) if isinstance(value, Markup) else text  # noqa: S704  what was safe, changed in case
+    return type(value)(text) if isinstance(value, Markup) else text
 
 
 def _truncate(value: Any, length: int = 255, end: str = "…") -> str:
@@ -138,11 +144,15 @@ def _safe(value: Any) -> Markup:
     return Markup(_text(value))  # noqa: S704  the template's author says so; previews warn of it
 
 
-def _tojson(value: Any) -> Markup:
+def _escape(value: Any) -> Escaped:
+    return Escaped(escape(str(value)))
+
+
+def _tojson(value: Any) -> Json:
     text = json.dumps(value, ensure_ascii=False, default=printed)
     for char in "<>&'":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    return Markup(text)  # noqa: S704  nothing in it has a meaning in HTML
+    return Json(text)
 
 
 def _nl2br(value: Any) -> Markup:
@@ -158,6 +168,7 @@ def _sum(value: Any, attribute: str | None = None) -> Any:
 
 _OURS: dict[str, Filter] = {
     "currency": _currency,
+    "escape": _escape,
     "format_date": _format_date,
     "formatDate": _format_date,
     "lower": _lower,
@@ -186,7 +197,7 @@ def _light(meter: Meter, filter_: Filter) -> Filter:
     @pass_context
     def light(context: Context, value: Any) -> Any:
         meter.step()
-        return call(context, value)
+        return call(context, unmarked(value))
 
     return light
 
@@ -201,7 +212,7 @@ def _seen(meter: Meter, filter_: Filter) -> Filter:
         for one in (*args, *named.values()):
             meter.see(one)
         try:
-            return filter_(value, *args, **named)
+            return _mended(filter_(value, *args, **named))
         except TypeError as exc:
             raise TemplateFault(f"invalid argument of a filter: {exc}") from None
 
@@ -221,9 +232,13 @@ def _bounded(meter: Meter, filter_: Filter) -> Filter:
         given = call(context, value, *args, **named)
         if isinstance(given, GeneratorType) or hasattr(given, "__next__"):
             given = list(given)
-        return meter.see(given)
+        return meter.see(_mended(given))
 
     return bounded
+
+
+def _mended(found: Any) -> Any:
+    return mended(found) if type(found) is Markup else found
 
 
 def _refuse_missing(value: Any) -> None:
@@ -255,9 +270,10 @@ def _joins(meter: Meter) -> Filter:
         texts = [one if isinstance(one, str) else printed(one) for one in items]
         middle = _text(between)
         meter.write(sum(map(len, texts)) + len(middle) * len(texts))
-        if context.eval_ctx.autoescape:
-            return escape(middle).join(texts)
-        return middle.join(texts)
+        if not context.eval_ctx.autoescape:
+            return middle.join(texts)
+        between_all = [part for text in texts for part in (middle, text)][1:]
+        return joined(between_all)
 
     return join
 

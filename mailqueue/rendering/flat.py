@@ -7,6 +7,7 @@ from typing import Any
 from jinja2 import nodes
 from markupsafe import escape
 
+from mailqueue.rendering.contexts.stream import Writer, is_plain_at_all
 from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.rendering.meter import CHARACTERS, describe, printed
 
@@ -24,6 +25,7 @@ class Flat:
     pieces: tuple[str, ...]
     places: tuple[tuple[int, Path], ...]
     is_html: bool
+    writer: Writer | None  # of HTML with values in other places than text
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -36,7 +38,7 @@ class Flat:
         Raises:
             TemplateFault: a variable is missing, or is a list or an object.
         """
-        pieces = list(self.pieces)
+        pieces: list[Any] = list(self.pieces)
         room = CHARACTERS
         for place, path in self.places:
             value: Any = variables
@@ -46,10 +48,13 @@ class Flat:
                 value = value[name]
             text = value if type(value) is str else printed(value)
             room -= len(text)
-            pieces[place] = escape(text) if self.is_html else text
+            if self.writer is not None:
+                pieces[place] = (text,)
+            else:
+                pieces[place] = escape(text) if self.is_html else text
         if room < 0:
             raise Exceeded(f"it writes more than {CHARACTERS} characters")
-        return "".join(pieces)
+        return "".join(pieces) if self.writer is None else self.writer.write(pieces)
 
 
 def _missing(path: Path, name: str, value: object, *, is_first: bool) -> TemplateFault:
@@ -73,7 +78,10 @@ def flat_of(tree: nodes.Template, *, is_html: bool) -> Flat | None:
                 pieces.append("")
             else:
                 return None
-    return Flat(tuple(pieces), tuple(places), is_html)
+    gaps = {place for place, _ in places}
+    given = (None if n in gaps else piece for n, piece in enumerate(pieces))
+    writer = Writer() if is_html and not is_plain_at_all(given) else None
+    return Flat(tuple(pieces), tuple(places), is_html, writer)
 
 
 def _path(node: nodes.Node) -> Path | None:

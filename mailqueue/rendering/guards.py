@@ -145,7 +145,8 @@ class _Counting(NodeTransformer):
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:
         self.generic_visit(node)
         if isinstance(node.arg, nodes.Slice):
-            node.node = _seen(node.node)
+            node.node = _through("_cut", node.node)
+            return _through("_mended" if node.arg.step is None else "_turned", node)
         return node
 
     def visit_List(self, node: nodes.List) -> nodes.Node:

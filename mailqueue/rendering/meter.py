@@ -87,6 +87,8 @@ class Meter:
             for key, one in value.items():
                 self.see(key)
                 self.see(one)
+        elif isinstance(value, str):
+            self.step(1 + (len(value) >> _STEPS_A_CHARACTER))
         return value
 
     def each(self, value: Any) -> Any:

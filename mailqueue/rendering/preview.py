@@ -8,6 +8,7 @@ from typing import Any
 from turbohtml import Document, Element, parse
 
 from mailqueue.rendering.compiled import Compiler, Rendered, TemplateSource
+from mailqueue.rendering.contexts.links import BLOCKED
 from mailqueue.rendering.plain import text_of
 
 CLIPPED_BYTES = 102 * 1024
@@ -79,6 +80,8 @@ def _of_elements(document: Document) -> Iterator[str]:
             yield f"a link has no https: {target}"
         elif target.lower().lstrip().startswith(("javascript:", "data:", "vbscript:")):
             yield f"mail programs do not follow this link: {target}"
+        elif target == BLOCKED:
+            yield f"a value may not be this link, and {BLOCKED} stands for it"
         elif not target or target == "#":
             yield "a link has no target"
     for name in ("script", "form", "iframe", "object", "embed"):

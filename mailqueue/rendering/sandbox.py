@@ -5,9 +5,11 @@ from collections.abc import Callable, Mapping
 from types import BuiltinMethodType, MappingProxyType
 from typing import Any, ClassVar
 
-from jinja2 import BaseLoader, StrictUndefined, Template, pass_context
+from jinja2 import BaseLoader, StrictUndefined, Template
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.environment import TemplateModule
 from jinja2.exceptions import SecurityError
+from jinja2.nodes import Expr
 from jinja2.nodes import Template as Tree
 from jinja2.runtime import (
     BlockReference,
@@ -20,12 +22,14 @@ from jinja2.runtime import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.tests import TESTS
 from jinja2.utils import Namespace
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from mailqueue.rendering import guards
+from mailqueue.rendering.contexts.stream import Escaped, captured, joined, mended
+from mailqueue.rendering.counters import comparing, counters
 from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.rendering.filters import filters_of
-from mailqueue.rendering.meter import Meter, describe, printed
+from mailqueue.rendering.meter import Meter, describe
 
 LONGEST_RANGE = 10_000
 _STEPS_A_CALL = 20
@@ -50,7 +54,13 @@ _COMPARING = (
 )
 # fmt: on
 _METHODS: Mapping[type, frozenset[str]] = MappingProxyType(
-    {str: _TEXT_METHODS, Markup: _TEXT_METHODS, dict: _OBJECT_METHODS, LoopContext: _LOOP}
+    {
+        str: _TEXT_METHODS,
+        Markup: _TEXT_METHODS,
+        Escaped: _TEXT_METHODS,
+        dict: _OBJECT_METHODS,
+        LoopContext: _LOOP,
+    }
 )
 
 
@@ -67,11 +77,32 @@ class MissingVariable(StrictUndefined):
         return f"{name} is missing"
 
 
+class _CodeGenerator(CodeGenerator):
+    """Yields the value of an expression of HTML as a tuple, not yet escaped."""
+
+    def _output_child_pre(self, node: Expr, frame: Frame, finalize: Any) -> None:
+        if not frame.eval_ctx.autoescape:
+            super()._output_child_pre(node, frame, finalize)
+            return
+        self.write("(")
+        if finalize.src is not None:
+            self.write(finalize.src)
+
+    def _output_child_post(self, node: Expr, frame: Frame, finalize: Any) -> None:
+        if not frame.eval_ctx.autoescape:
+            super()._output_child_post(node, frame, finalize)
+            return
+        if finalize.src is not None:
+            self.write(")")
+        self.write(",)")
+
+
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja environment in which loop turns, calls and text are charged. Renders one mail at a
     time.
     """
 
+    code_generator_class = _CodeGenerator
     intercepted_binops: ClassVar[frozenset[str]] = frozenset({"+", "-", "*", "/", "//", "**", "%"})  # type: ignore[misc]
 
     def __init__(self, meter: Meter, *, autoescape: bool, loader: BaseLoader | None = None) -> None:
@@ -86,10 +117,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
             keep_trailing_newline=True,
             loader=loader,
         )
+        if autoescape:
+            self.concat = captured  # type: ignore[method-assign]  # of an instance, for its macros
         self.globals = {"range": _ranges(meter), "dict": dict, "namespace": Namespace}
-        self.filters = filters_of(meter) | _counters(meter)
+        self.filters = filters_of(meter) | counters(meter)
         self.tests = {name: TESTS[name] for name in _TESTS} | {
-            name: _comparing(meter, TESTS[name]) for name in _COMPARING
+            name: comparing(meter, TESTS[name]) for name in _COMPARING
         }
 
     def _generate(
@@ -126,9 +159,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Return an entry of a list or object."""
-        if type(obj) in (dict, list, tuple, str, Markup, range):
+        if type(obj) in (dict, list, tuple, str, Markup, Escaped, range):
             try:
-                return obj[argument]
+                found = obj[argument]
+                return mended(found) if type(found) is Markup else found
             except (LookupError, TypeError):
                 return self.undefined(obj=obj, name=argument)
         if isinstance(argument, str):
@@ -156,7 +190,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
             if isinstance(__obj, Undefined):
                 str(__obj)  # raises, with the name of the missing variable
             raise SecurityError("this value cannot be called")
-        return __context.call(__obj, *args, **named)
+        found = __context.call(__obj, *args, **named)
+        if type(found) is Markup:
+            return mended(found)
+        if type(found) is list and found and type(found[0]) is Markup:  # split()
+            return [mended(one) for one in found]
+        return found
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ARG002
         """Return the result of an operator; numbers are limited, and + also joins texts and
@@ -169,7 +208,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 str(one)  # raises, with the name of the missing variable
         if operator == "+" and isinstance(left, str) and isinstance(right, str):
             meter.write(len(left) + len(right))
-            return left + right
+            return joined((left, right)) if self.autoescape else left + right
         if operator == "+" and isinstance(left, list) and isinstance(right, list):
             return meter.see(left + right)
         if not (_is_number(left) and _is_number(right)):
@@ -213,38 +252,3 @@ def _ranges(meter: Meter) -> Callable[..., range]:
         return found
 
     return bounded
-
-
-def _comparing(meter: Meter, test: Any) -> Callable[..., bool]:
-    @pass_context
-    def compared(_context: Context, value: Any, other: Any) -> bool:
-        return bool(test(meter.see(value), meter.see(other)))
-
-    return compared
-
-
-def _counters(meter: Meter) -> dict[str, Callable[..., Any]]:
-    """Return the filters that guards.counted() inserts into a template."""
-
-    @pass_context
-    def each(_context: Context, value: Any) -> Any:
-        return meter.each(value)
-
-    @pass_context
-    def seen(_context: Context, value: Any) -> Any:
-        return meter.see(value)
-
-    @pass_context
-    def text(_context: Context, characters: int) -> None:
-        meter.step()
-        meter.write(characters)
-
-    @pass_context
-    def joined(context: Context, values: list[Any]) -> str:
-        texts = [one if isinstance(one, str) else printed(one) for one in values]
-        meter.write(sum(map(len, texts)))
-        if context.eval_ctx.autoescape and any(isinstance(one, Markup) for one in texts):
-            return Markup("").join(escape(one) for one in texts)
-        return "".join(texts)
-
-    return {"_each": each, "_seen": seen, "_text": text, "_joined": joined}

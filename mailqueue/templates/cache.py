@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
-from mailqueue.rendering.compiled import LINKS, CompiledTemplate, Compiler, Rendered, TemplateSource
+from mailqueue.rendering.compiled import CompiledTemplate, Compiler, Rendered, TemplateSource
+from mailqueue.rendering.contexts.links import LATER
 from mailqueue.rendering.faults import Exceeded
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates import store
@@ -51,7 +52,7 @@ class CachedVersion:
         texts = (source.html or "", source.text or "", *source.parts.values())
         self.characters = sum(map(len, texts))
         # Whether the template contains unsubscribe links of its own.
-        self.names_links = any(name in text for name in LINKS for text in (source.subject, *texts))
+        self.names_links = any(name in text for name in LATER for text in (source.subject, *texts))
 
     def render(self, variables: Mapping[str, Any]) -> Rendered:
         """Return the rendered content of one mail.

@@ -1,0 +1,1 @@
+"""Escape the values of a template for the place in the HTML where they stand."""
