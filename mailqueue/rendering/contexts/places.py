@@ -10,6 +10,12 @@ from html import unescape
 
 from mailqueue.rendering.contexts import links, scripts, styles
 from mailqueue.rendering.contexts.links import LinkPart
+from mailqueue.rendering.contexts.names import (
+    KIND_BY_ELEMENT,
+    RAW_ELEMENTS,
+    ValueKind,
+    kind_of,
+)
 from mailqueue.rendering.contexts.styles import Style
 
 
@@ -26,37 +32,8 @@ class Where(Enum):
     VALUE = "value"
 
 
-class ValueKind(Enum):
-    """What the value of an attribute, or the content of an element, is."""
-
-    PLAIN = "plain"
-    LINK = "link"
-    LINKS = "links"  # srcset
-    STYLE = "style"
-    SCRIPT = "script"
-    HTML = "html"  # srcdoc
-
-
-# fmt: off
-_LINK_ATTRIBUTES = frozenset({
-    "action", "archive", "background", "cite", "classid", "code", "codebase", "data", "dynsrc",
-    "formaction", "href", "icon", "longdesc", "lowsrc", "manifest", "ping", "poster", "profile",
-    "src", "usemap", "xlink:href", "xml:base",
-})
-# fmt: on
-_KIND_BY_ATTRIBUTE = {
-    "style": ValueKind.STYLE,
-    "srcset": ValueKind.LINKS,
-    "imagesrcset": ValueKind.LINKS,
-} | {"srcdoc": ValueKind.HTML}
-_KIND_BY_ELEMENT = {"script": ValueKind.SCRIPT, "style": ValueKind.STYLE}
-# fmt: off
-_RAW_ELEMENTS = frozenset({
-    "iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp",
-})
-# fmt: on
 _RAW_ENDS = {
-    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in sorted(_RAW_ELEMENTS)
+    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in sorted(RAW_ELEMENTS)
 }
 _COMMENT_END = re.compile(r"--!?>")
 _OPENING = re.compile(
@@ -148,15 +125,6 @@ class Place:
             made += (links.BLOCKED, text[at:end]) if stop else (text[at:end],)
             at = end
         return place, "".join(made)
-
-
-def kind_of(attribute: str) -> ValueKind:
-    """Return what the value of an attribute is, by its name in lower case."""
-    if attribute.startswith("on"):
-        return ValueKind.SCRIPT
-    if attribute in _LINK_ATTRIBUTES:
-        return ValueKind.LINK
-    return _KIND_BY_ATTRIBUTE.get(attribute, ValueKind.PLAIN)
 
 
 Step = tuple[Place, int, bool]
@@ -287,9 +255,9 @@ def _inside(place: Place, text: str, *, decode: bool) -> tuple[Place, bool]:
 
 def _content(place: Place) -> Place:
     """Return the place behind a tag."""
-    if place.is_end or place.element not in _RAW_ELEMENTS:
+    if place.is_end or place.element not in RAW_ELEMENTS:
         return Place()
-    kind = _KIND_BY_ELEMENT.get(place.element, ValueKind.PLAIN)
+    kind = KIND_BY_ELEMENT.get(place.element, ValueKind.PLAIN)
     return Place(Where.RAW, element=place.element, kind=kind)
 
 

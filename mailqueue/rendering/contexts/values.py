@@ -8,7 +8,8 @@ from markupsafe import escape
 
 from mailqueue.rendering.contexts import links, scripts, styles
 from mailqueue.rendering.contexts.links import LinkPart
-from mailqueue.rendering.contexts.places import Place, ValueKind, Where
+from mailqueue.rendering.contexts.names import ValueKind
+from mailqueue.rendering.contexts.places import Place, Where
 
 BLOCKED = "blocked"
 """Stands for a value that may not be the name of an element or attribute."""
