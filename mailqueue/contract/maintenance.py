@@ -57,7 +57,7 @@ class Rotated(Value):
     """The result of a rotation."""
 
     rewrapped: int
-    """Data keys and grants now wrapped by the current master key."""
+    """Data keys, grants and keys of the audit log now wrapped by the current master key."""
     renewed: int
     """Projects with a new data key."""
     resealed: int

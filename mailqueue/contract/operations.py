@@ -242,11 +242,31 @@ class Resumed(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class AuditVerification(Value):
+    """The audit log compared with its seals."""
+
+    sealed: int = 0
+    """Rows with a seal."""
+    changed: int = 0
+    """Permitted changes that were sealed: erasures, and counts of operations in batches."""
+    waiting: int = 0
+    """Rows that are not sealed yet."""
+    deleted_until: str | None = None
+    """When retention deleted rows last; null: never."""
+    head: str | None = None
+    """Position and code of the newest seal: note it elsewhere to detect that seals were removed."""
+    faults: Sequence[str] = ()
+    why_not: str | None = None
+    """Why the log was not verified; null where it was."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verification(Value):
-    """Accepted emails compared with their outcomes, and files that were read."""
+    """Accepted emails compared with their outcomes, files that were read, and the audit log."""
 
     adds_up: bool
     faults: Sequence[str]
     books: Sequence[BookLine]
     files: int | None
     """Number of files read; null where none were to be read."""
+    audit: AuditVerification

@@ -6,6 +6,10 @@ from typing import Any
 
 from mailqueue.core.address import InvalidAddress, Mailbox, parse_address, parse_mailbox
 
+ERASED_ADDRESS = "erased@erased.invalid"
+"""Replaces the addresses of erased persons; a reserved domain that never receives mail (RFC 2606).
+"""
+
 _PIECE = r'(?:"(?:[^"\\]|\\.)*"|<[^<>]*>|[^,"<>])+'
 _LIST = re.compile(rf"{_PIECE}(?:,{_PIECE})*")
 _ONE = re.compile(_PIECE)

@@ -139,6 +139,14 @@ RETAINED = (
         privacy=Privacy.SPECIAL,
     ),
     Retained(
+        "audit_events",
+        "audit_events",
+        "occurred_at",
+        Removal.SPECIAL,  # with their seals, which needs the master key
+        days=36_500,  # permanently, unless a rule says otherwise
+        is_global=True,
+    ),
+    Retained(
         "limit_days",
         "limit_days",
         "day",

@@ -11,6 +11,10 @@ from mailqueue.db.leases import Lease
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.maintenance.model import Advance, Task
 from mailqueue.ports.filestore import Store
+from mailqueue.vault.masterkey import MasterKey
+
+LoadMasterKey = Callable[[], MasterKey | None]
+"""Returns the master key; None if none is set. Raises ConfigError for an invalid one."""
 
 
 class Stores(Protocol):
@@ -51,6 +55,7 @@ class MaintenanceContext:
     host: str
     operator: str  # for the audit
     advance: Advance
+    master_key: LoadMasterKey
     held: dict[Task, Lease] = field(default_factory=dict)
 
     async def insist(self, task: Task) -> None:

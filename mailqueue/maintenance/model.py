@@ -22,6 +22,7 @@ class Task(StrEnum):
     KEYS = "keys"
     RETENTION = "retention"
     ARCHIVE = "archive"
+    AUDIT = "audit"
     ANALYZE = "analyze"
     VACUUM = "vacuum"
 

@@ -13,9 +13,9 @@ from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.db.reported import reported
 from mailqueue.db.roles import become_owner
-from mailqueue.maintenance import counters, keys, partitions, retention, statistics, warm_up
+from mailqueue.maintenance import audit, counters, keys, partitions, retention, statistics, warm_up
 from mailqueue.maintenance.archive import task as archive_task
-from mailqueue.maintenance.context import MaintenanceContext, Stores
+from mailqueue.maintenance.context import LoadMasterKey, MaintenanceContext, Stores
 from mailqueue.maintenance.model import Advance, Task, TaskReport, TaskResult
 from mailqueue.maintenance.store import tasks as tasks_store
 from mailqueue.settings.environment import DatabaseSettings
@@ -29,6 +29,7 @@ _WORK: Mapping[Task, Callable[[MaintenanceContext], Awaitable[TaskReport]]] = Ma
         Task.KEYS: keys.run,
         Task.RETENTION: retention.run,
         Task.ARCHIVE: archive_task.run,
+        Task.AUDIT: audit.run,
         Task.ANALYZE: statistics.analyze,
         Task.VACUUM: statistics.advise,
     }
@@ -41,6 +42,7 @@ PURPOSE_BY_TASK: Mapping[Task, str] = MappingProxyType(
         Task.KEYS: "revoke expired API keys, report those that expire soon",
         Task.RETENTION: "delete records past retention that are not archived",
         Task.ARCHIVE: "archive old months, move old files to the cold store, delete expired files",
+        Task.AUDIT: "seal the audit log, delete its rows past retention",
         Task.ANALYZE: "update the planner's statistics of changed tables",
         Task.VACUUM: "report what keeps dead rows, and tables that need a vacuum",
     }
@@ -108,7 +110,12 @@ async def _held(context: MaintenanceContext, task: Task, lease: Lease) -> AsyncI
 
 @asynccontextmanager
 async def open_context(
-    database: DatabaseSettings, stores: Stores, *, operator: str, advance: Advance
+    database: DatabaseSettings,
+    stores: Stores,
+    *,
+    operator: str,
+    advance: Advance,
+    master_key: LoadMasterKey = lambda: None,
 ) -> AsyncIterator[MaintenanceContext]:
     """Open the context of tasks, as the schema's owner.
 
@@ -128,7 +135,9 @@ async def open_context(
             _opened(database) as keeper,
         ):
             host = socket.gethostname()
-            yield MaintenanceContext(conn, reader, keeper, stores, host, operator, advance)
+            yield MaintenanceContext(
+                conn, reader, keeper, stores, host, operator, advance, master_key
+            )
 
 
 @asynccontextmanager

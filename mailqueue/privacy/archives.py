@@ -11,6 +11,7 @@ from uuid import UUID
 
 from mailqueue.core.address import key_of
 from mailqueue.core.json.reading import read_exactly
+from mailqueue.core.mailboxes import ERASED_ADDRESS
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.file_format import Record
 from mailqueue.maintenance.archive.manifest import FileFilter, chosen
@@ -18,7 +19,7 @@ from mailqueue.maintenance.archive.rewrite import RewriteLine, delete_leftovers,
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Archive, ArchiveState, RecordKind
 from mailqueue.privacy.model import Erasure
-from mailqueue.privacy.pattern import STAND, matcher_of
+from mailqueue.privacy.pattern import matcher_of
 
 _COMPLETE = (
     ArchiveState.WRITTEN,
@@ -125,7 +126,7 @@ def is_theirs_alone(person: ErasedPerson, mail: Mapping[str, Any]) -> bool:
     """Return whether an archived mail had no other recipient. Pure."""
     listed = [one["address"] for one in mail.get("email_recipients") or ()]
     addresses = listed or [mail["recipient_email"]]
-    return all(person.is_theirs(one) or one == STAND for one in addresses) and any(
+    return all(person.is_theirs(one) or one == ERASED_ADDRESS for one in addresses) and any(
         map(person.is_theirs, [mail["recipient_email"], *addresses])
     )
 
@@ -198,7 +199,7 @@ def _attachment(person: ErasedPerson, record: Record) -> bytes:
 
 
 def _redacted(person: ErasedPerson, line: bytes) -> bytes:
-    return person.matcher.sub(STAND, line.decode()).encode()
+    return person.matcher.sub(ERASED_ADDRESS, line.decode()).encode()
 
 
 def _exact(record: Record) -> dict[str, Any]:

@@ -4,10 +4,6 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
-STAND = "erased@erased.invalid"
-"""Replaces the addresses of erased persons; a reserved domain that never receives mail (RFC 2606).
-"""
-
 MAX_SPELLING = 1_000
 """Length of an address, in characters."""
 

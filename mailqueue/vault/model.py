@@ -35,6 +35,16 @@ class WrappedKey:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditKey:
+    """A key of the audit log as stored; `made_under` is the master key at its creation."""
+
+    id: UUID
+    master_key_id: str
+    wrapped: bytes = field(repr=False)
+    made_under: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class KeyGrant:
     """A data key that its project allows to be used until a time."""
 

@@ -13,6 +13,7 @@ from mailqueue.contract.maintenance import Rotated
 from mailqueue.core.errors import ConfigError, NotFound, SealBroken
 from mailqueue.db.fetch import Conn
 from mailqueue.vault import store, vault
+from mailqueue.vault.audit_keys import rotate_audit_keys
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.model import SealedRow, WrappedKey
 from mailqueue.vault.sealing import DataKey, SealedCell, open_with, seal_with
@@ -92,6 +93,7 @@ async def rotate(
         raise NotFound("project", project)
     await vault.check_master_key(conn, master)
     rewrapped = await _rewrap_keys(conn, master) + await _rewrap_grants(conn, master)
+    rewrapped += await rotate_audit_keys(conn, master)
     renewed = 0
     for project_id in await store.list_projects_to_renew(
         conn, master.id, project=project, is_forced=is_forced

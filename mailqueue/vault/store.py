@@ -7,7 +7,10 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.contract.maintenance import ProjectVault
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.vault.model import KeyGrant, SealedRow, WrappedKey
+from mailqueue.vault.model import AuditKey, KeyGrant, SealedRow, WrappedKey
+
+NO_PROJECT = UUID(int=0)
+"""Project of keys of the installation."""
 
 
 async def find_data_key(conn: Conn, project_id: UUID, *, data_key_id: UUID) -> WrappedKey | None:
@@ -173,3 +176,30 @@ async def note(
         "detail": Jsonb(detail),
     }
     await run(conn, "note_vault_change", params)
+
+
+async def list_audit_keys(conn: Conn) -> list[AuditKey]:
+    """Return the keys of the audit log, oldest first."""
+    return await many(conn, "list_audit_keys", None, AuditKey)
+
+
+async def add_audit_key(conn: Conn, key: AuditKey) -> None:
+    """Insert a key of the audit log."""
+    params = {
+        "id": key.id,
+        "master_key_id": key.master_key_id,
+        "wrapped": key.wrapped,
+        "made_under": key.made_under,
+    }
+    await run(conn, "add_audit_key", params)
+
+
+async def rewrap_audit_key(conn: Conn, new: AuditKey, *, old: bytes) -> bool:
+    """Replace the wrapping of a key of the audit log; return False if it was changed meanwhile."""
+    params = {
+        "id": new.id,
+        "master_key_id": new.master_key_id,
+        "wrapped": new.wrapped,
+        "old": old,
+    }
+    return await run(conn, "rewrap_audit_key", params) > 0

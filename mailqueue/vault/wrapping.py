@@ -52,6 +52,17 @@ def unwrap_grant(
     return _decrypted(by, wrapped, bound, project_id=project_id, data_key_id=data_key_id)
 
 
+def wrap_audit_key(by: WrappingKey, key: DataKey) -> bytes:
+    """Encrypt a key of the audit log, in the format of data_keys."""
+    return _encrypted(by, key, _audit_bound_to(key.id, by.id))
+
+
+def unwrap_audit_key(by: WrappingKey, wrapped: bytes, *, key_id: UUID) -> DataKey | None:
+    """Decrypt a key of the audit log; None if it was wrapped by another key or for another row."""
+    bound = _audit_bound_to(key_id, by.id)
+    return _decrypted(by, wrapped, bound, project_id=UUID(int=0), data_key_id=key_id)
+
+
 def _encrypted(by: WrappingKey, data_key: DataKey, bound: bytes) -> bytes:
     nonce = os.urandom(NONCE_BYTES)
     return nonce + AESGCM(by.key).encrypt(nonce, data_key.key, bound)
@@ -77,3 +88,7 @@ def _grant_bound_to(
 ) -> bytes:
     until = expires_at.astimezone(UTC).isoformat(timespec="microseconds")
     return f"mq-grant|v1|{project_id}|{data_key_id}|{key_id}|{until}".encode()
+
+
+def _audit_bound_to(audit_key_id: UUID, key_id: str) -> bytes:
+    return f"mq-audit|v1|{audit_key_id}|{key_id}".encode()

@@ -7,6 +7,7 @@ from mailqueue.maintenance.context import OpenContext
 from mailqueue.maintenance.handler import MaintenanceHandler
 from mailqueue.privacy.handler import ErasureHandler
 from mailqueue.settings.environment import Settings
+from mailqueue.vault.masterkey import master_key_of
 from mailqueue.wiring.files import ArchiveStores
 
 OPERATOR = "mailqueue"
@@ -30,4 +31,5 @@ def _context_of(settings: Settings) -> OpenContext:
         ArchiveStores(settings.archive, settings.attachments),
         operator=OPERATOR,
         advance=lambda _: None,
+        master_key=partial(master_key_of, settings),
     )

@@ -275,3 +275,22 @@ UPDATE mailqueue.webhooks
 SET sealed_secret_previous = %(sealed)s
 WHERE id = %(row_id)s::uuid
   AND sealed_secret_previous = %(old)s;
+
+-- name: list_audit_keys :many
+-- Keys of the audit log, oldest first.
+SELECT id, master_key_id, wrapped, made_under
+FROM mailqueue.audit_keys
+ORDER BY created_at, id;
+
+-- name: add_audit_key :run
+-- Create the key that seals the audit log from now on.
+INSERT INTO mailqueue.audit_keys (id, master_key_id, wrapped, made_under)
+VALUES (%(id)s, %(master_key_id)s, %(wrapped)s, %(made_under)s);
+
+-- name: rewrap_audit_key :run
+-- Wrap a key of the audit log by another master key, unless it was changed meanwhile.
+UPDATE mailqueue.audit_keys
+SET master_key_id = %(master_key_id)s,
+    wrapped = %(wrapped)s
+WHERE id = %(id)s
+  AND wrapped = %(old)s;

@@ -211,18 +211,18 @@ async def test_the_server_is_measured_by_the_settings(
 async def test_dead_rows_are_told_by_table_and_so_is_autovacuum(database: DatabaseSettings) -> None:
     async with connect(database) as conn:
         await threshold(conn, "dead_rows_warning", "10")
-        await conn.execute("ALTER TABLE mailqueue.audit_events SET (autovacuum_enabled = off)")
+        await conn.execute("ALTER TABLE mailqueue.bounce_list SET (autovacuum_enabled = off)")
         await conn.execute(
-            "INSERT INTO mailqueue.audit_events (action, subject)"
-            " SELECT 'x', n::text FROM generate_series(1, 120) AS n"
+            "INSERT INTO mailqueue.bounce_list (email, bounce_type)"
+            " SELECT n || '@example.com', 'soft' FROM generate_series(1, 120) AS n"
         )
-        await conn.execute("DELETE FROM mailqueue.audit_events")
+        await conn.execute("DELETE FROM mailqueue.bounce_list")
         await conn.execute("SELECT pg_stat_force_next_flush()")
         found = await troubles(conn)
 
     assert found["dead rows"][0] == "alarm"
-    assert "audit_events has 12" in found["dead rows"][1]
-    assert found["autovacuum"][:2] == ("alarm", "it is off for audit_events")
+    assert "bounce_list has 12" in found["dead rows"][1]
+    assert found["autovacuum"][:2] == ("alarm", "it is off for bounce_list")
 
 
 async def test_a_slot_that_keeps_wal_is_named(server: Server, sending: Conn) -> None:

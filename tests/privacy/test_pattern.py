@@ -5,8 +5,9 @@ import re
 import pytest
 
 from mailqueue.core.address import parse_address
+from mailqueue.core.mailboxes import ERASED_ADDRESS
 from mailqueue.db.fetch import Conn
-from mailqueue.privacy.pattern import STAND, matcher_of, pattern_of
+from mailqueue.privacy.pattern import matcher_of, pattern_of
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +35,7 @@ ANOTHERS = (
     "ann@sub.example.com",
     "annXexample.com",
     "ann@exampleXcom",
-    STAND,
+    ERASED_ADDRESS,
 )
 
 

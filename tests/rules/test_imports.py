@@ -32,6 +32,7 @@ CAPABILITIES = (
     "webhooks",
     "trap",
     "operations",
+    "audit",
     "maintenance",
     "privacy",
 )  # lower first

@@ -1,11 +1,14 @@
-"""`mailqueue verify`: check that every accepted email and every file is accounted for."""
+"""`mailqueue verify`: check that every accepted email and every file is accounted for, and that the
+audit log was not changed.
+"""
 
 import click
 
+from mailqueue.audit.verify import verify as verify_audit
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, show, table
-from mailqueue.contract.operations import BookLine, Verification
+from mailqueue.contract.operations import AuditVerification, BookLine, Verification
 from mailqueue.mail.message.verify_files import Checked, check_files
 from mailqueue.operations import books
 from mailqueue.wiring.files import attachment_storage
@@ -22,26 +25,37 @@ _OUTCOMES = ("sent", "failed", "suppressed", "expired", "cancelled", "queued", "
 @click.option(
     "--files", "with_files", is_flag=True, help="Also read all attachments in folders and buckets."
 )
+@click.option(
+    "--audit-head",
+    metavar="HEAD",
+    help="Head of the audit log as printed earlier: check that no seal up to it was removed.",
+)
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, *, with_files: bool) -> None:
-    """Compare the number of accepted emails with their outcomes; exit 1 if they differ.
+def verify(ctx: click.Context, *, with_files: bool, audit_head: str | None) -> None:
+    """Compare accepted emails with their outcomes, and the audit log with its seals; exit 1 if
+    they differ.
 
     Accepted emails are counted from counters that the accepting transactions wrote, not from the
-    rows of the emails, so that a lost row is detected.
+    rows of the emails, so that a lost row is detected. Rows of the audit log are compared with
+    codes under a key that is not in the database; the first row that does not fit is named.
     """
-    lines, checked = execute(lambda app: _read(app, with_files=with_files))
+    lines, checked, audit = execute(
+        lambda app: _read(app, with_files=with_files, audit_head=audit_head)
+    )
     faults = books.faults(lines)
     damaged = [] if checked is None else list(checked.faults)
     files = None if checked is None else checked.files
-    document = Verification(not faults, faults + damaged, lines, files)
+    wrong = [f"audit log: {each}" for each in audit.faults]
+    document = Verification(not faults, faults + damaged + wrong, lines, files, audit)
 
     def as_text() -> None:
         _print(lines, faults)
         _print_files(checked)
+        _print_audit(audit)
 
     print_result(document, as_text)
-    if faults or damaged:
+    if faults or damaged or wrong:
         ctx.exit(EXIT_DIFFERENCE)
 
 
@@ -51,6 +65,24 @@ def _print_files(checked: Checked | None) -> None:
     for fault in checked.faults:
         click.echo(f"error: {show(fault)}", err=True)
     click.echo(f"{checked.files} files read, {len(checked.faults)} missing or damaged")
+
+
+def _print_audit(audit: AuditVerification) -> None:
+    for fault in audit.faults:
+        click.echo(f"error: audit log: {show(fault)}", err=True)
+    if audit.why_not is not None:
+        click.echo(f"audit log: not verified, {audit.why_not}")
+        return
+    said = f"audit log: {audit.sealed} rows sealed"
+    if audit.changed:
+        said += f", {audit.changed} permitted changes"
+    if audit.waiting:
+        said += f", {audit.waiting} not sealed yet"
+    if audit.deleted_until:
+        said += f", older rows deleted by retention at {audit.deleted_until[:19]} UTC"
+    click.echo(said)
+    if audit.head is not None:
+        click.echo(f"audit log head: {audit.head}")
 
 
 def _print(lines: list[BookLine], faults: list[str]) -> None:
@@ -73,8 +105,12 @@ def _columns(lines: list[BookLine]) -> list[Column]:
     ]
 
 
-async def _read(app: Opened, *, with_files: bool) -> tuple[list[BookLine], Checked | None]:
+async def _read(
+    app: Opened, *, with_files: bool, audit_head: str | None
+) -> tuple[list[BookLine], Checked | None, AuditVerification]:
     lines = await books.check(app.conn)
+    audit = await verify_audit(app.conn, app.master_key(), known_head=audit_head)
     if not with_files:
-        return lines, None
-    return lines, await check_files(app.conn, attachment_storage(app.settings.attachments))
+        return lines, None, audit
+    storage = attachment_storage(app.settings.attachments)
+    return lines, await check_files(app.conn, storage), audit

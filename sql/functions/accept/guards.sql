@@ -65,7 +65,8 @@ BEGIN
         'lane_signals', 'accepted_days',
         'email_queue', 'email_contents', 'email_recipients', 'email_history', 'send_logs', 'email_events',
         'suppressions', 'bounce_list',
-        'unsubscribe_list', 'workers', 'send_intents', 'idempotency_keys', 'audit_events', 'pauses']
+        'unsubscribe_list', 'workers', 'send_intents', 'idempotency_keys', 'audit_events', 'audit_seals',
+        'audit_keys', 'pauses']
     LOOP
         EXECUTE format('CREATE OR REPLACE TRIGGER %I BEFORE TRUNCATE ON mailqueue.%I FOR EACH STATEMENT EXECUTE '
                        'FUNCTION mailqueue.truncated_by_hand()', v_table || '_truncated', v_table);

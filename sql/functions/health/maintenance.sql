@@ -22,5 +22,24 @@ AS $$
                      FILTER (WHERE coalesce(m.last_run_at, m.created_at)
                                    < clock_timestamp() - m.every * 3 - interval '1 h') AS late
               FROM mailqueue.maintenance_tasks AS m) AS t
+    UNION ALL
+    SELECT 'audit',
+           CASE WHEN w.since < clock_timestamp() - interval '2 days' THEN 'warning' ELSE 'ok' END,
+           CASE WHEN w.since < clock_timestamp() - interval '2 days'
+                THEN format('row %s and those after it have waited for a seal for %s', w.id,
+                            mailqueue.span_words(clock_timestamp() - w.since))
+                ELSE 'rows of the audit log are sealed' END,
+           CASE WHEN w.since < clock_timestamp() - interval '2 days'
+                THEN 'run mailqueue maintain audit where the master key is set' END
+      FROM (SELECT) AS one
+      LEFT JOIN LATERAL (
+           SELECT e.id, greatest(e.occurred_at, (SELECT m.created_at FROM mailqueue.maintenance_tasks AS m
+                                                  WHERE m.task = 'audit')) AS since
+             FROM mailqueue.audit_events AS e
+            WHERE e.id > coalesce((SELECT s.settled_id FROM mailqueue.audit_seals AS s
+                                    ORDER BY s.position DESC LIMIT 1), 0)
+              AND NOT EXISTS (SELECT FROM mailqueue.audit_seals AS s WHERE s.event_id = e.id)
+            ORDER BY e.id LIMIT 1) AS w ON true
 $$;
-COMMENT ON FUNCTION mailqueue.health_of_maintenance() IS 'Rows of view health: when maintenance ran last.';
+COMMENT ON FUNCTION mailqueue.health_of_maintenance() IS
+    'Rows of view health: when maintenance ran last, and whether the audit log is sealed.';

@@ -172,9 +172,7 @@ BEGIN
         UNION ALL SELECT 1
                     FROM mailqueue.set_aside_emails(o.project_id, v_ids, o.detail ->> 'kind', o.detail ->> 'value')
                    WHERE o.verb = 'set_aside') AS handled;
-    UPDATE mailqueue.audit_events AS a
-       SET detail = a.detail || jsonb_build_object('emails', (a.detail ->> 'emails')::integer + done)
-     WHERE a.id = p_operation AND done > 0;
+    PERFORM mailqueue.count_operation(p_operation, done);
 END $$;
 COMMENT ON FUNCTION mailqueue.continue_operation(bigint, uuid, integer) IS
     'Apply an operation to its next batch of mails; returns the number changed and the id to continue after, NULL at '

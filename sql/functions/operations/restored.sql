@@ -49,9 +49,7 @@ BEGIN
     )
     SELECT count(*), CASE WHEN count(*) = p_most THEN (array_agg(k.id ORDER BY k.id DESC))[1] END INTO held, next_after
       FROM kept AS k;
-    UPDATE mailqueue.audit_events AS a
-       SET detail = a.detail || jsonb_build_object('emails', (a.detail ->> 'emails')::integer + held)
-     WHERE a.id = operation AND held > 0;
+    PERFORM mailqueue.count_operation(operation, held);
 END $$;
 COMMENT ON FUNCTION mailqueue.hold_restored(timestamptz, boolean, integer, bigint, uuid, text) IS
     'After a restore: hold a batch of the mail that may have been sent since the backup; returns the number held, and'

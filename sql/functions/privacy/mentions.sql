@@ -96,6 +96,7 @@ BEGIN
     ELSIF v_changes IS NULL THEN
         RETURN 0;
     ELSE
+        PERFORM set_config('mailqueue.audit_change', 'erasure', true);
         EXECUTE format('UPDATE mailqueue.%I AS t SET %s FROM (SELECT t.ctid %s %s) AS z WHERE t.ctid = z.ctid', p_table,
                        v_changes,
                        CASE WHEN v_action = 'attachments'
@@ -106,6 +107,7 @@ BEGIN
               p_until;
     END IF;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
+    PERFORM set_config('mailqueue.audit_change', '', true);
     RETURN v_rows;
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_mentions(uuid, text, text, bigint, bigint) IS

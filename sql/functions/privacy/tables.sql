@@ -35,6 +35,7 @@ LANGUAGE sql IMMUTABLE
 AS $$
     SELECT CASE WHEN p_name = ANY (ARRAY['erasures', 'schema_migrations', 'schema_objects', 'data_keys', 'key_grants',
                                          'address_keys',
+                                         'audit_keys', 'audit_seals', 'audit_changes',
                                          'tracking_keys', 'archives', 'lock_rows', 'leases',
                                          'maintenance_tasks']) THEN NULL
                 WHEN p_name IN ('idempotent_answers', 'suppression_lines')

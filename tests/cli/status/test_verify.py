@@ -4,6 +4,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
+from tests.audit.sealed import add, by_owner
 from tests.cli.support.invoked import Cli
 
 
@@ -83,4 +84,34 @@ def test_a_row_that_was_never_accepted_makes_it_fail(on_fresh_db: Cli) -> None:
 
 
 def test_an_installation_without_mail_adds_up(on_fresh_db: Cli) -> None:
-    assert on_fresh_db("verify").stdout == ("all 0 accepted emails are accounted for\n")
+    assert on_fresh_db("verify").stdout == (
+        "all 0 accepted emails are accounted for\naudit log: not verified, no master key is set\n"
+    )
+
+
+def test_a_changed_audit_row_makes_it_fail(on_fresh_db: Cli) -> None:
+    on_fresh_db.environment["MAILQUEUE_MASTER_KEY"] = "a1" * 32
+    on_fresh_db.sql(lambda conn: add(conn, "one", "two"))
+    made = on_fresh_db("maintain", "audit")
+    assert made.exit_code == 0, made.output
+    before = on_fresh_db("verify")
+    head = on_fresh_db.json("verify")["audit"]["head"]
+
+    async def changed(conn: Conn) -> None:
+        async with conn.transaction():
+            await by_owner(conn, "UPDATE mailqueue.audit_events SET actor = 'x' WHERE id = 2")
+
+    on_fresh_db.sql(changed)
+
+    result = on_fresh_db("verify", "--audit-head", head)
+    document = on_fresh_db.json("verify", exit_code=1)
+    assert before.exit_code == 0
+    assert f"audit log: 2 rows sealed\naudit log head: {head}\n" in before.stdout
+    assert result.exit_code == 1
+    assert "error: audit log: row 2 (" in result.stderr
+    [fault] = document["faults"]
+    assert (document["adds_up"], document["audit"]["faults"]) == (
+        True,
+        [fault.removeprefix("audit log: ")],
+    )
+    assert on_fresh_db("verify", "--audit-head", "x").exit_code != 0

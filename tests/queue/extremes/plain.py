@@ -68,6 +68,7 @@ TOGETHER: Mapping[str, Mapping[str, str]] = {
         "path": "'none/{n}'",
     },
     "attachments": {"octets": r"'\x00'"},
+    "audit_seals": {"kind": "'row'", "event_id": "{n}"},
     "bounce_list": {"email": "'ann@example.com'"},
     "dkim_keys": {
         "domain": "'example.com'",

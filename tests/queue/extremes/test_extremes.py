@@ -38,6 +38,7 @@ WITHOUT_EXTREME = {
     "address_keys": {"inner_pad", "outer_pad"},
     "api_keys": {"scopes"},
     "attachments": {"created_on"},
+    "audit_seals": {"position"},
     "dkim_keys": {"domain", "selector"},
     "email_contents": {"created_on"},
     "email_events": {"occurred_at"},

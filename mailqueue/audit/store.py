@@ -1,0 +1,122 @@
+"""SQL of the audit log's seals; the only file of this folder that runs SQL."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.audit.model import AuditRow, Seal
+from mailqueue.db import stream
+from mailqueue.db.fetch import Conn, many, maybe, one, run, value
+
+
+class ChangedRow(NamedTuple):
+    """A permitted change, the row after it, and the position of its newest seal."""
+
+    change_id: int
+    reason: str
+    id: int
+    fields: list[str | None]
+    seal_position: int
+
+    @property
+    def row(self) -> AuditRow:
+        return AuditRow(self.id, self.fields)
+
+
+async def find_last(conn: Conn) -> Seal | None:
+    """Return the newest seal; None if there is none."""
+    return await maybe(conn, "find_last_seal", None, Seal)
+
+
+async def find(conn: Conn, position: int) -> Seal:
+    """Return the seal at a position."""
+    return await one(conn, "find_seal", {"position": position}, Seal)
+
+
+async def find_newest_row(conn: Conn) -> int | None:
+    """Return the id of the newest committed row; None if there is none."""
+    return await maybe(conn, "find_newest_audit_row", None, int)
+
+
+async def has_writers(conn: Conn) -> bool:
+    """Return whether other transactions may have added rows that are not committed yet."""
+    return await value(conn, "has_audit_writers", None, bool)
+
+
+async def list_rows(conn: Conn, *, after: int, until: int, limit: int) -> list[AuditRow]:
+    """Return up to `limit` rows without a seal, in the order of ids."""
+    params = {"after": after, "until": until, "limit": limit}
+    return await many(conn, "list_rows_to_seal", params, AuditRow)
+
+
+async def list_changes(conn: Conn, *, after: int, limit: int) -> list[ChangedRow]:
+    """Return up to `limit` permitted changes of sealed rows."""
+    return await many(conn, "list_audit_changes", {"after": after, "limit": limit}, ChangedRow)
+
+
+async def forget_changes(conn: Conn, ids: Sequence[int]) -> None:
+    """Delete changes that are sealed."""
+    await run(conn, "forget_audit_changes", {"ids": list(ids)})
+
+
+async def add(conn: Conn, seals: Sequence[Seal]) -> None:
+    """Insert seals."""
+    rows = [
+        {
+            "position": seal.position,
+            "kind": seal.kind,
+            "event_id": seal.event_id,
+            "settled_id": seal.settled_id,
+            "sealed_at": seal.sealed_at,
+            "key_id": str(seal.key_id),
+            "reason": seal.reason,
+            "row_code": seal.row_code.hex(),
+            "skeleton": None if seal.skeleton is None else seal.skeleton.hex(),
+            "addresses": None if seal.addresses is None else seal.addresses.hex(),
+            "code": seal.code.hex(),
+        }
+        for seal in seals
+    ]
+    await run(conn, "add_audit_seals", {"seals": Jsonb(rows)})
+
+
+async def find_cut(conn: Conn, *, limit: int) -> int | None:
+    """Return the position up to which rows are past their retention; None if there is none."""
+    return await maybe(conn, "find_audit_cut", {"limit": limit}, int)
+
+
+async def cut(conn: Conn, seal: Seal, *, by: str) -> int:
+    """Replace seals up to a position by this one, delete their rows, and record that.
+
+    Return the number of rows.
+    """
+    params = {
+        "position": seal.position,
+        "settled_id": seal.settled_id,
+        "sealed_at": seal.sealed_at,
+        "key_id": seal.key_id,
+        "row_code": seal.row_code,
+        "code": seal.code,
+    }
+    rows = await value(conn, "cut_audit", params, int)
+    await run(conn, "record_audit_cut", {"by": by, "rows": rows, "seal": seal.head})
+    return rows
+
+
+async def utc_now(conn: Conn) -> str:
+    """Return the time of the database in UTC, with microseconds."""
+    return await value(conn, "utc_now", None, str)
+
+
+async def may_verify(conn: Conn) -> bool:
+    """Return whether this login may read everything that is verified."""
+    return await value(conn, "may_verify_audit", None, bool)
+
+
+def seals_and_rows(
+    conn: Conn, *, until: int | None = None
+) -> AbstractAsyncContextManager[AsyncIterator[str]]:
+    """Return a stream of seals with their rows, as JSON, and of rows without a seal."""
+    return stream.texts(conn, "list_seals_and_rows", {"until": until})
