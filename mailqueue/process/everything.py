@@ -35,7 +35,9 @@ Say = Callable[[str], None]
 async def run_everything(
     settings: Settings, stop: asyncio.Event, *, say: Say, ready: Callable[[Running], None]
 ) -> None:
-    """Start all parts, tell `ready`, and stop them in order when told to.
+    """Start all parts, and stop them in order when told to.
+
+    `ready` is called when all of them answer: the API, SMTP, and every worker process.
 
     Raises:
         ConfigError: a setting stands in the way.
@@ -62,20 +64,18 @@ async def run_everything(
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
         await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
         groups = [send_children(settings), light_children(settings)]
-        workers = asyncio.create_task(WorkerPool(settings, groups).run(stop), name="workers")
-        ready(
-            Running(
-                ready=True,
-                api=api,
-                database=database.url.reveal(),
-                trap_smtp=local_url("smtp", settings.trap.host, trap.port) if trap else None,
-                trap=f"{api}/trap" if trap else None,
-                data=str(settings.data),
-                api_key=api_key,
-                submission=local_url("smtp", smtp.host, smtp.port) if smtp else None,
-            )
+        running = Running(
+            ready=True,
+            api=api,
+            database=database.url.reveal(),
+            trap_smtp=local_url("smtp", settings.trap.host, trap.port) if trap else None,
+            trap=f"{api}/trap" if trap else None,
+            data=str(settings.data),
+            api_key=api_key,
+            submission=local_url("smtp", smtp.host, smtp.port) if smtp else None,
         )
-        await workers  # ends when told to stop and all mail in flight is recorded
+        # Ends when told to stop and all mail in flight is recorded.
+        await WorkerPool(settings, groups).run(stop, ready=lambda: ready(running))
 
 
 def _check_trap(settings: Settings) -> None:

@@ -30,6 +30,10 @@ ALONE_SECONDS = 2.0
 """Interval at which rows are looked for whose worker stopped before."""
 MAX_ALONE = 3
 """Processes of one queue for such rows."""
+READY_SECONDS = 60.0
+"""Time after which processes that have not registered are no longer waited for."""
+LAUNCHED_SECONDS = 0.1
+"""Interval at which registrations are looked for until then."""
 REPORT_SECONDS = 5.0
 """Limit of the report of a death while the parent stops."""
 
@@ -44,9 +48,13 @@ class WorkerPool:
         self._groups = groups
         self._link = Link(settings.database, "mailqueue/rescue")
         self._has_deaths = asyncio.Event()  # of processes that were handling rows
+        self._launches = dict[InProgress, UUID]()  # the last start of each process
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Run all processes until `stop` is set and all of them have ended."""
+    async def run(self, stop: asyncio.Event, *, ready: Callable[[], None] | None = None) -> None:
+        """Run all processes until `stop` is set and all of them have ended.
+
+        `ready` is called once, when every process has registered or READY_SECONDS are over.
+        """
         try:
             async with rescuing(self._settings.database), watching_space(self._settings):
                 # Wait even with no processes: rescue runs for the workers of other hosts.
@@ -59,9 +67,31 @@ class WorkerPool:
                     ),
                     self._keep_alone(stop),
                     self._keep_upkeep(stop),
+                    self._tell_ready(stop, ready),
                 )
         finally:
             await self._link.close()
+
+    async def _tell_ready(self, stop: asyncio.Event, ready: Callable[[], None] | None) -> None:
+        """Call `ready` when the processes have registered, unless `stop` is set before."""
+        if ready is None:
+            return
+        await _unless_stopped(stop, self._registered())
+        if not stop.is_set():
+            ready()
+
+    async def _registered(self) -> None:
+        wanted = sum(group.count for group in self._groups)
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                while True:
+                    launches = list(self._launches.values())
+                    count = partial(store.count_registered, launch_ids=launches)
+                    if len(launches) == wanted and await self._link.call(count) == wanted:
+                        return
+                    await asyncio.sleep(LAUNCHED_SECONDS)
+        except TimeoutError:
+            log.warning("worker.not_ready", seconds=READY_SECONDS)
 
     async def _keep_one(self, group: Children, stop: asyncio.Event) -> None:
         wait = MIN_RESTART_WAIT
@@ -168,6 +198,8 @@ class WorkerPool:
         """Run one child to its end; return its exit code."""
         in_progress.clear()
         launch_id = uuid4()
+        if flag is None:
+            self._launches[in_progress] = launch_id
         child = await start_child(self._settings, group, launch_id, in_progress, flag=flag)
         bound = group.stalled_seconds if flag is None else None
         ending = await ending_of(child, stop, in_progress, stalled_seconds=bound)

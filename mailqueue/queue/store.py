@@ -58,6 +58,11 @@ async def start_worker(
     return await fetch.value(conn, "start_worker", values, int)
 
 
+async def count_registered(conn: Conn, *, launch_ids: Sequence[UUID]) -> int:
+    """Return how many of these starts of processes have registered."""
+    return await fetch.value(conn, "count_registered", {"launch_ids": list(launch_ids)}, int)
+
+
 async def beat(conn: Conn, worker: int, *, is_stopping: bool) -> bool:
     """Record a heartbeat; return False if the worker was declared lost."""
     return await fetch.value(conn, "beat", {"worker": worker, "is_stopping": is_stopping}, bool)

@@ -4,6 +4,12 @@
 -- Register a worker process; its id is never reused.
 SELECT mailqueue.start_worker(%(kind)s, %(host)s, %(pid)s, %(version)s, %(launch_id)s, %(queues)s::text[]);
 
+-- name: count_registered :value
+-- How many of these starts of processes have registered a worker.
+SELECT count(DISTINCT w.launch_id)
+FROM mailqueue.workers AS w
+WHERE w.launch_id = ANY (%(launch_ids)s);
+
 -- name: beat :value
 -- Heartbeat of a worker; false if it was declared lost and must not write any more. The commit need not be on disk.
 SELECT mailqueue.beat(%(worker)s, %(is_stopping)s)

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import urllib.request
 
 import psycopg
 import pytest
@@ -46,6 +47,19 @@ def test_it_prints_one_line_stops_on_sigterm_and_starts_again_with_mail_and_keys
     assert ready["trap"] == f"{ready['api']}/trap"
     assert ready["trap_smtp"].startswith("smtp://127.0.0.1:")
     assert ready["api_key"].startswith("mq_test_")
+
+
+def test_once_it_says_that_it_runs_every_part_answers(home: Home) -> None:
+    with up(home, "--workers", "2") as running:
+        kinds = [one["kind"] for one in home.json("status")["workers"]]
+        assert sorted(kinds, key=len)[:2] == ["send", "send"]
+        assert len(kinds) == 3
+        mail = ("--to", "ann@example.com", "--subject", "Hello", "--text", "Hello", "--wait")
+        sent = home.run("send", *mail)
+        assert sent.returncode == 0, sent.stderr
+        assert "no worker is running" not in sent.stderr
+        with urllib.request.urlopen(f"{running.ready['api']}/readyz") as answer:
+            assert answer.status == 200
 
 
 def test_ctrl_c_stops_it_too(home: Home) -> None:

@@ -41,6 +41,15 @@ def bind(host: str, port: int, *, option: str) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.answering = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and note that requests are answered."""
+        await super().startup(sockets)
+        self.answering.set()
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to the surrounding process."""
@@ -51,7 +60,7 @@ class _Server(uvicorn.Server):
 async def listening(
     app: ASGIApp, sock: socket.socket, *, connections: type[BoundedHeads] = BoundedHeads
 ) -> AsyncIterator[str]:
-    """Serve the app on the socket while the block runs; yield its URL."""
+    """Serve the app on the socket while the block runs; yield its URL once it answers."""
     config = uvicorn.Config(
         ConnectionKeeper(app),
         loop="none",
@@ -64,6 +73,9 @@ async def listening(
     server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[sock]), name="api")
     try:
+        answering = asyncio.create_task(server.answering.wait())
+        await asyncio.wait((serving, answering), return_when=asyncio.FIRST_COMPLETED)
+        answering.cancel()
         host, port = sock.getsockname()[:2]
         yield local_url("http", host, port)
     finally:

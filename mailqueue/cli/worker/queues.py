@@ -108,9 +108,9 @@ async def _run_in_child(
     async with connect(settings.database, application_name="mailqueue/start") as conn:
         await require_current(conn, may_be_newer=False)
     async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
-        tell_ready()
         options = [] if in_flight is None else [f"--in-flight={in_flight}"]
-        await WorkerPool(settings, [queue_children(queues, options)]).run(stop)
+        children = [queue_children(queues, options)]
+        await WorkerPool(settings, children).run(stop, ready=tell_ready)
 
 
 async def _run_here(

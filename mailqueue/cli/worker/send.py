@@ -82,8 +82,7 @@ async def _send_here(
 async def _send_in_children(settings: Settings) -> None:
     await _prepare(settings, is_parent=True)
     async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
-        tell_ready()
-        await WorkerPool(settings, sending_children(settings)).run(stop)
+        await WorkerPool(settings, sending_children(settings)).run(stop, ready=tell_ready)
 
 
 async def _prepare(settings: Settings, *, is_parent: bool) -> None:

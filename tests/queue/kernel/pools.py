@@ -51,14 +51,18 @@ def prepare(
 
 @asynccontextmanager
 async def pool_of(
-    names: Sequence[str], folder: Path, *, groups: Sequence[Children] | None = None
+    names: Sequence[str],
+    folder: Path,
+    *,
+    groups: Sequence[Children] | None = None,
+    ready: Callable[[], None] | None = None,
 ) -> AsyncIterator[None]:
     """Run one process that works on these queues, or several, during the block."""
     stop = asyncio.Event()
     pool = WorkerPool(
         load_settings(data=folder), [queue_children(names)] if groups is None else groups
     )
-    running = asyncio.create_task(pool.run(stop))
+    running = asyncio.create_task(pool.run(stop, ready=ready))
     try:
         yield
         if running.done():
