@@ -136,7 +136,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         ),
         "verify": Lazy(
             "mailqueue.cli.status.verify:verify",
-            "Check that every accepted email is accounted for, and the audit log.",
+            "Check that emails and the audit log are complete.",
         ),
         "maintain": Lazy(
             "mailqueue.cli.maintenance.maintain:maintain",
