@@ -33,18 +33,9 @@ class TrapSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class TrapMessage:
+class TrapMessage(TrapSummary):
     """A caught message with its bytes, without dot-stuffing."""
 
-    id: int
-    received_at: datetime
-    mail_from: str
-    rcpt_to: list[str]
-    subject: str
-    from_header: str
-    to_header: str
-    preview: str
-    size_bytes: int
     raw: bytes
 
 

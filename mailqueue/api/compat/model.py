@@ -1,15 +1,17 @@
 """Definition of a compatible API: endpoints, authentication, error responses."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.http.responses import RawHeaders
+from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.responses import RawHeaders, retry_after
 from mailqueue.core.errors import MailqueueError
+from mailqueue.tenants.model import Scope
 from mailqueue.tenants.rate_limit.limiter import BucketState
 
 CompatError = MailqueueError | HTTPException
@@ -28,6 +30,28 @@ def no_head(request: Request) -> bool:  # noqa: ARG001
 def no_headers(standing: BucketState) -> RawHeaders:  # noqa: ARG001
     """Return no rate limit headers."""
     return []
+
+
+def headers_of(exc: CompatError) -> Mapping[str, str]:
+    """Return the headers of an error response besides those of every response."""
+    if isinstance(exc, HTTPException):
+        return exc.headers or {}
+    return retry_after(exc)
+
+
+def sending_endpoint(
+    path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
+    """Return an endpoint that accepts mail; its handler answers repeated requests itself."""
+    return Endpoint(
+        "POST",
+        path,
+        Scope.EMAIL_SEND,
+        summary,
+        handler,
+        once=Once.ITSELF,
+        test_keys=ForTestKeys.OWN,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,14 +25,17 @@ def credential_of(request: Request) -> str:
     Raises:
         Unauthorized: there is none.
     """
-    head = headers_by_name(request)
-    given = head.get(b"x-api-key", b"").decode("latin-1")
-    if not given:
-        scheme, _, token = head.get(b"authorization", b"").decode("latin-1").partition(" ")
-        given = token.strip() if scheme.lower() == "bearer" else ""
+    given = headers_by_name(request).get(b"x-api-key", b"").decode("latin-1") or bearer_key(request)
     if not given:
         raise Unauthorized("an API key is needed: send it as X-API-Key or Authorization: Bearer")
     return given
+
+
+def bearer_key(request: Request) -> str:
+    """Return the API key of `Authorization: Bearer`, empty where there is none."""
+    given = headers_by_name(request).get(b"authorization", b"").decode("latin-1")
+    scheme, _, key = given.partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
 
 
 async def authenticate(

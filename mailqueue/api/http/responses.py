@@ -200,17 +200,26 @@ def refusal(scope: Scope, exc: MailqueueError) -> Response:
             more = {"needed": exc.needed}
         case Unauthorized():
             headers["WWW-Authenticate"] = "Bearer"
-        case Busy():
-            headers["Retry-After"] = "1"
-        case Unavailable():
-            headers["Retry-After"] = "60" if isinstance(exc, StorageFull) else "5"
-        case ProjectFull():
-            headers["Retry-After"] = "60"
-        case LimitReached() | TooManyRequests():
-            headers["Retry-After"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
+    headers |= retry_after(exc)
     why = exc.public_message if isinstance(exc, Unavailable) else str(exc)
     note_away(scope, exc)
     return error_answer(scope, status, name, why, more=more, headers=headers)
+
+
+def retry_after(exc: Exception) -> dict[str, str]:
+    """Return the header Retry-After for an error after which a client may try again, or none."""
+    match exc:
+        case Busy():
+            seconds = 1
+        case StorageFull() | ProjectFull():
+            seconds = 60
+        case Unavailable():
+            seconds = 5
+        case LimitReached() | TooManyRequests():
+            seconds = max(1, -int(-exc.retry_after.total_seconds() // 1))
+        case _:
+            return {}
+    return {"Retry-After": str(seconds)}
 
 
 def note_away(scope: Scope, exc: Exception) -> None:

@@ -63,11 +63,7 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'claim_emails() needs READ COMMITTED' USING ERRCODE = '25001';
     END IF;
-    PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL
-       FOR KEY SHARE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'worker % was declared lost', p_worker USING ERRCODE = '55000';
-    END IF;
+    PERFORM mailqueue.check_worker(p_worker);
     v_claim := nextval('mailqueue.claim_no_seq');
     -- The rate of the whole installation is the first limit locked, as in settling.
     PERFORM FROM mailqueue.limits AS m WHERE m.id = 0 AND m.rate_per_second IS NOT NULL FOR NO KEY UPDATE;

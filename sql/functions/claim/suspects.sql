@@ -77,11 +77,7 @@ DECLARE
     v_is_test boolean;
     v_later uuid[] := '{}';
 BEGIN
-    PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL
-       FOR KEY SHARE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'worker % was declared lost', p_worker USING ERRCODE = '55000';
-    END IF;
+    PERFORM mailqueue.check_worker(p_worker);
     v_claim := nextval('mailqueue.claim_no_seq');
     PERFORM FROM mailqueue.limits AS m WHERE m.id = 0 AND m.rate_per_second IS NOT NULL FOR NO KEY UPDATE;
     IF FOUND THEN

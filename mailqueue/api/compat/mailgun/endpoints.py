@@ -2,10 +2,8 @@
 
 import base64
 import binascii
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from http import HTTPStatus
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,10 +18,10 @@ from mailqueue.api.compat.mailgun.form import form_of
 from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
 from mailqueue.api.compat.mailgun.mime import accepted_message
 from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
-from mailqueue.api.compat.model import CompatApi
+from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.context import RequestContext
-from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.sending import Sent
 from mailqueue.core.address import parse_address
@@ -109,26 +107,11 @@ def is_mailguns(request: Request) -> bool:
     return given[:6].lower() == b"basic " and given[6:].strip()[:5] == b"YXBpO"
 
 
-def _endpoint(
-    path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
-) -> Endpoint:
-    return Endpoint(
-        "POST",
-        path,
-        Scope.EMAIL_SEND,
-        summary,
-        handler,
-        status=HTTPStatus.OK,
-        once=Once.ITSELF,
-        test_keys=ForTestKeys.OWN,
-    )
-
-
 MAILGUN = CompatApi(
     name="mailgun",
     endpoints=(
-        _endpoint("/v3/{domain}/messages", "Send an email.", send),
-        _endpoint("/v3/{domain}/messages.mime", "Send a finished message.", send_mime),
+        sending_endpoint("/v3/{domain}/messages", "Send an email.", send),
+        sending_endpoint("/v3/{domain}/messages.mime", "Send a finished message.", send_mime),
         Endpoint(
             "GET",
             "/v3/domains",

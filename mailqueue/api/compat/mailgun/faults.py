@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from mailqueue.api.compat.accepting import OneRefused
-from mailqueue.api.compat.model import CompatError
+from mailqueue.api.compat.model import CompatError, headers_of
 from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import (
@@ -79,14 +79,7 @@ def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     if status is HTTPStatus.UNAUTHORIZED:  # plain text, as Mailgun sends it
         headers = {"WWW-Authenticate": 'Basic realm="MG API"', "Cache-Control": "no-store"}
         return PlainTextResponse(message, status, headers)
-    more: dict[str, str] = {}
-    if isinstance(exc, HTTPException):
-        more = dict(exc.headers or {})
-    elif isinstance(exc, LimitReached | TooManyRequests):
-        more["retry-after"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
-    elif isinstance(exc, Unavailable):
-        more["retry-after"] = "5"
-    return json_answer({"message": message}, status=status, headers=more)
+    return json_answer({"message": message}, status=status, headers=headers_of(exc))
 
 
 def description_of(exc: CompatError) -> tuple[HTTPStatus, str]:

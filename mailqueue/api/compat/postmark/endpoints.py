@@ -15,7 +15,7 @@ from mailqueue.api.compat.accepting import (
     prepare_emails,
 )
 from mailqueue.api.compat.idempotency import respond_once
-from mailqueue.api.compat.model import CompatApi
+from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.postmark.faults import (
     UNPROCESSABLE,
     ErrorCode,
@@ -40,13 +40,11 @@ from mailqueue.api.compat.postmark.trial import TEST_TOKEN, validate
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.context import RequestContext
-from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending.service import accepted
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.acceptance import AcceptResult
-from mailqueue.tenants.model import Scope
 
 TOKEN = b"x-postmark-server-token"
 MESSAGE_BYTES = 10 * 1024 * 1024
@@ -175,29 +173,15 @@ async def validate_without_key(request: Request) -> Response | None:
     return await validate(request)
 
 
-def _endpoint(
-    path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
-) -> Endpoint:
-    return Endpoint(
-        "POST",
-        path,
-        Scope.EMAIL_SEND,
-        summary,
-        handler,
-        once=Once.ITSELF,
-        test_keys=ForTestKeys.OWN,
-    )
-
-
 POSTMARK = CompatApi(
     name="postmark",
     endpoints=(
-        _endpoint("/email", "Send a message.", sending_one(PostmarkMessage)),
-        _endpoint("/email/batch", "Send up to 500 messages.", sending_many(PostmarkMessage)),
-        _endpoint(
+        sending_endpoint("/email", "Send a message.", sending_one(PostmarkMessage)),
+        sending_endpoint("/email/batch", "Send up to 500 messages.", sending_many(PostmarkMessage)),
+        sending_endpoint(
             "/email/withTemplate", "Send a message from a template.", sending_one(TemplatedMessage)
         ),
-        _endpoint(
+        sending_endpoint(
             "/email/batchWithTemplates",
             "Send up to 500 messages from templates.",
             sending_many(TemplatedMessage),

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailqueue.api.compat.model import CompatError
+from mailqueue.api.compat.model import CompatError, headers_of
 from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.postmark.model import NoStream, NotAnAddress, NotForSending
 from mailqueue.api.http.responses import BadJson, Busy, json_answer
@@ -106,14 +106,7 @@ class NoFormat(InvalidField):
 def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
     status, code, message = description_of(exc)
-    headers: dict[str, str] = {}
-    if isinstance(exc, HTTPException):
-        headers = dict(exc.headers or {})
-    elif isinstance(exc, LimitReached | TooManyRequests):
-        headers["retry-after"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
-    elif isinstance(exc, Unavailable):
-        headers["retry-after"] = "5"
-    return json_answer(error_of(code, message), status=status, headers=headers)
+    return json_answer(error_of(code, message), status=status, headers=headers_of(exc))
 
 
 def error_of(code: ErrorCode, message: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Resend's API: sending."""
 
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +16,7 @@ from mailqueue.api.compat.accepting import (
     prepare_emails,
 )
 from mailqueue.api.compat.idempotency import respond_once
-from mailqueue.api.compat.model import CompatApi
+from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.resend.emails import EMAIL_ENDPOINTS
 from mailqueue.api.compat.resend.faults import (
@@ -31,15 +30,14 @@ from mailqueue.api.compat.resend.faults import (
 from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
+from mailqueue.api.http.auth import bearer_key
 from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.context import RequestContext
-from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import BadJson, json_answer
 from mailqueue.api.http.validation import validated
 from mailqueue.api.sending.service import accepted
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.model import Scope
 
 BODY_BYTES = 60 * 1024 * 1024
 """Largest body in bytes: a mail with attachments of 40 MB in base64."""
@@ -140,32 +138,17 @@ def key_of(request: Request) -> str:
     Raises:
         Unauthorized: there is none.
     """
-    given = headers_by_name(request).get(b"authorization", b"").decode("latin-1")
-    scheme, _, key = given.partition(" ")
-    if scheme.lower() != "bearer" or not key.strip():
+    key = bearer_key(request)
+    if not key:
         raise MissingKey("an API key is needed: Authorization: Bearer")
-    return key.strip()
-
-
-def _endpoint(
-    path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
-) -> Endpoint:
-    return Endpoint(
-        "POST",
-        path,
-        Scope.EMAIL_SEND,
-        summary,
-        handler,
-        once=Once.ITSELF,
-        test_keys=ForTestKeys.OWN,
-    )
+    return key
 
 
 RESEND = CompatApi(
     name="resend",
     endpoints=(
-        _endpoint("/emails", "Send an email.", send),
-        _endpoint("/emails/batch", "Send up to 100 emails.", send_batch),
+        sending_endpoint("/emails", "Send an email.", send),
+        sending_endpoint("/emails/batch", "Send up to 100 emails.", send_batch),
         *EMAIL_ENDPOINTS,
         *FILE_ENDPOINTS,
     ),

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.accepting import OneRefused
 from mailqueue.api.compat.idempotency import AnotherRequest
-from mailqueue.api.compat.model import CompatError
+from mailqueue.api.compat.model import CompatError, headers_of
 from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.resend.model import MissingField
 from mailqueue.api.http.responses import BadJson, Busy, RawHeaders, json_answer
@@ -66,15 +66,8 @@ class WrongState(InputError):
 def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
     status, name, message = description_of(exc)
-    headers: dict[str, str] = {}
-    if isinstance(exc, HTTPException):
-        headers = dict(exc.headers or {})
-    elif isinstance(exc, LimitReached | TooManyRequests):
-        headers["retry-after"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
-    elif isinstance(exc, Unavailable):
-        headers["retry-after"] = "5"
     document = {"statusCode": int(status), "name": name, "message": message}
-    return json_answer(document, status=status, headers=headers)
+    return json_answer(document, status=status, headers=headers_of(exc))
 
 
 def description_of(exc: CompatError) -> tuple[HTTPStatus, str, str]:

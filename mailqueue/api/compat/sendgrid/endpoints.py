@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.accepting import OneRefused
 from mailqueue.api.compat.batch import accept_together, validate_together
-from mailqueue.api.compat.model import CompatApi
+from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.sendgrid.checks import check
 from mailqueue.api.compat.sendgrid.faults import (
@@ -24,14 +24,13 @@ from mailqueue.api.compat.sendgrid.faults import (
 )
 from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.model import SendGridMail
+from mailqueue.api.http.auth import bearer_key
 from mailqueue.api.http.body import check_type, headers_by_name
 from mailqueue.api.http.context import RequestContext
-from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import BadJson, json_bytes_answer
 from mailqueue.api.http.validation import validated
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import Unauthorized
-from mailqueue.tenants.model import Scope
 
 BODY_BYTES = 30 * 1024 * 1024
 MAX_KEY_CHARACTERS = 200
@@ -98,11 +97,10 @@ def key_of(request: Request) -> str:
     Raises:
         Unauthorized: there is none.
     """
-    given = headers_by_name(request).get(b"authorization", b"").decode("latin-1")
-    scheme, _, key = given.partition(" ")
-    if scheme.lower() != "bearer" or not key.strip():
+    key = bearer_key(request)
+    if not key:
         raise Unauthorized("an API key is needed: Authorization: Bearer")
-    return key.strip()
+    return key
 
 
 def is_sendgrids(request: Request) -> bool:
@@ -115,17 +113,7 @@ def is_sendgrids(request: Request) -> bool:
 
 SENDGRID = CompatApi(
     name="sendgrid",
-    endpoints=(
-        Endpoint(
-            "POST",
-            "/v3/mail/send",
-            Scope.EMAIL_SEND,
-            "Send up to 1,000 emails.",
-            send,
-            once=Once.ITSELF,
-            test_keys=ForTestKeys.OWN,
-        ),
-    ),
+    endpoints=(sending_endpoint("/v3/mail/send", "Send up to 1,000 emails.", send),),
     credential_of=key_of,
     refused=refused,
     roots=("/v3/mail",),

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mailqueue.api.compat.accepting import OneRefused
-from mailqueue.api.compat.model import CompatError
+from mailqueue.api.compat.model import CompatError, headers_of
 from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.http.responses import BadJson, RawHeaders, json_answer
@@ -135,15 +135,8 @@ class SendGridRefused(InputError):
 def refused(request: Request, exc: CompatError) -> Response:  # noqa: ARG001
     """Return the response to an error."""
     status, wrongs = description_of(exc)
-    headers: dict[str, str] = {}
-    if isinstance(exc, HTTPException):
-        headers = dict(exc.headers or {})
-    elif isinstance(exc, LimitReached | TooManyRequests):
-        headers["retry-after"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
-    elif isinstance(exc, Unavailable):
-        headers["retry-after"] = "5"
     errors = [{"message": one.message, "field": one.field, "help": _help(one)} for one in wrongs]
-    return json_answer({"errors": errors}, status=status, headers=headers)
+    return json_answer({"errors": errors}, status=status, headers=headers_of(exc))
 
 
 def description_of(exc: CompatError) -> tuple[HTTPStatus, Sequence[Wrong]]:
