@@ -33,10 +33,6 @@ class TrackingOptions(NamedTuple):
     unsubscribe: bool = False
     is_marketing: bool = False
 
-    @property
-    def anything(self) -> bool:
-        return self.opens or self.clicks or self.unsubscribe or self.is_marketing
-
 
 class InjectionContext(NamedTuple):
     """The tracking settings of a project; `base` None: it has no URL for its links."""

@@ -175,8 +175,8 @@ async def test_the_parent_counts_the_death_on_the_emails_that_were_begun(
         memory = InProgress()
         begun = BegunEmails(memory)
         for email in mine[:2]:
-            begun.begin_step(email)
-            begun.end_step()
+            begun.step(email)
+            begun.step(None)
         begun.end(mine[1].id, mine[1].claim_no)
         pool = WorkerPool(load_settings(database_url=database.url, data=tmp_path), [])
 

@@ -121,7 +121,7 @@ class SmtpChannel:
         self._account = account
         self._reopen = reopen
         self._opened_at = asyncio.get_running_loop().time()
-        self._messages = 0
+        self._left = account.max_messages  # None: no limit
 
     @property
     def is_usable(self) -> bool:
@@ -141,20 +141,15 @@ class SmtpChannel:
                 for mail in mails[start:]:
                     report(mail, refused, 0)
                 return
-            left = self._left
-            part = mails[start:] if left is None else mails[start : start + left]
-            self._messages += len(part)
+            part = mails[start:] if self._left is None else mails[start : start + self._left]
+            if self._left is not None:
+                self._left -= len(part)
             start += len(part)
             await self._conversation.send(part, report, may_finish=may_finish)
 
     async def close(self) -> None:
         """Send QUIT and close the connection."""
         await self._conversation.quit()
-
-    @property
-    def _left(self) -> int | None:
-        limit = self._account.max_messages
-        return None if limit is None else max(0, limit - self._messages)
 
     async def _renew(self) -> Rejected | None:
         await self._conversation.quit()
@@ -163,5 +158,5 @@ class SmtpChannel:
             return conversation
         self._conversation = conversation
         self._opened_at = asyncio.get_running_loop().time()
-        self._messages = 0
+        self._left = self._account.max_messages
         return None

@@ -99,11 +99,6 @@ class AttachmentLoader:
             self._bytes -= len(oldest)
 
 
-def carries_files(mail: LoadedEmail) -> bool:
-    """Return whether the email has files."""
-    return mail.content is not None and mail.content.files is not None
-
-
 def bytes_of_files(mail: LoadedEmail) -> int:
     """Return the size of the email's files in bytes; 0 if they cannot be read. Pure."""
     return sum(ref.bytes for ref in refs_of(_checked(mail)))

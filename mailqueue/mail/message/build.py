@@ -1,8 +1,9 @@
 """Builds the message and the envelope of a loaded email, and signs it."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from mailqueue.core.address import (
     Address,
@@ -96,46 +97,32 @@ def build_message(
     if content is None:
         raise CannotCompose("its content was deleted")
     try:
-        sender = _sender(content, identity.sender)
-        to, cc, envelope = _recipients(mail, suppressed)
-        if content.header_recipients is not None:
-            to, cc = (_named(content.header_recipients, kind) for kind in ("to", "cc"))
-        reply_to = _reply_to(content, identity)
-        mail_id = message_id(email.id, sender.address.domain)
-        if mail.raw is not None:
-            message, mail_id = mail.raw.octets, first_field(mail.raw.octets, "message-id")
-        else:
-            message = compose(
-                _skeleton(mail, content, skeleton_cache),
-                PerMail(
-                    sender=sender,
-                    to=to,
-                    cc=cc,
-                    reply_to=reply_to,
-                    written_at=now,
-                    message_id=mail_id,
-                    headers=() if mail.tracked is None else mail.tracked.headers,
-                ),
-            )
+        found = _addresses(mail, content, identity, suppressed)
+        message, mail_id = _composed(mail, content, found, now, skeleton_cache)
     except ValueError as exc:
         raise CannotCompose(str(exc)) from exc
-    if signers is not None:
-        message = _signature(message, sender.address.domain, signers, now) + message
-    bounces = _bounce_address(
-        mail, identity, sender.address, [given for _, given in envelope], returns, now
-    )
-    needs_smtputf8 = sender.address.needs_smtputf8 or bounces.needs_smtputf8
+    domain = found.sender.address.domain
+    if signers is not None and (signer := signers.of(domain)) is not None:
+        message = signer.sign(message, int(now.timestamp())) + message
+    elif signers is not None and signers.is_required:
+        raise NotSigned(
+            f"no DKIM key of {domain} is active, and the project sends signed email only"
+        )
+    given = tuple([spelling for _, spelling in found.envelope])
+    bounces = identity.bounce_address or found.sender.address
+    if identity.bounce_domain is not None and returns is not None:
+        number = _recipient_number(mail, given)
+        local = return_path(returns, email_id=email.id, recipient=number, now=now)
+        bounces = Address(local, identity.bounce_domain, needs_smtputf8=False)
+    needs_smtputf8 = found.needs_smtputf8 or bounces.needs_smtputf8
     if mail.raw is not None:
         needs_smtputf8 = needs_smtputf8 or not has_ascii_head(message)
-    for address, _ in envelope:
-        needs_smtputf8 = needs_smtputf8 or address.needs_smtputf8
-    for mailbox in (*to, *cc, *reply_to):  # in the headers, and perhaps not in the envelope
-        needs_smtputf8 = needs_smtputf8 or mailbox.address.needs_smtputf8
+    has_null_sender = mail.raw is not None and mail.raw.has_null_sender
     return SendAttempt(
         email.id,
         Envelope(
-            "" if mail.raw is not None and mail.raw.has_null_sender else bounces.sent,
-            tuple([address.sent for address, _ in envelope]),
+            "" if has_null_sender else bounces.sent,
+            tuple([address.sent for address, _ in found.envelope]),
             needs_smtputf8=needs_smtputf8,
         ),
         message,
@@ -144,30 +131,42 @@ def build_message(
         email.claim_no,
         email.attempts,
         mail_id,
-        tuple([given for _, given in envelope]),
+        given,
         bool(mail.recipients),
         suppressed,
     )
 
 
-def _bounce_address(
+def _composed(
     mail: LoadedEmail,
-    identity: MailDefaults,
-    sender: Address,
-    envelope: list[str],
-    returns: Seals | None,
+    content: EmailContent,
+    found: "_Addresses",
     now: datetime,
-) -> Address:
-    """Return the envelope sender: an address of this email alone if it can be signed."""
-    domain = identity.bounce_domain
-    if domain is None or returns is None:
-        return identity.bounce_address or sender
-    place = _recipient_number(mail, envelope)
-    local = return_path(returns, email_id=mail.claim.id, recipient=place, now=now)
-    return Address(local, domain, needs_smtputf8=False)
+    skeleton_cache: SkeletonCache,
+) -> tuple[bytes, str]:
+    """Return the message, not yet signed, and its Message-ID."""
+    if mail.raw is not None:
+        return mail.raw.octets, first_field(mail.raw.octets, "message-id")
+    if mail.tracked is not None:
+        skeleton = mail.tracked.skeleton_with(mail.files)
+    elif content.template_version_id is None:
+        skeleton = skeleton_cache.of(content, mail.files)
+    else:
+        skeleton = compile_skeleton(rendered(mail, content.header_fields, mail.files))
+    mail_id = message_id(mail.claim.id, found.sender.address.domain)
+    headers = PerMail(
+        sender=found.sender,
+        to=found.to,
+        cc=found.cc,
+        reply_to=found.reply_to,
+        written_at=now,
+        message_id=mail_id,
+        headers=() if mail.tracked is None else mail.tracked.headers,
+    )
+    return compose(skeleton, headers), mail_id
 
 
-def _recipient_number(mail: LoadedEmail, envelope: list[str]) -> int:
+def _recipient_number(mail: LoadedEmail, envelope: Sequence[str]) -> int:
     """Return the number of the only recipient left among all of the email; 0 for several."""
     if len(envelope) != 1:
         return 0
@@ -175,57 +174,61 @@ def _recipient_number(mail: LoadedEmail, envelope: list[str]) -> int:
     return next(places, 0)
 
 
-def _skeleton(mail: LoadedEmail, content: EmailContent, skeleton_cache: SkeletonCache) -> Skeleton:
-    if mail.tracked is not None:
-        return mail.tracked.skeleton_with(mail.files)
-    if content.template_version_id is None:
-        return skeleton_cache.of(content, mail.files)
-    return compile_skeleton(rendered(mail, content.header_fields, mail.files))
+class _Addresses(NamedTuple):
+    """The addresses of one message: in its headers, and of its envelope."""
+
+    sender: Mailbox
+    to: list[Mailbox]
+    cc: list[Mailbox]
+    reply_to: tuple[Mailbox, ...]
+    envelope: list[tuple[Address, str]]  # each with its spelling in the database
+    needs_smtputf8: bool
 
 
-def _signature(message: bytes, domain: str, signers: Signers, now: datetime) -> bytes:
-    signer = signers.of(domain)
-    if signer is not None:
-        return signer.sign(message, int(now.timestamp()))
-    if signers.is_required:
-        raise NotSigned(
-            f"no DKIM key of {domain} is active, and the project sends signed email only"
-        )
-    return b""
+def _addresses(
+    mail: LoadedEmail, content: EmailContent, identity: MailDefaults, suppressed: tuple[str, ...]
+) -> _Addresses:
+    """Return the addresses of one message; what the content does not say is the account's.
 
-
-def _sender(content: EmailContent, default: Mailbox) -> Mailbox:
+    Raises:
+        ValueError: one of them cannot be read.
+    """
     if content.from_email is None:
-        return Mailbox(content.from_name or default.name, default.address)
-    return Mailbox(content.from_name or "", parse_address(content.from_email))
-
-
-def _reply_to(content: EmailContent, identity: MailDefaults) -> tuple[Mailbox, ...]:
-    if content.reply_to is not None:
-        return parse_mailboxes(content.reply_to)
-    return () if identity.reply_to is None else (identity.reply_to,)
-
-
-def _recipients(
-    mail: LoadedEmail, suppressed: tuple[str, ...]
-) -> tuple[list[Mailbox], list[Mailbox], list[tuple[Address, str]]]:
-    """Return To, Cc and the envelope's addresses, each with its spelling in the database."""
-    if not mail.recipients:  # nearly all emails
-        given = mail.claim.recipient_email
-        only = Mailbox(mail.claim.recipient_name or "", _parsed(given))
-        return [only], [], [] if given in suppressed else [(only.address, given)]
+        name = content.from_name or identity.sender.name
+        sender = Mailbox(name, identity.sender.address)
+    else:
+        sender = Mailbox(content.from_name or "", parse_address(content.from_email))
     to: list[Mailbox] = []
     cc: list[Mailbox] = []
     envelope: dict[str, tuple[Address, str]] = {}
-    for one in mail.recipients:
-        mailbox = Mailbox(one.name or "", _parsed(one.address))
-        if one.kind == "to":
-            to.append(mailbox)
-        elif one.kind == "cc":
-            cc.append(mailbox)
-        if one.status == "pending" and one.address not in suppressed:
-            envelope.setdefault(mailbox.address.sent, (mailbox.address, one.address))
-    return to, cc, list(envelope.values())
+    try:
+        if not mail.recipients:  # nearly all emails
+            given = mail.claim.recipient_email
+            to.append(Mailbox(mail.claim.recipient_name or "", parse_address(given)))
+            if given not in suppressed:
+                envelope[given] = to[0].address, given
+        for one in mail.recipients:
+            mailbox = Mailbox(one.name or "", parse_address(one.address))
+            if one.kind == "to":
+                to.append(mailbox)
+            elif one.kind == "cc":
+                cc.append(mailbox)
+            if one.status == "pending" and one.address not in suppressed:
+                envelope.setdefault(mailbox.address.sent, (mailbox.address, one.address))
+    except InvalidAddress as exc:
+        raise CannotCompose(f"recipient: {exc}") from exc
+    if content.header_recipients is not None:
+        to, cc = (_named(content.header_recipients, kind) for kind in ("to", "cc"))
+    if content.reply_to is not None:
+        reply_to = parse_mailboxes(content.reply_to)
+    else:
+        reply_to = () if identity.reply_to is None else (identity.reply_to,)
+    needs_smtputf8 = sender.address.needs_smtputf8
+    for address, _ in envelope.values():
+        needs_smtputf8 = needs_smtputf8 or address.needs_smtputf8
+    for mailbox in (*to, *cc, *reply_to):  # in the headers, and perhaps not in the envelope
+        needs_smtputf8 = needs_smtputf8 or mailbox.address.needs_smtputf8
+    return _Addresses(sender, to, cc, reply_to, list(envelope.values()), needs_smtputf8)
 
 
 def _named(named: Mapping[str, list[str]], kind: str) -> list[Mailbox]:
@@ -234,10 +237,3 @@ def _named(named: Mapping[str, list[str]], kind: str) -> list[Mailbox]:
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise CannotCompose("its header recipients cannot be read")
     return [parse_mailbox(text) for text in texts]
-
-
-def _parsed(text: str) -> Address:
-    try:
-        return parse_address(text)
-    except InvalidAddress as exc:
-        raise CannotCompose(f"recipient: {exc}") from exc

@@ -22,7 +22,9 @@ MARKETING = "marketing"
 log = get_logger(__name__)
 
 
-class _Wish(NamedTuple):
+class TrackingWish(NamedTuple):
+    """The tracking that one mail needs."""
+
     wants: TrackingOptions
     names_links: bool  # its content has placeholders for links
 
@@ -47,14 +49,7 @@ class EmailTracking:
     """Injects tracking into mail, where this process has an injector."""
 
     def __init__(self, injector: TrackingInjector | None = None) -> None:
-        self._injector = injector
-
-    def is_needed(self, mails: list[LoadedEmail]) -> bool:
-        """Return whether `inject` may change any of the mails."""
-        try:
-            return self._injector is not None and any(map(_wish, mails))
-        except Exception:  # of one mail: found out when it is injected
-            return True
+        self.injector = injector
 
     async def inject(
         self, mails: list[LoadedEmail], call: CallWithConnection, *, is_shown: bool = False
@@ -63,11 +58,11 @@ class EmailTracking:
 
         With `is_shown` the links are not stored: the mail is only displayed.
         """
-        injector = self._injector
+        injector = self.injector
         if injector is None:
             return mails
         try:
-            if not any(map(_wish, mails)):
+            if not any(map(wish_of, mails)):
                 return mails
             return await call(
                 partial(injected, mails=mails, injector=injector, keeps_links=not is_shown)
@@ -94,7 +89,7 @@ async def injected(
 
     A mail that cannot be tracked has a fault that says why, and whether waiting helps.
     """
-    wishes = [_wish(mail) for mail in mails]
+    wishes = [wish_of(mail) for mail in mails]
     projects = {mail.claim.project_id for mail, wish in zip(mails, wishes, strict=True) if wish}
     if not projects:
         return list(mails)
@@ -116,7 +111,7 @@ async def injected(
     ]
 
 
-def _wish(mail: LoadedEmail) -> _Wish | None:
+def wish_of(mail: LoadedEmail) -> TrackingWish | None:
     """Return the tracking a mail needs; None: none, as for nearly all mail. Pure."""
     content = mail.content
     if content is None or mail.fault is not None:
@@ -135,11 +130,11 @@ def _wish(mail: LoadedEmail) -> _Wish | None:
         unsubscribe=bits & UNSUBSCRIBE > 0 or (is_marketing and not bits & NEVER),
         is_marketing=is_marketing,
     )
-    return _Wish(wants, names_links) if wants.anything or names_links else None
+    return TrackingWish(wants, names_links) if any(wants) or names_links else None
 
 
 def _untracked(
-    mail: LoadedEmail, wish: _Wish, context: InjectionContext | str
+    mail: LoadedEmail, wish: TrackingWish, context: InjectionContext | str
 ) -> LoadedEmail | UntrackedMail:
     """Return the mail to be tracked, or the mail itself where it cannot be tracked now or need not
     be.

@@ -28,15 +28,14 @@ class BegunEmails:
             self._slots[mail] = slot
         return slot
 
-    def begin_step(self, email: ClaimedEmail) -> None:
-        """Note which email keeps the event loop from turning, until `end_step`."""
-        if self._in_progress is not None:
-            self._in_progress.begin_step(self.begin(email))
-
-    def end_step(self) -> None:
-        """Note that no email keeps the event loop from turning."""
-        if self._in_progress is not None:
+    def step(self, email: ClaimedEmail | None) -> None:
+        """Note which email keeps the event loop from turning; None if none does any more."""
+        if self._in_progress is None:
+            return
+        if email is None:
             self._in_progress.end_step()
+        else:
+            self._in_progress.begin_step(self.begin(email))
 
     @contextmanager
     def all_of(self, emails: Iterable[ClaimedEmail]) -> Iterator[None]:

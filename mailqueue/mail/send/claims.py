@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
 
 from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
-from mailqueue.db.link import Link
+from mailqueue.mail.model import ClaimedEmail
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.claims import Taken
 from mailqueue.telemetry.log import get_logger
@@ -18,18 +17,17 @@ class Claims:
     """The claims of one worker, one after another.
 
     A connection may break between the commit of a claim and its answer. The emails are then
-    assigned to this worker, and no other claims them while it lives.
+    assigned to this worker, and no other claims them while it lives: repeat the call.
     """
 
-    def __init__(self, link: Link, worker: int, *, limit: int, lease: timedelta) -> None:
-        self._link = link
+    def __init__(self, worker: int, *, limit: int, lease: timedelta) -> None:
         self._worker = worker
         self._limit = limit
         self._lease = lease
         self._last = 0  # number of the newest claim whose answer arrived
         self._is_in_doubt = False
 
-    async def take(self, *, avoid: Sequence[int], may_mark: bool = False) -> Taken:
+    async def take(self, conn: Conn, *, avoid: Sequence[int], may_mark: bool = False) -> Taken:
         """Claim due emails of accounts other than those to avoid, with what they say.
 
         What they say is not read where one of them cannot be read, so that they can be read one by
@@ -38,42 +36,42 @@ class Claims:
         Raises:
             LeaseLost: this worker was declared lost, or has left.
         """
-        claiming = partial(self._claim_or_find, avoid=avoid)
-        try:
-            taken = await self._link.call(partial(claiming, may_mark=may_mark))
-        except Exception as exc:
-            if not concerns_rows(exc):
-                raise
-            log.warning("claim.unreadable", error=f"{type(exc).__name__}: {exc}"[:200])
-            taken = await self._link.call(partial(claiming, reads=False))
+        found = await self._found(conn) if self._is_in_doubt else []
+        if found:
+            taken = Taken(found)
+        else:
+            self._is_in_doubt = True
+            try:
+                taken = await claims_store.take(
+                    conn,
+                    self._worker,
+                    limit=self._limit,
+                    lease=self._lease,
+                    avoid=avoid,
+                    may_mark=may_mark,
+                )
+            except Exception as exc:
+                if not concerns_rows(exc):
+                    raise
+                log.warning("claim.unreadable", error=f"{type(exc).__name__}: {exc}"[:200])
+                taken = Taken(await self._found(conn) or await self._unread(conn, avoid))
         self._is_in_doubt = False
         self._last = max((email.claim_no for email in taken.emails), default=self._last)
         return taken
 
-    async def take_suspect(self) -> Taken:
+    async def take_suspect(self, conn: Conn) -> Taken:
         """Claim one due email whose worker stopped while handling it, without reading it.
 
         Raises:
             LeaseLost: this worker was declared lost, or has left.
         """
-        claimed = await self._link.call(
-            lambda conn: claims_store.claim_suspect(conn, self._worker, lease=self._lease)
-        )
-        return Taken(claimed)
+        return Taken(await claims_store.claim_suspect(conn, self._worker, lease=self._lease))
 
-    async def _claim_or_find(
-        self, conn: Conn, *, avoid: Sequence[int], may_mark: bool = False, reads: bool = True
-    ) -> Taken:
-        if self._is_in_doubt:
-            found = await claims_store.find_claims(conn, self._worker, after=self._last)
-            if found:
-                return Taken(found)
-        self._is_in_doubt = True
-        limit, lease = self._limit, self._lease
-        if not reads:
-            return Taken(
-                await claims_store.claim(conn, self._worker, limit=limit, lease=lease, avoid=avoid)
-            )
-        return await claims_store.take(
-            conn, self._worker, limit=limit, lease=lease, avoid=avoid, may_mark=may_mark
+    async def _found(self, conn: Conn) -> list[ClaimedEmail]:
+        """Return the emails of claims whose answers were lost."""
+        return await claims_store.find_claims(conn, self._worker, after=self._last)
+
+    async def _unread(self, conn: Conn, avoid: Sequence[int]) -> list[ClaimedEmail]:
+        return await claims_store.claim(
+            conn, self._worker, limit=self._limit, lease=self._lease, avoid=avoid
         )

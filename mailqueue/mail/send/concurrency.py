@@ -45,39 +45,23 @@ class Slots:
 
     def __init__(self, count: int) -> None:
         self._count = self._free = count
+        self.max_per_account = _available(0, count)  # while no other account wants any
+        self.in_use = 0  # regular slots and those of emails that are set aside
+        self.stalled_count = 0  # emails whose server does not reply, set aside or not
         self._free_aside = count * ASIDE_FACTOR
         self._max_unproven = max(1, count // 2)
         self._held_unproven = 0
         self._aside: set[Mail] = set()
         self._stuck: set[Mail] = set()  # to be set aside, but no slot was free
         self.on_waiting: Callable[[], None] = _nothing  # called when a connection begins to wait
-        self._waiting: deque[tuple[AccountSlots, int, asyncio.Future[int]]] = deque()
-
-    @property
-    def max_per_account(self) -> int:
-        """Return how many slots an account can have while no other wants any."""
-        return _available(0, self._count)
-
-    @property
-    def are_all_free(self) -> bool:
-        """Return whether no slot is held or waited for."""
-        return self._free == self._count and not self._aside and not self._waiting
-
-    @property
-    def has_waiters(self) -> bool:
-        """Return whether a connection waits for a slot."""
-        return bool(self._waiting)
-
-    @property
-    def stalled_count(self) -> int:
-        """Return the number of emails whose server does not reply, set aside or not."""
-        return len(self._aside) + len(self._stuck)
+        # Connections that wait for slots, and how many they want.
+        self.waiters: deque[tuple[AccountSlots, int, asyncio.Future[int]]] = deque()
 
     async def take(self, wanted: int, account: AccountSlots) -> int:
         """Wait for at least one slot and take up to `wanted`, shared with the account's others."""
         taken: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         account.waiting += 1
-        self._waiting.append((account, wanted, taken))
+        self.waiters.append((account, wanted, taken))
         self._assign()
         if taken.done():  # at once, without a turn of the event loop
             return taken.result()
@@ -104,10 +88,12 @@ class Slots:
                 self._aside.remove(mail)
                 self._free_aside += 1
                 account.aside -= 1
+                self.in_use -= 1
             else:
                 self._stuck.discard(mail)
                 self._free_held(1, account)
             account.trials = min(account.trials, account.held + account.aside)
+        self.stalled_count = len(self._aside) + len(self._stuck)
         self._assign()
 
     def set_aside(self, mails: Iterable[Mail], account: AccountSlots) -> int:
@@ -126,6 +112,8 @@ class Slots:
             self._free_aside -= 1
             account.aside += 1
             self._free_held(1, account)
+            self.in_use += 1
+        self.stalled_count = len(self._aside) + len(self._stuck)
         self._assign()
         return account.aside - before
 
@@ -143,6 +131,7 @@ class Slots:
 
     def _free_held(self, count: int, account: AccountSlots) -> None:
         self._free += count
+        self.in_use -= count
         account.held -= count
         unproven = min(count, account.held_unproven)
         account.held_unproven -= unproven
@@ -151,12 +140,21 @@ class Slots:
     def _assign(self) -> None:
         """Assign free slots to the waiting connections, in their order."""
         passed: list[tuple[AccountSlots, int, asyncio.Future[int]]] = []
-        while self._waiting and self._free:
-            account, wanted, taken = waiting = self._waiting.popleft()
+        while self.waiters and self._free:
+            account, wanted, taken = waiting = self.waiters.popleft()
             if taken.done():  # cancelled
                 continue
-            allowed = self._allowed(account)
-            if allowed == 0:
+            allowed = _available(account.held, self._free)
+            if account.is_unproven:
+                trials = MAX_UNPROVEN_ASIDE if self._free_aside > self._count else 2
+                own = min(1 - account.held_unproven, trials - account.trials)
+                allowed = min(allowed, own, self._max_unproven - self._held_unproven)
+            else:  # more could not be set aside if the account stalled
+                part = (self._count - len(self._stuck)) // 6
+                few = min(MAX_UNPROVEN_ASIDE, self._count // 8)
+                most = max(1, part, few, _available(account.aside, self._free_aside))
+                allowed = min(allowed, most - account.held)
+            if allowed <= 0:
                 passed.append(waiting)
                 continue
             # Several connections are faster than one with all the mail.
@@ -164,26 +162,13 @@ class Slots:
             account.waiting -= 1
             account.held += count
             self._free -= count
+            self.in_use += count
             if account.is_unproven:
                 account.held_unproven += count
                 account.trials += count
                 self._held_unproven += count
             taken.set_result(count)
-        self._waiting.extendleft(reversed(passed))
-
-    def _allowed(self, account: AccountSlots) -> int:
-        allowed = _available(account.held, self._free)
-        if not account.is_unproven:
-            return max(0, min(allowed, self._max_held(account) - account.held))
-        most = MAX_UNPROVEN_ASIDE if self._free_aside > self._count else 2
-        own = min(1 - account.held_unproven, most - account.trials)
-        return max(0, min(allowed, own, self._max_unproven - self._held_unproven))
-
-    def _max_held(self, account: AccountSlots) -> int:
-        """Return how many slots the account may hold; more could not be set aside if it stalled."""
-        part = (self._count - len(self._stuck)) // 6
-        few = min(MAX_UNPROVEN_ASIDE, self._count // 8)
-        return max(1, part, few, _available(account.aside, self._free_aside))
+        self.waiters.extendleft(reversed(passed))
 
 
 def _nothing() -> None:

@@ -12,6 +12,7 @@ from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.send.concurrency import Slots
 from mailqueue.mail.send.large import LargeBuilds
 from mailqueue.mail.send.settler import EmailSettler
+from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.ports.transport import Transport
 from mailqueue.senders.model import MailDefaults
 from mailqueue.tracking.tokens import Seals
@@ -57,7 +58,7 @@ class SendContext:
     account_failed: Callable[[int, Rejected], None]  # it does not, or it names a limit
     # An email to this address failed because of the account, or for an unknown reason.
     email_failed: Callable[[int, Rejected, str, UUID], None]
-    now: Callable[[], float]  # seconds of an ActiveClock
+    clock: ActiveClock
     is_alone: bool = False  # its emails have stopped a worker before
     idle_s: float = 20.0  # a connection without mail is closed after this time
     unresponsive_s: float = 0.25  # a server silent for this long delays no other account's mail

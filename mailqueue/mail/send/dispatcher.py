@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.core.errors import MailqueueError
@@ -13,7 +14,6 @@ from mailqueue.mail.send.account_sender import AccountSender
 from mailqueue.mail.send.context import SendAccount, SendContext
 from mailqueue.mail.send.pacing import Pacing
 from mailqueue.mail.send.prepare import unsent
-from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.telemetry.log import get_logger
 
 FindAccount = Callable[[int], Awaitable[SendAccount]]
@@ -30,6 +30,14 @@ MAX_STALLED_EMAILS = 2000
 log = get_logger(__name__)
 
 
+class WaitingEmails(NamedTuple):
+    """The claimed emails that wait in memory for their senders."""
+
+    emails: int  # those of stalled senders only beyond MAX_STALLED_EMAILS
+    stalled_accounts: list[int]  # whose servers do not reply while mail waits for them
+    is_idle: bool  # none waits, holds a slot or has an unwritten outcome
+
+
 class EmailDispatcher:
     """The account senders of one worker process."""
 
@@ -37,30 +45,29 @@ class EmailDispatcher:
         self,
         context: SendContext,
         find_account: FindAccount,
-        clock: ActiveClock,
         *,
         read_tags: ReadTags,
     ) -> None:
         self._context = context
         self._read_tags = read_tags
-        self._clock = clock
+        self._clock = context.clock
         self._find_account = find_account
         self._by_account: dict[int, AccountSender] = {}
         self._closing: dict[AccountSender, asyncio.Task[None]] = {}  # their accounts were changed
-        self._pacing = Pacing(self._pass_on)
+        self.pacing = Pacing(self.dispatch)
 
     async def check_stalls_forever(self) -> None:
         """Check for servers that do not reply until cancelled; drop idle senders from time to
         time.
         """
-        dropped_at = self._clock.seconds()
+        dropped_at = self._clock.seconds
         while True:
             await asyncio.sleep(STALL_CHECK_SECONDS)
-            self._clock.tick(STALL_CHECK_SECONDS)
+            self._clock.seconds += STALL_CHECK_SECONDS
             for sender in (*self._by_account.values(), *self._closing):
                 sender.check_stalls()
-            if self._clock.seconds() - dropped_at > DROP_IDLE_SECONDS:
-                dropped_at = self._clock.seconds()
+            if self._clock.seconds - dropped_at > DROP_IDLE_SECONDS:
+                dropped_at = self._clock.seconds
                 self.drop_idle()
 
     def drop_idle(self) -> None:
@@ -69,34 +76,23 @@ class EmailDispatcher:
             id_: sender for id_, sender in self._by_account.items() if not sender.is_idle
         }
 
-    def waiting_count(self) -> int:
-        """Return how many claimed emails wait in memory; those of stalled senders count only
-        beyond `MAX_STALLED_EMAILS`.
-        """
-        counts = [len(self._pacing), 0]
-        for sender in self._by_account.values():
-            counts[sender.is_stalled] += len(sender)
-        return counts[False] + max(0, counts[True] - MAX_STALLED_EMAILS)
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether no claimed email waits here."""
-        return not self._pacing and not any(map(len, self._by_account.values()))
-
-    def stalled_accounts(self) -> list[int]:
-        """Return the accounts whose servers do not reply while mail waits for them here."""
-        return [
-            id_ for id_, sender in self._by_account.items() if len(sender) and sender.is_stalled
-        ]
-
-    async def release_forever(self) -> None:
-        """Pass on emails for which a rate is kept, each when it is to be sent, until cancelled."""
-        await self._pacing.release_forever()
+    def waiting(self) -> WaitingEmails:
+        """Return what the claimed emails in memory say about the next claim."""
+        count, stalled, stalled_accounts = len(self.pacing.held), 0, []
+        for account_id, sender in self._by_account.items():
+            if sender.waiting and sender.is_stalled:
+                stalled += len(sender.waiting)
+                stalled_accounts.append(account_id)
+            else:
+                count += len(sender.waiting)
+        in_use = self._context.slots.in_use
+        is_idle = not (count or stalled or in_use) and self._context.settler.is_idle.is_set()
+        count += max(0, stalled - MAX_STALLED_EMAILS)
+        return WaitingEmails(count, stalled_accounts, is_idle)
 
     async def dispatch(
         self,
         mails: Sequence[LoadedEmail],
-        *,
         send_at: Mapping[UUID, float] | None = None,
         claimed_at: float = 0.0,
     ) -> None:
@@ -105,20 +101,20 @@ class EmailDispatcher:
         Those named in `send_at` are passed on then. The times are the database's.
         """
         if send_at:
-            mails = self._pacing.hold(mails, send_at, claimed_at=claimed_at)
-        await self._pass_on(mails)
-
-    async def _pass_on(self, mails: Sequence[LoadedEmail]) -> None:
+            mails = self.pacing.hold(mails, send_at, claimed_at=claimed_at)
         by_account: dict[tuple[int, int], list[LoadedEmail]] = {}
         for mail in mails:
             key = (mail.claim.assigned_to, mail.claim.account_revision)
             by_account.setdefault(key, []).append(mail)
         for (account_id, revision), mine in by_account.items():
             try:
-                sender = await self._sender(account_id, revision)
+                sender = self._by_account.get(account_id)
+                if sender is None or sender.account.revision < revision:
+                    sender = await self._new_sender(account_id)
                 if sender.account.wants_tags:
                     mine = await self._tagged(mine)
-                    sender = await self._sender(account_id, revision)  # may have been dropped
+                    # It may have been dropped or replaced meanwhile.
+                    sender = self._by_account.setdefault(account_id, sender)
             except MailqueueError as exc:
                 self._return(account_id, mine, reason=str(exc))
             except Exception as exc:
@@ -132,24 +128,23 @@ class EmailDispatcher:
 
     async def close(self) -> None:
         """Return what was not started to the queue and wait for what is in flight."""
-        for mail in await self._pacing.take_all():
+        for mail in await self.pacing.take_all():
             self._context.settler.settle(unsent(mail, Ending.DEFER, "the worker stops"))
         senders = self._by_account.values()
         await asyncio.gather(*(sender.close() for sender in senders), *self._closing.values())
 
     async def abandon(self, *, within: float) -> None:
         """Start nothing more; still receive replies that come within `within` seconds."""
-        await self._pacing.take_all()
+        await self.pacing.take_all()
         senders = (*self._by_account.values(), *self._closing)
         await asyncio.gather(*(sender.abandon(within=within) for sender in senders))
 
-    async def _sender(self, account_id: int, revision: int) -> AccountSender:
-        sender = self._by_account.get(account_id)
-        if sender is None or sender.account.revision < revision:
-            account = await self._find_account(account_id)
-            if sender is not None:
-                self._close_in_background(sender)  # it may wait for its server for minutes
-            sender = self._by_account[account_id] = AccountSender(account, self._context)
+    async def _new_sender(self, account_id: int) -> AccountSender:
+        account = await self._find_account(account_id)
+        former = self._by_account.get(account_id)
+        if former is not None:
+            self._close_in_background(former)  # it may wait for its server for minutes
+        sender = self._by_account[account_id] = AccountSender(account, self._context)
         return sender
 
     async def _tagged(self, mails: Sequence[LoadedEmail]) -> list[LoadedEmail]:

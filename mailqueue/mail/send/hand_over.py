@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.verdict import Verdict
+from mailqueue.core.verdict import Accepted, Verdict
 from mailqueue.mail.send.context import SendContext
 from mailqueue.mail.send.outcomes import outcome_of, outcomes_of_fault
 from mailqueue.mail.send.stall_detector import StallDetector
@@ -24,7 +24,8 @@ async def hand_over(
     """Send the attempts in order and settle each; return False after an error of the program.
 
     After an error the channel is closed, and emails without a verdict are of unknown outcome if the
-    server may have received them. `on_verdict` is called right before an email is settled.
+    server may have received them. `on_verdict` is called right before an email is settled, unless
+    it was accepted as usual.
     """
     unreported = {attempt.email_id: attempt for attempt in attempts}
     is_handed_over = False  # an unreported email may be
@@ -40,13 +41,15 @@ async def hand_over(
             def report(attempt: SendAttempt, verdict: Verdict, took_ms: int) -> None:
                 nonlocal is_handed_over
                 is_handed_over = True  # until this returns: one request may carry several emails
-                replies.received(reply)
+                reply.received_at = replies.received_at = context.clock.seconds
                 del unreported[attempt.email_id]
                 outcome = None
                 try:
                     reach("reply.read")
                     outcome = outcome_of(attempt, verdict, took_ms)
-                    on_verdict(attempt, verdict)
+                    is_plain = isinstance(verdict, Accepted) and not verdict.refused
+                    if not (is_plain and replies.are_usual):
+                        on_verdict(attempt, verdict)
                 except Exception as exc:  # of this email alone: the others have their own verdicts
                     log.exception("verdict.unreadable", email_id=str(attempt.email_id))
                     if outcome is None:

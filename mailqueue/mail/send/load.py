@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
 from mailqueue.mail.message.render import key_of, templates_of
-from mailqueue.mail.message.tracking import CallWithConnection
+from mailqueue.mail.message.tracking import CallWithConnection, EmailTracking, wish_of
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, FileFault, LoadedEmail
+from mailqueue.mail.send.begun import BegunEmails
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.claims import Taken
 from mailqueue.telemetry.log import get_logger
@@ -17,35 +20,52 @@ from mailqueue.templates.cache import CachedVersion, TemplateCache, TemplateKey
 log = get_logger(__name__)
 
 
-async def load_taken(
-    call: CallWithConnection, taken: Taken, templates: TemplateCache
-) -> list[LoadedEmail]:
-    """Return the emails of a claim, in order; one that cannot be read has a fault.
+class EmailLoader:
+    """Loads the emails of one worker's claims, and injects their tracking."""
 
-    `call` runs a function with a connection, and again if the connection broke.
-    """
-    emails, contents = taken.emails, taken.contents
-    if contents is None:
-        return await load_emails(call, emails, templates)
-    recipients = taken.recipients
-    mails = [
-        LoadedEmail(email, contents.get(email.content_id), recipients.get(email.id, ()))
-        for email in emails
-    ]
-    if all(content.template_version_id is None for content in contents.values()):
+    def __init__(self, link: Link, tracking: EmailTracking, begun: BegunEmails) -> None:
+        self._link = link
+        self._tracking = tracking
+        self._begun = begun
+        self._templates = TemplateCache()
+
+    async def load(self, taken: Taken) -> list[LoadedEmail]:
+        """Return the emails of a claim, in order; one that cannot be read has a fault."""
+        call, templates, contents = self._link.call, self._templates, taken.contents
+        if contents is None:
+            mails = await load_emails(call, taken.emails, templates)
+        else:
+            mails = [
+                LoadedEmail(
+                    email, contents.get(email.content_id), taken.recipients.get(email.id, ())
+                )
+                for email in taken.emails
+            ]
+            if any(content.template_version_id is not None for content in contents.values()):
+                try:
+                    mails = await call(partial(_with_templates, mails=mails, templates=templates))
+                except Exception as exc:
+                    if not concerns_rows(exc):
+                        raise
+                    mails = await load_emails(call, taken.emails, templates)
+        reach("contents.read")
+        try:
+            is_tracked = self._tracking.injector is not None and any(map(wish_of, mails))
+        except Exception:  # of one email: found out when it is injected
+            is_tracked = True
+        if is_tracked:
+            with self._begun.all_of(taken.emails):
+                mails = await self._tracking.inject(mails, call)
         return mails
-    try:
-        return await call(partial(_with_templates, mails=mails, templates=templates))
-    except Exception as exc:
-        if not concerns_rows(exc):
-            raise
-        return await load_emails(call, emails, templates)
 
 
 async def load_emails(
     call: CallWithConnection, claimed: Sequence[ClaimedEmail], templates: TemplateCache
 ) -> list[LoadedEmail]:
-    """Read what claimed emails say, in order; one that cannot be read has a fault."""
+    """Read what claimed emails say, in order; one that cannot be read has a fault.
+
+    `call` runs a function with a connection, and again if the connection broke.
+    """
     try:
         return await call(partial(_read, claimed=claimed, templates=templates))
     except Exception as exc:

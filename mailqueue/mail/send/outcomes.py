@@ -23,12 +23,31 @@ def outcome_of(attempt: SendAttempt, verdict: Verdict, took_ms: int) -> SendOutc
 
     A retry waits as the project's retry schedule says, and at least for its `wait`.
     """
-    if isinstance(verdict, Accepted):
-        done = _accepted(attempt, verdict, took_ms)
-    elif isinstance(verdict, Rejected):
+    if isinstance(verdict, Rejected):
         done = _rejected(attempt, verdict, took_ms)
-    else:
+    elif isinstance(verdict, AllRefused):
         done = _all_refused(attempt, verdict, took_ms)
+    else:
+        sent: Sequence[str] = attempt.addresses
+        if verdict.refused:
+            refused = {one.address for one in verdict.refused}
+            sent = [address for address in attempt.addresses if address not in refused]
+        done = SendOutcome(
+            id=attempt.email_id,
+            claim_no=attempt.claim_no,
+            ending=Ending.SENT,
+            message_id=attempt.message_id,
+            response_ms=took_ms,
+            spent=len(sent),
+            log=LogStatus.SENT,
+            provider_message_id=verdict.provider_message_id,
+            code=verdict.code or None,
+            enhanced=verdict.enhanced or None,
+            reply=verdict.reply,
+            recipients=_each(attempt, sent, verdict.refused) if attempt.has_several else (),
+        )
+        if verdict.refused:
+            done = _partly_accepted(done, verdict)
     if not attempt.suppressed:
         return done
     suppressed = [
@@ -56,32 +75,14 @@ def outcomes_of_fault(
     return [*(outcome_of(attempt, at_fault, 0) for attempt in attempts[:1]), *others]
 
 
-def _accepted(attempt: SendAttempt, verdict: Accepted, took_ms: int) -> SendOutcome:
-    sent: Sequence[str] = attempt.addresses
-    later: Sequence[Refused] = ()
-    if verdict.refused:
-        refused = {one.address for one in verdict.refused}
-        sent = [address for address in attempt.addresses if address not in refused]
-        later = [one for one in verdict.refused if _is_for_now(one.why)]
-    base = SendOutcome(
-        id=attempt.email_id,
-        claim_no=attempt.claim_no,
-        ending=Ending.SENT,
-        message_id=attempt.message_id,
-        response_ms=took_ms,
-        spent=len(sent),
-        log=LogStatus.SENT,
-        provider_message_id=verdict.provider_message_id,
-        code=verdict.code or None,
-        enhanced=verdict.enhanced or None,
-        reply=verdict.reply,
-        recipients=_each(attempt, sent, verdict.refused) if attempt.has_several else (),
-    )
+def _partly_accepted(done: SendOutcome, verdict: Accepted) -> SendOutcome:
+    """Return the outcome of an email that is sent again to some of the refused recipients."""
+    later = [one for one in verdict.refused if _is_for_now(one.why)]
     if not later:
-        return base
+        return done
     why = later[0].why
     is_limit = limit_of(verdict) is not None
-    return base._replace(
+    return done._replace(
         ending=Ending.DEFER if is_limit else Ending.RETRY,
         reason=f"{later[0].address}: {why.detail}",
         wait=LIMIT_WAIT if is_limit else why.retry_after,

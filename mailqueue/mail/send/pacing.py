@@ -24,14 +24,11 @@ class Pacing:
 
     def __init__(self, release: Release) -> None:
         self._release = release
-        self._held: list[tuple[float, int, LoadedEmail]] = []  # a heap, by time
+        self.held: list[tuple[float, int, LoadedEmail]] = []  # a heap, by time
         self._numbers = count()  # emails of one instant keep their order
         self._differences: deque[float] = deque(maxlen=CLOCK_SAMPLES)
         self._is_earlier = asyncio.Event()
         self._lock = asyncio.Lock()  # held while emails are released
-
-    def __len__(self) -> int:
-        return len(self._held)
 
     def hold(
         self, mails: Sequence[LoadedEmail], send_at: Mapping[UUID, float], *, claimed_at: float
@@ -49,7 +46,7 @@ class Pacing:
             if at is None:
                 at_once.append(mail)
             else:
-                heappush(self._held, (at + difference, next(self._numbers), mail))
+                heappush(self.held, (at + difference, next(self._numbers), mail))
         self._is_earlier.set()
         return at_once
 
@@ -60,14 +57,14 @@ class Pacing:
             await self._wait()
             async with self._lock:
                 due = []
-                while self._held and self._held[0][0] <= now():
-                    due.append(heappop(self._held)[2])
+                while self.held and self.held[0][0] <= now():
+                    due.append(heappop(self.held)[2])
                 if due:
                     await self._release(due)
 
     async def _wait(self) -> None:
         self._is_earlier.clear()
-        until = self._held[0][0] if self._held else None
+        until = self.held[0][0] if self.held else None
         with suppress(TimeoutError):
             async with asyncio.timeout_at(until):
                 await self._is_earlier.wait()
@@ -75,5 +72,5 @@ class Pacing:
     async def take_all(self) -> list[LoadedEmail]:
         """Return the emails that are still held; none of them is released any more."""
         async with self._lock:
-            held, self._held = self._held, []
+            held, self.held = self.held, []
         return [mail for _, _, mail in held]

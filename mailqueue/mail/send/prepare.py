@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.mail.message.attachments import carries_files
 from mailqueue.mail.message.build import (
     CannotCompose,
     NotSigned,
@@ -53,37 +52,38 @@ async def prepare(
     *,
     account: SendAccount,
     context: SendContext,
+    has_files: bool = False,
 ) -> Sequence[SendAttempt]:
     """Mark emails that hold slots and build their messages meanwhile; return those to send.
 
-    On failure all of them go back to the queue.
+    Emails that may not be sent are settled. On failure all of them go back to the queue.
     """
     held = len(group)
     try:
         reach("slots.taken")
-        if any(map(carries_files, group)):
+        if has_files:
             group = await context.attachments.fetched(group)
-        build = partial(build_attempts, group, account=account, context=context)
-        early = build() if context.is_alone else None  # before its mark: certainly not sent
-        has_large = early is None and any(map(is_large, group))
+        built: list[SendAttempt | SendOutcome] = []
+        if context.is_alone:  # before its mark: certainly not sent
+            built = build_attempts(group, account=account, context=context)
         marking = context.settler.mark([mail.claim for mail in group], slots)
         held = 0  # each slot is freed with its email
         for _ in range(2):  # the settler sends its statement; build while the database works
             await asyncio.sleep(0)
-        if has_large:
+        if not built and any(map(is_large, group)):
             built = [await _built(mail, account=account, context=context) for mail in group]
-        else:
-            built = early or build()
+        built = built or build_attempts(group, account=account, context=context)
         marks = await marking
         reach("mark.read")
-        if any(mark.stopped for mark in marks.named.values()):
-            built = [
-                await _built(mail, stopped, account=account, context=context)
-                if (stopped := marks.of(mail.claim.id).stopped)
-                else first
-                for mail, first in zip(group, built, strict=True)
-            ]
-        return attempts_to_send(group, built, marks, context=context)
+        if marks.named or marks.are_lost:
+            built = await _checked(group, built, marks, account=account, context=context)
+        attempts = []
+        for made in built:
+            if isinstance(made, SendAttempt):
+                attempts.append(made)
+            else:
+                context.settler.settle(made)
+        return attempts
     except Exception as exc:  # one bad row must not stop a worker
         log.exception("group.failed", sender_account=account.id)
         context.slots.give_back(held, slots)
@@ -98,26 +98,23 @@ def build_attempts(
 ) -> list[SendAttempt | SendOutcome]:
     """Build each email's message; an email that cannot be built has its outcome instead."""
     now = datetime.now(UTC)
-    return [_build(mail, (), account=account, context=context, now=now) for mail in group]
-
-
-def attempts_to_send(
-    group: Sequence[LoadedEmail],
-    built: Sequence[SendAttempt | SendOutcome],
-    marks: Marks,
-    *,
-    context: SendContext,
-) -> list[SendAttempt]:
-    """Return the attempts that may be sent; settle every other email, or forget a lost one."""
-    attempts = []
-    is_plain = not marks.named and not marks.are_lost
-    for mail, first in zip(group, built, strict=True):
-        made = first if is_plain else _checked(mail, first, marks, context)
-        if isinstance(made, SendAttempt):
-            attempts.append(made)
-        elif made is not None:
-            context.settler.settle(made)
-    return attempts
+    step = context.settler.begun.step
+    built = []
+    try:
+        for mail in group:
+            step(mail.claim)
+            built.append(
+                build_attempt(
+                    mail,
+                    context.skeleton_cache,
+                    account=account,
+                    now=now,
+                    is_alone=context.is_alone,
+                )
+            )
+    finally:
+        step(None)
+    return built
 
 
 def unsent(
@@ -128,15 +125,32 @@ def unsent(
     return SendOutcome(id=claim.id, claim_no=claim.claim_no, ending=ending, reason=reason, log=log)
 
 
-def _checked(
-    mail: LoadedEmail,
-    built: SendAttempt | SendOutcome,
+async def _checked(
+    group: Sequence[LoadedEmail],
+    built: Sequence[SendAttempt | SendOutcome],
     marks: Marks,
+    *,
+    account: SendAccount,
     context: SendContext,
-) -> SendAttempt | SendOutcome | None:
-    """Apply the mark of one email; None if the email is no longer this worker's."""
-    mark = marks.of(mail.claim.id)
-    return built if mark.verdict is MarkVerdict.GO else _stopped(mail, mark, context)
+) -> list[SendAttempt | SendOutcome]:
+    """Return what the marks left of a group; an email that is no longer this worker's is left out.
+
+    The message of an email some of whose recipients were suppressed is built again.
+    """
+    left: list[SendAttempt | SendOutcome] = []
+    for mail, made in zip(group, built, strict=True):
+        mark = marks.of(mail.claim.id)
+        if mark.verdict is not MarkVerdict.GO:
+            stopped = _stopped(mail, mark)
+            if stopped is None:
+                context.settler.forget(mail.claim.id, mail.claim.claim_no)
+            else:
+                left.append(stopped)
+        elif mark.stopped:
+            left.append(await _built(mail, mark.stopped, account=account, context=context))
+        else:
+            left.append(made)
+    return left
 
 
 async def _built(
@@ -147,52 +161,32 @@ async def _built(
     context: SendContext,
 ) -> SendAttempt | SendOutcome:
     """Build the message of one email, in a thread if it is large."""
-    now = datetime.now(UTC)
-    if context.is_alone or not is_large(mail):
-        return _build(mail, suppressed, account=account, context=context, now=now)
-    context.settler.begun.begin(mail.claim)
-    large = context.large_builds
+    begun, large = context.settler.begun, context.large_builds
     build = partial(
-        _outcome_of_build,
-        rendered_here(mail),
-        large.skeleton_cache,
+        build_attempt,
         account=account,
         suppressed=suppressed,
-        now=now,
+        now=datetime.now(UTC),
+        is_alone=context.is_alone,
     )
-    return await large.run(build, email_id=str(mail.claim.id))
-
-
-def _build(
-    mail: LoadedEmail,
-    suppressed: tuple[str, ...],
-    *,
-    account: SendAccount,
-    context: SendContext,
-    now: datetime,
-) -> SendAttempt | SendOutcome:
-    begun = context.settler.begun
-    begun.begin_step(mail.claim)
+    if not context.is_alone and is_large(mail):
+        begun.begin(mail.claim)
+        build = partial(build, rendered_here(mail), large.skeleton_cache)
+        return await large.run(build, email_id=str(mail.claim.id))
+    begun.step(mail.claim)
     try:
-        return _outcome_of_build(
-            mail,
-            context.skeleton_cache,
-            account=account,
-            suppressed=suppressed,
-            now=now,
-            is_alone=context.is_alone,
-        )
+        return build(mail, context.skeleton_cache)
     finally:
-        begun.end_step()
+        begun.step(None)
 
 
-def _outcome_of_build(
+def build_attempt(
     mail: LoadedEmail,
     skeleton_cache: SkeletonCache,
     *,
     account: SendAccount,
-    suppressed: tuple[str, ...],
     now: datetime,
+    suppressed: tuple[str, ...] = (),
     is_alone: bool = False,
 ) -> SendAttempt | SendOutcome:
     try:
@@ -222,8 +216,8 @@ def _outcome_of_build(
     return unsent(mail, Ending.FAILED, reason, log=LogStatus.FAILED)
 
 
-def _stopped(mail: LoadedEmail, mark: Mark, context: SendContext) -> SendOutcome | None:
-    """Return the outcome of an email that its mark stopped; None if the email was lost."""
+def _stopped(mail: LoadedEmail, mark: Mark) -> SendOutcome | None:
+    """Return the outcome of an email that its mark stopped; None if it is another worker's."""
     match mark.verdict:
         case MarkVerdict.CANCELLED:
             return unsent(mail, Ending.CANCELLED, "cancelled")
@@ -236,5 +230,4 @@ def _stopped(mail: LoadedEmail, mark: Mark, context: SendContext) -> SendOutcome
         case MarkVerdict.PAUSED:
             return unsent(mail, Ending.DEFER, None)  # back to its lane, which is paused
         case MarkVerdict.LOST | MarkVerdict.GO:
-            context.settler.forget(mail.claim.id, mail.claim.claim_no)
             return None

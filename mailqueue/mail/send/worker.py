@@ -1,18 +1,19 @@
 """One send worker process. The path of an email through it:
 
-claim     `Claims.take` takes due emails, with what they say       claims.py
-load      `load_taken` adds templates                              load.py
-dispatch  `Dispatcher.dispatch`, to the sender of its account      dispatcher.py, account_sender.py
-build     `build_attempts` builds and signs the message            prepare.py, ../message/build.py
-mark      `Settler.mark`, the last check before sending            settler.py
-send      `Channel.send`, over SMTP or a provider's API            ../../ports/transport.py
-settle    `outcome_of`, then `Settler.settle`                      outcomes.py, settler.py
+claim     `Claims.take` takes due emails, with what they say    claims.py
+load      `EmailLoader.load` adds templates and tracking        load.py
+dispatch  `EmailDispatcher.dispatch`, to senders of accounts    dispatcher.py, account_sender.py
+build     `build_attempts` builds and signs the messages        prepare.py, ../message/build.py
+mark      `EmailSettler.mark`, the last check before sending    settler.py
+send      `hand_over` sends them over SMTP or by an API         hand_over.py
+settle    `outcome_of`, then `EmailSettler.settle`              outcomes.py, settler.py
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
@@ -23,7 +24,6 @@ from mailqueue.mail.message.attachments import AttachmentLoader
 from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
-from mailqueue.mail.model import Ending, SendOutcome
 from mailqueue.mail.send.account_health import AccountHealth
 from mailqueue.mail.send.begun import QUEUE, BegunEmails
 from mailqueue.mail.send.claims import Claims
@@ -31,13 +31,12 @@ from mailqueue.mail.send.concurrency import Slots
 from mailqueue.mail.send.context import SendAccount, SendContext, SendWorkerSettings
 from mailqueue.mail.send.dispatcher import EmailDispatcher
 from mailqueue.mail.send.large import LargeBuilds
-from mailqueue.mail.send.load import load_taken
+from mailqueue.mail.send.load import EmailLoader
 from mailqueue.mail.send.partitions import keep_partitions_forever
 from mailqueue.mail.send.reads import SendReads
-from mailqueue.mail.send.settler import EmailSettler
+from mailqueue.mail.send.settler import EmailSettler, PremarkedEmail
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.mail.send.store import claims as claims_store
-from mailqueue.mail.send.store.claims import Taken
 from mailqueue.queue.heartbeat import Heartbeat
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.settler import MAX_UNSETTLED
@@ -45,7 +44,6 @@ from mailqueue.queue.tasks import cancelled
 from mailqueue.queue.wakeup import Wakeup
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
-from mailqueue.templates.cache import TemplateCache
 
 LEASE = timedelta(minutes=30)
 
@@ -94,8 +92,7 @@ class SendWorker:
         self._reads = SendReads(
             self._links["claim"], read_account=read_account, storage=storage or AttachmentStorage()
         )
-        self._tracking = tracking or EmailTracking()
-        self._room = asyncio.Event()
+        self._loader = EmailLoader(self._links["claim"], tracking or EmailTracking(), self._begun)
 
     async def run(self, stop: asyncio.Event) -> bool:
         """Send until `stop` is set; return False if this worker was declared lost.
@@ -107,20 +104,19 @@ class SendWorker:
             return True
         reach("worker.registered")
         worker = self._heartbeat.worker_id
+        self._wakeup = Wakeup(self._database, self._links["claim"], queue=QUEUE, worker=worker)
         self._slots = Slots(self._settings.in_flight)
         self._settler = EmailSettler(
             self._links["write"],
             self._slots,
             worker=worker,
             batch=self._settings.batch,
-            written=self._written,
+            wake=self._wakeup.wake,
             begun=self._begun,
         )
-        clock = ActiveClock()
         self._dispatcher = EmailDispatcher(
-            self._send_context(clock), self._reads.account, clock, read_tags=self._reads.tags
+            self._send_context(), self._reads.account, read_tags=self._reads.tags
         )
-        self._wakeup = Wakeup(self._database, self._links["claim"], queue=QUEUE, worker=worker)
         log.info("worker.started", worker=worker)
         endless = [
             asyncio.create_task(endless, name=name)
@@ -128,13 +124,14 @@ class SendWorker:
                 ("write", self._settler.run()),
                 ("account_health", self._account_health.run()),
                 ("check_stalls", self._dispatcher.check_stalls_forever()),
-                ("pace", self._dispatcher.release_forever()),
+                ("pace", self._dispatcher.pacing.release_forever()),
                 ("partitions", keep_partitions_forever(self._links["partitions"])),
                 ("listen", self._wakeup.listen_forever()),
                 ("beat", self._heartbeat.beat_forever()),
             )
         ]
-        claiming = asyncio.create_task(self._claim_forever(), name="claim")
+        claim = self._send_alone if self._settings.is_alone else self._claim_forever
+        claiming = asyncio.create_task(claim(), name="claim")
         stopping = asyncio.create_task(stop.wait(), name="stop")
         try:
             ended, _ = await asyncio.wait(
@@ -153,7 +150,7 @@ class SendWorker:
                 await link.close()
         return not self._heartbeat.is_lost
 
-    def _send_context(self, clock: ActiveClock) -> SendContext:
+    def _send_context(self) -> SendContext:
         return SendContext(
             slots=self._slots,
             settler=self._settler,
@@ -164,36 +161,43 @@ class SendWorker:
             account_answered=self._account_health.account_answered,
             account_failed=self._account_health.account_failed,
             email_failed=self._account_health.email_failed,
-            now=clock.seconds,
+            clock=ActiveClock(),
             is_alone=self._settings.is_alone,
         )
 
     async def _claim_forever(self) -> None:
-        """Claim until cancelled, or until this worker is declared lost."""
-        try:
-            await (self._send_alone() if self._settings.is_alone else self._claim_load_dispatch())
-        except LeaseLost:
-            self._heartbeat.is_lost = True
-
-    async def _claim_load_dispatch(self) -> None:
-        link, worker = self._links["claim"], self._heartbeat.worker_id
-        templates = TemplateCache()
-        claims = Claims(link, worker, limit=self._settings.batch, lease=LEASE)
+        """Claim, load and dispatch until cancelled, or until this worker is declared lost."""
+        link, settler, batch = self._links["claim"], self._settler, self._settings.batch
+        claims = Claims(self._heartbeat.worker_id, limit=batch, lease=LEASE)
         blocked = 0  # claims in a row that got nothing because others held the lanes
         while True:
-            await self._wait_for_room()
+            # While about one batch is in memory, or too many outcomes are unwritten.
+            while (
+                len(settler.outcomes) > MAX_UNSETTLED
+                or self._dispatcher.waiting().emails > batch // 2
+            ):
+                await self._wait_for_outcomes()
             gathered = await link.call(claims_store.gather_lanes)
             reach("gather.committed")
-            avoid = self._dispatcher.stalled_accounts()
-            taken = await claims.take(avoid=avoid, may_mark=self._may_mark_in_claim())
+            waiting = self._dispatcher.waiting()
+            avoid = waiting.stalled_accounts
+            try:
+                # Marked only if no other email could be marked before the claim has returned.
+                taken = await link.call(partial(claims.take, avoid=avoid, may_mark=waiting.is_idle))
+            except LeaseLost:
+                self._heartbeat.is_lost = True
+                return
             if taken.emails:
                 reach("claim.committed")
                 if taken.marks is not None:
-                    self._settler.premarked(taken.emails[0], taken.marks)
-                await self._load_and_dispatch(taken, templates)
+                    mail = (taken.emails[0].id, taken.emails[0].claim_no)
+                    now = asyncio.get_running_loop().time()
+                    settler.premarked = PremarkedEmail(mail, taken.marks, now)
+                mails = await self._loader.load(taken)
+                await self._dispatcher.dispatch(mails, taken.send_at, taken.claimed_at)
                 blocked = 0
-            is_left = taken.is_left or gathered.is_partial
-            if len(taken.emails) >= self._settings.batch // 2:
+            is_left = taken.is_left or not 0 <= gathered.woken < claims_store.MAX_SIGNALS
+            if len(taken.emails) >= batch // 2:
                 await self._wakeup.unpark()
             elif is_left and not taken.emails:
                 # Others hold the lanes for milliseconds and send no NOTIFY when they release them.
@@ -206,49 +210,31 @@ class SendWorker:
             elif not taken.emails:
                 await self._wakeup.park()  # and look once more before waiting
 
-    async def _load_and_dispatch(self, taken: Taken, templates: TemplateCache) -> None:
-        call = self._links["claim"].call
-        mails = await load_taken(call, taken, templates)
-        reach("contents.read")
-        if self._tracking.is_needed(mails):
-            with self._begun.all_of(taken.emails):
-                mails = await self._tracking.inject(mails, call)
-        await self._dispatcher.dispatch(mails, send_at=taken.send_at, claimed_at=taken.claimed_at)
-
     async def _send_alone(self) -> None:
         """Send the emails whose worker stopped before, one after another, until none is due."""
-        templates = TemplateCache()
-        claims = Claims(self._links["claim"], self._heartbeat.worker_id, limit=1, lease=LEASE)
+        claims = Claims(self._heartbeat.worker_id, limit=1, lease=LEASE)
         missed = 0  # claims in a row that found none
         while missed < MAX_MISSED_CLAIMS:
-            taken = await claims.take_suspect()
+            try:
+                taken = await self._links["claim"].call(claims.take_suspect)
+            except LeaseLost:
+                self._heartbeat.is_lost = True
+                return
             if not taken.emails:  # none is due, or other claims hold its lane for milliseconds
                 missed += 1
                 await asyncio.sleep(MAX_PAUSE_SECONDS)
                 continue
             missed = 0
-            await self._load_and_dispatch(taken, templates)
-            while not self._may_mark_in_claim():  # until its outcome is written
+            mails = await self._loader.load(taken)
+            await self._dispatcher.dispatch(mails, taken.send_at, taken.claimed_at)
+            while not self._dispatcher.waiting().is_idle:  # until its outcome is written
                 await self._wait_for_outcomes()
 
-    def _may_mark_in_claim(self) -> bool:
-        """Return whether only emails of the next claim could be marked before it has returned."""
-        is_unused = self._dispatcher.is_empty and self._slots.are_all_free
-        return is_unused and self._settler.is_quiet
-
-    async def _wait_for_room(self) -> None:
-        """Wait while about one batch is in memory, or too many outcomes are unwritten."""
-        while (
-            len(self._settler) > MAX_UNSETTLED
-            or self._dispatcher.waiting_count() > self._settings.batch // 2
-        ):
-            await self._wait_for_outcomes()
-
     async def _wait_for_outcomes(self) -> None:
-        self._room.clear()
+        self._settler.has_written.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(ROOM_POLL_SECONDS):  # wait_for may swallow a cancel
-                await self._room.wait()
+                await self._settler.has_written.wait()
 
     async def _drain(self, writing: asyncio.Task[None]) -> None:
         """Finish and settle the emails in flight and return the others to the queue."""
@@ -267,7 +253,7 @@ class SendWorker:
             if not closing.done():
                 await cancelled(closing)
         if closing.cancelled():
-            unwritten = len(self._settler)
+            unwritten = len(self._settler.outcomes)
             log.error("worker.cut_off", worker=self._heartbeat.worker_id, unwritten=unwritten)
             return
         closing.result()
@@ -275,14 +261,8 @@ class SendWorker:
 
     async def _closed(self) -> None:
         await self._dispatcher.close()
-        await self._settler.drained()
+        await self._settler.is_idle.wait()
         reach("drain.written")
         if not self._heartbeat.is_lost:
             await self._heartbeat.stop()
             reach("leave.committed")
-
-    def _written(self, outcomes: Sequence[SendOutcome]) -> None:
-        self._room.set()
-        if any(one.ending is Ending.DEFER and one.wait is None for one in outcomes):
-            self._wakeup.wake()  # due at once
-        log.debug("batch.settled", count=len(outcomes), waiting=len(self._settler))

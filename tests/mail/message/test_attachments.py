@@ -12,7 +12,6 @@ from mailqueue.mail.message.attachments import (
     MAX_GROUP_BYTES,
     AttachmentLoader,
     FileRef,
-    carries_files,
     count_within_memory,
 )
 from mailqueue.mail.message.build import SkeletonCache, build_message
@@ -20,7 +19,7 @@ from mailqueue.mail.model import Ending, FileFault, LoadedEmail
 from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.prepare import FILE_WAIT
 from mailqueue.senders.model import MailDefaults
-from tests.mail.claims import NOW, SENDER, loaded
+from tests.mail.claims import NOW, SENDER, claimed, loaded
 from tests.mail.send.scripted import RecordedContext, ScriptedServer, introduce, sender_to, until
 
 pytestmark = pytest.mark.anyio
@@ -132,6 +131,18 @@ async def test_mails_with_large_files_go_few_at_a_time() -> None:
     assert max(server.groups) == 2
 
 
-def test_nothing_is_fetched_for_ordinary_mail() -> None:
-    assert not carries_files(loaded())
-    assert not carries_files(LoadedEmail(loaded().claim, None))
+async def test_nothing_is_fetched_for_ordinary_mail(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched = list[Sequence[LoadedEmail]]()
+
+    async def fetch(_: AttachmentLoader, mails: Sequence[LoadedEmail]) -> Sequence[LoadedEmail]:
+        fetched.append(mails)
+        return mails
+
+    monkeypatch.setattr(AttachmentLoader, "fetched", fetch)
+    recorded = RecordedContext()
+    async with sender_to(ScriptedServer(), recorded) as line:
+        line.add([loaded(), LoadedEmail(claimed(), None)])
+        await until(lambda: len(recorded.settled) == 2)
+
+    assert recorded.endings() == [Ending.SENT, Ending.FAILED]
+    assert fetched == []

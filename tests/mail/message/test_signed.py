@@ -6,9 +6,10 @@ import pytest
 
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.message.build import NotSigned, SkeletonCache, build_message
-from mailqueue.mail.model import Ending, LoadedEmail, Marks
+from mailqueue.mail.model import Ending, LoadedEmail
+from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.context import SendAccount
-from mailqueue.mail.send.prepare import UNSIGNED_WAIT, attempts_to_send, build_attempts
+from mailqueue.mail.send.prepare import UNSIGNED_WAIT, prepare
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.model import MailDefaults
 from tests.dkim.signing import DOMAIN, signer, verdicts
@@ -55,16 +56,18 @@ def test_where_signatures_are_required_others_are_not_written() -> None:
         written(loaded(from_email="a@example.net"), signers)
 
 
-def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() -> None:
+@pytest.mark.anyio
+async def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() -> None:
     recorded, what = RecordedContext(), loaded()
     signers = Signers(is_required=True)
     account = SendAccount(
         1, 1, MailDefaults(SENDER), 4, timedelta(0), ScriptedServer(), signers=signers
     )
-    desk = recorded.context()
-    drafts = build_attempts([what], account=account, context=desk)
+    slots = AccountSlots()
 
-    assert attempts_to_send([what], drafts, Marks({}), context=desk) == []
+    made = await prepare([what], slots, account=account, context=recorded.context())
+
+    assert made == []
 
     (settled,) = recorded.settled
     assert (settled.ending, settled.wait, settled.log) == (Ending.DEFER, UNSIGNED_WAIT, None)

@@ -25,6 +25,7 @@ from mailqueue.mail.send.concurrency import AccountSlots, Slots
 from mailqueue.mail.send.context import SendAccount, SendContext
 from mailqueue.mail.send.large import LargeBuilds
 from mailqueue.mail.send.settler import EmailSettler
+from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.ports.transport import Channel, Report, SendAttempt
 from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import SENDER, loaded
@@ -37,7 +38,7 @@ class RecordingSettler(EmailSettler):
     """A settler without a database; every mark is granted except those in `verdicts`."""
 
     def __init__(self, slots: Slots) -> None:
-        super().__init__(NOWHERE, slots, worker=1, batch=200, written=lambda _: None)
+        super().__init__(NOWHERE, slots, worker=1, batch=200, wake=lambda: None)
         self.verdicts: dict[UUID, MarkVerdict] = {}
         self.settled: list[SendOutcome] = []
 
@@ -52,7 +53,9 @@ class RecordingSettler(EmailSettler):
 
     def settle(self, outcome: SendOutcome) -> None:
         self.settled.append(outcome)
-        self._free([(outcome.id, outcome.claim_no)])
+        mail = (outcome.id, outcome.claim_no)
+        if mail in self._open:
+            self._slots.release([(mail, self._open.pop(mail))])
 
 
 @dataclass
@@ -104,13 +107,10 @@ class ScriptedServer:
 
 
 @dataclass
-class Clock:
+class Clock(ActiveClock):
     """A clock that a test moves."""
 
     seconds: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
     def move(self, seconds: float) -> None:
         self.seconds += seconds
@@ -154,7 +154,7 @@ class RecordedContext:
             email_failed=lambda _, why, address, _email: self.email_failures.append(
                 (why.kind, address)
             ),
-            now=self.clock,
+            clock=self.clock,
             idle_s=self.idle_s,
             unresponsive_s=self.unresponsive_s,
             stall_s=self.stall_s,

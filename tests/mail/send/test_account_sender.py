@@ -112,21 +112,21 @@ async def test_mail_for_a_silent_server_goes_back_and_an_answer_ends_the_rest() 
         await until(lambda: len(recorded.settled) == 1)
         server.gate.clear()
         line.add([loaded() for _ in range(10)])
-        await until(lambda: len(line._replies) > 0)
+        await until(lambda: len(line._replies.pending) > 0)
         line.check_stalls()
-        assert len(line) > 0  # not silent for long enough
+        assert len(line.waiting) > 0  # not silent for long enough
 
-        waiting = len(line)
+        waiting = len(line.waiting)
         recorded.clock.move(recorded.stall_s + 1)
         line.check_stalls()
 
-        assert len(line) == 0
+        assert len(line.waiting) == 0
         assert recorded.endings().count(Ending.DEFER) == waiting > 0
         assert "has not answered" in recorded.failures[-1]
-        assert line._slots.is_unproven
+        assert line.slots.is_unproven
         server.gate.set()
         await until(lambda: recorded.failures[-1] == "answered")
-        assert not line._slots.is_unproven
+        assert not line.slots.is_unproven
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ async def test_closing_gives_back_what_waits_and_finishes_what_is_in_flight() ->
         await until(lambda: len(recorded.settled) == 1)
         server.gate.clear()
         line.add([loaded() for _ in range(20)])
-        await until(lambda: len(line) < 20)
+        await until(lambda: len(line.waiting) < 20)
 
         closing = asyncio.create_task(line.close())
         await until(lambda: Ending.DEFER in recorded.endings())
@@ -216,7 +216,7 @@ async def test_an_answer_on_its_way_is_heard_after_all_mail_was_lost() -> None:
         await until(lambda: len(server.groups) > 1)
 
         abandoned = asyncio.create_task(line.abandon(within=20.0))
-        await until(lambda: not len(line))
+        await until(lambda: not len(line.waiting))
         server.gate.set()
         await abandoned
 
@@ -263,14 +263,14 @@ async def test_mail_of_a_server_that_goes_silent_leaves_its_slots_to_others() ->
         await introduce(line, recorded)
         server.gate.clear()
         line.add([loaded() for _ in range(4)])
-        await until(lambda: line._slots.held == 2)
+        await until(lambda: line.slots.held == 2)
         recorded.clock.move(recorded.stall_s + 1)
-        under_way = len(recorded.slots._aside), line._slots.held
+        under_way = len(recorded.slots._aside), line.slots.held
 
         line.check_stalls()
 
         assert under_way == (0, 2)
-        assert (len(recorded.slots._aside), line._slots.held) == (2, 0)
+        assert (len(recorded.slots._aside), line.slots.held) == (2, 0)
 
 
 async def test_waiting_for_slots_is_not_the_servers_silence() -> None:
@@ -283,7 +283,7 @@ async def test_waiting_for_slots_is_not_the_servers_silence() -> None:
     )  # all that accounts without a reply may have
     async with sender_to(server, recorded) as line:
         line.add([loaded(), loaded()])
-        await until(lambda: len(line._slot_waits) > 0)
+        await until(lambda: len(line._slot_waits.pending) > 0)
         recorded.clock.move(recorded.unproven_stall_s + 1)
         assert line.is_stalled
 

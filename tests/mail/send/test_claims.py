@@ -1,11 +1,17 @@
 """Mail claimed in a commit whose response was lost is sent by the worker that claimed it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from itertools import count
+from typing import Any
 
 import pytest
+from psycopg import OperationalError
 
 from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
 from mailqueue.mail.model import MarkVerdict
 from mailqueue.mail.send.claims import Claims
 from mailqueue.mail.send.store import claims as claims_store
@@ -15,52 +21,62 @@ from tests import make
 from tests.queue.steps import LEASE, opened, until_waiting
 
 pytestmark = pytest.mark.anyio
-Operation = Callable[[Conn], Awaitable[Taken]]
 
 
-class Forgetful:
-    """Loses the responses of the named calls, as a broken connection does; then retries."""
+def lose_answer(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Break the connection after the commit of the claim of this number, before its answer."""
+    genuine, calls = claims_store.take, count(1)
 
-    def __init__(self, conn: Conn, *lost: int) -> None:
-        self._conn, self._lost, self._calls = conn, lost, 0
+    async def take(*given: Any, **named: Any) -> Taken:
+        taken = await genuine(*given, **named)
+        if next(calls) == number:
+            raise OperationalError("server closed the connection unexpectedly")
+        return taken
 
-    async def call(self, operation: Operation) -> Taken:
-        self._calls += 1
-        if self._calls in self._lost:
-            await operation(self._conn)
-        return await operation(self._conn)
-
-
-async def claims(conn: Conn, *lost: int, limit: int = 3) -> Claims:
-    await make.sender_account(conn)
-    worker = await make.worker(conn)
-    return Claims(Forgetful(conn, *lost), worker, limit=limit, lease=LEASE)
+    monkeypatch.setattr(claims_store, "take", take)
 
 
-async def taken(conn: Conn, claims: Claims) -> list[str]:
-    await claims_store.gather_lanes(conn)
-    return [email.recipient_email for email in (await claims.take(avoid=())).emails]
-
-
-async def test_a_claim_whose_answer_was_lost_is_found_again(database: DatabaseSettings) -> None:
+@asynccontextmanager
+async def claims(
+    database: DatabaseSettings, *, emails: int
+) -> AsyncIterator[Callable[[], Awaitable[list[str]]]]:
+    """Queue emails; yield a function that claims up to three and returns their recipients."""
+    link = Link(database, "test/claim")
     async with opened(database, 1) as (conn,):
-        asking = await claims(conn, 2)
-        await make.queued_emails(conn, 9)
+        await make.sender_account(conn)
+        asking = Claims(await make.worker(conn), limit=3, lease=LEASE)
+        await make.queued_emails(conn, emails)
 
-        batches = [await taken(conn, asking) for _ in range(4)]
+        async def take() -> list[str]:
+            await link.call(claims_store.gather_lanes)
+            taken = await link.call(partial(asking.take, avoid=()))
+            return [email.recipient_email for email in taken.emails]
+
+        try:
+            yield take
+        finally:
+            await link.close()
+
+
+async def test_a_claim_whose_answer_was_lost_is_found_again(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_answer(monkeypatch, 2)
+    async with claims(database, emails=9) as take:
+        batches = [await take() for _ in range(4)]
 
         assert [len(batch) for batch in batches] == [3, 3, 3, 0]
         assert len(set().union(*batches)) == 9
 
 
-async def test_what_is_known_already_is_not_given_twice(database: DatabaseSettings) -> None:
+async def test_what_is_known_already_is_not_given_twice(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The mail of the first claim is still being sent when the response to the next is lost."""
-    async with opened(database, 1) as (conn,):
-        asking = await claims(conn, 2)
-        await make.queued_emails(conn, 3)
-
-        assert len(await taken(conn, asking)) == 3
-        assert await taken(conn, asking) == []
+    lose_answer(monkeypatch, 2)
+    async with claims(database, emails=3) as take:
+        assert len(await take()) == 3
+        assert await take() == []
 
 
 async def test_a_claim_that_still_runs_is_waited_for(database: DatabaseSettings) -> None:

@@ -11,7 +11,6 @@ import pytest
 from mailqueue.mail.model import Ending, LoadedEmail
 from mailqueue.mail.send.context import SendAccount
 from mailqueue.mail.send.dispatcher import MAX_STALLED_EMAILS, EmailDispatcher
-from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import SENDER, claimed, loaded
 from tests.mail.send.scripted import AWAY, RecordedContext, ScriptedServer, until
@@ -47,9 +46,7 @@ class Accounts:
 
 
 def lines_to(accounts: Accounts, recorded: RecordedContext) -> EmailDispatcher:
-    accounts.lines = EmailDispatcher(
-        recorded.context(), accounts.find, ActiveClock(), read_tags=accounts.tags
-    )
+    accounts.lines = EmailDispatcher(recorded.context(), accounts.find, read_tags=accounts.tags)
     return accounts.lines
 
 
@@ -94,8 +91,8 @@ async def test_mail_for_a_server_that_failed_last_keeps_no_other_from_coming() -
 
     await lines.dispatch([loaded(email=claimed(assigned_to=1)) for _ in range(50)])
 
-    assert len(lines._by_account[1]) == 50
-    assert lines.waiting_count() == 0
+    assert len(lines._by_account[1].waiting) == 50
+    assert lines.waiting().emails == 0
     server.gate.set()
     await lines.close()
 
@@ -112,8 +109,8 @@ async def test_a_greeting_does_not_end_the_doubt_about_a_server_that_answers_no_
 
     await until(lambda: server.groups == [1, 1])
     assert line._replies.silent_s() == 0
-    assert len(line) == 48
-    assert lines.waiting_count() == 0
+    assert len(line.waiting) == 48
+    assert lines.waiting().emails == 0
     await lines.abandon(within=0)
 
 
@@ -129,7 +126,7 @@ async def test_mail_that_waits_for_silent_servers_is_bounded_for_all_of_them_tog
     for line in lines._by_account.values():
         line.check_stalls()
 
-    assert lines.waiting_count() == MAX_STALLED_EMAILS - 4  # those under way wait no more
+    assert lines.waiting().emails == MAX_STALLED_EMAILS - 4  # those under way wait no more
     await lines.abandon(within=0)
 
 
@@ -153,19 +150,19 @@ def paced(count: int, *, after: float) -> tuple[list[LoadedEmail], dict[UUID, fl
 async def test_mail_for_which_a_rate_is_kept_is_sent_when_its_time_has_come() -> None:
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
     lines = lines_to(accounts, recorded)
-    releasing = asyncio.create_task(lines.release_forever())
+    releasing = asyncio.create_task(lines.pacing.release_forever())
     late, when_late = paced(1, after=0.05)
     mails, when = paced(2, after=0.02)
 
     await lines.dispatch(late, send_at=when_late, claimed_at=0.0)
     await lines.dispatch([*mails, loaded(email=claimed(assigned_to=1))], send_at=when)
 
-    assert (lines.waiting_count() >= 3, lines.is_empty) == (True, False)
+    assert (lines.waiting().emails >= 3, lines.waiting().is_idle) == (True, False)
     await until(lambda: len(recorded.settled) == 4)
     at_once, *others = [one.id for one in recorded.settled]
     assert at_once not in (when | when_late)
     assert others == [*when, *when_late]
-    assert lines.is_empty
+    assert lines.waiting().is_idle
     releasing.cancel()
     await lines.close()
 
@@ -191,14 +188,14 @@ async def test_mail_that_waits_for_its_time_is_dropped_when_the_worker_is_lost()
 
     await lines.abandon(within=0.0)
 
-    assert (lines.is_empty, recorded.settled) == (True, [])
+    assert (lines.waiting().is_idle, recorded.settled) == (True, [])
 
 
 async def test_a_claim_whose_answer_was_slow_delays_no_mail() -> None:
     """The clocks are compared by the fastest of the last answers."""
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
     lines = lines_to(accounts, recorded)
-    releasing = asyncio.create_task(lines.release_forever())
+    releasing = asyncio.create_task(lines.pacing.release_forever())
     now = asyncio.get_running_loop().time() - 1000  # the database's clock
     fast, when_fast = paced(1, after=now + 0.02)
     slow, when_slow = paced(1, after=now + 0.02)

@@ -27,9 +27,9 @@ async def goes_silent(
     await introduce(line, recorded)
     server.gate.clear()
     line.add([loaded() for _ in range(mails)])
-    await until(lambda: line._slots.held > 0)
+    await until(lambda: line.slots.held > 0)
     await all_is_done()
-    held = line._slots.held
+    held = line.slots.held
     recorded.clock.move(recorded.unresponsive_s + 0.01)
     line.check_stalls()
     return held
@@ -42,7 +42,7 @@ async def test_a_moment_of_silence_frees_the_places_of_what_is_under_way() -> No
 
         assert held == 2
         assert len(recorded.slots._aside) == 2
-        assert line._slots.held == 0
+        assert line.slots.held == 0
 
 
 @pytest.mark.parametrize("idle_s", [20.0, 0.05])  # the others wait for mail, or have gone
@@ -63,7 +63,7 @@ async def test_a_connection_that_hangs_keeps_no_mail_from_others(idle_s: float) 
             line.add([loaded()])
             await until(lambda sent=sent: len(recorded.settled) > sent)
 
-        assert line._slots.aside == 8
+        assert line.slots.aside == 8
         assert set(recorded.endings()) == {Ending.SENT}
         assert recorded.failures == ["answered"]
 
@@ -77,7 +77,7 @@ async def test_who_is_silent_for_a_moment_is_given_few_more_places_and_keeps_wha
             line.check_stalls()
 
         assert line.is_stalled
-        assert len(line) > 0
+        assert len(line.waiting) > 0
         assert Ending.DEFER not in recorded.endings()
         assert await recorded.slots.take(MAX_UNPROVEN_ASIDE, AccountSlots()) > 0
         assert recorded.failures == ["answered"]
@@ -89,10 +89,10 @@ async def test_an_answer_after_a_moment_ends_the_doubt_and_is_no_news() -> None:
         await goes_silent(line, recorded, server, mails=60)
 
         server.gate.set()
-        await until(lambda: not line)
+        await until(lambda: not line.waiting)
 
         assert not line.is_stalled
-        assert not line._slots.is_unproven
+        assert not line.slots.is_unproven
         assert recorded.failures == ["answered"]
 
 
@@ -109,5 +109,5 @@ async def test_mail_for_a_server_that_hung_before_goes_back_though_more_is_wante
 
         await all_is_done()
         assert len(server.groups) <= MAX_UNPROVEN_ASIDE
-        assert len(line) == 0
+        assert len(line.waiting) == 0
         assert recorded.endings() == [Ending.DEFER] * (MAX_UNPROVEN_ASIDE + 3 - len(server.groups))

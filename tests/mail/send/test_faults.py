@@ -101,7 +101,7 @@ async def test_a_fault_of_ours_at_one_reply_leaves_the_others_of_its_request_in_
 
 
 async def test_an_account_that_cannot_be_noted_takes_no_verdict_from_its_emails() -> None:
-    """Isolate: the outcome is written before what it says about the account is."""
+    """Isolate: each email has the outcome that its verdict says."""
     recorded = RecordedContext()
     recorded.failures = Refusing()
     server = OneRequest(verdict=Rejected(Fault.RATE_LIMITED, "429", "slow down", Stage.DOT))

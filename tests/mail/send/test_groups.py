@@ -22,11 +22,15 @@ pytestmark = pytest.mark.anyio
 async def test_how_many_mails_a_connection_takes_follows_its_server(
     pace: float, connections: int, group: int
 ) -> None:
-    recorded = RecordedContext(slots=Slots(64))
-    async with sender_to(ScriptedServer(), recorded, max_connections=connections) as line:
+    recorded, server = RecordedContext(slots=Slots(64)), ScriptedServer()
+    async with sender_to(server, recorded, max_connections=connections) as line:
         await introduce(line, recorded)
         line._seconds_per_email = pace
-        assert line._group_size() == group
+        line.waiting.extend([loaded() for _ in range(100)])
+
+        assert await line._send_group(server, 1000) == group
+
+        assert server.groups[-1] == group
 
 
 async def test_the_pace_of_a_server_is_what_a_mail_took_last() -> None:

@@ -124,7 +124,7 @@ async def test_a_recipient_suppressed_meanwhile_is_left_out_of_a_large_message(
         may_build.set()
         async with sender_to(ScriptedServer(), recorded) as line:
             [attempt] = await prepare.prepare(
-                [mail], line._slots, account=line.account, context=recorded.context()
+                [mail], line.slots, account=line.account, context=recorded.context()
             )
     assert attempt.envelope.recipients == ("ann@example.org",)
     assert [name.startswith("build") for name in threads] == [True, True]

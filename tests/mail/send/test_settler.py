@@ -1,7 +1,7 @@
 """Window: mail is marked before it is handed over, and holds its slot until it is settled."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -31,11 +31,14 @@ class Gated(Link):
         self.gate = asyncio.Event()
         self.gate.set()
         self.calls = 0
+        self.written: list[int] = []  # outcomes of each commit
 
-    async def call(self, operation: Callable[[Conn], Awaitable[Any]]) -> Any:
+    async def call(self, operation: Any) -> Any:
         self.calls += 1
         await self.gate.wait()
-        return await super().call(operation)
+        done = await super().call(operation)
+        self.written.append(len(operation.keywords["settled"]))
+        return done
 
 
 class Desk:
@@ -43,7 +46,7 @@ class Desk:
 
     def __init__(self, link: Gated, worker: int, *, slots: int, most: int) -> None:
         self.link = link
-        self.written: list[int] = []
+        self.written = link.written
         self.slots = Slots(slots)
         self.share = known()
         self.settler = EmailSettler(
@@ -51,7 +54,7 @@ class Desk:
             self.slots,
             worker=worker,
             batch=most,
-            written=lambda outcomes: self.written.append(len(outcomes)),
+            wake=lambda: None,
         )
 
     async def hand_over(self, emails: list[ClaimedEmail]) -> None:
@@ -102,7 +105,7 @@ async def test_a_slot_is_held_until_the_outcome_is_written(database: DatabaseSet
         assert await is_stuck(waiting)
 
         desk.settle(*mails)
-        await desk.settler.drained()
+        await desk.settler.is_idle.wait()
 
         assert await waiting == 1
 
@@ -162,7 +165,7 @@ async def test_what_comes_while_a_group_is_written_goes_together(
                 await asyncio.sleep(0)
             desk.settle(*mails[1:])
             desk.link.gate.set()
-            await desk.settler.drained()
+            await desk.settler.is_idle.wait()
 
         assert desk.written == [1, 3]
 
@@ -176,7 +179,7 @@ async def test_an_outcome_waits_only_shortly_for_others_on_the_wire(
             desk.written.clear()
 
             desk.settle(mails[0])
-            await desk.settler.drained()
+            await desk.settler.is_idle.wait()
 
         assert desk.written == [1]
 
@@ -204,11 +207,11 @@ async def test_groups_are_bounded_and_nothing_is_left(database: DatabaseSettings
     async with claimed_mail(database, 8) as (_, worker, mails):
         async with writing(database, worker, most=3) as desk:
             desk.settle(*mails)
-            assert len(desk.settler) == 8
-            await desk.settler.drained()
+            assert len(desk.settler.outcomes) == 8
+            await desk.settler.is_idle.wait()
 
         assert desk.written == [3, 3, 2]
-        assert len(desk.settler) == 0
+        assert len(desk.settler.outcomes) == 0
 
 
 async def test_drained_waits_for_the_write_not_for_the_handing_in(
@@ -218,7 +221,7 @@ async def test_drained_waits_for_the_write_not_for_the_handing_in(
         async with writing(database, worker) as desk:
             desk.link.gate.clear()
             desk.settle(*mails)
-            draining = asyncio.create_task(desk.settler.drained())
+            draining = asyncio.create_task(desk.settler.is_idle.wait())
             for _ in range(5):
                 await asyncio.sleep(0)
             assert not draining.done()
@@ -253,7 +256,7 @@ async def test_a_worker_declared_lost_may_hand_nothing_over(database: DatabaseSe
 
 async def test_forgetting_what_holds_no_slot_frees_none() -> None:
     slots = Slots(2)
-    settler = EmailSettler(NOWHERE, slots, worker=1, batch=200, written=lambda _: None)
+    settler = EmailSettler(NOWHERE, slots, worker=1, batch=200, wake=lambda: None)
     email = claimed()
 
     settler.forget(email.id, email.claim_no)

@@ -34,7 +34,7 @@ async def test_outcomes_refused_for_a_while_are_written_in_the_end(
 
         await conn.execute(BACK)
 
-        await desk.settler.drained()
+        await desk.settler.is_idle.wait()
         assert desk.written == [1]
         assert await make.scalar(conn, "SELECT status FROM mailqueue.email_history") == "sent"
 

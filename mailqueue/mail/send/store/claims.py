@@ -29,16 +29,12 @@ MAX_SIGNALS = 5000
 class Gathered:
     """What waking the lanes found: -1 if another process is waking them.
 
+    With `woken` below 0 or at `MAX_SIGNALS`, lanes may be left that have mail and are not ready.
     `next_wake` is in seconds, None when no block ends by itself.
     """
 
     woken: int
     next_wake: float | None
-
-    @property
-    def is_partial(self) -> bool:
-        """Return whether lanes may be left that have mail and are not ready."""
-        return not 0 <= self.woken < MAX_SIGNALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +141,11 @@ async def take(
         raise LeaseLost(f"worker {worker} was declared lost") from exc
     last = rows.pop()
     emails = [row for row in rows if row.id is not None]
+    marks = None
+    if emails and emails[0].id is not None and last.verdict is not None:  # of the only email
+        mark = Mark(emails[0].id, MarkVerdict(last.verdict), last.reason, tuple(last.stopped or ()))
+        is_plain = mark.verdict is MarkVerdict.GO and not mark.stopped
+        marks = Marks({} if is_plain else {mark.id: mark})
     return Taken(
         [ClaimedEmail._make(row[:_CONTENT]) for row in emails],
         {
@@ -157,21 +158,12 @@ async def take(
             for row in emails
             if row.id is not None and row.several
         },
-        _marks(emails[0].id, last) if emails else None,
+        marks,
         last.is_left,
         last.next_wake,
         {row.id: row.send_at for row in rows if row.send_at is not None and row.id is not None},
         last.send_at or 0.0,
     )
-
-
-def _marks(email_id: UUID | None, last: _Row) -> Marks | None:
-    if email_id is None or last.verdict is None:
-        return None
-    verdict, stopped = MarkVerdict(last.verdict), tuple(last.stopped or ())
-    if verdict is MarkVerdict.GO and not stopped:
-        return Marks({})
-    return Marks({email_id: Mark(email_id, verdict, last.reason, stopped)})
 
 
 async def claim(

@@ -63,37 +63,76 @@ async def settle_and_mark(
     settled: Sequence[SendOutcome] = (),
     new: Sequence[ClaimedEmail] = (),
     opened: Sequence[tuple[UUID, int]] = (),
+    is_split: bool = False,
 ) -> SettleResult:
     """Record outcomes and mark mail to be handed over, beside what still is, in one commit.
 
-    Where the database refuses what one outcome says, each is recorded by itself, and that one in
-    fewer words, or with the email's own long texts cut; then the mail is marked. An outcome that
-    is refused even so is given up: its claim counts as moved on.
+    Where the database refuses what one outcome says, each is recorded by itself, unless this is
+    such a part already (`is_split`).
     """
+    several = [(one, each) for one in settled for each in one.recipients]
     try:
-        return await _write_together(conn, worker, settled=settled, new=new, opened=opened)
+        asked = {
+            "worker": worker,
+            "new_ids": arrays.uuids([email.id for email in new]),
+            "new_claims": arrays.integers([email.claim_no for email in new]),
+            "open_ids": arrays.uuids([email_id for email_id, _ in opened]),
+            "open_claims": arrays.integers([claim_no for _, claim_no in opened]),
+            **_columns(settled),
+        }
+        if not several:  # one statement: a worker frozen between two would keep limits locked
+            rows = await fetch.many(conn, "settle_and_mark", asked, _OutcomeRow)
+        else:
+            async with conn.transaction():
+                await fetch.run(conn, "settle_recipients", _columns_of_recipients(several))
+                rows = await fetch.many(conn, "settle_and_mark", asked, _OutcomeRow)
     except _OF_ONE as exc:
-        if not settled:
+        if is_split or not settled:
             raise
         log.warning("outcomes.apart", count=len(settled), error=str(exc).partition("\n")[0])
+        return await _settle_apart(conn, worker, settled, new=new, opened=opened)
+    moved_on = [row.id for row in rows if row.id is not None and row.verdict == MOVED_ON]
+    named = {
+        row.id: Mark(row.id, MarkVerdict(row.verdict), row.reason, tuple(row.stopped or ()))
+        for row in rows
+        if row.id is not None and row.verdict != MOVED_ON
+    }
+    is_known = not new or any(row.id is None for row in rows)  # whether the worker is
+    return SettleResult(Marks(named, are_lost=not is_known), moved_on)
+
+
+async def _settle_apart(
+    conn: Conn,
+    worker: int,
+    settled: Sequence[SendOutcome],
+    *,
+    new: Sequence[ClaimedEmail],
+    opened: Sequence[tuple[UUID, int]],
+) -> SettleResult:
+    """Record each outcome by itself, then mark.
+
+    One that the database refuses is recorded in fewer words, or with the email's own long texts
+    cut. An email whose outcome is refused even so is held; if that fails too, its claim counts as
+    moved on.
+    """
     moved_on: list[UUID] = []
     for one in settled:  # before the marks: mail that is marked no more is settled
-        moved_on += (await _write_alone(conn, worker, one)).moved_on
-    marked = await _write_together(conn, worker, new=new, opened=opened)
+        moved_on += (await _settle_alone(conn, worker, one)).moved_on
+    marked = await settle_and_mark(conn, worker, new=new, opened=opened, is_split=True)
     return SettleResult(marked.marks, [*moved_on, *marked.moved_on])
 
 
-async def _write_alone(conn: Conn, worker: int, one: SendOutcome) -> SettleResult:
+async def _settle_alone(conn: Conn, worker: int, one: SendOutcome) -> SettleResult:
     try:
-        return await _write_together(conn, worker, settled=[one])
+        return await settle_and_mark(conn, worker, settled=[one], is_split=True)
     except _OF_ONE:
         log.exception("outcome.refused", email_id=str(one.id), outcome=str(one.ending))
     try:
-        return await _write_together(conn, worker, settled=[_bare(one)])
+        return await settle_and_mark(conn, worker, settled=[_bare(one)], is_split=True)
     except _OF_ONE:
         await fetch.run(conn, "shorten_email", {"id": one.id, "claim": one.claim_no})
     try:
-        return await _write_together(conn, worker, settled=[_bare(one)])
+        return await settle_and_mark(conn, worker, settled=[_bare(one)], is_split=True)
     except _OF_ONE as exc:
         said = f"{one.ending}, but this cannot be recorded: {exc}".partition("\n")[0]
     try:
@@ -126,47 +165,6 @@ def _bare(one: SendOutcome) -> SendOutcome:
     )
 
 
-async def _write_together(
-    conn: Conn,
-    worker: int,
-    *,
-    settled: Sequence[SendOutcome] = (),
-    new: Sequence[ClaimedEmail] = (),
-    opened: Sequence[tuple[UUID, int]] = (),
-) -> SettleResult:
-    asked = {"worker": worker, **_marked(new, opened), **_columns(settled)}
-    several = [(one, each) for one in settled for each in one.recipients]
-    if not several:  # one statement: a worker frozen between two would keep limits locked
-        return _read(await fetch.many(conn, "settle_and_mark", asked, _OutcomeRow), asked=bool(new))
-    async with conn.transaction():
-        await fetch.run(conn, "settle_recipients", _columns_of_recipients(several))
-        return _read(await fetch.many(conn, "settle_and_mark", asked, _OutcomeRow), asked=bool(new))
-
-
-def _read(rows: Sequence[_OutcomeRow], *, asked: bool) -> SettleResult:
-    named: dict[UUID, Mark] = {}
-    moved_on: list[UUID] = []
-    is_known = not asked
-    for row in rows:
-        if row.id is None:
-            is_known = True
-        elif row.verdict == MOVED_ON:
-            moved_on.append(row.id)
-        else:
-            verdict, stopped = MarkVerdict(row.verdict), tuple(row.stopped or ())
-            named[row.id] = Mark(row.id, verdict, row.reason, stopped)
-    return SettleResult(Marks(named, are_lost=not is_known), moved_on)
-
-
-def _marked(new: Sequence[ClaimedEmail], opened: Sequence[tuple[UUID, int]]) -> dict[str, str]:
-    return {
-        "new_ids": arrays.uuids([email.id for email in new]),
-        "new_claims": arrays.integers([email.claim_no for email in new]),
-        "open_ids": arrays.uuids([email_id for email_id, _ in opened]),
-        "open_claims": arrays.integers([claim_no for _, claim_no in opened]),
-    }
-
-
 def _columns(group: Sequence[SendOutcome]) -> dict[str, str]:
     sent = {
         "ids": arrays.uuids([one.id for one in group]),
@@ -179,7 +177,9 @@ def _columns(group: Sequence[SendOutcome]) -> dict[str, str]:
         "replies": arrays.texts([one.reply for one in group]),
         "ms": arrays.integers([one.response_ms for one in group]),
     }
-    if group and all(map(_is_sent, group)):
+    if group and all(
+        one.ending is Ending.SENT and one.log is LogStatus.SENT and not one.hard for one in group
+    ):
         return {**_ALL_SENT, **sent}
     return {
         **sent,
@@ -190,10 +190,6 @@ def _columns(group: Sequence[SendOutcome]) -> dict[str, str]:
         "logs": arrays.texts([one.log for one in group]),
         "hard": arrays.booleans([one.hard for one in group]),
     }
-
-
-def _is_sent(one: SendOutcome) -> bool:
-    return one.ending is Ending.SENT and one.log is LogStatus.SENT and not one.hard
 
 
 def _columns_of_recipients(
