@@ -1,6 +1,6 @@
 """Export all that is stored about a person as JSON: mail, records that name them, archives."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,10 +9,14 @@ from mailqueue.db.fetch import Lend
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.manifest import FileFilter, chosen
 from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import Archive
 from mailqueue.privacy import store
 from mailqueue.privacy.model import ProjectName
 from mailqueue.privacy.pattern import matcher_of, pattern_of
 from mailqueue.privacy.persons import steps
+
+Records = dict[str, list[dict[str, Any]]]
+"""Rows as JSON, by table."""
 
 MAILS_TOGETHER = 100
 # Exported with the mail they belong to.
@@ -32,17 +36,81 @@ async def export_person(
 
     Bytes are in PostgreSQL's escape format: ASCII as it is, others as \\ooo.
     """
-    found: dict[str, Any] = {
-        "project": project.name,
-        "mails": await _mails(lend, project, spellings),
-    }
-    found["records"] = await _records(lend, project, spellings, known=_contents_in(found["mails"]))
+    named: Records = {}
+    pattern = pattern_of(spellings)
+    async with lend() as conn:
+        tables = await store.tables(conn)
+    for table in tables:
+        for pages in steps(table):
+            async with lend() as conn:
+                some = await store.read_mentions(
+                    conn, project.id, table.name, pattern=pattern, pages=pages
+                )
+            if some:
+                named.setdefault(table.parent, []).extend(map(read_json, some))
+    found = await _of_tables(lend, project, spellings, named)
     if context is None:
         async with lend() as conn:
             found["archives"] = "not read" if await store.has_archives(conn, project.id) else {}
     else:
-        found["archives"] = await _archived(context, project, spellings)
+        found["archives"] = await _archived(context, await _files(context), project, spellings)
     return found
+
+
+async def export_from_all(
+    lend: Lend, spellings: Sequence[str], *, context: MaintenanceContext
+) -> list[dict[str, Any]]:
+    """Return what each project stores about a person, as `export_person` does; as the schema's
+    owner.
+
+    Tables are searched once for all projects. Rows without a project are returned with each one
+    that has records of the person; where none has, with the first.
+    """
+    async with lend() as conn:
+        projects = await store.projects(conn, None)
+        tables = await store.tables(conn)
+    pattern, named = pattern_of(spellings), dict[UUID | None, Records]()
+    for table in tables:
+        for pages in steps(table):
+            async with lend() as conn:
+                some = await store.read_all_mentions(conn, table.name, pattern=pattern, pages=pages)
+            for one in some:
+                of_project = named.setdefault(one.project_id, {})
+                of_project.setdefault(table.parent, []).append(read_json(one.doc))
+    common = named.pop(None, {})
+    order = list(dict.fromkeys(table.parent for table in tables))
+    files = await _files(context)
+    is_only = len(projects) == 1
+    known = [one for one in projects if is_only or one.id in named or one.id in files]
+    found = []
+    for project in known or (projects[:1] if common else []):
+        own = named.get(project.id, {})
+        theirs = {
+            name: [*own.get(name, []), *common.get(name, [])]
+            for name in order
+            if name in own or name in common
+        }
+        export = await _of_tables(lend, project, spellings, theirs)
+        export["archives"] = await _archived(context, files, project, spellings)
+        found.append(export)
+    return found
+
+
+async def _of_tables(
+    lend: Lend, project: ProjectName, spellings: Sequence[str], named: Records
+) -> dict[str, Any]:
+    """Return what tables store about a person; `named` are the rows that name them."""
+    mails = await _mails(lend, project, spellings)
+    known = _contents_in(mails)
+    records: Records = {}
+    for table, rows in named.items():
+        if others := [row for row in rows if not _is_told(table, row, spellings, known)]:
+            records[table] = others
+    async with lend() as conn:
+        hashes = await store.hashes(conn, project.id, spellings)
+        for one in await store.known_by_hash(conn, project.id, hashes):
+            records.setdefault(one.name, []).append(read_json(one.doc))
+    return {"project": project.name, "mails": mails, "records": records}
 
 
 async def _mails(
@@ -77,33 +145,6 @@ def _contents_in(mails: Sequence[dict[str, Any]]) -> set[tuple[object, object]]:
     return {(one.get("content_id"), one.get("content_on")) for one in mails}
 
 
-async def _records(
-    lend: Lend,
-    project: ProjectName,
-    spellings: Sequence[str],
-    *,
-    known: set[tuple[object, object]],
-) -> dict[str, list[dict[str, Any]]]:
-    records: dict[str, list[dict[str, Any]]] = {}
-    pattern = pattern_of(spellings)
-    async with lend() as conn:
-        tables = await store.tables(conn)
-    for table in tables:
-        for pages in steps(table):
-            async with lend() as conn:
-                some = await store.read_mentions(
-                    conn, project.id, table.name, pattern=pattern, pages=pages
-                )
-            for row in map(read_json, some):
-                if not _is_told(table.parent, row, spellings, known):
-                    records.setdefault(table.parent, []).append(row)
-    async with lend() as conn:
-        hashes = await store.hashes(conn, project.id, spellings)
-        for one in await store.known_by_hash(conn, project.id, hashes):
-            records.setdefault(one.name, []).append(read_json(one.doc))
-    return records
-
-
 def _is_told(
     table: str, row: dict[str, Any], spellings: Sequence[str], known: set[tuple[object, object]]
 ) -> bool:
@@ -114,16 +155,30 @@ def _is_told(
     return table in _OF_MAIL and address in spellings
 
 
+async def _files(context: MaintenanceContext) -> dict[UUID, list[Archive]]:
+    """Return the archive files of each project.
+
+    Mails come first: they show which contents are those of the person.
+    """
+    files = dict[UUID, list[Archive]]()
+    for one in await chosen(context.conn, FileFilter()):
+        files.setdefault(one.project_id, []).append(one)
+    for of_project in files.values():
+        of_project.sort(key=lambda one: one.kind != "email_history")
+    return files
+
+
 async def _archived(
-    context: MaintenanceContext, project: ProjectName, spellings: Sequence[str]
-) -> dict[str, list[dict[str, Any]]]:
+    context: MaintenanceContext,
+    files: Mapping[UUID, Sequence[Archive]],
+    project: ProjectName,
+    spellings: Sequence[str],
+) -> Records:
     """Return the archived records that name the person, and the contents of their archived mail."""
     matcher = matcher_of(spellings)
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: Records = {}
     theirs = set[str]()
-    # Mails first: they show which contents are theirs.
-    mine = [one for one in await chosen(context.conn, FileFilter()) if one.project_id == project.id]
-    for archive in sorted(mine, key=lambda one: one.kind != "email_history"):
+    for archive in files.get(project.id, []):
         async for record in file_format.records(context.stores.at(archive.store), archive):
             is_theirs = archive.kind == "email_contents" and str(record.fields["id"]) in theirs
             if is_theirs or matcher.search(record.line.decode()):

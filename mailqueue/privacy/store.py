@@ -35,6 +35,13 @@ class KnownPerson(NamedTuple):
     doc: str
 
 
+class Mention(NamedTuple):
+    """A row that names a person, as JSON; `project_id` is None for rows without a project."""
+
+    project_id: UUID | None
+    doc: str
+
+
 async def projects(conn: Conn, project: str | None) -> list[ProjectName]:
     """Return all projects, or the one of that name."""
     return await many(conn, "list_projects_of_all", {"project": project}, ProjectName)
@@ -127,6 +134,17 @@ async def read_mentions(
         "until_page": pages.stop,
     }
     return await many(conn, "read_mentions", params, str)
+
+
+async def read_all_mentions(conn: Conn, table: str, *, pattern: str, pages: range) -> list[Mention]:
+    """Return the rows of some pages of a table that name a person, of all projects."""
+    params = {
+        "table": table,
+        "pattern": pattern,
+        "from_page": pages.start,
+        "until_page": pages.stop,
+    }
+    return await many(conn, "read_all_mentions", params, Mention)
 
 
 async def projects_naming(conn: Conn, table: str, *, pattern: str, pages: range) -> list[UUID]:

@@ -19,6 +19,10 @@ MAX_WAITING_PER_SLOT = 64
 """Rows of all keys that wait in memory, for each slot."""
 WAITING_PER_ROW = 4
 """Rows of a key that wait in memory, for each that may be handled at the same time."""
+STALLED_SECONDS = 3.0
+"""Time after which a row of a key gives its slot to others; its handling goes on without one."""
+MAX_STALLED_PER_SLOT = 4
+"""Rows of all keys that are handled without a slot, for each slot."""
 CANCEL_SECONDS = 5.0
 """Limit of the wait for cancelled rows to end."""
 FORGET_SECONDS = 120.0
@@ -43,6 +47,16 @@ class _Key(Generic[Row]):
         return not self.waiting and not self.running and not self.doubts
 
 
+@dataclass(slots=True)
+class _Slot:
+    """A slot that a row has; `project` is that of its key."""
+
+    project: object
+    is_unproven: bool
+    is_given_up: bool = False  # the row is handled without it
+    timer: asyncio.TimerHandle | None = None  # after which it is given up; None: rows have no keys
+
+
 class Dispatcher(Generic[Row]):
     """Starts the handling of claimed rows as slots allow.
 
@@ -50,7 +64,8 @@ class Dispatcher(Generic[Row]):
     its rows are answered; keys take turns in random order, so that none is always last. Keys
     without a recent success are unproven: together they hold at most half of the slots, so that
     slow and silent ones never take those of keys that are answered. Of that half the unproven keys
-    of one project hold at most as many as are free, so that a slot is left for those of others.
+    of one project hold at most as many as are free, so that a slot is left for those of others. A
+    row that takes long gives its slot to others, so that those wait seconds, not until it ends.
     """
 
     def __init__(
@@ -70,6 +85,7 @@ class Dispatcher(Generic[Row]):
         self._limit = concurrency
         self._taken = 0  # slots
         self._unproven = Counter[object]()  # slots that unproven keys have taken, by project
+        self._stalled = Counter[object]()  # rows that are handled without a slot, by project
         self._handle = handle
         self._key_of = key_of
         self._expired = expired
@@ -143,7 +159,7 @@ class Dispatcher(Generic[Row]):
         if only is None:
             random.shuffle(waiting)
             # Keys of a project that waits for answers of others come after those of other projects.
-            waiting.sort(key=lambda key: self._unproven[key.project])
+            waiting.sort(key=lambda key: self._unproven[key.project] + self._stalled[key.project])
             self._lacks_slots = False
         for key in waiting:
             # A failure is settled first: it may block the key.
@@ -156,7 +172,8 @@ class Dispatcher(Generic[Row]):
                 self._unproven[key.project] += key.is_unproven
                 claimed_at, row = key.waiting.popleft()
                 key.running += 1
-                task = asyncio.create_task(self._run(key, row, claimed_at, key.is_unproven))
+                slot = _Slot(key.project, key.is_unproven)
+                task = asyncio.create_task(self._run(key, row, claimed_at, slot))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
@@ -165,9 +182,35 @@ class Dispatcher(Generic[Row]):
         free = max(1, self._limit // 2) - self._unproven.total()
         return free > 0 and (key.project is None or self._unproven[key.project] < free)
 
-    async def _run(self, key: _Key[Row], row: Row, claimed_at: float, was_unproven: bool) -> None:
+    def _free(self, slot: _Slot) -> None:
+        """Release the slot of a row."""
+        self._taken -= 1
+        self._unproven[slot.project] -= slot.is_unproven
+        if not self._unproven[slot.project]:
+            del self._unproven[slot.project]
+
+    def _give_up(self, slot: _Slot) -> None:
+        """Release the slot of a row that takes long, unless too many such rows go on."""
+        free = self._limit * MAX_STALLED_PER_SLOT - self._stalled.total()
+        if free <= 0 or (slot.project is not None and self._stalled[slot.project] >= free):
+            self._watch(slot)
+            return
+        slot.is_given_up = True
+        self._stalled[slot.project] += 1
+        self._free(slot)
+        self.start()
+        if self.is_short:
+            self._wants_more()
+
+    def _watch(self, slot: _Slot) -> None:
+        loop = asyncio.get_running_loop()
+        slot.timer = loop.call_later(STALLED_SECONDS, self._give_up, slot)
+
+    async def _run(self, key: _Key[Row], row: Row, claimed_at: float, slot: _Slot) -> None:
         """Handle a row in the slot that it has."""
-        loop, project = asyncio.get_running_loop(), key.project
+        loop = asyncio.get_running_loop()
+        if self._key_of is not None:
+            self._watch(slot)
         try:
             if loop.time() - claimed_at > self._max_wait:
                 self._expired(row)
@@ -184,10 +227,14 @@ class Dispatcher(Generic[Row]):
                 key.doubts.add(row.id)
         finally:
             key.running -= 1
-            self._taken -= 1
-            self._unproven[project] -= was_unproven
-            if not self._unproven[project]:
-                del self._unproven[project]
+            if slot.timer is not None:
+                slot.timer.cancel()
+            if slot.is_given_up:
+                self._stalled[slot.project] -= 1
+                if not self._stalled[slot.project]:
+                    del self._stalled[slot.project]
+            else:
+                self._free(slot)
             self.start(None if self._lacks_slots else key)
             if self.is_short:
                 self._wants_more()

@@ -51,6 +51,11 @@ FROM mailqueue.erase_mentions_together(%(id)s, %(tables)s::text[], %(pattern)s, 
 -- Rows of some pages of a table that name a person, as JSON.
 SELECT m::text FROM mailqueue.read_mentions(%(project_id)s, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS m;
 
+-- name: read_all_mentions :many
+-- Rows of some pages of a table that name a person, as JSON, with their projects.
+SELECT m.project_id, m.doc::text
+FROM mailqueue.read_all_mentions(%(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS m;
+
 -- name: find_projects_naming :many
 -- Projects of rows of some pages of a table that name a person; the nil id for those of none.
 SELECT coalesce(p, '00000000-0000-0000-0000-000000000000')

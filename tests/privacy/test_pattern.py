@@ -7,6 +7,7 @@ import pytest
 from mailqueue.core.address import parse_address
 from mailqueue.core.mailboxes import ERASED_ADDRESS
 from mailqueue.db.fetch import Conn
+from mailqueue.privacy import pattern
 from mailqueue.privacy.pattern import matcher_of, pattern_of
 from tests import make
 
@@ -45,6 +46,18 @@ async def test_every_way_to_write_an_address_names_its_owner(conn: Conn, text: s
 
     assert matcher_of(spellings).search(text)
     assert await make.scalar(conn, "SELECT %s ~* %s", text, pattern_of(spellings))
+
+
+@pytest.mark.parametrize("address", ["ann@example.com", "user@bücher.example"])
+async def test_the_database_searches_by_the_part_without_conditions_first(
+    conn: Conn, address: str
+) -> None:
+    """With the conditions a search takes twenty times as long."""
+    full = pattern_of(parse_address(address).spellings)
+    core = await make.scalar(conn, "SELECT mailqueue.mention_core(%s)", full)
+    assert full == f"{pattern._BEFORE}{core}{pattern._AFTER}"
+    assert not re.search(r"\(\?<|\(\?[!=]", core)
+    assert await make.scalar(conn, "SELECT mailqueue.mention_core('(?<!a)b')") == "(?<!a)b"
 
 
 @pytest.mark.parametrize("text", ANOTHERS)

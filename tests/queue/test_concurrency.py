@@ -8,7 +8,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.queue.concurrency import MAX_SHARE, WAITING_PER_ROW, Dispatcher
+from mailqueue.queue import concurrency
+from mailqueue.queue.concurrency import (
+    MAX_SHARE,
+    MAX_STALLED_PER_SLOT,
+    WAITING_PER_ROW,
+    Dispatcher,
+)
 
 pytestmark = pytest.mark.anyio
 SLOTS = 16
@@ -118,6 +124,57 @@ async def test_unproven_keys_of_one_project_leave_slots_for_those_of_others() ->
     assert held == {"a": SLOTS // 4, "b": SLOTS // 8}
     endpoints.silent.clear()
     await endpoints.dispatcher.close()
+
+
+async def test_silent_keys_of_many_projects_keep_a_new_one_waiting_for_a_while_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows that take long give their slots to others; how many go on without one is bounded."""
+    monkeypatch.setattr(concurrency, "STALLED_SECONDS", 0.05)
+    endpoints = Endpoints()
+    for project in range(20):
+        names = [f"silent {n} of {project}" for n in range(SLOTS)]
+        endpoints.silent.update(names)
+        endpoints.add([Row(name, project_id=str(project)) for name in names])
+    assert len(endpoints.silent) > SLOTS * (MAX_STALLED_PER_SLOT + 1)
+    await asyncio.sleep(0)
+    endpoints.add([Row("new", project_id="new")])
+    async with asyncio.timeout(10):
+        while endpoints.done != ["new"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+    await asyncio.sleep(1)
+    stalled = SLOTS * MAX_STALLED_PER_SLOT
+    assert stalled * 3 // 4 < len(endpoints.running) <= stalled + SLOTS // 2
+    assert endpoints.dispatcher._taken == SLOTS // 2
+    await endpoints.dispatcher.close()
+    assert not endpoints.dispatcher._stalled
+    assert not endpoints.dispatcher._unproven
+    assert endpoints.dispatcher._taken == 0
+
+
+async def test_a_key_that_answers_late_keeps_its_rows_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A slow receiver that answers is not slowed further."""
+    monkeypatch.setattr(concurrency, "STALLED_SECONDS", 0.02)
+    endpoints = Endpoints()
+    endpoints.add([Row("slow") for _ in range(100)])
+    await endpoints.dispatcher.drained()
+    running = list[int]()
+
+    async def handle(row: Row) -> bool:
+        endpoints.running.append(row.key)
+        running.append(len(endpoints.running))
+        await asyncio.sleep(0.1)
+        endpoints.running.remove(row.key)
+        return True
+
+    endpoints.dispatcher._handle = handle
+    endpoints.add([Row("slow") for _ in range(5 * SLOTS)])
+    await endpoints.dispatcher.drained()
+    assert max(running) == SLOTS // MAX_SHARE
+    assert len(running) == 5 * SLOTS
 
 
 def waiting(*, has_keys: bool) -> tuple[Dispatcher[Row], list[str]]:

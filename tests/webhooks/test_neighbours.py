@@ -18,6 +18,9 @@ SILENT_ENDPOINTS = 500
 """Many more than a worker has slots."""
 MIN_CALLED = 32
 """Of these, when the worker has taken as many slots for them as it may."""
+HOSTILE_PROJECTS, HOSTILE_ENDPOINTS = 8, 40
+UNPROVEN_SLOTS = 64
+"""Half of the slots of a worker."""
 MAX_SECONDS = 5.0
 """Within which a delivery of another project ends."""
 # PostgreSQL answers so where a stored value is damaged; no statement can damage one.
@@ -90,6 +93,42 @@ async def test_silent_endpoints_of_a_project_keep_no_new_one_of_another_waiting(
 
             await until(is_called, what="silent endpoints")
             hook = await webhook(conn, url_of(good), project_id=other)
+            begun = time.monotonic()
+            await told(conn, project_id=other)
+
+            async def is_delivered() -> bool:
+                return await states(conn, hook) == ["delivered"]
+
+            await until(is_delivered, what="the new endpoint")
+            took = time.monotonic() - begun
+
+    assert took < MAX_SECONDS
+
+
+async def test_silent_endpoints_of_many_projects_keep_no_new_one_waiting(
+    database: DatabaseSettings,
+) -> None:
+    """Those of seven projects take all slots of endpoints without a success."""
+    async with (
+        fake([SILENT]) as silent,
+        fake([FakeReply(204)]) as good,
+        connect(database) as conn,
+    ):
+        hostile = [await make.project(conn, f"hostile{n}") for n in range(HOSTILE_PROJECTS)]
+        for project in hostile:
+            for number in range(HOSTILE_ENDPOINTS):
+                url = url_of(silent, f"/{project}/{number}")
+                await webhook(conn, url, project_id=project)
+        other = await make.project(conn, "other")
+        hook = await webhook(conn, url_of(good), project_id=other)
+        for project in hostile:
+            await told(conn, 2, project_id=project)
+        async with delivering(database, total_s=60.0):
+
+            async def are_called() -> bool:
+                return silent.connections >= UNPROVEN_SLOTS
+
+            await until(are_called, what="silent endpoints")
             begun = time.monotonic()
             await told(conn, project_id=other)
 

@@ -7,7 +7,7 @@ from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import emit, examples
 from mailqueue.contract.privacy import PersonExport, ProjectExport
 from mailqueue.privacy import persons
-from mailqueue.privacy.exporting import export_person
+from mailqueue.privacy.exporting import export_from_all, export_person
 
 
 @click.command(
@@ -27,10 +27,12 @@ def export(*, email: str, project: str | None) -> None:
 async def _exported(email: str, project: str | None) -> PersonExport:
     spellings = persons.spellings_of(email)
     async with maintenance_context(lambda _: None) as desk:
-        found = [
-            await export_person(persons.lending(desk.conn), one, spellings, context=desk)
-            for one in await persons.concerned(desk.conn, project, spellings)
-        ]
+        lend = persons.lending(desk.conn)
+        if project is None:
+            found = await export_from_all(lend, spellings, context=desk)
+        else:
+            [named] = await persons.projects(desk.conn, project)
+            found = [await export_person(lend, named, spellings, context=desk)]
     told = [
         ProjectExport(
             spellings[0], one["mails"], one["records"], one["archives"], project=one["project"]

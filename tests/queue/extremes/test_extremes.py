@@ -3,6 +3,7 @@
 The tests of this file share a database: workers have been through it before the first.
 """
 
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -192,6 +193,12 @@ def test_commands_show_whatever_they_read(extreme: Extreme, words: list[str]) ->
         result = extreme.cli(*words, *more)
         assert result.exception is None or isinstance(result.exception, SystemExit)
         assert result.exit_code in (0, 1), result.output[-2_000:]
+
+
+def test_a_person_is_exported_from_all_projects(extreme: Extreme) -> None:
+    found = json.loads(extreme.cli("export-person", "ann@example.com").stdout)
+    assert len(found["projects"]) > 10
+    assert {"mails", "records", "archives"} < found["projects"][0].keys()
 
 
 @pytest.mark.parametrize("spec", QUEUES, ids=[spec.name for spec in QUEUES])
