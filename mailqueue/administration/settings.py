@@ -9,6 +9,9 @@ from mailqueue.contract.administration import Setting
 from mailqueue.contract.projects import ProjectRetention
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
+from mailqueue.telemetry.log import get_logger
+
+log = get_logger(__name__)
 
 
 async def list_all(conn: Conn) -> list[Setting]:
@@ -48,8 +51,16 @@ async def retention_of(conn: Conn, project_id: UUID) -> list[ProjectRetention]:
 
 
 async def _change(conn: Conn, changes: Mapping[str, str], known: set[str], *, by: str) -> None:
-    for name in changes:
-        if name not in known:
-            raise InvalidField(name[:100], f"must be one of {', '.join(sorted(known))}")
-    for name in sorted(changes):  # in one order, so that concurrent changes cannot deadlock
-        await store.change_setting(conn, name, to=changes[name], by=by)
+    wanted = {await _current_name(conn, name, known): value for name, value in changes.items()}
+    for name in sorted(wanted):  # in one order, so that concurrent changes cannot deadlock
+        await store.change_setting(conn, name, to=wanted[name], by=by)
+
+
+async def _current_name(conn: Conn, name: str, known: set[str]) -> str:
+    if name in known:
+        return name
+    current = await store.find_renamed(conn, name)
+    if current not in known:
+        raise InvalidField(name[:100], f"must be one of {', '.join(sorted(known))}")
+    log.warning("setting.renamed", setting=name, current_name=current)
+    return current

@@ -135,7 +135,7 @@ BEGIN
             mailqueue.change_retention(text, text, integer, integer, integer, text),
             mailqueue.reset_retention(text, text, text)',
         'EXECUTE ON FUNCTION mailqueue.find_administrator(bytea), mailqueue.settings_of_installation(),
-            mailqueue.change_setting(text, text, text),
+            mailqueue.change_setting(text, text, text), mailqueue.renamed_setting(text),
             mailqueue.revoke_keys(text, text, bytea, text, text), mailqueue.queue_board(),
             mailqueue.outcome_board(), mailqueue.flow_board(),
             mailqueue.search_events(uuid, text, text, timestamptz, timestamptz, uuid, bigint, integer)',

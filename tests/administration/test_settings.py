@@ -23,7 +23,7 @@ async def test_every_setting_says_what_it_means_and_flags_stand_apart(conn: Conn
     every = await settings.list_all(conn)
     flags = await settings.list_flags(conn)
 
-    assert {"max_send_rate", "oldest_due_alarm", "attachment_bytes_most"} <= {s.name for s in every}
+    assert {"max_send_rate", "oldest_due_alarm", "max_attachment_bytes"} <= {s.name for s in every}
     assert {flag.name: flag.value for flag in flags} == {
         "accept_mail": "on",
         "own_servers": "on",
@@ -38,7 +38,7 @@ async def test_every_setting_says_what_it_means_and_flags_stand_apart(conn: Conn
         ("oldest_due_alarm", "2 h"),
         ("held_alarm", "5"),
         ("slot_warning", "3 GB"),
-        ("attachment_types_most", "application/pdf, image/png"),
+        ("attachment_types", "application/pdf, image/png"),
         ("max_send_rate", "12.5"),
     ],
 )
@@ -68,9 +68,9 @@ async def test_a_change_holds_and_is_in_the_audit_with_who_made_it(
         ("held_alarm", "1.5"),
         ("held_alarm", "99999999999999999999"),
         ("slot_warning", "many"),
-        ("attachment_types_most", ""),
-        ("attachment_types_most", ",,"),
-        ("attachment_types_most", "x" * 3000),
+        ("attachment_types", ""),
+        ("attachment_types", ",,"),
+        ("attachment_types", "x" * 3000),
         ("max_send_rate", "fast"),
         ("max_send_rate", "2000000"),
     ],
@@ -122,8 +122,8 @@ async def test_no_mail_names_its_own_server_while_that_flag_is_off(conn: Conn) -
 @pytest.mark.parametrize(
     ("setting", "to", "why"),
     [
-        ("attachment_bytes_most", "2 bytes", "may have at most 2 bytes"),
-        ("attachment_types_most", "image/png", "is not allowed in this project"),
+        ("max_attachment_bytes", "2 bytes", "may have at most 2 bytes"),
+        ("attachment_types", "image/png", "is not allowed in this project"),
     ],
 )
 async def test_files_stay_within_what_the_installation_allows(

@@ -144,7 +144,8 @@ async def test_view_health_tells_of_the_room(conn: Conn, free: int | None, state
 async def test_a_person_may_refuse_mail_too(conn: Conn) -> None:
     await make.sender_account(conn)
     await conn.execute(
-        "INSERT INTO mailqueue.refusals (reason, told) VALUES ('moving', 'moving to another host')"
+        "INSERT INTO mailqueue.refusals (reason, message)"
+        " VALUES ('moving', 'moving to another host')"
     )
     await told(conn, 9 * GB)
 

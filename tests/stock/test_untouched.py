@@ -39,7 +39,7 @@ async def test_a_look_up_that_must_scan_is_found_and_compiled(stock: DatabaseSet
     async with connect(stock) as conn:
         await conn.execute("SET jit = on; SET enable_seqscan = off; SET enable_indexonlyscan = off")
         with told(conn) as plans:
-            await conn.execute("SELECT count(*) FROM mailqueue.refusals WHERE told <> ''")
+            await conn.execute("SELECT count(*) FROM mailqueue.refusals WHERE message <> ''")
 
     [plan] = plans
     assert plan.cost > MOST

@@ -223,7 +223,7 @@ async def test_a_full_disk_and_a_closed_project_are_told_apart(
     smtp: RunningSubmission, database: Conn
 ) -> None:
     await database.execute(
-        "INSERT INTO mailqueue.refusals (reason, told, valid_until)"
+        "INSERT INTO mailqueue.refusals (reason, message, valid_until)"
         " VALUES ('no room', 'no room', now() + '1 h')"
     )
     try:

@@ -3,8 +3,12 @@
 from uuid import UUID
 
 import pytest
+from psycopg import errors
+from psycopg.errors import Diagnostic
 from psycopg.types.json import Jsonb
+from structlog.testing import capture_logs
 
+from mailqueue.administration import settings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.store.claims import read_contents
 from tests import make
@@ -66,3 +70,61 @@ async def test_gaps_are_counted_and_shown_under_the_old_name(conn: Conn) -> None
         assert await make.rows(conn, f"SELECT emails, seen_at > now() FROM mailqueue.{table}") == [
             (7, True)
         ]
+
+
+async def test_a_message_of_refusals_is_read_from_its_former_column(conn: Conn) -> None:
+    told = await noticed(
+        conn, "INSERT INTO mailqueue.refusals (reason, told) VALUES ('moving', 'the host moves')"
+    )
+
+    assert told == ["column told of mailqueue.refusals is deprecated"]
+    with pytest.raises(errors.DiskFull, match="the host moves"):
+        async with conn.transaction():
+            await accepted(conn)
+
+    assert await noticed(conn, "UPDATE mailqueue.refusals SET message = 'until 06:00'") == []
+    both = "SELECT message, told FROM mailqueue.refusals"
+    assert await make.rows(conn, both) == [("until 06:00", "until 06:00")]
+    await noticed(conn, "UPDATE mailqueue.refusals SET told = 'until 07:00'")
+    assert await make.rows(conn, both) == [("until 07:00", "until 07:00")]
+
+
+async def test_settings_are_changed_by_their_former_names(conn: Conn) -> None:
+    """In SQL where the installation had them before; in commands and the API everywhere."""
+    await conn.execute(
+        "INSERT INTO mailqueue.system_settings (name, value, kind, meaning)"
+        " VALUES ('attachment_bytes_most', '25 MB', 'bytes', 'deprecated')"
+    )
+    both = (
+        "SELECT value FROM mailqueue.system_settings"
+        " WHERE name IN ('attachment_bytes_most', 'max_attachment_bytes')"
+    )
+    change = "UPDATE mailqueue.system_settings SET value = '{}' WHERE name = '{}'"
+
+    old, new = "attachment_bytes_most", "max_attachment_bytes"
+    assert await noticed(conn, change.format("9 MB", old)) == [f"setting {old} is deprecated"]
+    assert await make.rows(conn, both) == [("9 MB",), ("9 MB",)]
+    assert await noticed(conn, change.format("8 MB", new)) == []
+    assert await make.rows(conn, both) == [("8 MB",), ("8 MB",)]
+
+    with capture_logs() as log:
+        shown = await settings.change(conn, {old: "7 MB"}, by="ann")
+
+    assert {one.name: one.value for one in shown}[new] == "7 MB"
+    assert old not in {one.name for one in shown}
+    assert [(one["event"], one["current_name"]) for one in log] == [("setting.renamed", new)]
+    changed = "SELECT subject FROM mailqueue.audit_events WHERE action = 'setting.changed'"
+    assert await make.rows(conn, changed) == [(f"setting {new}",)] * 3
+
+
+async def noticed(conn: Conn, statement: str) -> list[str]:
+    """Run a statement; return the warnings of the server."""
+    found: list[str] = []
+
+    def note(notice: Diagnostic) -> None:
+        found.append(str(notice.message_primary))
+
+    conn.add_notice_handler(note)
+    await conn.execute(statement.encode())
+    conn.remove_notice_handler(note)
+    return found

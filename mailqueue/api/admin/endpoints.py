@@ -160,7 +160,7 @@ ENDPOINTS = (
         request=ChangeSettings,
         response=Page[Setting],
         description="Changes all settings given, or none if one is invalid. Effective at once.",
-        example={"settings": {"max_send_rate": 200, "attachment_bytes_most": "10 MB"}},
+        example={"settings": {"max_send_rate": 200, "max_attachment_bytes": "10 MB"}},
     ),
     _endpoint("GET", "/flags", "List flags.", show_flags, response=Page[Setting]),
     _endpoint(

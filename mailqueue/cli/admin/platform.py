@@ -53,7 +53,7 @@ def settings_() -> None:
     name="set",
     epilog=examples(
         "mailqueue platform set max_send_rate 200",
-        "mailqueue platform set attachment_bytes_most '10 MB'",
+        "mailqueue platform set max_attachment_bytes '10 MB'",
     ),
 )
 @click.argument("name", metavar="SETTING")

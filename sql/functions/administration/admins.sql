@@ -4,9 +4,9 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('accept_mail', 'on', 'flag', 'off: no new mail is accepted; queued mail is still sent'),
     ('test_keys', 'on', 'flag', 'off: no new test keys are issued; existing ones stay valid'),
     ('own_servers', 'on', 'flag', 'off: no mail may name a custom SMTP server (smtp_override)'),
-    ('attachment_bytes_most', '25 MB', 'bytes',
+    ('max_attachment_bytes', '25 MB', 'bytes',
      'maximum total size of the files of one mail, whatever its project allows'),
-    ('attachment_types_most', '*', 'list', 'content types of files, if their project allows them too; *: any'),
+    ('attachment_types', '*', 'list', 'content types of files, if their project allows them too; *: any'),
     ('project_daily_limit', '0', 'count', 'recipients a day of a new project without a limit of its own; 0: none'),
     ('project_rate_per_second', '0', 'count',
      'recipients a second of a new project without a rate of its own; 0: none')
@@ -43,9 +43,9 @@ AS $$
     SELECT CASE s.value WHEN '*' THEN p.attachment_types
                         ELSE ARRAY(SELECT t FROM unnest(p.attachment_types) AS t
                                     WHERE t = ANY (string_to_array(lower(s.value), ', '))) END,
-           least(p.attachment_bytes, mailqueue.system_number('attachment_bytes_most'))::integer
+           least(p.attachment_bytes, mailqueue.system_number('max_attachment_bytes'))::integer
       FROM mailqueue.projects AS p, mailqueue.system_settings AS s
-     WHERE p.id = p_project AND s.name = 'attachment_types_most'
+     WHERE p.id = p_project AND s.name = 'attachment_types'
 $$;
 COMMENT ON FUNCTION mailqueue.attachments_of_project(uuid) IS
     'Content types and total bytes allowed for the files of one mail of a project.';
@@ -57,6 +57,7 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT s.name, s.value, s.kind, s.meaning, s.changed_at FROM mailqueue.system_settings AS s
+     WHERE mailqueue.renamed_setting(s.name) IS NULL
     UNION ALL
     SELECT 'max_send_rate', coalesce(trim_scale(m.rate_per_second)::text, '0'), 'rate',
            'recipients a second of all mail together, 0: as many as it can; workers that are started with '
@@ -77,6 +78,7 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_administers();
     PERFORM set_config('mailqueue.actor', p_actor, true);
+    p_name := coalesce(mailqueue.renamed_setting(p_name), p_name);
     IF p_name = 'max_send_rate' THEN
         IF coalesce(v_value, '') !~ '^[0-9]{1,7}([.][0-9]{1,3})?$' OR v_value::numeric > 1000000 THEN
             PERFORM mailqueue.refuse(p_name,

@@ -133,7 +133,7 @@ AS $$
               (4, 'warning', 'bounce_rate', p_bounce_rate >= p_bounce_warn AND p_bounce_warn > 0,
                format('many bounces: %s%% of %s', p_bounce_rate, p_sent))
           ) AS c(n, state, kind, holds, words)
-           WHERE c.holds AND p_sent >= mailqueue.system_number('rates_sent_least')
+           WHERE c.holds AND p_sent >= mailqueue.system_number('min_sent_for_rates')
              AND CASE c.kind WHEN 'bounce_rate' THEN p_bounces ELSE p_complaints END > 0
            ORDER BY c.n LIMIT 1) AS w ON true
 $$;

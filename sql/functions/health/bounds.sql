@@ -15,7 +15,7 @@ BEGIN
       FROM (SELECT x.*, format('%s has %s of %s (%s)', x.project, x.used, x.most, x.bound) AS told
               FROM mailqueue.bounds_of_projects() AS x WHERE x.used >= x.most * 0.8) AS b;
     v_full := coalesce(v_full, '{}') || ARRAY(
-        SELECT format('%s (%s)', p.name, r.told)
+        SELECT format('%s (%s)', p.name, r.message)
           FROM mailqueue.refusals AS r JOIN mailqueue.projects AS p ON p.id = r.project_id
          WHERE r.valid_until > clock_timestamp() ORDER BY p.name);
     RETURN QUERY SELECT 'project bounds',

@@ -29,12 +29,22 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('count_exactly', '300000', 'count',
      'mailqueue status counts so many mails, and estimates above by what statistics know'),
     ('rates_window', '7 days', 'interval', 'bounces and complaints of sender accounts are counted for so long'),
-    ('rates_sent_least', '100', 'count',
+    ('min_sent_for_rates', '100', 'count',
      'accounts that sent less within rates_window are not warned of or paused for bounces and complaints'),
     ('database_size_limit', '0', 'bytes',
      'no mail is accepted when the database is larger, until it is 5 percent smaller; 0: no limit')
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
+
+-- Until the next release.
+CREATE OR REPLACE FUNCTION mailqueue.renamed_setting(p_name text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE p_name WHEN 'attachment_bytes_most' THEN 'max_attachment_bytes'
+                       WHEN 'attachment_types_most' THEN 'attachment_types'
+                       WHEN 'rates_sent_least' THEN 'min_sent_for_rates' END
+$$;
+COMMENT ON FUNCTION mailqueue.renamed_setting(text) IS 'The name of a setting, by its former name; NULL for other names.';
 
 CREATE OR REPLACE FUNCTION mailqueue.system_number(p_name text) RETURNS bigint
 LANGUAGE sql STABLE
@@ -55,9 +65,22 @@ CREATE OR REPLACE FUNCTION mailqueue.system_settings_changed() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+DECLARE
+    v_name text := mailqueue.renamed_setting(OLD.name);
 BEGIN
     IF NEW.name <> OLD.name OR NEW.kind <> OLD.kind AND NEW.value <> OLD.value THEN
         RAISE EXCEPTION 'name and kind of a setting cannot be changed: change its value' USING ERRCODE = '22023';
+    END IF;
+    -- A setting and the row by its former name change together: the one that a person changes changes the other.
+    IF NEW.value <> OLD.value AND pg_trigger_depth() = 1 THEN
+        IF v_name IS NOT NULL THEN
+            RAISE WARNING 'setting % is deprecated', OLD.name USING HINT = format('Its name is %s now.', v_name);
+        END IF;
+        UPDATE mailqueue.system_settings AS s SET value = NEW.value
+         WHERE s.name = v_name OR mailqueue.renamed_setting(s.name) = NEW.name;
+    END IF;
+    IF v_name IS NOT NULL THEN
+        RETURN NEW;
     END IF;
     IF NEW.value <> OLD.value THEN
         NEW.changed_at := now();
@@ -66,7 +89,7 @@ BEGIN
     END IF;
     -- Read for every mail, so it is stored with the other reasons for refusal.
     IF NEW.name = 'accept_mail' AND NEW.value = 'off' THEN
-        INSERT INTO mailqueue.refusals AS r (reason, told)
+        INSERT INTO mailqueue.refusals AS r (reason, message)
         VALUES ('accept_mail', 'the flag accept_mail is off') ON CONFLICT DO NOTHING;
     ELSIF NEW.name = 'accept_mail' THEN
         DELETE FROM mailqueue.refusals AS r WHERE r.reason = 'accept_mail';

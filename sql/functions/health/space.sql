@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION mailqueue.refusal_now() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT string_agg(r.told, '; ' ORDER BY r.since)
+    SELECT string_agg(r.message, '; ' ORDER BY r.since)
       FROM mailqueue.refusals AS r WHERE r.valid_until > now() AND r.project_id IS NULL
 $$;
 COMMENT ON FUNCTION mailqueue.refusal_now() IS 'Why mail is not accepted at present; NULL while it is accepted.';
@@ -20,9 +20,9 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_producer(p_project);
     IF mailqueue.refusal_now() IS NULL THEN
-        SELECT p.name, x.told INTO r FROM mailqueue.refusals AS x JOIN mailqueue.projects AS p ON p.id = x.project_id
+        SELECT p.name, x.message INTO r FROM mailqueue.refusals AS x JOIN mailqueue.projects AS p ON p.id = x.project_id
          WHERE x.project_id = p_project AND x.valid_until > now() ORDER BY x.since LIMIT 1;
-        RAISE EXCEPTION 'project % is full: %', r.name, r.told
+        RAISE EXCEPTION 'project % is full: %', r.name, r.message
               USING ERRCODE = 'MQ002',
                   HINT = 'Queued emails are still sent, and other projects are accepted. Try again in a minute.';
     END IF;
@@ -94,24 +94,27 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT s.* FROM mailqueue.space_reports AS s WHERE s.reported_at > clock_timestamp() - interval '2 min' $$;
 COMMENT ON FUNCTION mailqueue.fresh_space() IS 'Space reports that have not expired.';
 
+-- A parameter had another name in an earlier version.
+DROP FUNCTION IF EXISTS mailqueue.judge_space(text, bigint, bigint, bigint, text);
+
 -- Between the two bounds the state stays as it is, so that it does not alternate.
 CREATE OR REPLACE FUNCTION mailqueue.judge_space(p_reason text, p_below bigint, p_above bigint, p_free bigint,
-    p_told text)
+    p_message text)
 RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     IF p_free < p_below THEN
-        INSERT INTO mailqueue.refusals AS r (reason, told, valid_until)
-        VALUES (p_reason, p_told, clock_timestamp() + interval '2 min')
+        INSERT INTO mailqueue.refusals AS r (reason, message, valid_until)
+        VALUES (p_reason, p_message, clock_timestamp() + interval '2 min')
         ON CONFLICT (reason) DO UPDATE
-           SET told = excluded.told, valid_until = excluded.valid_until,
+           SET message = excluded.message, valid_until = excluded.valid_until,
                since = CASE WHEN r.valid_until > clock_timestamp() THEN r.since ELSE excluded.since END;
     ELSIF p_free >= p_above THEN
         DELETE FROM mailqueue.refusals AS r WHERE r.reason = p_reason;
     ELSE
-        UPDATE mailqueue.refusals AS r SET told = p_told, valid_until = clock_timestamp() + interval '2 min'
+        UPDATE mailqueue.refusals AS r SET message = p_message, valid_until = clock_timestamp() + interval '2 min'
          WHERE r.reason = p_reason AND r.valid_until > clock_timestamp();
     END IF;
 END $$;

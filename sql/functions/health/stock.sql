@@ -195,7 +195,7 @@ BEGIN
                       WHEN 0 THEN 'none is set' ELSE 'no worker compares the database with it' END),
         CASE WHEN v_free < mailqueue.system_number('database_size_limit') / 10
                   THEN v_freed || ', or raise database_size_limit' END;
-    SELECT string_agg(r.told, '; ' ORDER BY r.since), min(r.since),
+    SELECT string_agg(r.message, '; ' ORDER BY r.since), min(r.since),
            bool_or(r.reason NOT IN ('free_space', 'size_limit'))
       INTO v_told, v_since, v_by_person
       FROM mailqueue.refusals AS r WHERE r.valid_until > clock_timestamp() AND r.project_id IS NULL;

@@ -35,14 +35,14 @@ BEGIN
     END IF;
     DELETE FROM mailqueue.refusals AS r
      WHERE r.reason LIKE 'queued_emails_limit %' AND r.project_id <> ALL (v_fullest);
-    INSERT INTO mailqueue.refusals AS r (reason, told, valid_until, project_id)
+    INSERT INTO mailqueue.refusals AS r (reason, message, valid_until, project_id)
     SELECT 'queued_emails_limit ' || p.name,
            format('%s emails are queued, queued_emails_limit is %s, and this project has %s of them', v_total, v_limit,
                   u.queued_emails), clock_timestamp() + interval '30 s', p.id
       FROM mailqueue.projects AS p JOIN mailqueue.project_usage AS u ON u.project_id = p.id
      WHERE p.id = ANY (v_fullest)
     ON CONFLICT (reason) DO UPDATE
-       SET told = excluded.told, valid_until = excluded.valid_until,
+       SET message = excluded.message, valid_until = excluded.valid_until,
            since = CASE WHEN r.valid_until > clock_timestamp() THEN r.since ELSE excluded.since END
      WHERE r.valid_until < clock_timestamp() + interval '20 s';
 END $$;
@@ -50,8 +50,11 @@ COMMENT ON FUNCTION mailqueue.refuse_fullest() IS
     'Refuse mail of the projects that have the most emails queued while all together have more than '
     'queued_emails_limit; accept it again afterwards.';
 
+-- A parameter had another name in an earlier version.
+DROP FUNCTION IF EXISTS mailqueue.refuse_largest(boolean, text);
+
 -- Before no mail at all is accepted for want of disk space, the project that stores the most is refused.
-CREATE OR REPLACE FUNCTION mailqueue.refuse_largest(p_is_short boolean, p_told text) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.refuse_largest(p_is_short boolean, p_message text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -63,13 +66,13 @@ BEGIN
          ORDER BY u.stored_bytes DESC, u.project_id LIMIT 1;
     END IF;
     DELETE FROM mailqueue.refusals AS r WHERE r.reason LIKE 'space %' AND r.project_id IS DISTINCT FROM v_largest;
-    INSERT INTO mailqueue.refusals AS r (reason, told, valid_until, project_id)
+    INSERT INTO mailqueue.refusals AS r (reason, message, valid_until, project_id)
     SELECT 'space ' || p.name,
-           format('%s, and this project stores the most, %s', p_told, pg_size_pretty(u.stored_bytes)),
+           format('%s, and this project stores the most, %s', p_message, pg_size_pretty(u.stored_bytes)),
            clock_timestamp() + interval '2 min', p.id
       FROM mailqueue.projects AS p JOIN mailqueue.project_usage AS u ON u.project_id = p.id WHERE p.id = v_largest
     ON CONFLICT (reason) DO UPDATE
-       SET told = excluded.told, valid_until = excluded.valid_until,
+       SET message = excluded.message, valid_until = excluded.valid_until,
            since = CASE WHEN r.valid_until > clock_timestamp() THEN r.since ELSE excluded.since END;
 END $$;
 COMMENT ON FUNCTION mailqueue.refuse_largest(boolean, text) IS

@@ -27,13 +27,13 @@ async def admin(database: DatabaseSettings) -> AsyncIterator[Administering]:
 
 
 async def test_settings_and_flags_change_all_or_none(admin: Administering) -> None:
-    wanted = {"max_send_rate": 12.5, "held_alarm": 7, "attachment_bytes_most": "10 MB"}
+    wanted = {"max_send_rate": 12.5, "held_alarm": 7, "max_attachment_bytes": "10 MB"}
     changed = await admin("PUT", "/settings", {"settings": wanted})
     values = {each["name"]: each["value"] for each in changed["data"]}
     assert {name: values[name] for name in wanted} == {
         "max_send_rate": "12.5",
         "held_alarm": "7",
-        "attachment_bytes_most": "10 MB",
+        "max_attachment_bytes": "10 MB",
     }
     bad = {"held_alarm": 8, "oldest_due_alarm": "soon"}
     refused = await admin("PUT", "/settings", {"settings": bad}, status=422)

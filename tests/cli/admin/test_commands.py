@@ -27,8 +27,8 @@ def test_an_administrator_is_made_listed_and_revoked(on_fresh_db: Cli) -> None:
 
 
 def test_settings_and_flags_are_changed_and_audited(on_fresh_db: Cli) -> None:
-    changed = on_fresh_db.json("platform", "set", "attachment_bytes_most", "10 MB")["data"]
-    assert {each["name"]: each["value"] for each in changed}["attachment_bytes_most"] == "10 MB"
+    changed = on_fresh_db.json("platform", "set", "max_attachment_bytes", "10 MB")["data"]
+    assert {each["name"]: each["value"] for each in changed}["max_attachment_bytes"] == "10 MB"
     off = on_fresh_db.json("platform", "flag", "accept_mail", "off")["data"]
     assert {each["name"]: each["value"] for each in off}["accept_mail"] == "off"
     (_, only) = on_fresh_db("platform", "flag", "accept_mail", "off").stdout.splitlines()
@@ -41,7 +41,7 @@ def test_settings_and_flags_are_changed_and_audited(on_fresh_db: Cli) -> None:
     events = on_fresh_db.json("platform", "audit", "--action", "setting.changed")
     assert [each["subject"] for each in events["data"]] == [
         "setting accept_mail",
-        "setting attachment_bytes_most",
+        "setting max_attachment_bytes",
     ]
     assert all("@" in each["actor"] for each in events["data"])
     assert "must be one of" in on_fresh_db("platform", "set", "colour", "red").stderr
