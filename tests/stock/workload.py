@@ -10,7 +10,7 @@ from mailqueue.events.store import record_events
 from mailqueue.mail.accept.raw import RawEmail
 from mailqueue.mail.accept.store import batches as batches_store
 from mailqueue.mail.accept.store import enqueue as enqueue_store
-from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientOutcome
+from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, NewBatch, RecipientOutcome
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
 from tests import make
@@ -99,9 +99,11 @@ async def _shared(conn: Conn) -> None:
         await batches_store.enqueue_shared(
             conn,
             "default",
-            contents=[{"subject": "Hello", "text": "Hello"}],
-            options={},
-            recipients=[{"recipient": f"p{n}@example.com"} for n in range(MANY)],
+            NewBatch(
+                [{"subject": "Hello", "text": "Hello"}],
+                {},
+                [{"recipient": f"p{n}@example.com"} for n in range(MANY)],
+            ),
             is_strict=False,
             by="test",
         )
