@@ -74,12 +74,12 @@ async def test_an_email_whose_outcome_is_refused_for_good_is_held_at_once(
         await conn.execute(refusal.format(refused.id).encode())
         await desk.hand_over(mails)
         desk.settle(*mails)
-        await desk.settler.drained()
+        await desk.settler.is_idle.wait()
         await make.queued_emails(conn, 1)
         [last] = await claim(conn, worker)
         await desk.hand_over([last])
         desk.settle(last)
-        await desk.settler.drained()
+        await desk.settler.is_idle.wait()
 
         status, why = await row(conn, refused.id, "status, last_error")
         assert status == "held"
