@@ -94,6 +94,10 @@ class ProjectDetails(Value):
     """Hours after which emails of normal priority expire that name no time; null for 96."""
     max_age_hours_low: int | None
     """Hours after which emails of low priority expire that name no time; null for 96."""
+    require_postal_address: bool
+    """Whether marketing is rejected while `postal_address` is null."""
+    unsubscribe_on_all: bool
+    """Whether emails of every category have unsubscribe headers that do not say otherwise."""
     retention: Sequence[ProjectRetention] | None
     """Null in lists of projects."""
     created_at: datetime

@@ -165,9 +165,9 @@ MAIL_OPTIONS = (
         OptionType.INSTANT,
         "--expires-at",
         "INSTANT",
-        "Time at which the email expires unsent, like --run-at.  [default: in 4 days]",
-        api_help="Time after which it is not sent: RFC 3339 with offset; 4 days after"
-        " `scheduled_at`, or what the project says for the priority, if omitted.",
+        "Time at which the email expires unsent, like --run-at.  [default: by its priority]",
+        api_help="Time after which it is not sent: RFC 3339 with offset; if omitted, as long after"
+        " `scheduled_at` as the project says for the priority.",
         headers=("expires-at",),
         is_kept=True,
     ),
@@ -211,8 +211,9 @@ MAIL_OPTIONS = (
         "unsubscribe",
         _B,
         "--unsubscribe",
-        help="Add an unsubscribe link and header.  [default: for marketing emails only]",
-        api_help="Add unsubscribe links and headers; if omitted, to marketing mail only.",
+        help="Add an unsubscribe link and header.  [default: for marketing only]",
+        api_help="Add unsubscribe links and headers; if omitted, to marketing mail only, or as"
+        " the project says.",
     ),
     MailOption(
         "delivery",

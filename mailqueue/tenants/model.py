@@ -54,6 +54,8 @@ class Project:
     max_age_hours_high: int | None
     max_age_hours_normal: int | None
     max_age_hours_low: int | None
+    require_postal_address: bool
+    unsubscribe_on_all: bool
     created_at: datetime
     updated_at: datetime
 

@@ -116,13 +116,19 @@ class ProjectSettings(StrictRequestModel):
     max_events: Bound | None = None
     """Stored events; further opens and clicks are not stored. Null is no bound."""
     max_age_hours_critical: Hours | None = None
-    """Hours after which critical emails expire that name no time; null is 96."""
+    """Hours after which critical emails expire that name no time; null is 1."""
     max_age_hours_high: Hours | None = None
-    """Hours after which emails of high priority expire that name no time; null is 96."""
+    """Hours after which emails of high priority expire that name no time; null is 4."""
     max_age_hours_normal: Hours | None = None
-    """Hours after which emails of normal priority expire that name no time; null is 96."""
+    """Hours after which emails of normal priority expire that name no time; null is 24."""
     max_age_hours_low: Hours | None = None
-    """Hours after which emails of low priority expire that name no time; null is 96."""
+    """Hours after which emails of low priority expire that name no time; null is 72."""
+    require_postal_address: bool | None = None
+    """Whether marketing is rejected while there is no `postal_address`; null is true."""
+    unsubscribe_on_all: bool | None = None
+    """Whether emails of every category have unsubscribe headers that do not say otherwise; null is
+    false: marketing only.
+    """
     retention: Annotated[dict[RetainedKind, Keep | None], Field(max_length=20)] | None = None
     """Retention by kind of record, such as `email_history`; null for a kind resets it."""
 

@@ -115,22 +115,22 @@ _NUMBERS = (
     (
         "--max-age-critical",
         "max_age_hours_critical",
-        "Hours after which critical emails expire that name no time.  [default: 96]",
+        "Hours after which critical emails expire that name no time.  [default: 1]",
     ),
     (
         "--max-age-high",
         "max_age_hours_high",
-        "Hours after which emails of high priority expire that name no time.  [default: 96]",
+        "Hours after which emails of high priority expire that name no time.  [default: 4]",
     ),
     (
         "--max-age-normal",
         "max_age_hours_normal",
-        "Hours after which emails of normal priority expire that name no time.  [default: 96]",
+        "Hours after which emails of normal priority expire that name no time.  [default: 24]",
     ),
     (
         "--max-age-low",
         "max_age_hours_low",
-        "Hours after which emails of low priority expire that name no time.  [default: 96]",
+        "Hours after which emails of low priority expire that name no time.  [default: 72]",
     ),
 )
 _LISTS = (
@@ -143,6 +143,16 @@ _FLAGS = (
         "--resend-elsewhere",
         "resend_elsewhere",
         "Allow resending an email of unknown outcome by another account.",
+    ),
+    (
+        "--require-postal-address",
+        "require_postal_address",
+        "Reject marketing while the project has no postal address.  [default: on]",
+    ),
+    (
+        "--unsubscribe-on-all",
+        "unsubscribe_on_all",
+        "Add unsubscribe headers to emails of every category.  [default: marketing only]",
     ),
     ("--track-clicks", "track_clicks", "Track clicks, unless an email sets it."),
 )

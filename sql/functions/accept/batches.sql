@@ -57,6 +57,7 @@ AS $$
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
     v_delivery text; v_max_ages integer[];                   -- defaults of the project; hours by priority
+    v_is_addressless boolean;                                -- the project lacks the address that marketing needs
     v_contents mailqueue.email_queue[];
     v_rows mailqueue.email_queue[] := '{}';
     v_ids uuid[] := '{}';                                    -- NULL: rejected
@@ -70,14 +71,21 @@ DECLARE
     q mailqueue.email_queue;
 BEGIN
     SELECT p.delivery, ARRAY[p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
-                 p.max_age_hours_low]
-      INTO v_delivery, v_max_ages FROM mailqueue.projects AS p WHERE p.id = v_project;
+                 p.max_age_hours_low],
+           p.require_postal_address AND p.postal_address IS NULL
+      INTO v_delivery, v_max_ages, v_is_addressless FROM mailqueue.projects AS p WHERE p.id = v_project;
     PERFORM mailqueue.check_tenant(v_project);
     PERFORM mailqueue.check_room(v_project, jsonb_array_length(p_recipients));
     FOR r IN SELECT c.value FROM jsonb_array_elements(p_contents) AS c LOOP
         v_contents := array_append(v_contents, mailqueue.shared_content(v_project, r, p_options));
     END LOOP;
     v_base := v_contents[1];
+    IF v_is_addressless AND v_base.category = 'marketing' THEN
+        PERFORM mailqueue.refuse_addressless();
+    END IF;
+    IF v_is_addressless AND v_base.category = 'marketing' THEN
+        PERFORM mailqueue.refuse_addressless();
+    END IF;
     v_base.subject := NULL; v_base.html_body := NULL; v_base.text_body := NULL; v_base.headers := NULL;
     v_base.attachments := NULL;
     IF v_delivery IS NOT NULL AND p_options ->> 'delivery' IS NULL THEN

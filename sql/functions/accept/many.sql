@@ -40,6 +40,7 @@ AS $$
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
     v_delivery text; v_max_ages integer[];                   -- defaults of the project; hours by priority
+    v_is_addressless boolean;                                -- the project lacks the address that marketing needs
     v_is_careful boolean := false;
     -- rows without content; content_id is an index into v_contents
     v_rows mailqueue.email_queue[];
@@ -53,8 +54,9 @@ DECLARE
     q mailqueue.email_queue; c mailqueue.email_queue;
 BEGIN
     SELECT p.delivery, ARRAY[p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
-                 p.max_age_hours_low]
-      INTO v_delivery, v_max_ages FROM mailqueue.projects AS p WHERE p.id = v_project;
+                 p.max_age_hours_low],
+           p.require_postal_address AND p.postal_address IS NULL
+      INTO v_delivery, v_max_ages, v_is_addressless FROM mailqueue.projects AS p WHERE p.id = v_project;
     IF jsonb_typeof(p_messages) <> 'array' THEN
         PERFORM mailqueue.refuse('messages',
                                  format('a list is needed, got %s',
@@ -72,6 +74,9 @@ BEGIN
                             PERFORM mailqueue.check_split(v_message -> 'split');
                         END IF;
                         q := mailqueue.email_from_message(v_project, v_message);
+                        IF v_is_addressless AND q.category = 'marketing' THEN
+                            PERFORM mailqueue.refuse_addressless();
+                        END IF;
                     EXCEPTION WHEN invalid_parameter_value THEN
                         GET STACKED DIAGNOSTICS v_why = MESSAGE_TEXT, v_code = CONSTRAINT_NAME;
                     END;
@@ -87,6 +92,9 @@ BEGIN
                         PERFORM mailqueue.check_split(v_split);
                     END IF;
                     q := mailqueue.email_from_message(v_project, v_message);
+                    IF v_is_addressless AND q.category = 'marketing' THEN
+                        PERFORM mailqueue.refuse_addressless();
+                    END IF;
                 END IF;
                 v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL);
                 v_status := array_append(v_status, CASE q.status WHEN 'pending' THEN 'queued' ELSE 'duplicate' END);
@@ -201,7 +209,8 @@ BEGIN
           FROM contents AS c JOIN mailqueue.projects AS p ON p.id = c.project_id,
                LATERAL (SELECT mailqueue.tracking_options(coalesce(c.track_opens, p.track_opens),
                                                           coalesce(c.track_clicks, p.track_clicks),
-                                                          c.unsubscribe) AS options OFFSET 0) AS o  -- computed once
+                                                          coalesce(c.unsubscribe, nullif(p.unsubscribe_on_all, false)))
+                                   AS options OFFSET 0) AS o  -- computed once
     ), places AS MATERIALIZED (
         SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash
     ), kept AS (

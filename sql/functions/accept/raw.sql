@@ -55,6 +55,7 @@ AS $$
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
     v_delivery text; v_max_ages integer[];                   -- defaults of the project; hours by priority
+    v_is_addressless boolean;                                -- the project lacks the address that marketing needs
     v_today date := (now() AT TIME ZONE 'UTC')::date;
     v_ids uuid[] := '{}';
     v_status text[] := '{}';
@@ -70,8 +71,9 @@ DECLARE
     q mailqueue.email_queue;
 BEGIN
     SELECT p.delivery, ARRAY[p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
-                 p.max_age_hours_low]
-      INTO v_delivery, v_max_ages FROM mailqueue.projects AS p WHERE p.id = v_project;
+                 p.max_age_hours_low],
+           p.require_postal_address AND p.postal_address IS NULL
+      INTO v_delivery, v_max_ages, v_is_addressless FROM mailqueue.projects AS p WHERE p.id = v_project;
     PERFORM mailqueue.check_tenant(v_project);
     PERFORM mailqueue.check_room(v_project, jsonb_array_length(p_documents));
     FOR n IN 1 .. jsonb_array_length(p_documents) LOOP
@@ -79,6 +81,12 @@ BEGIN
         v_place := coalesce((d ->> 'octets')::integer + 1, n);
         v_places := array_append(v_places, v_place);
         q := mailqueue.email_from_message(v_project, d -> 'email');
+        IF v_is_addressless AND q.category = 'marketing' THEN
+            PERFORM mailqueue.refuse_addressless();
+        END IF;
+        IF v_is_addressless AND q.category = 'marketing' THEN
+            PERFORM mailqueue.refuse_addressless();
+        END IF;
         v_ids := array_append(v_ids, q.id);
         v_status := array_append(v_status, CASE q.status WHEN 'pending' THEN 'queued' ELSE 'duplicate' END);
         CONTINUE WHEN q.status = 'duplicate';

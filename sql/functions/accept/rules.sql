@@ -253,3 +253,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.check_headers(jsonb) IS
     'Raise an error for header names and values that are invalid or reserved.';
+
+CREATE OR REPLACE FUNCTION mailqueue.refuse_addressless() RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.refuse('category',
+                             'marketing needs a postal address: set postal_address of the project, or its '
+                             'require_postal_address to false');
+END $$;
+COMMENT ON FUNCTION mailqueue.refuse_addressless() IS
+    'Raise the error for marketing of a project that has no postal address.';

@@ -17,6 +17,8 @@ DECLARE
     v_has_rules boolean;                                     -- it names no account, and its project has routing rules
     v_delivery text;                                         -- the default of the project
     v_opens boolean; v_clicks boolean; v_max_age integer;    -- the same; in hours
+    v_unsubscribes boolean;                                  -- the same
+    v_is_addressless boolean;                                -- the project lacks the address that marketing needs
     v_is_said boolean := NEW.delivery IS NOT NULL;
     v_files jsonb;
     -- Computed here and not in the statements below: an expression of a statement is prepared anew for each mail.
@@ -49,9 +51,11 @@ BEGIN
            p.track_clicks,
            CASE NEW.priority WHEN 0 THEN p.max_age_hours_critical WHEN 1 THEN p.max_age_hours_high
                              WHEN 2 THEN p.max_age_hours_normal ELSE p.max_age_hours_low END,
+           p.unsubscribe_on_all, p.require_postal_address AND p.postal_address IS NULL,
            EXISTS (SELECT FROM mailqueue.subscribed_webhooks(p.id, 'email.queued'))
       INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_is_bound,
-           v_is_bounded, v_delivery, v_opens, v_clicks, v_max_age, v_is_told
+           v_is_bounded, v_delivery, v_opens, v_clicks, v_max_age, v_unsubscribes,
+           v_is_addressless, v_is_told
       FROM mailqueue.projects AS p
       LEFT JOIN mailqueue.lanes AS l
         ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = v_route
@@ -63,6 +67,9 @@ BEGIN
         PERFORM mailqueue.refuse_for_now(NEW.project_id);
     ELSIF v_is_bound THEN
         PERFORM mailqueue.check_producer(NEW.project_id);
+    END IF;
+    IF v_is_addressless AND NEW.category = 'marketing' THEN
+        PERFORM mailqueue.refuse_addressless();
     END IF;
     IF NEW.lane_id IS NULL THEN
         PERFORM mailqueue.refuse('sender',
@@ -95,7 +102,7 @@ BEGIN
         PERFORM mailqueue.take_room(NEW.project_id, 1, v_bytes);
     END IF;
     v_options := mailqueue.tracking_options(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks),
-                                            NEW.unsubscribe);
+                                            coalesce(NEW.unsubscribe, nullif(v_unsubscribes, false)));
     WITH signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on, bytes)
         VALUES (NEW.lane_id, NEW.run_at, 1, v_today, v_bytes)

@@ -48,6 +48,7 @@ BEGIN
     UPDATE mailqueue.projects AS o
        SET display_name = p.display_name, description = p.description, postal_address = p.postal_address,
            delivery = p.delivery, resend_elsewhere = p.resend_elsewhere,
+           require_postal_address = p.require_postal_address, unsubscribe_on_all = p.unsubscribe_on_all,
            allowed_from = p.allowed_from, attachment_types = p.attachment_types, attachment_bytes = p.attachment_bytes,
            daily_limit = p.daily_limit, rate_per_second = p.rate_per_second, burst = p.burst, weight = p.weight,
            soft_bounce_limit = p.soft_bounce_limit, soft_bounce_days = p.soft_bounce_days, time_zone = p.time_zone,

@@ -35,7 +35,9 @@ BEGIN
                         'time_zone', 'delivery', 'tracking_domain', 'brand_color')
               AND c.type NOT IN ('string', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('a string is needed, got %s', c.type));
-        ELSIF c.key IN ('track_opens', 'track_clicks', 'resend_elsewhere') AND c.type NOT IN ('boolean', 'null') THEN
+        ELSIF c.key IN ('track_opens', 'track_clicks', 'resend_elsewhere', 'require_postal_address',
+                        'unsubscribe_on_all')
+              AND c.type NOT IN ('boolean', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('true or false is needed, got %s', c.type));
         END IF;
         CASE c.key
@@ -88,6 +90,8 @@ BEGIN
         WHEN 'track_opens' THEN p.track_opens := coalesce(v_text::boolean, false);
         WHEN 'track_clicks' THEN p.track_clicks := coalesce(v_text::boolean, false);
         WHEN 'resend_elsewhere' THEN p.resend_elsewhere := coalesce(v_text::boolean, false);
+        WHEN 'require_postal_address' THEN p.require_postal_address := coalesce(v_text::boolean, true);
+        WHEN 'unsubscribe_on_all' THEN p.unsubscribe_on_all := coalesce(v_text::boolean, false);
         WHEN 'tracking_domain' THEN p.tracking_domain := mailqueue.project_tracking_domain(v_text);
         WHEN 'brand_color' THEN
             IF lower(v_text) !~ '^#[0-9a-f]{6}$' THEN
@@ -108,10 +112,10 @@ BEGIN
         WHEN 'max_uploads' THEN p.max_uploads := v_number;
         WHEN 'max_templates' THEN p.max_templates := v_number;
         WHEN 'max_events' THEN p.max_events := v_number;
-        WHEN 'max_age_hours_critical' THEN p.max_age_hours_critical := v_number;
-        WHEN 'max_age_hours_high' THEN p.max_age_hours_high := v_number;
-        WHEN 'max_age_hours_normal' THEN p.max_age_hours_normal := v_number;
-        WHEN 'max_age_hours_low' THEN p.max_age_hours_low := v_number;
+        WHEN 'max_age_hours_critical' THEN p.max_age_hours_critical := coalesce(v_number, 1);
+        WHEN 'max_age_hours_high' THEN p.max_age_hours_high := coalesce(v_number, 4);
+        WHEN 'max_age_hours_normal' THEN p.max_age_hours_normal := coalesce(v_number, 24);
+        WHEN 'max_age_hours_low' THEN p.max_age_hours_low := coalesce(v_number, 72);
         ELSE
             PERFORM mailqueue.refuse(left(c.key, 100), 'there is no such setting of a project');
         END CASE;
@@ -233,7 +237,8 @@ AS $$
         'max_stored_bytes', p.max_stored_bytes, 'max_uploads', p.max_uploads, 'max_templates', p.max_templates,
         'max_events', p.max_events, 'max_age_hours_critical', p.max_age_hours_critical,
         'max_age_hours_high', p.max_age_hours_high, 'max_age_hours_normal', p.max_age_hours_normal,
-        'max_age_hours_low', p.max_age_hours_low)
+        'max_age_hours_low', p.max_age_hours_low, 'require_postal_address', p.require_postal_address,
+        'unsubscribe_on_all', p.unsubscribe_on_all)
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS
     'The settings of a project that change_project() changes.';

@@ -22,7 +22,7 @@ SELECT p.id, p.name, p.display_name, p.description,
        p.requests_per_second, p.track_opens, p.track_clicks,
        p.tracking_domain, p.tracking_checked_at, p.brand_color, p.max_queued_emails, p.max_stored_bytes, p.max_uploads,
        p.max_templates, p.max_events, p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
-       p.max_age_hours_low, p.created_at, p.updated_at
+       p.max_age_hours_low, p.require_postal_address, p.unsubscribe_on_all, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE p.name = %(name)s::text
    OR p.id = %(id)s::uuid;
@@ -39,7 +39,7 @@ SELECT p.id, p.name, p.display_name, p.description,
        p.requests_per_second, p.track_opens, p.track_clicks,
        p.tracking_domain, p.tracking_checked_at, p.brand_color, p.max_queued_emails, p.max_stored_bytes, p.max_uploads,
        p.max_templates, p.max_events, p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
-       p.max_age_hours_low, p.created_at, p.updated_at
+       p.max_age_hours_low, p.require_postal_address, p.unsubscribe_on_all, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE (%(after)s::text IS NULL OR p.name > %(after)s::text)
   AND (%(status)s::text IS NULL AND p.deleted_at IS NULL

@@ -56,6 +56,8 @@ async def test_an_update_changes_what_it_names_and_null_takes_back(admin: Admini
         "postal_address": "1 High Street\nOxford",
         "delivery": "hold",
         "resend_elsewhere": True,
+        "require_postal_address": False,
+        "unsubscribe_on_all": True,
         "retention": {"email_history": {"hot_days": 30, "keep_days": 30}},
     }
 
@@ -99,6 +101,8 @@ WRONG: tuple[tuple[str, Any], ...] = (
     ("allowed_mime_types", "application/pdf"),
     ("delivery", "perhaps"),
     ("resend_elsewhere", "perhaps"),
+    ("require_postal_address", "perhaps"),
+    ("unsubscribe_on_all", 1),
     ("retention", {"colours": None}),
     ("retention", {"email_history": {"hot_days": 5, "keep_days": 2}}),
     ("retention", {"email_history": {"keep_days": 2}}),
@@ -223,14 +227,14 @@ async def test_bounds_are_set_and_what_is_used_is_told(admin: Administering) -> 
 
 
 async def test_the_largest_age_of_a_priority_is_set_and_taken_back(admin: Administering) -> None:
-    made = await admin("POST", "/projects", HIRING | {"max_age_hours_critical": 1}, status=201)
+    made = await admin("POST", "/projects", HIRING | {"max_age_hours_critical": 2}, status=201)
     path = f"/projects/{made['id']}"
-    assert (made["max_age_hours_critical"], made["max_age_hours_low"]) == (1, None)
+    assert (made["max_age_hours_critical"], made["max_age_hours_low"]) == (2, 72)
 
     await admin("PUT", path, {"max_age_hours_low": 0}, status=422)
-    changed = await admin("PUT", path, {"max_age_hours_low": 72, "max_age_hours_critical": None})
+    changed = await admin("PUT", path, {"max_age_hours_low": 50, "max_age_hours_critical": None})
 
-    assert (changed["max_age_hours_critical"], changed["max_age_hours_low"]) == (None, 72)
+    assert (changed["max_age_hours_critical"], changed["max_age_hours_low"]) == (1, 50)
 
 
 async def test_what_is_not_there_is_404(admin: Administering) -> None:

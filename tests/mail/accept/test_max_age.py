@@ -65,13 +65,24 @@ async def test_a_time_that_mail_names_holds(conn: Conn) -> None:
     assert await age(conn, later) == 4, "from the time at which it is due"
 
 
-async def test_a_project_without_ages_keeps_four_days(conn: Conn) -> None:
-    await projects_manage.change(conn, "default", changes={"max_age_hours_low": 72}, by="ann")
+async def test_a_project_from_before_keeps_four_days(conn: Conn) -> None:
+    await projects_manage.change(conn, "default", changes={"max_age_hours_low": 10}, by="ann")
 
     assert await age(conn, await make.queued_email(conn, priority=2)) == 96
-    assert await age(conn, await make.queued_email(conn, priority=3)) == 72
+    assert await age(conn, await make.queued_email(conn, priority=3)) == 10
     back = await projects_manage.change(
         conn, "default", changes={"max_age_hours_low": None}, by="ann"
     )
-    assert back.max_age_hours_low is None
-    assert await age(conn, await make.queued_email(conn, priority=3)) == 96
+    assert back.max_age_hours_low == 72
+    assert await age(conn, await make.queued_email(conn, priority=3)) == 72
+
+
+async def test_a_new_project_has_an_age_for_each_priority(conn: Conn) -> None:
+    await conn.execute("SELECT mailqueue.add_project('young', 'ann', '{}')")
+
+    ages = [
+        await age(conn, await make.queued_email(conn, project="young", priority=n))
+        for n in range(4)
+    ]
+
+    assert ages == [1, 4, 24, 72]
