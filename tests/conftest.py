@@ -28,7 +28,7 @@ from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
-from tests import container, needs, scratch
+from tests import container, make, needs, scratch
 from tests.poolers.option import OPTION, go_through, is_pooled
 from tests.poolers.pgbouncer import bouncing
 
@@ -297,9 +297,4 @@ async def _migrate(server: Server, name: str) -> None:
     await migrate(database)
     async with connect(database) as conn:  # no task becomes due while tests run
         await conn.execute("UPDATE mailqueue.maintenance_tasks SET run_at = now() + interval '1 d'")
-        # As of an installation from before: marketing needs no address, all mail has four days.
-        await conn.execute(
-            "UPDATE mailqueue.projects SET require_postal_address = false,"
-            " max_age_hours_critical = 96, max_age_hours_high = 96, max_age_hours_normal = 96,"
-            " max_age_hours_low = 96"
-        )
+        await conn.execute(make.PROJECT_FROM_BEFORE)

@@ -101,8 +101,6 @@ WRONG: tuple[tuple[str, Any], ...] = (
     ("allowed_mime_types", "application/pdf"),
     ("delivery", "perhaps"),
     ("resend_elsewhere", "perhaps"),
-    ("require_postal_address", "perhaps"),
-    ("unsubscribe_on_all", 1),
     ("retention", {"colours": None}),
     ("retention", {"email_history": {"hot_days": 5, "keep_days": 2}}),
     ("retention", {"email_history": {"keep_days": 2}}),
