@@ -86,7 +86,9 @@ async def leaving(database: DatabaseSettings) -> AsyncIterator[Leaving]:
     settings = replace(settings_for(database), master_key=Secret(MASTER))
     keyring = Keyring(lambda: master_key_of(settings))
     async with connect(database) as conn, open_pool(database) as pool:
-        project_id = await make.project(conn, "shop", display_name="The Shop & Co")
+        project_id = await make.project(
+            conn, "shop", display_name="The Shop & Co", postal_address="1 High Street"
+        )
         await make.sender_account(conn, name="relay", project_id=project_id)
         issued = await issue_key(conn, "shop", "all", is_test=False, requests_per_second=10_000)
         app = create_app(settings, pool, services=build_services(settings, pool))
