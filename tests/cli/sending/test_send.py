@@ -49,7 +49,7 @@ def test_the_id_and_nothing_else_is_printed(on_fresh_db: Cli) -> None:
 def test_every_option_reaches_the_mail(on_fresh_db: Cli, tmp_path: Path) -> None:
     html = tmp_path / "body.html"
     html.write_bytes(b"\xef\xbb\xbf<p>Gr\xc3\xbc\xc3\x9fe\r\n")
-    on_fresh_db.sql(lambda conn: make.project(conn, "shop"))
+    on_fresh_db.sql(lambda conn: make.project(conn, "shop", postal_address="1 High Street"))
 
     async def account(conn: Conn) -> None:
         await make.sender_account(
