@@ -1,4 +1,4 @@
--- 0081_mail_rules.sql
+-- 0083_mail_rules.sql
 -- Adds:    whether marketing needs a postal address, and whether all mail has an unsubscribe link; largest ages of mail
 --          in new projects
 -- Running workers: not affected
