@@ -1,6 +1,6 @@
 -- 0082_plain_names.sql
--- Adds:    refusals.message, in place of told; settings max_attachment_bytes, attachment_types and min_sent_for_rates, in
---          place of attachment_bytes_most, attachment_types_most and rates_sent_least
+-- Adds:    refusals.message, in place of told; settings max_attachment_bytes, attachment_types and min_sent_for_rates,
+--          in place of attachment_bytes_most, attachment_types_most and rates_sent_least
 -- Running workers: go on; until the next release the old names are read and kept
 -- Locks:   refusals for a moment
 

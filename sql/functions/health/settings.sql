@@ -44,7 +44,8 @@ AS $$
                        WHEN 'attachment_types_most' THEN 'attachment_types'
                        WHEN 'rates_sent_least' THEN 'min_sent_for_rates' END
 $$;
-COMMENT ON FUNCTION mailqueue.renamed_setting(text) IS 'The name of a setting, by its former name; NULL for other names.';
+COMMENT ON FUNCTION mailqueue.renamed_setting(text) IS
+    'The name of a setting, by its former name; NULL for other names.';
 
 CREATE OR REPLACE FUNCTION mailqueue.system_number(p_name text) RETURNS bigint
 LANGUAGE sql STABLE
