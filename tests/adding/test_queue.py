@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.adding.copied import Copy
+from tests.queue.kernel.child import WAYS
 
 HERE = Path(__file__).parent / "queue"
 MAX_FILES = 5
@@ -129,8 +130,11 @@ def test_a_queue_is_killed_and_its_hostile_rows_fail_alone(copy: Copy) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 def test_a_queue_is_killed_at_every_point_and_handles_extremes(copy: Copy) -> None:
-    kernel = ("tests/queue/kernel/test_crash_points.py", "tests/queue/kernel/test_neighbours.py")
-    copy.pytest("-m", "soak", "-k", NAME, *kernel)
-    worked = "test_every_column or test_workers or test_each_email"
+    copy.pytest("-m", "soak", "-k", NAME, "tests/queue/kernel/test_crash_points.py")
+    for way in WAYS:
+        case = f"test_rows_of_others_go_on_within_seconds[{NAME}-{way}]"
+        copy.pytest("-m", "soak", f"tests/queue/kernel/test_neighbours.py::{case}")
+    worked = "(test_every_column or test_workers or test_each_email) and not 30"
     copy.pytest("-k", worked, "tests/queue/extremes")

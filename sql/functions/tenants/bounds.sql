@@ -1,7 +1,7 @@
 -- Bounds of projects. A project at its bound is refused with SQLSTATE MQ002, naming the bound; the others go on.
 --
 -- Transactions that are open at the same time do not see each other's mail: together they may exceed a bound by what
--- they write. Mail of a running second may exceed it too, where workers count.
+-- they write. Mail of the last second may exceed it too, where workers count.
 
 CREATE OR REPLACE FUNCTION mailqueue.refuse_full(p_project text, p_bound text, p_used bigint, p_most bigint)
 RETURNS void
@@ -109,7 +109,7 @@ BEGIN
     SELECT * INTO u
       FROM mailqueue.room_used(p_project,
                                CASE WHEN EXISTS (SELECT FROM mailqueue.usage_counts AS c
-                                                  WHERE c.is_only AND c.counted_at > clock_timestamp() - interval '2 s')
+                                                  WHERE c.is_only AND c.counted_at > clock_timestamp() - interval '1 s')
                                          THEN coalesce(v_xid, '0') END);
     IF u.emails + p_emails > p.max_queued_emails THEN
         PERFORM mailqueue.refuse_full(p.name, 'max_queued_emails', u.emails, p.max_queued_emails);

@@ -6,6 +6,8 @@ import pytest
 from psycopg import DatabaseError
 
 from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.projects import manage as projects_manage
 from tests import make
 from tests.queue.steps import claim, settle
@@ -152,3 +154,23 @@ async def test_a_deleted_project_keeps_counting_what_it_keeps(conn: Conn) -> Non
     )
     assert ("shop",) not in listed
     assert await make.scalar(conn, "SELECT mailqueue.recount_usage()") == 0
+
+
+@pytest.mark.parametrize(("age", "is_refused"), [("-1 min", False), ("1.1 s", True)])
+async def test_mail_of_others_counts_within_a_second(
+    database: DatabaseSettings, age: str, is_refused: bool
+) -> None:
+    """Producers count it themselves where workers have not done so for a second."""
+    async with connect(database) as conn, connect(database) as other:
+        await shop(conn, max_queued_emails=3)
+        await counted(conn)
+        await other.execute(MANY, [3])
+        await conn.execute(
+            "UPDATE mailqueue.usage_counts SET counted_at = clock_timestamp() - %s::interval",
+            (age,),
+        )
+        if not is_refused:
+            await conn.execute(INSERT)
+            return
+        with pytest.raises(DatabaseError, match="project shop is full"):
+            await conn.execute(INSERT)
