@@ -15,7 +15,7 @@ from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio
 
-MAX_EMAIL_FUNCTIONS = 52
+MAX_EMAIL_FUNCTIONS = 50
 
 
 async def test_an_email_enters_no_more_functions_on_its_way_to_history(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from uuid import UUID
 
 Mail = tuple[UUID, int]
@@ -78,23 +78,23 @@ class Slots:
     def give_back(self, count: int, account: AccountSlots) -> None:
         """Free slots for which no email was marked."""
         account.trials = max(0, account.trials - count)
-        self._free_held(count, account)
-        self._assign()
+        self._assign({account: count})
 
     def release(self, mails: Iterable[tuple[Mail, AccountSlots]]) -> None:
         """Free the slots of emails whose outcomes are being written, then assign them at once."""
+        freed: dict[AccountSlots, int] = {}
         for mail, account in mails:
             if self._aside and mail in self._aside:
                 self._aside.remove(mail)
                 self._free_aside += 1
                 account.aside -= 1
                 self.in_use -= 1
+                freed.setdefault(account, 0)
             else:
                 self._stuck.discard(mail)
-                self._free_held(1, account)
-            account.trials = min(account.trials, account.held + account.aside)
+                freed[account] = freed.get(account, 0) + 1
         self.stalled_count = len(self._aside) + len(self._stuck)
-        self._assign()
+        self._assign(freed)
 
     def set_aside(self, mails: Iterable[Mail], account: AccountSlots) -> int:
         """Move marked emails whose server does not reply out of the regular slots; return how
@@ -111,10 +111,9 @@ class Slots:
             self._aside.add(mail)
             self._free_aside -= 1
             account.aside += 1
-            self._free_held(1, account)
             self.in_use += 1
         self.stalled_count = len(self._aside) + len(self._stuck)
-        self._assign()
+        self._assign({account: account.aside - before})
         return account.aside - before
 
     def mark_responsive(self, account: AccountSlots) -> None:
@@ -129,16 +128,16 @@ class Slots:
         """Count the account as unproven until its server replies again."""
         account.is_unproven = True
 
-    def _free_held(self, count: int, account: AccountSlots) -> None:
-        self._free += count
-        self.in_use -= count
-        account.held -= count
-        unproven = min(count, account.held_unproven)
-        account.held_unproven -= unproven
-        self._held_unproven -= unproven
-
-    def _assign(self) -> None:
-        """Assign free slots to the waiting connections, in their order."""
+    def _assign(self, freed: Mapping[AccountSlots, int] | None = None) -> None:
+        """Free regular slots of accounts, then assign what is free to the waiting connections."""
+        for account, count in (freed or {}).items():
+            unproven = min(count, account.held_unproven)
+            account.held_unproven -= unproven
+            self._held_unproven -= unproven
+            account.held -= count
+            account.trials = min(account.trials, account.held + account.aside)
+            self._free += count
+            self.in_use -= count
         passed: list[tuple[AccountSlots, int, asyncio.Future[int]]] = []
         while self.waiters and self._free:
             account, wanted, taken = waiting = self.waiters.popleft()

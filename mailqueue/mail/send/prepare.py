@@ -11,7 +11,6 @@ from mailqueue.mail.message.build import (
     CannotCompose,
     NotSigned,
     NotYet,
-    SkeletonCache,
     build_message,
 )
 from mailqueue.mail.model import (
@@ -94,26 +93,50 @@ async def prepare(
 
 
 def build_attempts(
-    group: Sequence[LoadedEmail], *, account: SendAccount, context: SendContext
+    group: Sequence[LoadedEmail],
+    *,
+    account: SendAccount,
+    context: SendContext,
+    suppressed: tuple[str, ...] = (),
+    in_thread: bool = False,
 ) -> list[SendAttempt | SendOutcome]:
     """Build each email's message; an email that cannot be built has its outcome instead."""
+    skeleton_cache = context.large_builds.skeleton_cache if in_thread else context.skeleton_cache
+    begun = None if in_thread else context.settler.begun
     now = datetime.now(UTC)
-    step = context.settler.begun.step
-    built = []
-    try:
-        for mail in group:
-            step(mail.claim)
-            built.append(
-                build_attempt(
-                    mail,
-                    context.skeleton_cache,
-                    account=account,
-                    now=now,
-                    is_alone=context.is_alone,
-                )
+    built: list[SendAttempt | SendOutcome] = []
+    for mail in group:
+        if begun is not None:
+            begun.step(mail.claim)
+        try:
+            made: SendAttempt | SendOutcome = build_message(
+                mail,
+                skeleton_cache,
+                identity=account.identity,
+                now=now,
+                suppressed=suppressed,
+                signers=account.signers,
+                returns=account.returns,
             )
-    finally:
-        step(None)
+        except NotYet as exc:
+            made = unsent(mail, Ending.DEFER, str(exc))._replace(wait=FILE_WAIT)
+        except NotSigned as exc:
+            made = unsent(mail, Ending.DEFER, str(exc))._replace(wait=UNSIGNED_WAIT)
+        except CannotCompose as exc:
+            made = unsent(mail, Ending.FAILED, str(exc), log=LogStatus.FAILED)
+        except MemoryError:
+            if context.is_alone:  # elsewhere other emails may have taken the memory
+                os._exit(EXIT_OUT_OF_MEMORY)
+            log.exception("message.build_failed", email_id=str(mail.claim.id))
+            reason = "MemoryError while composing"
+            made = unsent(mail, Ending.RETRY, reason, log=LogStatus.DEFERRED)
+        except Exception as exc:  # one bad row must not stop a worker
+            log.exception("message.build_failed", email_id=str(mail.claim.id))
+            reason = f"{type(exc).__name__} while composing"
+            made = unsent(mail, Ending.FAILED, reason, log=LogStatus.FAILED)
+        built.append(made)
+    if begun is not None:
+        begun.step(None)
     return built
 
 
@@ -161,59 +184,20 @@ async def _built(
     context: SendContext,
 ) -> SendAttempt | SendOutcome:
     """Build the message of one email, in a thread if it is large."""
-    begun, large = context.settler.begun, context.large_builds
+    if context.is_alone or not is_large(mail):
+        [made] = build_attempts([mail], account=account, context=context, suppressed=suppressed)
+        return made
+    context.settler.begun.begin(mail.claim)
     build = partial(
-        build_attempt,
+        build_attempts,
+        [rendered_here(mail)],
         account=account,
+        context=context,
         suppressed=suppressed,
-        now=datetime.now(UTC),
-        is_alone=context.is_alone,
+        in_thread=True,
     )
-    if not context.is_alone and is_large(mail):
-        begun.begin(mail.claim)
-        build = partial(build, rendered_here(mail), large.skeleton_cache)
-        return await large.run(build, email_id=str(mail.claim.id))
-    begun.step(mail.claim)
-    try:
-        return build(mail, context.skeleton_cache)
-    finally:
-        begun.step(None)
-
-
-def build_attempt(
-    mail: LoadedEmail,
-    skeleton_cache: SkeletonCache,
-    *,
-    account: SendAccount,
-    now: datetime,
-    suppressed: tuple[str, ...] = (),
-    is_alone: bool = False,
-) -> SendAttempt | SendOutcome:
-    try:
-        return build_message(
-            mail,
-            skeleton_cache,
-            identity=account.identity,
-            now=now,
-            suppressed=suppressed,
-            signers=account.signers,
-            returns=account.returns,
-        )
-    except NotYet as exc:
-        return unsent(mail, Ending.DEFER, str(exc))._replace(wait=FILE_WAIT)
-    except NotSigned as exc:
-        return unsent(mail, Ending.DEFER, str(exc))._replace(wait=UNSIGNED_WAIT)
-    except CannotCompose as exc:
-        reason = str(exc)
-    except MemoryError:
-        if is_alone:  # elsewhere other emails may have taken the memory
-            os._exit(EXIT_OUT_OF_MEMORY)
-        log.exception("message.build_failed", email_id=str(mail.claim.id))
-        return unsent(mail, Ending.RETRY, "MemoryError while composing", log=LogStatus.DEFERRED)
-    except Exception as exc:  # one bad row must not stop a worker
-        log.exception("message.build_failed", email_id=str(mail.claim.id))
-        reason = f"{type(exc).__name__} while composing"
-    return unsent(mail, Ending.FAILED, reason, log=LogStatus.FAILED)
+    [made] = await context.large_builds.run(build, email_id=str(mail.claim.id))
+    return made
 
 
 def _stopped(mail: LoadedEmail, mark: Mark) -> SendOutcome | None:
