@@ -13,7 +13,7 @@ PROGRAM = "mailqueue"
     epilog=examples(
         "mailqueue completion bash > ~/.mailqueue-completion.bash   # read it in ~/.bashrc",
         "mailqueue completion zsh > ~/.mailqueue-completion.zsh     # in ~/.zshrc, after compinit",
-        "mailqueue completion fish > ~/.config/fish/completions/mailqueue.fish",
+        "mailqueue completion fish > ~/.config/fish/conf.d/mailqueue-completion.fish",
     )
 )
 @click.argument("shell", type=click.Choice(SHELLS))

@@ -50,7 +50,7 @@ def _print_applied(applied: Applied) -> None:
         applied,
         f"the schema is at version {applied.version}: "
         f"{migrations} migration{'' if migrations == 1 else 's'} applied, "
-        f"{applied.objects} files of functions, views and grants re-applied",
+        f"{applied.objects} files of functions, views, comments and grants re-applied",
     )
 
 

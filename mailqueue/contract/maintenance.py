@@ -84,7 +84,7 @@ class Applied(Value):
     migrations: tuple[str, ...]
     """File names."""
     objects: int
-    """Files of functions, views and grants that were re-applied."""
+    """Files of functions, views, comments and grants that were re-applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class SchemaStatus(Value):
     newest_known: int
     is_current: bool
     objects_are_current: bool
-    """Whether functions, views and grants are those of this release."""
+    """Whether functions, views, comments and grants are those of this release."""
     pending: Sequence[str]
     """File names of migrations."""
     applied: Sequence[AppliedMigration]

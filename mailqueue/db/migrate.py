@@ -27,7 +27,7 @@ _RACE_TRIES = 20
 
 @dataclass(frozen=True, slots=True)
 class AppliedObject:
-    """A file of functions, views or grants as recorded in the database."""
+    """A file of functions, views, comments or grants as recorded in the database."""
 
     path: str
     sha256: str
@@ -186,7 +186,7 @@ async def _apply(
         await _apply_migration(conn, migration, lease)
     objects = () if found.is_current else schema.objects
     if objects:
-        progress(f"applying {len(objects)} files of functions, views and grants")
+        progress(f"applying {len(objects)} files of functions, views, comments and grants")
         await _apply_objects(conn, objects, lease)
     return Applied(schema.newest, tuple(m.file for m in pending), len(objects))
 

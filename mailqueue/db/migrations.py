@@ -33,7 +33,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class SchemaObject:
-    """One file of functions, views or grants."""
+    """One file of functions, views, comments or grants."""
 
     path: str
     sha256: str
@@ -54,7 +54,8 @@ class SchemaFiles:
 
 
 def read_schema(folder: Path) -> SchemaFiles:
-    """Read `bootstrap.sql`, `migrations/`, `functions/`, `views/` and `grants/` of a folder.
+    """Read the files of a folder: `bootstrap.sql`, `migrations/`, and the objects that are applied
+    together, of `functions/`, `views/`, `comments/` and `grants/`.
 
     Raises:
         ConfigError: a migration's name is not valid, or a number occurs twice.
@@ -66,6 +67,7 @@ def read_schema(folder: Path) -> SchemaFiles:
     paths = [
         *sorted((folder / "functions").glob("**/*.sql")),
         *sorted((folder / "views").glob("**/*.sql")),
+        *sorted((folder / "comments").glob("*.sql")),  # views are made anew, without comments
         # What all roles lose comes before what each has.
         *sorted((folder / "grants").glob("*.sql"), key=lambda path: (path.stem != "revoke", path)),
     ]

@@ -14,7 +14,7 @@ INSERT INTO mailqueue.schema_migrations (version, name, sha256)
 VALUES (%(version)s, %(name)s, %(sha256)s);
 
 -- name: list_applied_objects :many
--- Every file of functions, views and grants as it was last applied.
+-- Every file of functions, views, comments and grants as it was last applied.
 SELECT path, sha256
 FROM mailqueue.schema_objects
 ORDER BY path;

@@ -28,6 +28,7 @@ MIGRATION = """\
 ALTER TABLE mailqueue.email_queue   ADD COLUMN topic text;
 ALTER TABLE mailqueue.email_history ADD COLUMN topic text;
 COMMENT ON COLUMN mailqueue.email_queue.topic IS 'What the email is about, such as receipts.';
+COMMENT ON COLUMN mailqueue.email_history.topic IS 'What the email is about, such as receipts.';
 
 -- Months that are on their way out can be attached again only while they are like the others.
 DO $$

@@ -45,7 +45,7 @@ RIGHTS = {
     f"function return_{TABLE}(p_worker integer)": "function return_webhook",
     f"function settle_{TABLE}(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_statuses"
     " text[], p_waits interval[], p_runs timestamp with time zone[], p_reasons text[], p_values"
-    " jsonb[]) as owner": "function settle_webhook_calls",
+    " jsonb) as owner": "function settle_webhook_calls",
     f"function suspect_{TABLE}(p_ids uuid[], p_claims bigint[], p_alone boolean, p_reason text)"
     " as owner": "function suspect_webhook",
     f"table {TABLE}": "table suppressions",

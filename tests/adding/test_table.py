@@ -19,6 +19,9 @@ CREATE TABLE mailqueue.sign_ins (
 );
 CREATE INDEX sign_ins_age_idx ON mailqueue.sign_ins (signed_in_at);
 COMMENT ON TABLE mailqueue.sign_ins IS 'Who opened the pages of a project, and when.';
+COMMENT ON COLUMN mailqueue.sign_ins.id IS 'Id of the sign-in.';
+COMMENT ON COLUMN mailqueue.sign_ins.person IS 'Who opened the pages.';
+COMMENT ON COLUMN mailqueue.sign_ins.signed_in_at IS 'When.';
 """
 ROW = """\
     Retained(

@@ -1,9 +1,12 @@
 """The schema for a DBA: comments everywhere, and functions with a fixed search path."""
 
+import re
+
 import pytest
 from psycopg import errors
 
 from mailqueue.db.fetch import Conn
+from tests import make
 
 pytestmark = pytest.mark.anyio
 
@@ -17,6 +20,35 @@ UNCOMMENTED = """
     ORDER BY 1
 """
 # SECURITY DEFINER runs with the owner's rights: the caller must not choose what names mean.
+_COLUMNS = """
+    FROM pg_class AS c
+    JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE c.relnamespace = 'mailqueue'::regnamespace
+      AND c.relkind IN ('r', 'p', 'v', 'm') AND NOT c.relispartition
+      AND c.relname !~ '_[0-9]{4}_[0-9]{2}$'
+"""
+UNDESCRIBED = f"""
+    SELECT c.relname || '.' || a.attname {_COLUMNS}
+      AND coalesce(col_description(c.oid, a.attnum), '') = ''
+    ORDER BY 1
+"""
+DESCRIBED = f"""
+    SELECT c.relname || '.' || a.attname || ': ' || col_description(c.oid, a.attnum) {_COLUMNS}
+      AND col_description(c.oid, a.attnum) IS NOT NULL
+    ORDER BY 1
+"""
+UNITS = {
+    r"_ms$": "millisecond",
+    r"bytes$": "bytes",
+    r"_days$": "[Dd]ays",
+    r"_hours(_|$)": "[Hh]ours",
+    r"seconds$": "seconds",
+    r"per_second$": "per second|a second",
+    r"^(daily|hourly|minute)_(limit|sent|headroom)$": "[Rr]ecipients",
+    r"_(rate|warn|pause)$": "percent",
+    r"^(rate|burst)$": "[Rr]ecipients",
+}
+"""Words of which a column's comment has one, by a pattern of its name."""
 MISLED = """
     SELECT p.oid::regprocedure::text
     FROM pg_catalog.pg_proc AS p
@@ -64,6 +96,14 @@ _VALIDATORS = {
 }
 
 
+def without_unit(described: object) -> bool:
+    """Return whether a column's name calls for a unit that its comment lacks."""
+    column, _, comment = str(described).partition(": ")
+    name = column.partition(".")[2]
+    wanted = [unit for pattern, unit in UNITS.items() if re.search(pattern, name)]
+    return not all(re.search(unit, comment) for unit in wanted)
+
+
 async def names(conn: Conn, query: str) -> list[object]:
     found = await conn.execute(query.encode())
     return [row[0] for row in await found.fetchall()]
@@ -90,6 +130,11 @@ async def test_every_table_and_view_has_a_comment(conn: Conn) -> None:
     assert await names(conn, UNCOMMENTED) == []
 
 
+async def test_every_column_has_a_comment_with_its_unit(conn: Conn) -> None:
+    assert await names(conn, UNDESCRIBED) == []
+    assert [name for name in await names(conn, DESCRIBED) if without_unit(name)] == []
+
+
 async def test_every_function_with_the_owners_rights_pins_its_search_path(conn: Conn) -> None:
     assert await names(conn, MISLED) == []
 
@@ -108,6 +153,45 @@ async def test_every_function_body_is_valid(conn: Conn) -> None:
 async def test_everything_is_the_owners_and_in_one_schema(conn: Conn) -> None:
     assert await names(conn, NOT_THE_OWNERS) == []
     assert await names(conn, OUTSIDE) == []
+
+
+async def test_a_column_without_a_comment_or_its_unit_is_found(conn: Conn) -> None:
+    await conn.execute("SET LOCAL ROLE mailqueue_owner")
+    await conn.execute("CREATE TABLE mailqueue.silent (id integer, took_ms integer)")
+    await conn.execute("COMMENT ON COLUMN mailqueue.silent.took_ms IS 'Duration.'")
+
+    assert await names(conn, UNDESCRIBED) == ["silent.id"]
+    assert [name for name in await names(conn, DESCRIBED) if without_unit(name)] == [
+        "silent.took_ms: Duration."
+    ]
+
+
+async def test_comments_follow_the_files_and_name_columns_there_are(conn: Conn) -> None:
+    await conn.execute("SET LOCAL ROLE mailqueue_owner")
+    shown = "SELECT col_description('mailqueue.waiters'::regclass, 2)"
+    describe = "SELECT mailqueue.describe_columns('waiters', ARRAY[['queue', %s]])"
+    await conn.execute(describe, ["It''s the queue."])
+    assert await make.scalar(conn, shown) == "It''s the queue."
+
+    with pytest.raises(errors.UndefinedColumn, match="waiters has no column gone"):
+        await conn.execute("SELECT mailqueue.describe_columns('waiters', ARRAY[['gone', 'x']])")
+
+
+async def test_a_comment_that_is_as_it_should_be_is_not_set_again(conn: Conn) -> None:
+    """COMMENT waits for a VACUUM of the table, which an upgrade should not."""
+    await conn.execute("SET LOCAL ROLE mailqueue_owner")
+    same = (
+        "SELECT mailqueue.describe_columns('waiters', ARRAY[['queue',"
+        " col_description('mailqueue.waiters'::regclass, 2)]])"
+    )
+    locks = (
+        "SELECT count(*) FROM pg_locks WHERE relation = 'mailqueue.waiters'::regclass"
+        " AND mode = 'ShareUpdateExclusiveLock' AND pid = pg_backend_pid()"
+    )
+    await conn.execute(same)
+    assert await make.scalar(conn, locks) == 0
+    await conn.execute("SELECT mailqueue.describe_columns('waiters', ARRAY[['queue', 'x']])")
+    assert await make.scalar(conn, locks) == 1
 
 
 async def test_a_table_without_a_comment_is_found(conn: Conn) -> None:

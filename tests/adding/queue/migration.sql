@@ -34,4 +34,6 @@ CREATE INDEX suppression_requests_suspect_idx ON mailqueue.suppression_requests 
 CREATE INDEX suppression_requests_failed_idx ON mailqueue.suppression_requests (finished_at) WHERE status = 'failed';
 CREATE INDEX suppression_requests_age_idx ON mailqueue.suppression_requests (created_at);
 COMMENT ON TABLE mailqueue.suppression_requests IS 'Addresses that are suppressed at run_at.';
+COMMENT ON COLUMN mailqueue.suppression_requests.id IS 'Id of the request.';
+COMMENT ON COLUMN mailqueue.suppression_requests.address IS 'Address to suppress.';
 COMMENT ON COLUMN mailqueue.suppression_requests.outcome IS 'What became of the request: added, kept, ….';
