@@ -1,5 +1,7 @@
 """The HTTP API as one application: the endpoints, health probes and the pages of the mail trap."""
 
+from collections.abc import Sequence
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
@@ -26,11 +28,17 @@ from mailqueue.trap.pages import PATHS, trap_pages
 
 
 def create_app(
-    settings: Settings, pool: Pool, *, with_api: bool = True, services: Services | None = None
+    settings: Settings,
+    pool: Pool,
+    *,
+    with_api: bool = True,
+    services: Services | None = None,
+    pages: Sequence[BaseRoute] = (),
 ) -> ASGIApp:
     """Return the application; the caller owns the pool and keeps it open while it serves.
 
     The pages of the mail trap are included when it is on; without the API they are served alone.
+    `pages` are routes of other pages beside them.
 
     Raises:
         ConfigError: the trap's pages would be reachable from outside without a password.
@@ -50,10 +58,10 @@ def create_app(
         shapes = [CompatRouting(SHAPES, runtime)]
     if settings.trap.is_on:
         require_password(settings.api.host, settings.trap.password)
-        pages = trap_pages(pool, settings.database, password=settings.trap.password)
-        routes += [Route(path, pages) for path in PATHS]
+        trap = trap_pages(pool, settings.database, password=settings.trap.password)
+        routes += [Route(path, trap) for path in PATHS]
     app = Starlette(
-        routes=[*routes, *shapes],
+        routes=[*routes, *pages, *shapes],
         exception_handlers={
             HTTPException: answer_http_error,
             MailqueueError: answer_error,

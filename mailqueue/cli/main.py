@@ -30,8 +30,9 @@ class Lazy:
 # As `--help` shows them.
 SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
     "Run": {
-        "up": Lazy("mailqueue.cli.up:up", "Run everything: PostgreSQL, API, workers, mail trap."),
+        "up": Lazy("mailqueue.cli.up:up", "Run everything: PostgreSQL, API, console, workers, mail trap."),
         "api": Lazy("mailqueue.cli.api:api", "Run only the HTTP API."),
+        "console": Lazy("mailqueue.cli.console:console", "Run only the web console."),
         "worker": Lazy("mailqueue.cli.worker.commands:worker", "Run only the workers."),
         "migrate": Lazy("mailqueue.cli.migrate:migrate", "Bring the database schema up to date."),
         "psql": Lazy("mailqueue.cli.psql:psql", "Open psql on mailqueue's database."),
@@ -106,6 +107,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         "producer": Lazy(
             "mailqueue.cli.producers.commands:producer", "Bind database logins to projects."
         ),
+        "user": Lazy("mailqueue.cli.users.commands:user", "Manage who logs in to the console."),
         "admin": Lazy(
             "mailqueue.cli.admin.commands:admin", "Manage administrators of the HTTP API."
         ),

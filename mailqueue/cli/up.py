@@ -81,7 +81,7 @@ def up(
     submission_port: int | None,
     no_submission: bool | None,
 ) -> None:
-    """Run everything: PostgreSQL (a private one unless a server is named), API, workers, trap.
+    """Run everything: PostgreSQL (a private one unless one is named), API, console, workers, trap.
 
     Stops on Ctrl-C, SIGTERM or SIGHUP, after emails in flight are finished and recorded.
     """
@@ -120,6 +120,7 @@ def _print(running: Running, settings: Settings) -> None:
 
     click.echo(paint("mailqueue is running", colour="green", bold=True))
     line("API", running.api)
+    line("Console", running.console)
     line("PostgreSQL", running.database)
     if running.trap is not None:
         line("Mail trap", f"{running.trap}  (SMTP {running.trap_smtp})")
@@ -127,6 +128,9 @@ def _print(running: Running, settings: Settings) -> None:
         line("SMTP", f"{running.submission}  (password: an API key)")
     line("Workers", settings.workers.processes or "none: start some with mailqueue worker send")
     line("Data", running.data)
+    if running.console_link is not None:
+        click.echo("\nSet the password of the console's first user, once, within 24 hours:\n")
+        click.echo(f"  {running.console_link}")
     click.echo("\nSend an email from SQL:\n")
     click.echo(f'  {_psql(settings)} -c "{FIRST_INSERT}"')
     click.echo("\nor by HTTP:\n")

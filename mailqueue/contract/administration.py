@@ -221,3 +221,43 @@ class RevokedAdministrator(Value):
 
     name: str
     is_revoked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleUser(Value):
+    """A person who logs in to the console."""
+
+    id: UUID
+    name: str
+    role: str
+    """`superadmin`, `project_admin`, `support` or `viewer`."""
+    sees_all: bool
+    """Whether the user sees every project, present and future."""
+    projects: Sequence[str]
+    """Names of the projects that the user sees; empty where `sees_all` is true."""
+    has_password: bool
+    link_until: datetime | None
+    """Until when a link can set the user's password; null where there is none."""
+    sessions: int
+    """Number of sessions that may still be used."""
+    created_by: str
+    created_at: datetime
+    last_login_at: datetime | None
+    removed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleLink(Value):
+    """The link by which a user of the console sets a password; shown only once."""
+
+    name: str
+    link: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedConsoleUser(Value):
+    """A user of the console who was removed."""
+
+    name: str
+    is_removed: bool

@@ -31,7 +31,8 @@ class Running(Value):
     """Where everything is, as URLs; `trap` and `trap_smtp` are None when the trap is off.
 
     `api_key` is None where the installation gives out no test keys, `submission` where no mail is
-    taken by SMTP.
+    taken by SMTP. `console_link` sets the password of the first user of the console, and is None
+    once it was used.
     """
 
     ready: bool
@@ -42,6 +43,8 @@ class Running(Value):
     data: str
     api_key: str | None
     submission: str | None = None
+    console: str | None = None
+    console_link: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

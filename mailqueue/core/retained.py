@@ -158,4 +158,30 @@ RETAINED = (
             " AND m.warm_up IS NOT NULL AND o.day >= m.warm_up_from)"
         ),
     ),
+    Retained(
+        "console_sessions",
+        "console_sessions",
+        "expires_at",
+        Removal.SWEPT,
+        days=30,
+        is_global=True,
+    ),
+    Retained(
+        "console_actions",
+        "console_actions",
+        "used_at",
+        Removal.SWEPT,
+        days=2,
+        is_global=True,
+        privacy=Privacy.SPECIAL,
+    ),
+    Retained(
+        "console_attempts",
+        "console_attempts",
+        "next_at",
+        Removal.SWEPT,
+        days=2,
+        is_global=True,
+        privacy=Privacy.SPECIAL,
+    ),
 )

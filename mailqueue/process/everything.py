@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
+from mailqueue.administration.users import manage
 from mailqueue.api.app import create_app
 from mailqueue.api.http.server import bind, listening, local_url
+from mailqueue.console.app import console_routes
 from mailqueue.contract.processes import Running
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.migrate import migrate
@@ -28,6 +30,7 @@ from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
 from mailqueue.wiring.api import build_services
+from mailqueue.wiring.console import message_sources
 
 Say = Callable[[str], None]
 
@@ -59,7 +62,8 @@ async def run_everything(
         )
         trap = await stack.enter_async_context(_trap(settings, pool))
         api_key = await _prepare(settings, pool, trap)
-        app = create_app(settings, pool, services=build_services(settings, pool))
+        pages = console_routes(settings, pool, message_sources(settings))
+        app = create_app(settings, pool, services=build_services(settings, pool), pages=pages)
         api = await stack.enter_async_context(listening(app, api_socket))
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
         await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
@@ -73,6 +77,8 @@ async def run_everything(
             data=str(settings.data),
             api_key=api_key,
             submission=local_url("smtp", smtp.host, smtp.port) if smtp else None,
+            console=f"{settings.console.url or api}/console",
+            console_link=await _first_console_link(settings, pool, api),
         )
         # Ends when told to stop and all mail in flight is recorded.
         await WorkerPool(settings, groups).run(stop, ready=lambda: ready(running))
@@ -149,6 +155,13 @@ async def _trap(settings: Settings, pool: Pool) -> AsyncIterator["_Trap | None"]
             return
         async with trap_server(pool, settings.database, host=LOOPBACK, port=0) as inner:
             yield _Trap(outer.port, inner.port)
+
+
+async def _first_console_link(settings: Settings, pool: Pool, api: str) -> str | None:
+    """Return a new link that sets the password of the first user of the console."""
+    async with borrow(pool, settings.database) as conn:
+        made = await manage.first_link(conn, by="mailqueue up")
+    return None if made is None else manage.link_url(settings.console.url or api, made)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
 from mailqueue.settings.attachments import OVER_BYTES, AttachmentSettings
 from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.console import ConsoleSettings
 from mailqueue.settings.data_folder import default_data
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.settings.oidc import OidcSettings
@@ -25,17 +26,16 @@ from mailqueue.settings.submission import SubmissionSettings
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.settings.variables import (
     ArchivePlace,
-    BouncesVariables,
     NameServers,
     Networks,
-    OidcVariables,
     Places,
     Port,
     PublicUrl,
     SecretVariable,
-    SubmissionVariables,
+    ServiceVariables,
     bounces_of,
     check_database_url,
+    console_of,
     faults_of,
     oidc_of,
     refuse_control,
@@ -174,9 +174,10 @@ class Settings:
     oidc: OidcSettings | None = None  # None: administrators use API tokens only
     submission: SubmissionSettings = field(default_factory=SubmissionSettings)
     bounces: BounceSettings = field(default_factory=BounceSettings)
+    console: ConsoleSettings = field(default_factory=ConsoleSettings)
 
 
-class Environment(OidcVariables, SubmissionVariables, BouncesVariables):
+class Environment(ServiceVariables):
     """The environment variables, one field each."""
 
     model_config = SettingsConfigDict(
@@ -264,12 +265,12 @@ def _grouped(env: Environment) -> Settings:
         oidc=oidc_of(env),
         submission=submission_of(env),
         bounces=bounces_of(env),
+        console=console_of(env),
     )
 
 
 def _archives(env: Environment, data: Path, source: DatabaseSource) -> ArchiveSettings:
-    # An embedded PostgreSQL has its archive in the data folder; otherwise no location is durable
-    # for sure.
+    # Only an embedded PostgreSQL has a folder that is known to be durable.
     beside = (data / "archive").as_uri() if source is DatabaseSource.EMBEDDED else None
     warm = env.archive or beside
     return ArchiveSettings(warm, env.archive_cold or warm, env.archive_endpoint)

@@ -14,6 +14,7 @@ from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
 from mailqueue.settings.attachments import parse_place, parse_places
 from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.console import ConsoleSettings
 from mailqueue.settings.nameserver import NameServer, parse_name_servers
 from mailqueue.settings.oidc import DEFAULT_ROLE, DEFAULT_ROLE_CLAIM, OidcSettings, parse_issuer
 from mailqueue.settings.submission import SubmissionSettings
@@ -117,6 +118,23 @@ class BouncesVariables(BaseSettings):
     bounces_port: Port | None = None
     bounces_domains: DomainList = ()
     bounces_name: HostName | None = None
+
+
+class ConsoleVariables(BaseSettings):
+    """The variables of the console."""
+
+    console_host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
+    console_port: Port = 8081
+    console_url: PublicUrl = None
+
+
+class ServiceVariables(OidcVariables, SubmissionVariables, BouncesVariables, ConsoleVariables):
+    """The variables of single services."""
+
+
+def console_of(env: ConsoleVariables) -> ConsoleSettings:
+    """Return the settings of these variables."""
+    return ConsoleSettings(env.console_host, env.console_port, env.console_url)
 
 
 def bounces_of(env: BouncesVariables) -> BounceSettings:

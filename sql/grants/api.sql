@@ -144,6 +144,17 @@ BEGIN
         'SELECT ON mailqueue.retention, mailqueue.producer_projects',
         'EXECUTE ON FUNCTION mailqueue.bind_producer(text, text[], text),
             mailqueue.unbind_producer(text, text[], text)',
+        -- The console. It authenticates its users before it calls any other of these.
+        'EXECUTE ON FUNCTION mailqueue.find_console_link(bytea), mailqueue.set_password_by_link(bytea, text),
+            mailqueue.change_console_password(uuid, uuid, text),
+            mailqueue.find_console_login(text, bytea),
+            mailqueue.take_console_attempt(bytea, float8, integer, float8),
+            mailqueue.begin_console_session(uuid, bytea, bytea, inet, text, interval, text),
+            mailqueue.find_console_session(bytea, interval), mailqueue.console_sessions_of(uuid, interval),
+            mailqueue.end_console_sessions(uuid, uuid, text),
+            mailqueue.projects_of_console_user(uuid, text, text, integer),
+            mailqueue.project_of_console_user(uuid, text), mailqueue.email_of_console_user(uuid, uuid),
+            mailqueue.take_console_action(bytea)',
 
         'SELECT ON mailqueue.webhooks, mailqueue.webhook_events, mailqueue.webhook_deliveries,
             mailqueue.webhook_attempts, mailqueue.webhook_status',

@@ -64,11 +64,12 @@ ALLOWED: dict[str, set[str]] = {
 _BELOW_THE_ENDS = set(ALLOWED)
 ALLOWED |= {
     "api": _BELOW_THE_ENDS,
+    "console": _BELOW_THE_ENDS,
     "wiring": _BELOW_THE_ENDS | {"api"},
-    "process": _BELOW_THE_ENDS | {"api", "wiring"},
+    "process": _BELOW_THE_ENDS | {"api", "console", "wiring"},
     "fleet": _BELOW_THE_ENDS | {"process"},
     "everything": _BELOW_THE_ENDS | {"api", "wiring", "process", "fleet"},
-    "cli": _BELOW_THE_ENDS | {"api", "wiring", "process", "fleet", "everything"},
+    "cli": _BELOW_THE_ENDS | {"api", "console", "wiring", "process", "fleet", "everything"},
     "__main__": {"cli"},
 }
 
@@ -79,6 +80,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "crawleruseragents": ("tracking.machines",),
     "css_inline": ("rendering.*",),
     "cryptography": (
+        "administration.users.passwords",
         "adapters.sending.oauth",
         "adapters.inbound.*",
         "vault.*",
@@ -93,7 +95,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httpx2": ("client.*",),
     "idna": ("core.address",),
     "joserfc": ("adapters.oidc.*",),
-    "jinja2": ("api.*", "cli.*", "rendering.*", "trap.rendering"),
+    "jinja2": ("api.*", "cli.*", "console.frame.rendering", "rendering.*", "trap.rendering"),
     "jsonschema_rs": ("rendering.*",),
     "markupsafe": ("api.public.*", "api.http.docs.reference", "rendering.*"),
     "obstore": ("adapters.filestores.*",),
@@ -105,7 +107,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "pydantic_core": ("api.http.validation",),
     "pydantic_settings": ("settings.environment", "settings.variables"),
     "rich": ("cli.*",),
-    "starlette": ("api.*", "trap.pages*", "trap.guard"),
+    "starlette": ("api.*", "console.*", "trap.pages*", "trap.guard"),
     "structlog": ("telemetry.*",),
     "turbohtml": ("rendering.*", "tracking.*"),
     "uvicorn": ("api.*", "cli.*"),

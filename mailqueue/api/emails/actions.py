@@ -13,6 +13,8 @@ from mailqueue.contract.emails import Acted, Email
 from mailqueue.contract.sending import ActedBatch
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.mail.reads import emails as reads
+from mailqueue.operations import acting
+from mailqueue.operations.acting import NEEDED
 from mailqueue.tenants.model import Scope
 
 
@@ -27,7 +29,7 @@ async def act(call: RequestContext, *, action: str) -> Acted:
     """Cancel, hold, release or resend a mail if its state allows it."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
-        found = await emails_store.act(
+        return await acting.act(
             conn,
             email_id,
             project_id=call.caller.project_id,
@@ -35,11 +37,6 @@ async def act(call: RequestContext, *, action: str) -> Acted:
             reason=call.body.reason,
             by=call.by,
         )
-    if found is None:
-        raise NotFound("email", email_id)
-    if found.outcome is None:
-        raise Conflict(f"email {email_id} is {found.state}: {_NEEDED[action]}")
-    return Acted(found.email_id, _WORDS.get(found.outcome, found.outcome))
 
 
 class EmailChange(StrictRequestModel):
@@ -94,7 +91,7 @@ async def act_on_batch(call: RequestContext, *, action: str) -> ActedBatch:
         raise NotFound("batch", batch_id)
     if found.results is None:
         states = ", ".join(f"{count} {state}" for state, count in sorted(found.counts.items()))
-        raise Conflict(f"batch {batch_id} has emails that are {states}: {_NEEDED[action]}")
+        raise Conflict(f"batch {batch_id} has emails that are {states}: {NEEDED[action]}")
     return ActedBatch(batch_id, found.results, found.counts)
 
 
@@ -103,14 +100,6 @@ _CHANGEABLE = (
     "only mail that is pending or held can be changed, its time only before the first attempt and"
     " not with a custom SMTP server"
 )
-_NEEDED = {
-    "cancel": "only mail that is pending, held or being sent can be cancelled",
-    "hold": "only mail that is pending can be held",
-    "release": "only mail that is held can be released",
-    "resend": "only mail that was sent, failed, expired or was cancelled can be resent, "
-    "and only while its content is stored",
-}
-_WORDS = {"asked": "cancelling"}
 
 
 def _endpoint(action: str, summary: str, description: str) -> Endpoint:

@@ -9,23 +9,6 @@ from mailqueue.db.fetch import Conn, maybe
 from mailqueue.db.refusals import refusals
 
 
-class ActedOn(NamedTuple):
-    """Result of an action on a mail; `outcome` None: its state does not allow it."""
-
-    outcome: str | None
-    email_id: UUID
-    state: str
-
-
-async def act(
-    conn: Conn, email_id: UUID, *, project_id: UUID, action: str, reason: str, by: str
-) -> ActedOn | None:
-    """Cancel, hold, release or resend a mail of a project; return None if there is no such mail."""
-    asked = {"id": email_id, "project_id": project_id, "action": action, "reason": reason}
-    with refusals():
-        return await maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
-
-
 class ChangedEmail(NamedTuple):
     """Result of a change of a mail; `outcome` None: its state does not allow it."""
 

@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from mailqueue.api.http import store
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.large_bodies import Bodies
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.accept.intake import Intake
 from mailqueue.settings.environment import Settings
+from mailqueue.tenants.actor import act_for
 from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.keys.manage import not_in_force
 from mailqueue.tenants.rate_limit.limiter import RateLimiter
@@ -59,7 +59,7 @@ class Runtime:
             Unauthorized: the key was revoked during the request.
         """
         async with self.borrow() as conn, conn.transaction():
-            if not await store.act_for(
+            if not await act_for(
                 conn, tenant, by=by, key_id=key_id, is_test=is_test, is_read_only=is_read_only
             ):
                 raise not_in_force()

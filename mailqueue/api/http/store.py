@@ -1,4 +1,4 @@
-"""SQL statements for requests: the rights of a transaction, and stored responses."""
+"""SQL statements for requests: stored responses, and whether mail is accepted."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,33 +8,10 @@ from uuid import UUID
 from psycopg.errors import LockNotAvailable
 
 from mailqueue.api.http.responses import Busy
-from mailqueue.db.fetch import Conn, maybe, run, value
+from mailqueue.db.fetch import Conn, maybe, run
 
 TWIN_WAIT = "10s"
 """Time to wait for a concurrent request with the same idempotency key; then 409."""
-
-
-async def act_for(
-    conn: Conn,
-    project_id: UUID | None,
-    *,
-    by: str,
-    key_id: UUID | None = None,
-    is_test: bool | None = None,
-    is_read_only: bool = False,
-) -> bool:
-    """Set the API role and the project (None: all) until the transaction ends.
-
-    `is_test` is the mode of the key, None for both. Return False if the key is not valid.
-    """
-    params = {
-        "project": "*" if project_id is None else str(project_id),
-        "by": by,
-        "key": key_id,
-        "mode": None if is_test is None else "test" if is_test else "live",
-        "read_only": is_read_only,
-    }
-    return await value(conn, "act_for", params, bool)
 
 
 class Earlier(NamedTuple):

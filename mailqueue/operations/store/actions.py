@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg.errors import ObjectInUse
@@ -42,6 +43,29 @@ class RestoredBatch:
     held: int
     operation: int | None
     next_after: UUID | None
+
+
+class ActedOn(NamedTuple):
+    """Result of an action on a mail; `outcome` None: its state does not allow it."""
+
+    outcome: str | None
+    email_id: UUID
+    state: str
+
+
+async def act_on_email(
+    conn: Conn, email_id: UUID, *, project_id: UUID, action: str, reason: str, by: str
+) -> ActedOn | None:
+    """Cancel, hold, release or resend a mail of a project; return None if there is no such mail."""
+    asked = {"id": email_id, "project_id": project_id, "action": action, "reason": reason}
+    with refusals():
+        return await fetch.maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
+
+
+async def note_view(conn: Conn, project_id: UUID, *, email_id: UUID, part: str) -> None:
+    """Insert an audit event: the actor of the transaction looked at a part of an email."""
+    asked = {"project_id": project_id, "subject": f"email {email_id}", "part": part}
+    await fetch.run(conn, "note_view", asked)
 
 
 async def places(conn: Conn, ids: list[UUID]) -> list[EmailPlace]:

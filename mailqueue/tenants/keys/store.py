@@ -34,6 +34,29 @@ async def set_actor(conn: Conn, by: str) -> None:
     await run(conn, "set_actor", {"by": by})
 
 
+async def act_for(
+    conn: Conn,
+    project_id: UUID | None,
+    *,
+    by: str,
+    key_id: UUID | None = None,
+    is_test: bool | None = None,
+    is_read_only: bool = False,
+) -> bool:
+    """Set the API role and the project (None: all) until the transaction ends.
+
+    `is_test` is the mode of the key, None for both. Return False if the key is not valid.
+    """
+    params = {
+        "project": "*" if project_id is None else str(project_id),
+        "by": by,
+        "key": key_id,
+        "mode": None if is_test is None else "test" if is_test else "live",
+        "read_only": is_read_only,
+    }
+    return await value(conn, "act_for", params, bool)
+
+
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of the project of that name."""
     return await maybe(conn, "find_project_id", {"project": project}, UUID)

@@ -10,7 +10,7 @@ AS $$
         'template_versions', 'template_texts',
         'template_parts', 'dkim_keys', 'domain_checks', 'domain_rates', 'routing_rules', 'retry_ladders', 'pauses',
         'retention_rules',
-        'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'tracked_links', 'workers'])
+        'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'tracked_links', 'workers', 'console_users'])
 $$;
 COMMENT ON FUNCTION mailqueue.is_setting_table(text) IS 'Whether a table contains settings.';
 
@@ -37,7 +37,8 @@ AS $$
                                          'address_keys',
                                          'audit_keys', 'audit_seals', 'audit_changes',
                                          'tracking_keys', 'archives', 'lock_rows', 'leases',
-                                         'maintenance_tasks']) THEN NULL
+                                         'maintenance_tasks', 'console_members', 'console_actions',
+                                         'console_attempts']) THEN NULL
                 WHEN p_name IN ('idempotent_answers', 'suppression_lines')
                      OR '[[DELETED_WITH_A_PERSON]]'::jsonb ? p_name
                      THEN 'delete'

@@ -50,6 +50,11 @@ WHERE e.id = ANY (%(ids)s::uuid[]);
 -- Write one audit row.
 SELECT mailqueue.record_operation(%(project_id)s, %(action)s, %(subject)s, %(detail)s::jsonb, %(by)s);
 
+-- name: note_view :run
+-- Write an audit row: the actor of the transaction looked at what an email says.
+INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
+VALUES (%(project_id)s, 'email.viewed', %(subject)s, jsonb_build_object('part', %(part)s::text));
+
 -- name: count_matching :value
 -- Number of mails that an operation would change.
 SELECT mailqueue.count_matching(%(verb)s, %(filter)s::jsonb, %(argument)s::jsonb);

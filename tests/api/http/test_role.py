@@ -9,6 +9,7 @@ from mailqueue.contract.sending import Repeated, Sent
 from mailqueue.db.pool import connect
 from mailqueue.mail.reads import emails as reads
 from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.actor import act_for
 from mailqueue.tenants.keys.manage import find_key, issue_key
 from mailqueue.trap import inbox
 from mailqueue.trap import store as trap_store
@@ -38,7 +39,7 @@ async def test_the_role_of_the_api_is_enough(
         (twin,) = await sending_service.accepted_all(conn, [email], project=caller.project)
         assert isinstance(sent, Sent)
         async with conn.transaction():
-            await store.act_for(conn, caller.project_id, by="test")
+            await act_for(conn, caller.project_id, by="test")
             found = await reads.find(conn, sent.id, project_id=caller.project_id)
         await trap_store.add(conn, [caught("a@b.example", ("c@d.example",), HTML)])
         (summary,) = await inbox.page(conn, limit=9)

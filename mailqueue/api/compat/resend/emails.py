@@ -11,7 +11,6 @@ from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.resend.faults import WrongState, invalid_document
 from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.api.compat.resend.views import email_of, listed
-from mailqueue.api.emails import store as emails_store
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.body import parse_query
 from mailqueue.api.http.context import RequestContext
@@ -23,6 +22,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails as reads
 from mailqueue.mail.reads.model import EmailQuery
+from mailqueue.operations import acting
 from mailqueue.tenants.model import Scope
 
 SMALL_BYTES = 64 * 1024
@@ -103,20 +103,19 @@ async def cancel(call: RequestContext) -> Response:
     """Cancel a mail that has not been sent yet."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
-        done = await emails_store.act(
-            conn,
-            email_id,
-            project_id=call.caller.project_id,
-            action="cancel",
-            reason="by the API",
-            by=call.by,
-        )
-    if done is None:
-        raise NotFound("email", email_id)
-    if done.outcome is None:
-        raise WrongState(
-            f"Only emails that were not sent can be canceled, this one is {done.state}"
-        )
+        try:
+            await acting.act(
+                conn,
+                email_id,
+                project_id=call.caller.project_id,
+                action="cancel",
+                reason="by the API",
+                by=call.by,
+            )
+        except acting.NotAllowed as exc:
+            raise WrongState(
+                f"Only emails that were not sent can be canceled, this one is {exc.state}"
+            ) from None
     return json_answer({"object": "email", "id": email_id})
 
 

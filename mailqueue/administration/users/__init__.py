@@ -1,0 +1,1 @@
+"""Users of the console: roles, passwords, links that set a password, and sessions."""

@@ -1,0 +1,117 @@
+"""`mailqueue admin add`, `link`, `users` and `remove`: people who log in to the console."""
+
+import click
+
+from mailqueue.administration.users import manage
+from mailqueue.administration.users.model import Link, Role
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_message,
+    print_result,
+    print_rows,
+)
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples
+from mailqueue.contract.administration import ConsoleLink, ConsoleUser, RemovedConsoleUser
+from mailqueue.settings.environment import Settings
+
+_COLUMNS = (
+    Column("name", "USER"),
+    Column("role", "ROLE"),
+    Column("projects", "PROJECTS"),
+    Column("password", "PASSWORD"),
+    Column("last_login_at", "LAST LOGIN"),
+    Column("sessions", "SESSIONS", numeric=True),
+    Column("removed_at", "REMOVED"),
+)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue admin add ann --role superadmin",
+        "mailqueue admin add ben --role support --project shop --project blog",
+        "mailqueue admin add eve --role viewer --all-projects",
+    )
+)
+@click.argument("name")
+@click.option(
+    "--role",
+    type=click.Choice([str(each) for each in Role]),
+    default=str(Role.SUPERADMIN),
+    show_default=True,
+    help="What the user may do.",
+)
+@click.option("--project", "projects", multiple=True, help="A project that the user sees.")
+@click.option("--all-projects", is_flag=True, help="The user sees every project, new ones too.")
+@json_option
+def add(*, name: str, role: str, projects: tuple[str, ...], all_projects: bool) -> None:
+    """Add a person who logs in to the console. Prints a link by which the password is set."""
+
+    async def added(app: Opened) -> ConsoleLink:
+        made = await manage.add(
+            app.conn, name, role=role, projects=projects, sees_all=all_projects, by=operator()
+        )
+        return _shown(made, app.settings)
+
+    _print_link(execute(added))
+
+
+@click.command(epilog=examples("mailqueue admin link ann"))
+@click.argument("name")
+@json_option
+def link(*, name: str) -> None:
+    """Print a new link by which a user of the console sets a password.
+
+    An earlier link is void. The password stays valid until the link is used.
+    """
+
+    async def linked(app: Opened) -> ConsoleLink:
+        made = await manage.renew_link(app.conn, name, by=operator())
+        return _shown(made, app.settings)
+
+    _print_link(execute(linked))
+
+
+@click.command(epilog=examples("mailqueue admin users"))
+@json_option
+def users() -> None:
+    """List the users of the console by name, removed ones last."""
+    found = execute(lambda app: manage.list_all(app.conn))
+    print_rows(found, _COLUMNS, row=_row)
+
+
+@click.command(epilog=examples("mailqueue admin remove ben"))
+@click.argument("name")
+@json_option
+def remove(*, name: str) -> None:
+    """Remove a user of the console. The user is logged out everywhere, at once."""
+    execute(lambda app: manage.remove(app.conn, name, by=operator()))
+    gone = RemovedConsoleUser(name, is_removed=True)
+    print_message(gone, f"{name} can no longer log in to the console")
+
+
+def _shown(made: Link, settings: Settings) -> ConsoleLink:
+    """Return a link at the URL of the console, else where `mailqueue up` serves it."""
+    base = settings.console.url or f"http://127.0.0.1:{settings.api.port}"
+    return ConsoleLink(made.name, manage.link_url(base, made), made.until)
+
+
+def _print_link(made: ConsoleLink) -> None:
+    def as_text() -> None:
+        click.echo(f"{made.name} sets a password here, once, within 24 hours:\n\n  {made.link}\n")
+
+    print_result(made, as_text)
+
+
+def _row(user: ConsoleUser) -> dict[str, object]:
+    return {
+        "name": user.name,
+        "role": user.role,
+        "projects": "all" if user.sees_all else ", ".join(user.projects),
+        "password": "yes" if user.has_password else "not set",
+        "last_login_at": user.last_login_at,
+        "sessions": user.sessions,
+        "removed_at": user.removed_at,
+    }

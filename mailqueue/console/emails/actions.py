@@ -1,0 +1,84 @@
+"""What can be done with an email, by which role, and the consequence of each in words. Pure."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from mailqueue.administration.users.model import Right
+from mailqueue.operations.acting import STATES
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that can be done with an email."""
+
+    name: str
+    label: str
+    right: Right
+    done: str
+    """The sentence that is shown afterwards."""
+    consequences: Mapping[str, str]
+    """What will happen, by the state of the email; an empty text for all others."""
+    is_destructive: bool = False
+
+    def consequence(self, status: str) -> str:
+        """Return what will happen to an email in a state, in words."""
+        return self.consequences.get(status) or self.consequences[""]
+
+
+_AGAIN = (
+    "It was not sent. It is queued again with the same id, and is sent as soon as the limits allow."
+)
+ACTIONS: Mapping[str, Action] = {
+    each.name: each
+    for each in (
+        Action(
+            "release",
+            "Release",
+            Right.CONTROL,
+            "The email was released.",
+            {"": "It returns to the queue, and is sent as soon as the limits allow."},
+        ),
+        Action(
+            "resend",
+            "Send again",
+            Right.RESEND,
+            "The email is sent again.",
+            {
+                "": _AGAIN,
+                "sent": "It was sent before. Its recipients get it once more, as a new email with "
+                "an id of its own. Suppressed recipients do not get it.",
+            },
+        ),
+        Action(
+            "hold",
+            "Hold",
+            Right.CONTROL,
+            "The email is held.",
+            {
+                "": "It stays in the queue and is not sent until it is released. If it is not "
+                "released before it expires, it is never sent."
+            },
+        ),
+        Action(
+            "cancel",
+            "Cancel",
+            Right.CONTROL,
+            "The email was cancelled, or is being cancelled.",
+            {
+                "": "It is not sent, and its recipients get nothing. It can be sent again later.",
+                "assigned": "A worker has claimed it and may be sending it now. It is cancelled "
+                "unless it was already sent.",
+            },
+            is_destructive=True,
+        ),
+    )
+}
+
+
+def offered(status: str, rights: Collection[Right]) -> list[Action]:
+    """Return the actions that the state of an email and the rights of a user allow."""
+    return [
+        action
+        for action in ACTIONS.values()
+        if action.right in rights and status in STATES[action.name]
+    ]

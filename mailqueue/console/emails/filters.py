@@ -1,0 +1,97 @@
+"""The filters of the list of emails, as they stand in its URL. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import get_args
+from uuid import UUID
+
+from mailqueue.console.frame.forms import text_of
+from mailqueue.mail.reads.model import EmailQuery, StatusName
+
+STATUSES = tuple(each for each in get_args(StatusName) if each not in ("queued", "sending"))
+TEXTS = ("to", "tag", "sender", "campaign", "category")
+DAYS = ("since", "until")
+NAMES = ("status", *TEXTS, "batch", *DAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What was asked: the texts as typed, those that are valid as a query, and what is wrong."""
+
+    typed: Mapping[str, str]
+    before: UUID | None
+    status: str | None = None
+    batch: UUID | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_any(self) -> bool:
+        """Return whether anything is filtered."""
+        return any(self.typed.values())
+
+    @property
+    def has_more(self) -> bool:
+        """Return whether a filter is set that the form shows on demand."""
+        return any(self.typed[name] for name in NAMES if name not in ("status", "to"))
+
+    def query(self, project_id: UUID, *, limit: int) -> EmailQuery:
+        """Return the query for the valid filters."""
+        return EmailQuery(
+            project_id=project_id,
+            status=self.status,
+            to=self.typed["to"] or None,
+            tag=self.typed["tag"] or None,
+            sender=self.typed["sender"] or None,
+            campaign=self.typed["campaign"] or None,
+            category=self.typed["category"] or None,
+            batch=self.batch,
+            since=self.since,
+            until=self.until,
+            before=self.before,
+            limit=limit,
+        )
+
+
+def read_filters(query: Mapping[str, str]) -> Filters:
+    """Return the filters of a URL; an invalid one is kept as typed and does not filter."""
+    typed = {name: text_of(query, name) for name in NAMES}
+    faults: dict[str, str] = {}
+    status = typed["status"] or None
+    if status is not None and status not in STATUSES:
+        faults["status"], status = f"must be one of {', '.join(STATUSES)}", None
+    batch = _uuid(typed["batch"])
+    if typed["batch"] and batch is None:
+        faults["batch"] = "must be the id of a batch"
+    days: dict[str, datetime | None] = {}
+    for name in DAYS:
+        days[name] = _day(typed[name])
+        if typed[name] and days[name] is None:
+            faults[name] = "must be a day such as 2030-05-01"
+    until = days["until"]
+    return Filters(
+        typed=typed,
+        before=_uuid(text_of(query, "before")),
+        status=status,
+        batch=batch,
+        since=days["since"],
+        until=None if until is None else until + timedelta(days=1),  # the day is included
+        faults=faults,
+    )
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _day(text: str) -> datetime | None:
+    try:
+        found = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return found if 1970 <= found.year < 9999 else None

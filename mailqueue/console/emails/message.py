@@ -1,0 +1,107 @@
+"""What an email says, for roles that may see it: HTML in a sandbox, text, headers, files, source.
+
+Each look is recorded in the audit log before anything is shown.
+"""
+
+import asyncio
+from enum import StrEnum
+
+from starlette.responses import HTMLResponse, Response
+
+from mailqueue.administration.users.model import Right
+from mailqueue.console.emails.pages import EMAIL, email_id_of
+from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.guard import MAIL_POLICY
+from mailqueue.console.frame.page import Page
+from mailqueue.core.errors import Conflict
+from mailqueue.mail.message.preview import build_preview, find_email
+from mailqueue.mime.parse import ShownMessage, parse_message
+from mailqueue.operations import acting
+
+SOURCE_BYTES = 1024 * 1024
+"""Bytes of the source that are shown; a download has all of it."""
+
+
+class View(StrEnum):
+    """A view of a message."""
+
+    HTML = "html"
+    TEXT = "text"
+    HEADERS = "headers"
+    FILES = "files"
+    SOURCE = "source"
+
+
+async def show_message(context: PageContext) -> Response:
+    """Show a message in one of its views."""
+    raw = await _built(context)
+    content = await asyncio.to_thread(parse_message, raw)
+    view = _chosen(context.query("view"), content)
+    if view is not View.HTML:  # else the frame is what shows it
+        await _note(context, view)
+    return context.page(
+        "emails/message.html",
+        email_id=email_id_of(context),
+        content=content,
+        view=view,
+        views=list(View),
+        source=raw[:SOURCE_BYTES].decode("utf-8", "replace") if view is View.SOURCE else "",
+        size=len(raw),
+    )
+
+
+async def show_html(context: PageContext) -> Response:
+    """Return the HTML of a message for its frame, where it can run and fetch nothing."""
+    raw = await _built(context)
+    content = await asyncio.to_thread(parse_message, raw)
+    await _note(context, View.HTML)
+    html = (content.html or "") + '\n<base target="_blank">'
+    headers = {"Content-Security-Policy": MAIL_POLICY, "X-Frame-Options": "SAMEORIGIN"}
+    return HTMLResponse(html.encode("utf-8", "replace"), headers=headers)
+
+
+async def download(context: PageContext) -> Response:
+    """Return the message as a file."""
+    raw = await _built(context)
+    await _note(context, View.SOURCE)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{email_id_of(context)}.eml"',
+        "Content-Security-Policy": "sandbox",
+    }
+    return Response(raw, media_type="message/rfc822", headers=headers)
+
+
+async def _built(context: PageContext) -> bytes:
+    """Return the message as a server receives it, without signatures.
+
+    Raises:
+        Conflict: its content was deleted, or it cannot be built.
+    """
+    project_id = context.seen.id
+    shown = await find_email(
+        context.connection, project_id=project_id, email_id=email_id_of(context)
+    )
+    try:
+        built = await build_preview(context.connection, context.console.sources, shown)
+    except ValueError as exc:
+        raise Conflict(f"the message of this email cannot be built: {exc}") from exc
+    return built.message
+
+
+async def _note(context: PageContext, view: View) -> None:
+    async with context.connection() as conn:
+        await acting.note_view(conn, context.seen.id, email_id=email_id_of(context), part=str(view))
+
+
+def _chosen(name: str, content: ShownMessage) -> View:
+    """Return the view that was asked for, else the first with content."""
+    if name in set(View):
+        return View(name)
+    return View.TEXT if content.html is None else View.HTML
+
+
+PAGES = (
+    Page("GET", f"{EMAIL}/message", Right.READ_MESSAGES, show_message),
+    Page("GET", f"{EMAIL}/message/html", Right.READ_MESSAGES, show_html),
+    Page("GET", f"{EMAIL}/message/download", Right.READ_MESSAGES, download),
+)

@@ -1,0 +1,71 @@
+"""One timeline of an email: accepted, every attempt with the server's reply, and events. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from mailqueue.contract.emails import Attempt, Email
+from mailqueue.mail.reads.emails import detail_of
+
+BAD = frozenset(
+    {"failed", "bounced", "hard_bounce", "complaint", "expired", "rejected", "cancelled"}
+)
+POOR = frozenset({"deferred", "soft_bounce", "held", "suppressed", "unknown", "unsubscribed"})
+GOOD = frozenset({"sent", "delivered", "opened", "clicked", "resubscribed", "resolved"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the timeline."""
+
+    at: datetime
+    what: str
+    tone: str
+    """`good`, `poor`, `bad` or empty."""
+    recipient: str | None = None
+    detail: str | None = None
+    code: str | None = None
+    source: str | None = None
+    attempt: Attempt | None = None
+
+
+def timeline(email: Email) -> list[Entry]:
+    """Return what happened to an email, oldest first."""
+    entries = [Entry(email.created_at, "accepted", "")]
+    for attempt in email.attempts:
+        entries.append(
+            Entry(
+                attempt.sent_at,
+                f"attempt {attempt.attempt}: {attempt.status}",
+                tone_of(attempt.status),
+                recipient=attempt.recipient_email,
+                detail=attempt.reply,
+                code=attempt.enhanced_code or attempt.code,
+                attempt=attempt,
+            )
+        )
+    entries += (
+        Entry(
+            event.occurred_at,
+            event.type,
+            tone_of(event.type),
+            recipient=event.recipient_email,
+            detail=detail_of(event),
+            code=event.code,
+            source=event.source,
+        )
+        for event in email.events
+    )
+    is_told = any(entry.what == email.status for entry in entries)
+    if email.finished_at is not None and not is_told:
+        entries.append(
+            Entry(email.finished_at, email.status, tone_of(email.status), detail=email.reason)
+        )
+    return sorted(entries, key=lambda entry: entry.at)
+
+
+def tone_of(status: str) -> str:
+    """Return how good news a state or event is: `good`, `poor`, `bad` or empty."""
+    for tone, names in (("good", GOOD), ("poor", POOR), ("bad", BAD)):
+        if status in names:
+            return tone
+    return ""

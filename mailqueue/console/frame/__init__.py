@@ -1,0 +1,1 @@
+"""What all pages share: layout, sessions, rights, security headers, forms and errors."""

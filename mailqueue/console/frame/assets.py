@@ -1,0 +1,42 @@
+"""Static files of the console, each under a name that changes with its content."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+_STATIC = Path(__file__).parent / "static"
+_TYPE_BY_SUFFIX = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A static file; `version` changes with its content."""
+
+    content: bytes
+    media_type: str
+    version: str
+
+
+def _asset(path: Path) -> Asset:
+    content = path.read_bytes()
+    version = hashlib.sha256(content).hexdigest()[:12]
+    return Asset(content, _TYPE_BY_SUFFIX[path.suffix], version)
+
+
+ASSETS = MappingProxyType(
+    {
+        path.name: _asset(path)
+        for path in sorted(_STATIC.rglob("*"))
+        if path.suffix in _TYPE_BY_SUFFIX
+    }
+)
+
+
+def asset_url(name: str) -> str:
+    """Return the path of a static file, with its version."""
+    return f"/console/static/{name}?v={ASSETS[name].version}"

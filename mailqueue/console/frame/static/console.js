@@ -1,0 +1,54 @@
+// Times in the reader's zone, the key that leads to the search, and forms that are sent once.
+"use strict";
+
+const today = () => new Date().toDateString();
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+
+function showTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) continue;
+    const text = (at.toDateString() === today() ? clock : day).format(at);
+    if (time.textContent !== text) time.textContent = text;
+    time.title = `${exact.format(at)}\n${time.dateTime}`;
+  }
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.key !== "/") return;
+  if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+  const field = document.querySelector("[data-find]");
+  if (field === null) return;
+  event.preventDefault();
+  field.focus();
+  field.select();
+}
+
+function onSubmit(event) {
+  const form = event.target;
+  if (form.method !== "post") return;
+  if (form.dataset.sent) {
+    event.preventDefault();
+    return;
+  }
+  form.dataset.sent = "yes";
+  for (const button of form.querySelectorAll("button")) button.setAttribute("aria-busy", "true");
+}
+
+// A page from the browser's memory has forms that were sent; they may be sent again, and act once.
+window.addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) {
+    delete form.dataset.sent;
+    for (const button of form.querySelectorAll("button")) button.removeAttribute("aria-busy");
+  }
+});
+
+showTimes(document);
+document.addEventListener("keydown", onKey);
+document.addEventListener("submit", onSubmit);
+new MutationObserver(() => showTimes(document)).observe(document.getElementById("content"), {
+  childList: true,
+  subtree: true,
+});

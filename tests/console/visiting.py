@@ -1,0 +1,111 @@
+"""The console on a database of one test, visited without a port and without a browser."""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+import httpx2
+
+from mailqueue.administration.users import manage
+from mailqueue.administration.users.passwords import Cost, Passwords
+from mailqueue.api.app import create_app
+from mailqueue.console.app import console_routes
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import Pool, borrow, open_pool
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.wiring.api import build_services
+from mailqueue.wiring.console import message_sources
+from tests.api.support.calling import settings_for
+
+ORIGIN = "http://127.0.0.1:8025"
+PASSWORD = "correct horse battery"
+QUICK = Cost(memory_kib=64, passes=1, lanes=1)
+_TOKEN = re.compile(r'<form[^>]*action="(?P<action>[^"]+)"[^>]*>(?P<rest>.*?)</form>', re.DOTALL)
+_FIELD = re.compile(r'<input[^>]*type="hidden"[^>]*name="([^"]+)"[^>]*value="([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Visiting:
+    """The application, its pool, and clients that keep cookies as browsers do."""
+
+    app: Any
+    pool: Pool
+    database: DatabaseSettings
+
+    @asynccontextmanager
+    async def visitor(
+        self, *, origin: str = ORIGIN, address: str = "127.0.0.1"
+    ) -> AsyncIterator["Visitor"]:
+        transport = httpx2.ASGITransport(
+            app=self.app, raise_app_exceptions=False, client=(address, 40_000)
+        )
+        async with httpx2.AsyncClient(transport=transport, base_url=origin) as http:
+            yield Visitor(http, origin)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Conn]:
+        async with borrow(self.pool, self.database) as conn:
+            yield conn
+
+    async def add_user(self, name: str, role: str = "superadmin", *projects: str) -> None:
+        """Add a user who has set PASSWORD."""
+        async with self.connection() as conn:
+            made = await manage.add(conn, name, role=role, projects=projects, by="tests")
+        async with self.visitor() as visitor:
+            response = await visitor.post(
+                "/console/welcome",
+                {"link": made.token.reveal(), "password": PASSWORD, "again": PASSWORD},
+            )
+            assert response.status_code == 200, response.text
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """One browser."""
+
+    http: httpx2.AsyncClient
+    origin: str
+
+    async def get(self, path: str) -> httpx2.Response:
+        return await self.http.get(path)
+
+    async def post(self, path: str, fields: Mapping[str, str], **headers: str) -> httpx2.Response:
+        given = {"Origin": self.origin} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        return await self.http.post(path, data=dict(fields), headers=given)
+
+    async def log_in(self, name: str, password: str = PASSWORD, **fields: str) -> httpx2.Response:
+        return await self.post("/console/login", {"name": name, "password": password} | fields)
+
+    async def submit(self, page: str, action: str, **fields: str) -> httpx2.Response:
+        """Open a page and send one of its forms, with its hidden fields."""
+        return await self.post(action, await self.form(page, action) | fields)
+
+    async def form(self, page: str, action: str) -> dict[str, str]:
+        """Return the hidden fields of a form on a page."""
+        response = await self.get(page)
+        assert response.status_code == 200, f"{page}: {response.status_code} {response.text}"
+        return fields_of(response.text, action)
+
+
+def fields_of(html: str, action: str) -> dict[str, str]:
+    """Return the hidden fields of the first form with an action."""
+    for form in _TOKEN.finditer(html):
+        if unescape(form["action"]) == action:
+            return {name: unescape(value) for name, value in _FIELD.findall(form["rest"])}
+    raise AssertionError(f"no form with action {action}")
+
+
+@asynccontextmanager
+async def visiting(database: DatabaseSettings, **options: Any) -> AsyncIterator[Visiting]:
+    async with open_pool(database) as pool:
+        settings = settings_for(database, **options)
+        pages = console_routes(
+            settings, pool, message_sources(settings), passwords=Passwords(QUICK)
+        )
+        app = create_app(settings, pool, services=build_services(settings, pool), pages=pages)
+        yield Visiting(app, pool, database)
