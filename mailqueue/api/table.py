@@ -1,7 +1,7 @@
 """The tables of all endpoints and compatible APIs, from which routes and documents are derived."""
 
 from mailqueue.api.admin import endpoints as admin_endpoints
-from mailqueue.api.admin import privacy
+from mailqueue.api.admin import privacy, users
 from mailqueue.api.admin import producers as producer_endpoints
 from mailqueue.api.compat.mailgun.endpoints import MAILGUN
 from mailqueue.api.compat.model import CompatApi
@@ -44,6 +44,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *projects_templates.ENDPOINTS,
     *admin_endpoints.ENDPOINTS,
     *producer_endpoints.ENDPOINTS,
+    *users.ENDPOINTS,
 )
 
 SHAPES: tuple[CompatApi, ...] = (RESEND, POSTMARK, SENDGRID, MAILGUN)

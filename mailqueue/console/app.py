@@ -12,7 +12,7 @@ from mailqueue.administration.users.passwords import Passwords
 from mailqueue.administration.users.sessions import Logins
 from mailqueue.console.frame.assets import ASSETS
 from mailqueue.console.frame.context import Console
-from mailqueue.console.frame.guard import Guard
+from mailqueue.console.frame.guard import ConsoleGuard
 from mailqueue.console.frame.router import HOME, Router
 from mailqueue.console.table import PAGES
 from mailqueue.db.pool import Pool, borrow
@@ -30,10 +30,10 @@ def console_routes(
     """Return the routes of the console; `/` leads there. The caller owns the pool."""
     logins = Logins(partial(borrow, pool, settings.database), passwords or Passwords())
     url = settings.console.url
-    pages = Guard(Router(Console(settings, pool, sources, logins), PAGES), url)
+    pages = ConsoleGuard(Router(Console(settings, pool, sources, logins), PAGES), url)
     return [
         Route("/", _to_console),
-        Route("/console/static/{name}", Guard(_static, url)),
+        Route("/console/static/{name}", ConsoleGuard(_static, url)),
         Route(HOME, pages),
         Route("/console/{rest:path}", pages),
     ]

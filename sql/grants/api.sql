@@ -145,7 +145,11 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.bind_producer(text, text[], text),
             mailqueue.unbind_producer(text, text[], text)',
         -- The console. It authenticates its users before it calls any other of these.
-        'EXECUTE ON FUNCTION mailqueue.find_console_link(bytea), mailqueue.set_password_by_link(bytea, text),
+        'EXECUTE ON FUNCTION mailqueue.console_users_listed(),
+            mailqueue.add_console_user(text, text, boolean, text[], bytea, timestamptz, text),
+            mailqueue.link_console_user(text, bytea, timestamptz, text),
+            mailqueue.remove_console_user(text, text), mailqueue.find_console_link(bytea),
+            mailqueue.set_password_by_link(bytea, text),
             mailqueue.change_console_password(uuid, uuid, text),
             mailqueue.find_console_login(text, bytea),
             mailqueue.take_console_attempt(bytea, float8, integer, float8),

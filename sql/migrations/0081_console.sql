@@ -17,7 +17,7 @@ CREATE TABLE mailqueue.console_users (
     removed_at     timestamptz,                              -- NULL: may log in
 
     CONSTRAINT console_users_link_hash_key UNIQUE (link_hash),
-    CONSTRAINT console_users_name_check CHECK (name ~ '^[^[:cntrl:]]{1,100}$'),
+    CONSTRAINT console_users_name_check CHECK (name ~ '^[^/[:cntrl:]]{1,100}$'),
     CONSTRAINT console_users_role_check CHECK (role IN ('superadmin', 'project_admin', 'support', 'viewer')),
     CONSTRAINT console_users_all_check CHECK (sees_all OR role <> 'superadmin'),
     CONSTRAINT console_users_link_check CHECK ((link_hash IS NULL) = (link_until IS NULL))

@@ -12,7 +12,10 @@ from tests.whole.difficult_mails import Letter, inserts, letters, read
 from tests.whole.running import STOP_SECONDS, Home, Up, eventually, is_running, up
 from tests.whole.terminal import ignore_hang_up, on_terminal
 
-KEYS = {"ready", "api", "database", "trap_smtp", "trap", "data", "api_key", "submission"}
+KEYS = {
+    *("ready", "api", "database", "trap_smtp", "trap", "data", "api_key", "submission"),
+    *("console", "console_link"),
+}
 QUICK_SECONDS = 45  # 5 on a machine that has nothing else to do
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from mailqueue.administration.users import store
-from mailqueue.administration.users.model import Link
+from mailqueue.administration.users.model import PasswordLink
 from mailqueue.contract.administration import ConsoleUser
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
@@ -23,7 +23,7 @@ async def add(
     projects: Sequence[str] = (),
     sees_all: bool = False,
     by: str,
-) -> Link:
+) -> PasswordLink:
     """Add a user of the console; return the link by which the user sets a password.
 
     Raises:
@@ -43,7 +43,7 @@ async def add(
     return made
 
 
-async def renew_link(conn: Conn, name: str, *, by: str) -> Link:
+async def renew_link(conn: Conn, name: str, *, by: str) -> PasswordLink:
     """Return a new link for a user, in place of the one before; the password stays until it is
     used.
 
@@ -59,7 +59,7 @@ async def renew_link(conn: Conn, name: str, *, by: str) -> Link:
     return made
 
 
-async def first_link(conn: Conn, *, by: str) -> Link | None:
+async def first_link(conn: Conn, *, by: str) -> PasswordLink | None:
     """Return a new link for the first superadmin, who is added if there is none.
 
     None once a superadmin has set a password.
@@ -68,10 +68,10 @@ async def first_link(conn: Conn, *, by: str) -> Link | None:
     name = await store.first_link(
         conn, keys_text.hash_of(made.token.reveal()), until=made.until, by=by
     )
-    return None if name is None else Link(name, made.token, made.until)
+    return None if name is None else PasswordLink(name, made.token, made.until)
 
 
-def link_url(base: str, link: Link) -> str:
+def link_url(base: str, link: PasswordLink) -> str:
     """Return a link as people open it, at the URL of the console. Pure."""
     return f"{base}/console/welcome?link={link.token.reveal()}"
 
@@ -103,5 +103,5 @@ async def remove(conn: Conn, name: str, *, by: str) -> None:
         raise NotFound("user", name)
 
 
-def _new_link(name: str) -> Link:
-    return Link(name, keys_text.new_secret(LINK_PREFIX), datetime.now(UTC) + LINK_LASTS)
+def _new_link(name: str) -> PasswordLink:
+    return PasswordLink(name, keys_text.new_secret(LINK_PREFIX), datetime.now(UTC) + LINK_LASTS)

@@ -37,7 +37,7 @@ RIGHTS: Mapping[Role, frozenset[Right]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PasswordLink:
     """A link that sets a password: its token, which is not stored, and when it ends."""
 
     name: str
@@ -99,7 +99,7 @@ class SeenProject:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class LoginSource:
     """Where a login comes from; `browser` is the token that the browser kept of earlier logins."""
 
     address: str | None

@@ -11,8 +11,8 @@ from uuid import UUID
 from mailqueue.administration.users import store
 from mailqueue.administration.users.model import (
     BegunSession,
-    Client,
     ListedSession,
+    LoginSource,
     Session,
 )
 from mailqueue.administration.users.passwords import Passwords, check_password
@@ -50,7 +50,7 @@ class Logins:
     passwords: Passwords
     _waiting: int = 0
 
-    async def log_in(self, name: str, password: str, client: Client) -> BegunSession:
+    async def log_in(self, name: str, password: str, client: LoginSource) -> BegunSession:
         """Begin a session.
 
         Raises:

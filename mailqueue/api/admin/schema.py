@@ -1,11 +1,11 @@
 """Request bodies and queries of the administrators' endpoints. Values only."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from mailqueue.administration.events import TYPES
-from mailqueue.api.emails.schema import Instant
+from mailqueue.api.emails.schema import Instant, StorableText
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import StrictRequestModel
 
@@ -59,3 +59,16 @@ class EventsQuery(PageQuery):
     """Start of the period, RFC 3339 with offset; seven days ago if omitted."""
     until: Instant | None = None
     """End of the period, exclusive, RFC 3339 with offset; now if omitted."""
+
+
+class AddUser(StrictRequestModel):
+    """A user of the console."""
+
+    name: Annotated[StorableText, Field(min_length=1, max_length=100)]
+    """Name to log in with, and in the audit log."""
+    role: Literal["superadmin", "project_admin", "support", "viewer"]
+    """What the user may do."""
+    projects: Annotated[list[StorableText], Field(default_factory=list, max_length=1000)]
+    """Slugs of the projects that the user sees; none for a superadmin."""
+    all_projects: bool = False
+    """Whether the user sees every project, present and future."""

@@ -3,7 +3,7 @@
 import click
 
 from mailqueue.administration.users import manage
-from mailqueue.administration.users.model import Link, Role
+from mailqueue.administration.users.model import PasswordLink, Role
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import (
     execute,
@@ -92,7 +92,7 @@ def remove(*, name: str) -> None:
     print_message(gone, f"{name} can no longer log in to the console")
 
 
-def _shown(made: Link, settings: Settings) -> ConsoleLink:
+def _shown(made: PasswordLink, settings: Settings) -> ConsoleLink:
     """Return a link at the URL of the console, else where `mailqueue up` serves it."""
     base = settings.console.url or f"http://127.0.0.1:{settings.api.port}"
     return ConsoleLink(made.name, manage.link_url(base, made), made.until)

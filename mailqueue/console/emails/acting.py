@@ -5,12 +5,12 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.console.emails.actions import ACTIONS, Action
+from mailqueue.console.emails.actions import ACTIONS, EmailAction
 from mailqueue.console.emails.pages import EMAIL, email_id_of, find_email
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.forms import text_of
-from mailqueue.console.frame.page import Page
+from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.operations import acting
@@ -19,12 +19,12 @@ MAX_REASON = 500
 """Maximum length in characters of a reason, which stands in the audit log."""
 
 
-async def ask(context: PageContext, *, action: Action) -> Response:
+async def ask(context: PageContext, *, action: EmailAction) -> Response:
     """Show what an action will do, and the form that does it."""
     return await _asked(context, action, context.query("reason"))
 
 
-async def act(context: PageContext, *, action: Action) -> Response:
+async def act(context: PageContext, *, action: EmailAction) -> Response:
     """Act on the email once; show the form again, as it was typed, if that is not possible."""
     reason = text_of(context.form, "reason")
     email_id, project = email_id_of(context), context.seen
@@ -53,7 +53,7 @@ async def act(context: PageContext, *, action: Action) -> Response:
 
 async def _asked(
     context: PageContext,
-    action: Action,
+    action: EmailAction,
     reason: str,
     fault: str = "",
     status: int = HTTPStatus.OK,
@@ -77,8 +77,8 @@ PAGES = tuple(
     page
     for action in ACTIONS.values()
     for page in (
-        Page("GET", f"{EMAIL}/{action.name}", action.right, partial(ask, action=action)),
-        Page(
+        ConsolePage("GET", f"{EMAIL}/{action.name}", action.right, partial(ask, action=action)),
+        ConsolePage(
             "POST",
             f"{EMAIL}/{action.name}",
             action.right,

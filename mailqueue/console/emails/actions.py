@@ -8,7 +8,7 @@ from mailqueue.operations.acting import STATES
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class EmailAction:
     """One thing that can be done with an email."""
 
     name: str
@@ -28,17 +28,17 @@ class Action:
 _AGAIN = (
     "It was not sent. It is queued again with the same id, and is sent as soon as the limits allow."
 )
-ACTIONS: Mapping[str, Action] = {
+ACTIONS: Mapping[str, EmailAction] = {
     each.name: each
     for each in (
-        Action(
+        EmailAction(
             "release",
             "Release",
             Right.CONTROL,
             "The email was released.",
             {"": "It returns to the queue, and is sent as soon as the limits allow."},
         ),
-        Action(
+        EmailAction(
             "resend",
             "Send again",
             Right.RESEND,
@@ -49,7 +49,7 @@ ACTIONS: Mapping[str, Action] = {
                 "an id of its own. Suppressed recipients do not get it.",
             },
         ),
-        Action(
+        EmailAction(
             "hold",
             "Hold",
             Right.CONTROL,
@@ -59,7 +59,7 @@ ACTIONS: Mapping[str, Action] = {
                 "released before it expires, it is never sent."
             },
         ),
-        Action(
+        EmailAction(
             "cancel",
             "Cancel",
             Right.CONTROL,
@@ -75,7 +75,7 @@ ACTIONS: Mapping[str, Action] = {
 }
 
 
-def offered(status: str, rights: Collection[Right]) -> list[Action]:
+def offered(status: str, rights: Collection[Right]) -> list[EmailAction]:
     """Return the actions that the state of an email and the rights of a user allow."""
     return [
         action

@@ -16,7 +16,7 @@ NAMES = ("status", *TEXTS, "batch", *DAYS)
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class EmailFilters:
     """What was asked: the texts as typed, those that are valid as a query, and what is wrong."""
 
     typed: Mapping[str, str]
@@ -55,7 +55,7 @@ class Filters:
         )
 
 
-def read_filters(query: Mapping[str, str]) -> Filters:
+def read_filters(query: Mapping[str, str]) -> EmailFilters:
     """Return the filters of a URL; an invalid one is kept as typed and does not filter."""
     typed = {name: text_of(query, name) for name in NAMES}
     faults: dict[str, str] = {}
@@ -71,7 +71,7 @@ def read_filters(query: Mapping[str, str]) -> Filters:
         if typed[name] and days[name] is None:
             faults[name] = "must be a day such as 2030-05-01"
     until = days["until"]
-    return Filters(
+    return EmailFilters(
         typed=typed,
         before=_uuid(text_of(query, "before")),
         status=status,

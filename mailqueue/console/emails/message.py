@@ -12,7 +12,7 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.emails.pages import EMAIL, email_id_of
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.guard import MAIL_POLICY
-from mailqueue.console.frame.page import Page
+from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import Conflict
 from mailqueue.mail.message.preview import build_preview, find_email
 from mailqueue.mime.parse import ShownMessage, parse_message
@@ -22,7 +22,7 @@ SOURCE_BYTES = 1024 * 1024
 """Bytes of the source that are shown; a download has all of it."""
 
 
-class View(StrEnum):
+class MessageView(StrEnum):
     """A view of a message."""
 
     HTML = "html"
@@ -37,15 +37,15 @@ async def show_message(context: PageContext) -> Response:
     raw = await _built(context)
     content = await asyncio.to_thread(parse_message, raw)
     view = _chosen(context.query("view"), content)
-    if view is not View.HTML:  # else the frame is what shows it
+    if view is not MessageView.HTML:  # else the frame is what shows it
         await _note(context, view)
     return context.page(
         "emails/message.html",
         email_id=email_id_of(context),
         content=content,
         view=view,
-        views=list(View),
-        source=raw[:SOURCE_BYTES].decode("utf-8", "replace") if view is View.SOURCE else "",
+        views=list(MessageView),
+        source=raw[:SOURCE_BYTES].decode("utf-8", "replace") if view is MessageView.SOURCE else "",
         size=len(raw),
     )
 
@@ -54,7 +54,7 @@ async def show_html(context: PageContext) -> Response:
     """Return the HTML of a message for its frame, where it can run and fetch nothing."""
     raw = await _built(context)
     content = await asyncio.to_thread(parse_message, raw)
-    await _note(context, View.HTML)
+    await _note(context, MessageView.HTML)
     html = (content.html or "") + '\n<base target="_blank">'
     headers = {"Content-Security-Policy": MAIL_POLICY, "X-Frame-Options": "SAMEORIGIN"}
     return HTMLResponse(html.encode("utf-8", "replace"), headers=headers)
@@ -63,7 +63,7 @@ async def show_html(context: PageContext) -> Response:
 async def download(context: PageContext) -> Response:
     """Return the message as a file."""
     raw = await _built(context)
-    await _note(context, View.SOURCE)
+    await _note(context, MessageView.SOURCE)
     headers = {
         "Content-Disposition": f'attachment; filename="{email_id_of(context)}.eml"',
         "Content-Security-Policy": "sandbox",
@@ -88,20 +88,20 @@ async def _built(context: PageContext) -> bytes:
     return built.message
 
 
-async def _note(context: PageContext, view: View) -> None:
+async def _note(context: PageContext, view: MessageView) -> None:
     async with context.connection() as conn:
         await acting.note_view(conn, context.seen.id, email_id=email_id_of(context), part=str(view))
 
 
-def _chosen(name: str, content: ShownMessage) -> View:
+def _chosen(name: str, content: ShownMessage) -> MessageView:
     """Return the view that was asked for, else the first with content."""
-    if name in set(View):
-        return View(name)
-    return View.TEXT if content.html is None else View.HTML
+    if name in set(MessageView):
+        return MessageView(name)
+    return MessageView.TEXT if content.html is None else MessageView.HTML
 
 
 PAGES = (
-    Page("GET", f"{EMAIL}/message", Right.READ_MESSAGES, show_message),
-    Page("GET", f"{EMAIL}/message/html", Right.READ_MESSAGES, show_html),
-    Page("GET", f"{EMAIL}/message/download", Right.READ_MESSAGES, download),
+    ConsolePage("GET", f"{EMAIL}/message", Right.READ_MESSAGES, show_message),
+    ConsolePage("GET", f"{EMAIL}/message/html", Right.READ_MESSAGES, show_html),
+    ConsolePage("GET", f"{EMAIL}/message/download", Right.READ_MESSAGES, download),
 )

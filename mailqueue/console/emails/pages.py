@@ -9,7 +9,7 @@ from mailqueue.console.emails.actions import ACTIONS, offered
 from mailqueue.console.emails.filters import STATUSES, read_filters
 from mailqueue.console.emails.timeline import timeline
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.page import Page
+from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.emails import Email
 from mailqueue.core.errors import NotFound
 from mailqueue.mail.reads import emails
@@ -84,7 +84,7 @@ async def _shown(context: PageContext, template: str) -> Response:
 
 
 PAGES = (
-    Page("GET", PATH, Right.READ, show_list),
-    Page("GET", EMAIL, Right.READ, show_email),
-    Page("GET", f"{EMAIL}/state", Right.READ, show_state),
+    ConsolePage("GET", PATH, Right.READ, show_list),
+    ConsolePage("GET", EMAIL, Right.READ, show_email),
+    ConsolePage("GET", f"{EMAIL}/state", Right.READ, show_state),
 )

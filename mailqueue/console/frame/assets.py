@@ -14,7 +14,7 @@ _TYPE_BY_SUFFIX = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asset:
+class StaticFile:
     """A static file; `version` changes with its content."""
 
     content: bytes
@@ -22,10 +22,10 @@ class Asset:
     version: str
 
 
-def _asset(path: Path) -> Asset:
+def _asset(path: Path) -> StaticFile:
     content = path.read_bytes()
     version = hashlib.sha256(content).hexdigest()[:12]
-    return Asset(content, _TYPE_BY_SUFFIX[path.suffix], version)
+    return StaticFile(content, _TYPE_BY_SUFFIX[path.suffix], version)
 
 
 ASSETS = MappingProxyType(

@@ -31,7 +31,7 @@ _HSTS = "max-age=31536000"
 SAFE_METHODS = ("GET", "HEAD")
 
 
-class Guard:
+class ConsoleGuard:
     """Middleware that adds the security headers.
 
     `url` is the configured URL of the console: behind a proxy with https, requests are encrypted.

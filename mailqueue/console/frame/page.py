@@ -20,7 +20,7 @@ class Access(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ConsolePage:
     """One method of one path.
 
     A path with `{project}` needs a project that the user sees, and the right there. `keeps` names

@@ -19,7 +19,7 @@ from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.errors import error_page
 from mailqueue.console.frame.forms import read_form
 from mailqueue.console.frame.guard import SAFE_METHODS, is_same_origin
-from mailqueue.console.frame.page import Access, Page
+from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.core.errors import Forbidden, MailqueueError, NotFound
 from mailqueue.telemetry.log import get_logger
 
@@ -42,12 +42,12 @@ class Router:
     """The pages as one ASGI application."""
 
     console: Console
-    pages: Sequence[Page]
+    pages: Sequence[ConsolePage]
     now: Callable[[], float] = time.time
     _routes: list["_Route"] = field(init=False)
 
     def __post_init__(self) -> None:
-        by_path: dict[str, dict[str, Page]] = {}
+        by_path: dict[str, dict[str, ConsolePage]] = {}
         for page in self.pages:
             methods = by_path.setdefault(page.path, {})
             if page.method in methods:
@@ -85,7 +85,7 @@ class Router:
             await self._authorize(context, page)
         return await page.handler(context)
 
-    def _found(self, request: Request) -> Page:
+    def _found(self, request: Request) -> ConsolePage:
         method = "GET" if request.method == "HEAD" else request.method
         for route in self._routes:
             variables = route.match(request.scope["path"])
@@ -108,7 +108,7 @@ class Router:
             context.session = await sessions.find(conn, token)
         context.token = token if context.session is not None else None
 
-    async def _authorize(self, context: PageContext, page: Page) -> None:
+    async def _authorize(self, context: PageContext, page: ConsolePage) -> None:
         """Check session, project, right, and the token of a form, in this order."""
         if context.session is None or context.token is None:
             raise LoggedOut(page.keeps)
@@ -132,7 +132,7 @@ class Router:
 class _Route:
     """The methods of one path."""
 
-    def __init__(self, path: str, methods: dict[str, Page]) -> None:
+    def __init__(self, path: str, methods: dict[str, ConsolePage]) -> None:
         self.methods = methods
         self._pattern, _, self._convertors = compile_path(path)
 

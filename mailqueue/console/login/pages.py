@@ -6,13 +6,13 @@ from uuid import UUID
 from starlette.responses import Response
 
 from mailqueue.administration.users import sessions
-from mailqueue.administration.users.model import Client
+from mailqueue.administration.users.model import LoginSource
 from mailqueue.administration.users.passwords import MIN_CHARACTERS
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.forms import text_of
-from mailqueue.console.frame.page import Access, Page
+from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.router import HOME, LOGIN
 from mailqueue.core.errors import InvalidField, NotFound, TooManyRequests, Unauthorized, Unavailable
 from mailqueue.trap.access import is_loopback
@@ -34,7 +34,7 @@ async def log_in(context: PageContext) -> Response:
     form = context.form
     name, after = text_of(form, "name"), local_path(text_of(form, "next"))
     request = context.request
-    client = Client(
+    client = LoginSource(
         address=request.client.host if request.client else None,
         user_agent=request.headers.get("user-agent", "").replace("\0", "?")[:300] or None,
         browser=cookies.browser_of(request),
@@ -179,12 +179,12 @@ async def _account(context: PageContext, fault: str = "") -> Response:
 
 
 PAGES = (
-    Page("GET", LOGIN, Access.PUBLIC, show_login),
-    Page("POST", LOGIN, Access.PUBLIC, log_in),
-    Page("POST", "/console/logout", Access.SIGNED_IN, log_out),
-    Page("GET", WELCOME, Access.PUBLIC, show_welcome),
-    Page("POST", WELCOME, Access.PUBLIC, set_password),
-    Page("GET", ACCOUNT, Access.SIGNED_IN, show_account),
-    Page("POST", f"{ACCOUNT}/password", Access.SIGNED_IN, change_password),
-    Page("POST", f"{ACCOUNT}/sessions", Access.SIGNED_IN, end_session),
+    ConsolePage("GET", LOGIN, Access.PUBLIC, show_login),
+    ConsolePage("POST", LOGIN, Access.PUBLIC, log_in),
+    ConsolePage("POST", "/console/logout", Access.SIGNED_IN, log_out),
+    ConsolePage("GET", WELCOME, Access.PUBLIC, show_welcome),
+    ConsolePage("POST", WELCOME, Access.PUBLIC, set_password),
+    ConsolePage("GET", ACCOUNT, Access.SIGNED_IN, show_account),
+    ConsolePage("POST", f"{ACCOUNT}/password", Access.SIGNED_IN, change_password),
+    ConsolePage("POST", f"{ACCOUNT}/sessions", Access.SIGNED_IN, end_session),
 )

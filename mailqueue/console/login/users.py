@@ -8,7 +8,7 @@ from mailqueue.administration.users import manage, sessions
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.forms import text_of
-from mailqueue.console.frame.page import Page
+from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import NotFound
 
 USERS = "/console/users"
@@ -33,6 +33,6 @@ async def end_sessions(context: PageContext) -> Response:
 
 
 PAGES = (
-    Page("GET", USERS, Right.ADMINISTER, show_users),
-    Page("POST", f"{USERS}/sessions", Right.ADMINISTER, end_sessions),
+    ConsolePage("GET", USERS, Right.ADMINISTER, show_users),
+    ConsolePage("POST", f"{USERS}/sessions", Right.ADMINISTER, end_sessions),
 )

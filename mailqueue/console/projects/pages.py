@@ -6,8 +6,9 @@ from starlette.responses import Response
 
 from mailqueue.administration.users import seeing
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.page import Access, Page
+from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.rendering import project_path
+from mailqueue.console.frame.router import HOME
 from mailqueue.core.address import InvalidAddress, parse_address
 
 PAGE_ROWS = 50
@@ -39,6 +40,8 @@ async def home(context: PageContext) -> Response:
 async def find(context: PageContext) -> Response:
     """Go to the email with an id, or to the recipient with an address; else search projects."""
     text = context.query("q").strip("<>")
+    if not text:
+        return context.redirect(HOME)
     email_id = _email_id(text)
     async with context.console.lend() as conn:
         if email_id is not None:
@@ -79,6 +82,6 @@ def _is_address(text: str) -> bool:
 
 
 PAGES = (
-    Page("GET", "/console", Access.SIGNED_IN, home),
-    Page("GET", "/console/find", Access.SIGNED_IN, find),
+    ConsolePage("GET", HOME, Access.SIGNED_IN, home),
+    ConsolePage("GET", "/console/find", Access.SIGNED_IN, find),
 )

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.page import Page
+from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.reads import emails
@@ -49,4 +49,4 @@ def _before(text: str) -> UUID | None:
         return None
 
 
-PAGES = (Page("GET", "/console/projects/{project}/recipient", Right.READ, show_recipient),)
+PAGES = (ConsolePage("GET", "/console/projects/{project}/recipient", Right.READ, show_recipient),)

@@ -13,6 +13,8 @@ BEGIN
     PERFORM mailqueue.check_administers();
     IF coalesce(btrim(p_name), '') = '' THEN
         PERFORM mailqueue.refuse('name', 'a name is needed');
+    ELSIF strpos(p_name, '/') > 0 THEN
+        PERFORM mailqueue.refuse('name', 'must not contain /');
     ELSIF p_role IS NULL OR p_role NOT IN ('superadmin', 'project_admin', 'support', 'viewer') THEN
         PERFORM mailqueue.refuse('role',
                                  format('superadmin, project_admin, support or viewer, got %s',
@@ -53,7 +55,8 @@ DECLARE
     v_name text;
 BEGIN
     PERFORM mailqueue.check_administers();
-    IF EXISTS (SELECT FROM mailqueue.console_users AS u WHERE u.role = 'superadmin' AND u.password_hash IS NOT NULL) THEN
+    IF EXISTS (SELECT FROM mailqueue.console_users AS u
+                WHERE u.role = 'superadmin' AND u.password_hash IS NOT NULL) THEN
         RETURN NULL;
     END IF;
     SELECT u.name INTO v_name FROM mailqueue.console_users AS u
@@ -67,8 +70,8 @@ BEGIN
     RETURN v_name;
 END $$;
 COMMENT ON FUNCTION mailqueue.first_console_link(bytea, timestamptz, text) IS
-    'Renew the link of the first superadmin, who is added if there is none; returns the name, or NULL once a superadmin '
-    'has set a password.';
+    'Renew the link of the first superadmin, who is added if there is none; returns the name, or NULL once a '
+    'superadmin has set a password.';
 
 CREATE OR REPLACE FUNCTION mailqueue.link_console_user(p_name text, p_link bytea, p_until timestamptz,
     p_actor text DEFAULT session_user)

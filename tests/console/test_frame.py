@@ -1,0 +1,135 @@
+"""What all pages share: security headers, static files, errors, and a proxy before them."""
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from mailqueue.api.app import create_app
+from mailqueue.console.app import console_routes
+from mailqueue.console.frame.assets import ASSETS
+from mailqueue.wiring.console import message_sources
+from tests import make
+from tests.api.support.calling import settings_for
+from tests.console.visiting import Visiting, Visitor
+
+pytestmark = pytest.mark.anyio
+
+EMAILS = "/console/projects/default/emails"
+HTML = "<p>Hello <b>Ann</b></p><script>alert(1)</script>"
+
+
+async def logged_in(console: Visiting, visitor: Visitor, role: str = "superadmin") -> None:
+    name = f"{role}-{uuid4().hex[:6]}"
+    await console.add_user(name, role, *(["default"] if role != "superadmin" else []))
+    assert (await visitor.log_in(name)).status_code == 303
+
+
+async def queued(console: Visiting, count: int = 1, **columns: object) -> list[UUID]:
+    async with console.connection() as conn:
+        return [await make.queued_email(conn, **columns) for _ in range(count)]
+
+
+async def test_every_response_has_the_security_headers(shared_console: Visiting) -> None:
+    async with shared_console.visitor() as visitor:
+        for path in (
+            "/console",
+            "/console/login",
+            "/console/nothing-here",
+            "/console/static/console.css",
+            "/console/static/nothing.css",
+        ):
+            headers = (await visitor.get(path)).headers
+            assert "default-src 'none'" in headers["content-security-policy"]
+            assert "script-src 'self'" in headers["content-security-policy"]
+            assert "frame-ancestors 'none'" in headers["content-security-policy"]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["x-frame-options"] == "DENY"
+            assert headers["referrer-policy"] == "same-origin"
+            is_asset = path.endswith("console.css")
+            assert ("no-store" in headers["cache-control"]) is not is_asset
+
+
+async def test_static_files_are_those_of_the_folder_and_may_be_kept(
+    shared_console: Visiting,
+) -> None:
+    async with shared_console.visitor() as visitor:
+        for name, asset in ASSETS.items():
+            response = await visitor.get(f"/console/static/{name}?v={asset.version}")
+            assert response.content == asset.content
+            assert "immutable" in response.headers["cache-control"]
+        missing = await visitor.get("/console/static/..%2f..%2f__init__.py")
+
+    assert missing.status_code == 404
+    assert set(ASSETS) == {"console.css", "console.js", "htmx.min.js", "icon.svg"}
+
+
+async def test_the_vendored_files_are_those_of_their_record() -> None:
+    import hashlib
+
+    from mailqueue.console.frame import assets
+
+    folder = assets._STATIC / "vendor"
+    record = (folder / "README.md").read_text("utf-8")
+    files = [path for path in folder.iterdir() if path.suffix in (".js", ".css")]
+
+    assert files
+    for path in files:
+        assert hashlib.sha256(path.read_bytes()).hexdigest() in record
+
+
+async def test_the_first_page_leads_to_the_console(shared_console: Visiting) -> None:
+    async with shared_console.visitor() as visitor:
+        response = await visitor.get("/")
+
+    assert (response.status_code, response.headers["location"]) == (303, "/console")
+
+
+async def test_errors_are_pages_without_details(console: Visiting) -> None:
+    async with console.visitor() as visitor:
+        await logged_in(console, visitor)
+        missing = await visitor.get("/console/nothing-here")
+        method = await visitor.http.delete("/console/login")
+        async with console.connection() as conn:
+            await conn.execute("ALTER FUNCTION mailqueue.why(uuid) RENAME TO why_not")
+        (email,) = await queued(console)
+        broken = await visitor.get(f"{EMAILS}/{email}")
+
+    assert (missing.status_code, method.status_code) == (404, 405)
+    assert method.headers["allow"] == "GET, POST"
+    assert broken.status_code == 500
+    assert "why" not in broken.text.partition("<body>")[2]
+    assert broken.headers["x-request-id"] in broken.text
+
+
+async def test_a_database_that_is_away_is_said_without_its_address(console: Visiting) -> None:
+    async with console.visitor() as visitor:
+        await logged_in(console, visitor)
+        await console.pool.close()
+        response = await visitor.get(EMAILS)
+
+    assert response.status_code in (500, 503)
+    assert "127.0.0.1" not in response.text.partition("<body>")[2]
+
+
+async def test_behind_a_proxy_with_https_cookies_are_encrypted_and_the_origin_is_the_urls(
+    console: Visiting,
+) -> None:
+    await console.add_user("ann")
+    url = "https://console.example.com"
+    settings = settings_for(console.database, console_url=url)
+    pages = console_routes(settings, console.pool, message_sources(settings))
+    behind = Visiting(
+        create_app(settings, console.pool, with_api=False, pages=pages),
+        console.pool,
+        console.database,
+    )
+    async with behind.visitor() as visitor:
+        foreign = await visitor.log_in("ann")
+        response = await visitor.post(
+            "/console/login", {"name": "ann", "password": "x"}, Origin=url
+        )
+        page = await visitor.get("/console/login")
+
+    assert foreign.status_code == 403, "an origin that is not the URL"
+    assert response.status_code == 401
+    assert page.headers["strict-transport-security"]
