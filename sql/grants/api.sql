@@ -154,7 +154,7 @@ BEGIN
             mailqueue.find_console_login(text, bytea),
             mailqueue.take_console_attempt(bytea, float8, integer, float8),
             mailqueue.begin_console_session(uuid, bytea, bytea, inet, text, interval, text),
-            mailqueue.find_console_session(bytea, interval), mailqueue.console_sessions_of(uuid, interval),
+            mailqueue.find_console_session(bytea, interval, boolean), mailqueue.console_sessions_of(uuid, interval),
             mailqueue.end_console_sessions(uuid, uuid, text),
             mailqueue.projects_of_console_user(uuid, text, text, integer),
             mailqueue.project_of_console_user(uuid, text), mailqueue.email_of_console_user(uuid, uuid),

@@ -52,7 +52,7 @@ SELECT mailqueue.begin_console_session(%(user)s::uuid, %(token)s::bytea, %(brows
 -- name: find_console_session :maybe
 -- The valid session of a token, with its user.
 SELECT s.session_id, s.user_id, s.name, s.role, s.sees_all, s.created_at
-FROM mailqueue.find_console_session(%(token)s::bytea, %(idle)s::interval) AS s;
+FROM mailqueue.find_console_session(%(token)s::bytea, %(idle)s::interval, %(is_use)s::boolean) AS s;
 
 -- name: list_console_sessions :many
 -- Sessions of a user that may still be used, the latest used first.

@@ -100,6 +100,20 @@ async def test_a_session_ends_by_itself(console: Visiting, change: str) -> None:
     assert response.headers["location"].startswith("/console/login?next=")
 
 
+async def test_a_page_that_is_left_open_does_not_keep_its_session(console: Visiting) -> None:
+    await console.add_user("ann")
+    async with console.visitor() as visitor, console.connection() as conn:
+        await visitor.log_in("ann")
+        await conn.execute(
+            "UPDATE mailqueue.console_sessions SET used_at = now() - interval '1 h 59 min'"
+        )
+        asked = await visitor.http.get(EMAILS, headers={"HX-Request": "true"})
+        age = await make.scalar(conn, "SELECT now() - used_at FROM mailqueue.console_sessions")
+
+    assert asked.status_code == 200
+    assert age > timedelta(hours=1)
+
+
 async def test_a_session_that_is_used_goes_on(console: Visiting) -> None:
     await console.add_user("ann")
     async with console.visitor() as visitor, console.connection() as conn:

@@ -48,6 +48,8 @@ def test_it_prints_one_line_stops_on_sigterm_and_starts_again_with_mail_and_keys
     assert ready["ready"] is True
     assert ready["data"] == str(home.data)
     assert ready["trap"] == f"{ready['api']}/trap"
+    assert ready["console"] == f"{ready['api']}/console"
+    assert ready["console_link"].startswith(f"{ready['console']}/welcome?link=mq_link_")
     assert ready["trap_smtp"].startswith("smtp://127.0.0.1:")
     assert ready["api_key"].startswith("mq_test_")
 

@@ -13,6 +13,7 @@ from tests.rules.source import ROOT
 COMMAND_BY_FILE = {
     "api.py": ["api"],
     "bounces.py": ["worker", "bounces"],
+    "console.py": ["console"],
     "everything.py": ["up"],
     "inbound.py": ["worker", "inbound"],
     "send.py": ["worker", "send"],

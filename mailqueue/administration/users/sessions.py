@@ -143,9 +143,9 @@ class Logins:
                 self._waiting -= 1
 
 
-async def find(conn: Conn, token: Secret) -> Session | None:
-    """Return the valid session of a token."""
-    return await store.find_session(conn, _hash(token), idle=IDLE)
+async def find(conn: Conn, token: Secret, *, is_use: bool = True) -> Session | None:
+    """Return the valid session of a token; `is_use` False for what a page asks for by itself."""
+    return await store.find_session(conn, _hash(token), idle=IDLE, is_use=is_use)
 
 
 async def list_of(conn: Conn, user: UUID) -> list[ListedSession]:

@@ -102,9 +102,12 @@ async def begin_session(
     return await maybe(conn, "begin_console_session", params | client | {"lasts": lasts}, UUID)
 
 
-async def find_session(conn: Conn, token_hash: bytes, *, idle: timedelta) -> Session | None:
-    """Return the valid session of a token."""
-    return await maybe(conn, "find_console_session", {"token": token_hash, "idle": idle}, Session)
+async def find_session(
+    conn: Conn, token_hash: bytes, *, idle: timedelta, is_use: bool
+) -> Session | None:
+    """Return the valid session of a token; `is_use` is whether its idle time begins anew."""
+    params = {"token": token_hash, "idle": idle, "is_use": is_use}
+    return await maybe(conn, "find_console_session", params, Session)
 
 
 async def list_sessions(conn: Conn, user: UUID, *, idle: timedelta) -> list[ListedSession]:

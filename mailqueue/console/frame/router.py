@@ -104,8 +104,9 @@ class Router:
         token = cookies.session_of(context.request)
         if token is None:
             return
+        by_hand = "hx-request" not in context.request.headers  # else a page that was left open
         async with self.console.lend() as conn:
-            context.session = await sessions.find(conn, token)
+            context.session = await sessions.find(conn, token, is_use=by_hand)
         context.token = token if context.session is not None else None
 
     async def _authorize(self, context: PageContext, page: ConsolePage) -> None:

@@ -60,8 +60,8 @@ END $$;
 COMMENT ON FUNCTION mailqueue.begin_console_session(uuid, bytea, bytea, inet, text, interval, text) IS
     'Begin a session of a user whose password was verified; NULL if it was replaced or the user removed meanwhile.';
 
--- The last use is updated once a minute, without waiting for locks.
-CREATE OR REPLACE FUNCTION mailqueue.find_console_session(p_token bytea, p_idle interval)
+-- The last use is updated once a minute, without waiting for locks. p_is_use: false for what a page asks for by itself.
+CREATE OR REPLACE FUNCTION mailqueue.find_console_session(p_token bytea, p_idle interval, p_is_use boolean)
 RETURNS TABLE (session_id uuid, user_id uuid, name text, role text, sees_all boolean, created_at timestamptz)
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -73,14 +73,14 @@ AS $$
            AND s.used_at > clock_timestamp() - p_idle AND u.removed_at IS NULL
     ), unnoted AS MATERIALIZED (
         SELECT s.id FROM mailqueue.console_sessions AS s JOIN found AS f ON f.id = s.id
-         WHERE f.used_at < clock_timestamp() - interval '1 min'
+         WHERE p_is_use AND f.used_at < clock_timestamp() - interval '1 min'
            FOR NO KEY UPDATE OF s SKIP LOCKED
     ), noted AS (
         UPDATE mailqueue.console_sessions AS s SET used_at = clock_timestamp() FROM unnoted AS u WHERE s.id = u.id
     )
     SELECT f.id, f.user_id, f.name, f.role, f.sees_all, f.created_at FROM found AS f
 $$;
-COMMENT ON FUNCTION mailqueue.find_console_session(bytea, interval) IS
+COMMENT ON FUNCTION mailqueue.find_console_session(bytea, interval, boolean) IS
     'The session whose token has this hash, with its user, if it was used within the interval and has not ended.';
 
 CREATE OR REPLACE FUNCTION mailqueue.console_sessions_of(p_user uuid, p_idle interval)

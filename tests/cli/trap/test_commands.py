@@ -120,11 +120,14 @@ def test_clearing_says_how_many(cli: Cli, fresh_db: str) -> None:
     assert cli("clear", "--yes").stdout == "0 caught messages deleted\n"
 
 
-@pytest.mark.parametrize(("command", "lines"), [(["trap", "serve"], 2), (["api"], 1)])
+@pytest.mark.parametrize(
+    ("command", "lines"), [(["trap", "serve"], 2), (["api"], 1), (["console"], 1)]
+)
 def test_what_runs_alone_serves_until_it_is_told_to_stop(
     environment: dict[str, str], command: list[str], lines: int
 ) -> None:
-    given = environment | {"MAILQUEUE_PORT": "0", "MAILQUEUE_TRAP_PORT": "0"}
+    ports = ("MAILQUEUE_PORT", "MAILQUEUE_TRAP_PORT", "MAILQUEUE_CONSOLE_PORT")
+    given = environment | dict.fromkeys(ports, "0")
     with subprocess.Popen(
         [sys.executable, "-m", "mailqueue", *command],
         env={**os.environ, **given},
@@ -139,6 +142,8 @@ def test_what_runs_alone_serves_until_it_is_told_to_stop(
                 with smtplib.SMTP("127.0.0.1", port, timeout=60) as smtp:
                     smtp.sendmail("ann@example.com", ["bob@example.org"], HTML)
                 page = said["Page"]
+            elif "Console" in said:
+                page = said["Console"].removesuffix("/console") + "/readyz"
             else:
                 page = said["API"] + "/readyz"
             with urllib.request.urlopen(page, timeout=60) as answer:

@@ -12,6 +12,7 @@ import pytest
 
 PARTS = {
     "api": ("api", "--port", "0", "--no-trap"),
+    "console": ("console", "--port", "0"),
     "one worker": ("worker", "send", "--processes", "1"),
     "a fleet": ("worker", "send", "--processes", "2"),
 }
