@@ -30,7 +30,7 @@ class Lazy:
 # As `--help` shows them.
 SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
     "Run": {
-        "up": Lazy("mailqueue.cli.up:up", "Run everything: PostgreSQL, API, console, workers, mail trap."),
+        "up": Lazy("mailqueue.cli.up:up", "Run PostgreSQL, API, console, workers and mail trap."),
         "api": Lazy("mailqueue.cli.api:api", "Run only the HTTP API."),
         "console": Lazy("mailqueue.cli.console:console", "Run only the web console."),
         "worker": Lazy("mailqueue.cli.worker.commands:worker", "Run only the workers."),

@@ -12,6 +12,8 @@ _DATA, _PROJECT = "mailqueue.data", "mailqueue.project"
 _PROJECT_FLAG = "--project"
 MAX_SUGGESTIONS = 3
 """Names that an error about an unknown command suggests."""
+MIN_SIMILARITY = 0.7
+"""Share of common characters, 0 to 1, from which a name is suggested."""
 
 
 class CommandGroup(click.Group):
@@ -91,7 +93,7 @@ def takes_project_first(command: click.Command) -> bool:
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
-    close = get_close_matches(name.lower(), list(known), n=MAX_SUGGESTIONS)
+    close = get_close_matches(name.lower(), list(known), n=MAX_SUGGESTIONS, cutoff=MIN_SIMILARITY)
     if not close:
         return f"there is no command {name!r}"
     return f"there is no command {name!r}; did you mean {' or '.join(close)}?"

@@ -18,6 +18,7 @@ DESTROYING = [
     ("key", "revoke", "web"),
     ("platform", "revoke-keys", "--all", "--reason", "copied"),
     ("admin", "revoke", "ann"),
+    ("user", "remove", "ann"),
     ("template", "remove", "welcome"),
     ("template", "part", "remove", "footer"),
     ("category", "remove", "tips"),

@@ -1,4 +1,4 @@
-"""`mailqueue admin add`, `link`, `users` and `remove`: people who log in to the console."""
+"""`mailqueue user add|link|list|remove`: people who log in to the console."""
 
 import click
 
@@ -13,6 +13,8 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.confirmation import asks_first
+from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.administration import ConsoleLink, ConsoleUser, RemovedConsoleUser
 from mailqueue.settings.environment import Settings
@@ -28,11 +30,25 @@ _COLUMNS = (
 )
 
 
-@click.command(
+@click.group(
+    cls=CommandGroup,
     epilog=examples(
-        "mailqueue admin add ann --role superadmin",
-        "mailqueue admin add ben --role support --project shop --project blog",
-        "mailqueue admin add eve --role viewer --all-projects",
+        "mailqueue user add ann",
+        "mailqueue user add ben --role support --project shop",
+        "mailqueue user link ben",
+        "mailqueue user list",
+        "mailqueue user remove ben",
+    ),
+)
+def user() -> None:
+    """Manage who logs in to the console, and what each user sees and may do."""
+
+
+@user.command(
+    epilog=examples(
+        "mailqueue user add ann --role superadmin",
+        "mailqueue user add ben --role support --project shop --project blog",
+        "mailqueue user add eve --role viewer --all-projects",
     )
 )
 @click.argument("name")
@@ -58,7 +74,7 @@ def add(*, name: str, role: str, projects: tuple[str, ...], all_projects: bool) 
     _print_link(execute(added))
 
 
-@click.command(epilog=examples("mailqueue admin link ann"))
+@user.command(epilog=examples("mailqueue user link ann"))
 @click.argument("name")
 @json_option
 def link(*, name: str) -> None:
@@ -74,16 +90,17 @@ def link(*, name: str) -> None:
     _print_link(execute(linked))
 
 
-@click.command(epilog=examples("mailqueue admin users"))
+@user.command(name="list", epilog=examples("mailqueue user list"))
 @json_option
-def users() -> None:
+def list_() -> None:
     """List the users of the console by name, removed ones last."""
     found = execute(lambda app: manage.list_all(app.conn))
     print_rows(found, _COLUMNS, row=_row)
 
 
-@click.command(epilog=examples("mailqueue admin remove ben"))
+@user.command(epilog=examples("mailqueue user remove ben"))
 @click.argument("name")
+@asks_first("Remove user {name} of the console?")
 @json_option
 def remove(*, name: str) -> None:
     """Remove a user of the console. The user is logged out everywhere, at once."""
@@ -105,13 +122,13 @@ def _print_link(made: ConsoleLink) -> None:
     print_result(made, as_text)
 
 
-def _row(user: ConsoleUser) -> dict[str, object]:
+def _row(each: ConsoleUser) -> dict[str, object]:
     return {
-        "name": user.name,
-        "role": user.role,
-        "projects": "all" if user.sees_all else ", ".join(user.projects),
-        "password": "yes" if user.has_password else "not set",
-        "last_login_at": user.last_login_at,
-        "sessions": user.sessions,
-        "removed_at": user.removed_at,
+        "name": each.name,
+        "role": each.role,
+        "projects": "all" if each.sees_all else ", ".join(each.projects),
+        "password": "yes" if each.has_password else "not set",
+        "last_login_at": each.last_login_at,
+        "sessions": each.sessions,
+        "removed_at": each.removed_at,
     }

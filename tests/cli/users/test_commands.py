@@ -1,4 +1,4 @@
-"""`mailqueue admin add`, `link`, `users` and `remove`: people who log in to the console."""
+"""`mailqueue user add`, `link`, `list` and `remove`: people who log in to the console."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,32 +11,33 @@ def token_of(link: str) -> str:
 
 
 def test_a_user_is_added_linked_listed_and_removed(on_fresh_db: Cli) -> None:
-    made = on_fresh_db.json("admin", "add", "ann")
+    made = on_fresh_db.json("user", "add", "ann")
     assert made["link"].startswith("http://127.0.0.1:8025/console/welcome?link=mq_link_")
-    told = on_fresh_db("admin", "add", "ben", "--role", "support", "--project", "default")
+    told = on_fresh_db("user", "add", "ben", "--role", "support", "--project", "default")
     assert "ben sets a password here, once, within 24 hours" in told.stdout
-    renewed = on_fresh_db.json("admin", "link", "ann")
+    renewed = on_fresh_db.json("user", "link", "ann")
     name = on_fresh_db.sql(lambda conn: sessions.name_of_link(conn, token_of(renewed["link"])))
     assert name == "ann"
 
-    listed = on_fresh_db.json("admin", "users")
+    listed = on_fresh_db.json("user", "list")
     assert [(each["name"], each["role"], each["projects"]) for each in listed] == [
         ("ann", "superadmin", []),
         ("ben", "support", ["default"]),
     ]
-    assert "not set" in on_fresh_db("admin", "users").stdout
+    assert "not set" in on_fresh_db("user", "list").stdout
     assert (
-        on_fresh_db("admin", "remove", "ben").stdout == "ben can no longer log in to the console\n"
+        on_fresh_db("user", "remove", "ben", "--yes").stdout
+        == "ben can no longer log in to the console\n"
     )
-    again = on_fresh_db("admin", "remove", "ben")
+    again = on_fresh_db("user", "remove", "ben", "--yes")
     assert (again.exit_code, again.stderr) == (1, "error: no user ben\n")
-    assert on_fresh_db("admin", "link", "ben").stderr == "error: no user ben\n"
+    assert on_fresh_db("user", "link", "ben").stderr == "error: no user ben\n"
 
 
 def test_a_user_without_projects_or_with_an_unknown_one_is_refused(on_fresh_db: Cli) -> None:
-    none = on_fresh_db("admin", "add", "ben", "--role", "viewer")
-    unknown = on_fresh_db("admin", "add", "ben", "--role", "viewer", "--project", "no-such")
+    none = on_fresh_db("user", "add", "ben", "--role", "viewer")
+    unknown = on_fresh_db("user", "add", "ben", "--role", "viewer", "--project", "no-such")
 
     assert (none.exit_code, "needs at least one project" in none.stderr) == (1, True)
     assert (unknown.exit_code, "no-such" in unknown.stderr) == (1, True)
-    assert on_fresh_db.json("admin", "users") == []
+    assert on_fresh_db.json("user", "list") == []

@@ -1,4 +1,4 @@
--- 0081_console.sql
+-- 0082_console.sql
 -- Adds:    people who log in to the console, their projects, their sessions, used action tokens and login attempts
 -- Running workers: not affected
 -- Locks:   projects for a moment: no row is read or written
@@ -63,8 +63,8 @@ COMMENT ON TABLE mailqueue.console_actions IS
     'Forms of the console that were sent: each acts once, whatever is clicked twice or sent again.';
 
 CREATE TABLE mailqueue.console_attempts (
-    client_hash  bytea       NOT NULL PRIMARY KEY,           -- SHA-256 of the network or browser that attempts come from
-    next_at      timestamptz NOT NULL                        -- when all attempts so far would have come at the allowed rate
+    client_hash  bytea       NOT NULL PRIMARY KEY,           -- SHA-256 of the network or browser
+    next_at      timestamptz NOT NULL                        -- theoretical arrival time of the next attempt
 );
 CREATE INDEX console_attempts_next_at_idx ON mailqueue.console_attempts (next_at);
 COMMENT ON TABLE mailqueue.console_attempts IS
