@@ -1,4 +1,4 @@
--- 0082_console.sql
+-- 0084_console.sql
 -- Adds:    people who log in to the console, their projects, their sessions, used action tokens and login attempts
 -- Running workers: not affected
 -- Locks:   projects for a moment: no row is read or written
