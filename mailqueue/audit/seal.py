@@ -72,7 +72,7 @@ async def cut(conn: Conn, reader: Conn, master: MasterKey, *, insist: Insist, by
     while (position := await store.find_cut(conn, limit=BATCH)) is not None:
         if faults := await faults_up_to(reader, master, position):
             raise Conflict(
-                f"audit rows past their retention stay: {faults[0]}; see `mailqueue verify`"
+                f"audit rows past their retention are kept: {faults[0]}; see `mailqueue verify`"
             )
         async with conn.transaction():
             await insist()

@@ -54,7 +54,7 @@ class Restored(Value):
 
 @dataclass(frozen=True, slots=True)
 class Rotated(Value):
-    """The result of a rotation."""
+    """The result of rotating the master key or the data keys."""
 
     rewrapped: int
     """Data keys, grants and keys of the audit log now wrapped by the current master key."""

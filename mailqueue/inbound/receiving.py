@@ -56,7 +56,7 @@ class Receiver:
 
         Raises:
             Unavailable: the database is unavailable, or a key cannot be fetched now.
-            Locked: the project's own key has not allowed its secrets to be opened.
+            Locked: no access to the project's own key is granted.
         """
         now = datetime.now(UTC)
         async with self.borrow() as conn:

@@ -161,7 +161,7 @@ async def projects_naming(conn: Conn, table: str, *, pattern: str, pages: range)
 async def count_mentions(
     conn: Conn, project_id: UUID, table: str, *, pattern: str, pages: range
 ) -> int:
-    """Return how many rows of some pages of a table name a person."""
+    """Return the number of rows that name a person, in a range of pages of a table."""
     params = {
         "project_id": project_id,
         "table": table,

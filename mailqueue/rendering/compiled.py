@@ -149,8 +149,8 @@ class Compiler:
         texts = (source.subject, source.html or "", source.text or "", *source.parts.values())
         if max(map(len, texts)) > LONGEST_SOURCE or sum(map(len, texts)) > MAX_CHARACTERS:
             raise TemplateFault(
-                f"a template may have {LONGEST_SOURCE} characters in each body, and with its "
-                f"layouts and partials {MAX_CHARACTERS}"
+                f"a template may have at most {LONGEST_SOURCE} characters in each body, and at most"
+                f" {MAX_CHARACTERS} together with its layouts and partials"
             )
         loader = _Parts(source.parts)
         plain = self._plain.overlay(loader=loader)

@@ -173,7 +173,7 @@ def _place(project_id: UUID, account_id: int, new: NewSender) -> SealedCell:
 def _server_of(
     provider: Provider, host: str | None, api_url: str | None, settings: Mapping[str, Any] | None
 ) -> str:
-    """Return where an account's password is sent; `list_sealed_smtp_passwords` says the same."""
+    """Return the server an account's password is sent to, as `list_sealed_smtp_passwords` does."""
     token_url = (settings or {}).get("token_url")
     return f"{provider} {(host or '').lower()} {api_url or ''} {token_url or ''}"
 

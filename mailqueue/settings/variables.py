@@ -138,12 +138,12 @@ def console_of(env: ConsoleVariables) -> ConsoleSettings:
 
 
 def bounces_of(env: BouncesVariables) -> BounceSettings:
-    """Return the settings of these variables."""
+    """Return the settings of the server for bounce mail, from its variables."""
     return BounceSettings(env.bounces_host, env.bounces_port, env.bounces_domains, env.bounces_name)
 
 
 def submission_of(env: SubmissionVariables) -> SubmissionSettings:
-    """Return the settings of these variables."""
+    """Return the settings of the submission server, from its variables."""
     return SubmissionSettings(
         is_on=not env.no_submission,
         host=env.submission_host,
@@ -156,7 +156,7 @@ def submission_of(env: SubmissionVariables) -> SubmissionSettings:
 
 
 def oidc_of(env: OidcVariables) -> OidcSettings | None:
-    """Return the settings of these variables; None if no issuer is set.
+    """Return the settings of OpenID Connect, from its variables; None if no issuer is set.
 
     Raises:
         ConfigError: the audience is missing, so that tokens for other services would be accepted.

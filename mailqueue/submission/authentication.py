@@ -1,7 +1,7 @@
 """Authenticates submission clients by API key, and delays clients that guess keys.
 
-Many programs may share one address, of a host or behind a gateway: a key that is right is accepted
-however many wrong ones came from there. What guessing costs the database is bounded by address.
+Many programs may share one address, of a host or behind a gateway: a correct key is accepted
+however many wrong ones came from its address. Look-ups of wrong keys are limited by address.
 """
 
 import asyncio
@@ -55,8 +55,8 @@ class FailedLogins:
         return len(found)
 
     def wait_for_check(self, address: str) -> float:
-        """Return the seconds until a key of an address that guesses may be checked, and take the
-        place; more than MAX_PAUSE_SECONDS where too many wait, which take none.
+        """Reserve the next check of a key from an address that sent wrong ones; return the wait for
+        it in seconds. More than MAX_PAUSE_SECONDS: too many wait, and none was reserved.
         """
         network, now = network_of(address), self._now()
         at = max(now, self._next_check.get(network, now))

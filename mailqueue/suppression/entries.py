@@ -95,8 +95,7 @@ async def list_page(
 async def check(
     conn: Conn, project: str, *, email: str, category: str | None = None
 ) -> CheckedSuppression:
-    """Return whether mail to an address is sent: mail of a category, or, with None, of every
-    category.
+    """Return whether mail of a category is sent to an address; None: of every category.
 
     Raises:
         NotFound: there is no such project.

@@ -63,7 +63,8 @@ async def find_own(
     """
     found = await find(conn, project_id, slug=slug, template_id=template_id)
     if found.project_id != project_id:
-        raise NotFound("template of its own", f"{slug or template_id}: clone the platform's first")
+        name = slug or template_id
+        raise NotFound("template of this project", name, "clone the platform's template first")
     return found
 
 

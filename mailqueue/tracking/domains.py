@@ -104,7 +104,7 @@ def findings_about(
 async def noted(
     conn: Conn, domain: TrackingDomain, check: TrackingDomainCheck
 ) -> TrackingDomainCheck:
-    """Store the result of a check; without an answer of DNS nothing changes."""
+    """Store the result of a check; change nothing if DNS did not answer."""
     if check.leads_here is None:
         return check
     at = await store.note_domain(conn, domain.id, check.domain, leads_here=check.leads_here)

@@ -61,7 +61,7 @@ class Keyring:
 
         Raises:
             ConfigError: there is no master key here, or another one.
-            Locked: the project's own key has not allowed it.
+            Locked: no access to the project's own key is granted.
             SealBroken: a stored key cannot be opened.
         """
         found = self._by_project.get(project_id)

@@ -98,5 +98,5 @@ def is_burst(links: Collection[str], *, sent_at: datetime | None, now: datetime)
 
 
 def is_instant(*, sent_at: datetime | None, now: datetime) -> bool:
-    """Return whether a link was followed sooner than a person could; None: unknown when sent."""
+    """Return whether a link was followed sooner than a person could; False if `sent_at` is None."""
     return sent_at is not None and now - sent_at <= INSTANT

@@ -113,7 +113,7 @@ async def rotate(
 
 
 async def renew(conn: Conn, master: MasterKey, project_id: UUID) -> None:
-    """Create a new data key for a project, with which it seals from now on."""
+    """Create a data key for a project; secrets stored from now on are sealed with it."""
     async with conn.transaction():
         await store.retire_active_data_key(conn, project_id)
         await store.add_data_key(conn, vault.new_data_key(master, project_id))

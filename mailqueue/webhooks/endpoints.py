@@ -40,7 +40,7 @@ async def add(
     Raises:
         InvalidField: a field is invalid.
         Conflict: the project has 50, or there is no master key to seal the secret with.
-        Locked: the project's own key has not allowed it.
+        Locked: no access to the project's own key is granted.
     """
     url = url_of(url, allowed=allowed)
     types, words = event_types_of(event_types), description_of(description)
@@ -175,7 +175,7 @@ async def rotate(
         InvalidField: the secret is invalid, or the overlap too long.
         NotFound: the project has no such webhook.
         Conflict: there is no master key to seal with.
-        Locked: the project's own key has not allowed it.
+        Locked: no access to the project's own key is granted.
     """
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
         raise InvalidField("overlap_hours", "must be from 0 hours to 30 days")
@@ -211,7 +211,7 @@ async def secrets_of(
 
     Raises:
         ConfigError: there is no master key to open with.
-        Locked: the project's own key has not allowed it.
+        Locked: no access to the project's own key is granted.
         SealBroken: a stored secret cannot be opened.
     """
     if master is None:

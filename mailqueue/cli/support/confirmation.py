@@ -32,7 +32,7 @@ def asks_first(question: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 def confirm(question: str, *, is_sure: bool) -> None:
-    """Return if a person is sure, or says so on the terminal; otherwise end the command.
+    """Return once the operation is confirmed: by `--yes` (`is_sure`), or on the terminal.
 
     Raises:
         ClickException: there is no terminal to ask on.

@@ -66,7 +66,9 @@ async def begin(
     except ConfigurationLimitExceeded as exc:
         why, seconds = exc.diag.message_primary or "", exc.diag.message_detail
         if not seconds:
-            raise Conflict(f"project {project} sends nothing this way now: {why}") from None
+            raise Conflict(
+                f"project {project} cannot send with a custom SMTP server now: {why}"
+            ) from None
         raise LimitReached(why, timedelta(seconds=int(seconds))) from None
     several = await read_recipients(conn, [begun.id]) if begun.state == "sending" else []
     return begun, several

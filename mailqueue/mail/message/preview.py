@@ -34,7 +34,7 @@ class MessageSources:
 
 @dataclass(frozen=True, slots=True)
 class StoredEmail:
-    """An email with what building its message takes, as SQL's message_source() returns it."""
+    """An email with all that its message is built from: a row of SQL's message_source()."""
 
     email: LoadedEmail
     identity: MailDefaults

@@ -23,7 +23,7 @@ async def enqueue_batch(
 
 
 async def find_suppressions(conn: Conn, email_ids: Sequence[UUID]) -> Sequence[str | None]:
-    """Return for each mail, in order, why it was suppressed when it was accepted, if it was."""
+    """Return why each mail was suppressed when it was accepted, in order; None: it was not."""
     asked = {"ids": list(email_ids)}
     return await fetch.many(conn, "find_suppressions_at_accept", asked, str)
 

@@ -249,7 +249,7 @@ async def report_failures(
     emails: Sequence[UUID] = (),
     refusals: Sequence[str | None] = (),
 ) -> None:
-    """Note mails that failed for reasons of the account's; too many open its circuit."""
+    """Record emails that failed for a reason of the account; too many open its circuit."""
     asked = {
         "account": account,
         "kinds": list(kinds),
