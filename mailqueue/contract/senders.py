@@ -55,6 +55,8 @@ class Sender(Value):
     """Recipients in any 60 seconds; null for no limit."""
     minute_headroom: int | None
     """Recipients left of the minute limit now; null for no limit."""
+    last_used_at: datetime | None
+    """Time at which a worker last took email for it; null if it was never used."""
     rate_limit_per_sec: float | None
     burst: int
     """Recipients that one second may have beyond the rate."""

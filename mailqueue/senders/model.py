@@ -196,6 +196,7 @@ class Headroom:
     blocked_until: datetime | None
     hourly_headroom: int | None = None
     minute_headroom: int | None = None
+    last_used_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

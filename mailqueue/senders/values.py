@@ -97,6 +97,7 @@ def _sender(
         hourly_headroom=today.hourly_headroom,
         minute_limit=account.minute_limit,
         minute_headroom=today.minute_headroom,
+        last_used_at=today.last_used_at,
         rate_limit_per_sec=account.rate_per_second,
         burst=account.allowed_burst,
         batch_size=account.batch_size,

@@ -13,7 +13,8 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb)',
         'EXECUTE ON FUNCTION mailqueue.uuidv7()',  -- the default of id
         -- The marker stands for MAIL_OPTIONS in mailqueue/core/mail_options.py.
-        'INSERT (project, recipient_email, recipient_name, subject, html_body, text_body,
+        'INSERT (project, recipient_email, recipient_name, subject, html_body, text_body, tracking_token, max_retries,
+            next_retry_at,
             [[MAIL_COLUMNS]]) ON mailqueue.email_queue',
         'SELECT (id) ON mailqueue.email_queue'    -- RETURNING id
     ] LOOP

@@ -3,7 +3,10 @@
 DROP VIEW IF EXISTS mailqueue.attempts CASCADE;
 CREATE VIEW mailqueue.attempts AS
 SELECT l.email_id, l.attempt, l.sent_at, p.name AS project, a.name AS sender, l.status, l.recipient_email,
-       l.campaign_id, l.error_code, l.enhanced_code, l.reply, l.response_ms, l.worker_id, l.message_id
+       l.campaign_id, l.error_code, l.enhanced_code, l.reply, l.response_ms, l.worker_id, l.message_id,
+       coalesce((SELECT h.custom_data FROM mailqueue.email_history AS h
+                  WHERE h.id = l.email_id ORDER BY h.finished_at DESC LIMIT 1),
+                (SELECT q.custom_data FROM mailqueue.email_queue AS q WHERE q.id = l.email_id)) AS custom_data
   FROM mailqueue.send_logs AS l
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   LEFT JOIN mailqueue.sender_accounts AS a ON a.id = l.sender_account_id;

@@ -11,7 +11,8 @@ SELECT q.id, p.name AS project, q.project_id, q.status, q.last_error AS reason, 
        NULL::timestamptz AS finished_at, q.expires_at,
        q.attempts, q.max_attempts, q.recipients, q.delivery, q.assigned_to, s.name AS sender, q.worker_id, q.last_error,
        NULL::text AS message_id, NULL::text AS provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name,
-       c.reply_to, q.is_test
+       c.reply_to, q.is_test, q.custom_data ->> 'tracking_token' AS tracking_token, q.max_attempts - 1 AS max_retries,
+       CASE WHEN q.status = 'pending' AND q.run_at < '9000-01-01' THEN q.run_at END AS next_retry_at
        [[, q.KEPT_COLUMNS BUT priority, category, campaign_id, tags, custom_data, expires_at, max_attempts, delivery,
                                 idempotency_key]]
   FROM mailqueue.email_queue AS q
@@ -25,7 +26,8 @@ SELECT h.id, p.name, h.project_id, h.status, h.reason, h.priority, h.category,
        h.recipient_email, h.recipient_name, c.subject, h.campaign_id, h.tags, h.custom_data,
        h.created_at, NULL, h.finished_at, h.expires_at,
        h.attempts, h.max_attempts, h.recipients, h.delivery, h.assigned_to, s.name, h.worker_id, h.last_error,
-       h.message_id, h.provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, h.is_test
+       h.message_id, h.provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, h.is_test,
+       h.custom_data ->> 'tracking_token', h.max_attempts - 1, NULL
        [[, h.KEPT_COLUMNS BUT priority, category, campaign_id, tags, custom_data, expires_at, max_attempts, delivery,
                                 idempotency_key]]
   FROM mailqueue.email_history AS h

@@ -39,7 +39,8 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
        ((r.today + 1)::timestamp AT TIME ZONE a.time_zone) AS next_reset_at,
        r.why AS blocked_reason, nullif(r.until, 'infinity') AS blocked_until,
        r.stage AS warm_up_stage, cardinality(a.warm_up) AS warm_up_stages,
-       a.hourly_limit, r.hour_left AS hourly_headroom, a.minute_limit, r.minute_left AS minute_headroom
+       a.hourly_limit, r.hour_left AS hourly_headroom, a.minute_limit, r.minute_left AS minute_headroom,
+       CASE WHEN n.rev > 0 THEN n.tokens_at END AS last_used_at  -- when mail was last claimed for it
   FROM mailqueue.sender_accounts AS a
   JOIN mailqueue.projects AS p ON p.id = a.project_id
   JOIN mailqueue.limits AS m ON m.sender_account_id = a.id

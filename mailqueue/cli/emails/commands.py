@@ -1,6 +1,7 @@
 """`mailqueue email`: list and show emails, and operations on one or many of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -113,6 +114,20 @@ def release(*, selection: Selection) -> None:
 def requeue(*, selection: Selection) -> None:
     """Requeue failed, expired or cancelled emails under the same ids."""
     run_command(selection, EmailCommand("requeue", "requeued", {}, emails.requeue))
+
+
+@email.command(
+    "resend-failed",
+    epilog=examples("mailqueue email resend-failed --project default --newer-than 4h --dry-run"),
+)
+@selection_options
+@json_option
+def resend_failed(*, selection: Selection) -> None:
+    """Requeue failed emails under the same ids: requeue with --status failed."""
+    if selection.ids or selection.where.get("status", "failed") != "failed":
+        raise click.UsageError("give --project and further filters; requeue takes ids and states")
+    chosen = replace(selection, where={**selection.where, "status": "failed"})
+    run_command(chosen, EmailCommand("requeue", "requeued", {}, emails.requeue))
 
 
 @email.command(

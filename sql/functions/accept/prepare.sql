@@ -29,6 +29,9 @@ BEGIN
     q.unknowns := 0;
     q.is_cancelled := false;
 
+    IF num_nonnulls(q.tracking_token, q.max_retries, q.next_retry_at) > 0 THEN
+        q := mailqueue.with_retry_columns(q);
+    END IF;
     IF NOT mailqueue.is_plain_address(q.recipient_email) THEN
         IF position('<' IN q.recipient_email) > 0 OR q.recipient_email ~ '^\s|\s$' THEN
             v_box := mailqueue.split_mailbox(q.recipient_email);
@@ -177,3 +180,34 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.prepare_email(mailqueue.email_queue) IS
     'Check a row for the queue and set defaults, except project and lane; raises 22023 naming the column.';
+
+-- Names that outbox tables of other programs have.
+CREATE OR REPLACE FUNCTION mailqueue.with_retry_columns(q mailqueue.email_queue) RETURNS mailqueue.email_queue
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    IF q.max_retries IS NOT NULL THEN
+        IF q.max_retries NOT BETWEEN 0 AND 999 THEN
+            PERFORM mailqueue.refuse('max_retries', format('0 to 999, got %s', q.max_retries));
+        END IF;
+        q.max_attempts := q.max_retries + 1;
+    END IF;
+    IF q.next_retry_at IS NOT NULL THEN
+        IF q.next_retry_at > now() + interval '10 years' THEN
+            PERFORM mailqueue.check_instant('next_retry_at', q.next_retry_at);
+        END IF;
+        q.run_at := greatest(q.run_at, q.next_retry_at);
+    END IF;
+    IF q.tracking_token IS NOT NULL THEN
+        PERFORM mailqueue.check_text('tracking_token', q.tracking_token, 100);
+        IF q.tracking_token = '' OR jsonb_typeof(q.custom_data) <> 'object' THEN
+            PERFORM mailqueue.refuse('tracking_token',
+                                     '1 to 100 characters are needed, and an object as custom_data, which keeps them');
+        END IF;
+        q.custom_data := coalesce(q.custom_data, '{}') || jsonb_build_object('tracking_token', q.tracking_token);
+    END IF;
+    q.tracking_token := NULL; q.max_retries := NULL; q.next_retry_at := NULL;
+    RETURN q;
+END $$;
+COMMENT ON FUNCTION mailqueue.with_retry_columns(mailqueue.email_queue) IS
+    'A row with the values of tracking_token, max_retries and next_retry_at where they are kept.';

@@ -113,7 +113,8 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_timezone_names WHERE name = %(time_zone
 -- Mail that the named accounts sent today and may still send.
 SELECT sender_account_id, status, daily_sent::integer, daily_reserved::integer,
        daily_bounces::integer, daily_errors::integer, daily_limit AS limit_today, headroom::integer, warm_up_stage,
-       last_reset_at, next_reset_at, blocked_reason, blocked_until, hourly_headroom, minute_headroom
+       last_reset_at, next_reset_at, blocked_reason, blocked_until, hourly_headroom, minute_headroom,
+       last_used_at
 FROM mailqueue.sender_headroom
 WHERE sender_account_id = ANY (%(account_ids)s::integer[]);
 

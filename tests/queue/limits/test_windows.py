@@ -140,3 +140,15 @@ async def test_many_claimers_never_pass_a_window_by_one(database: DatabaseSettin
 
         assert given_back > 0
         assert 0 < sum(counts) <= 40
+
+
+async def test_an_account_shows_when_it_was_last_used(conn: Conn) -> None:
+    account = await make.sender_account(conn)
+    used = "SELECT last_used_at FROM mailqueue.sender_headroom WHERE sender_account_id = %s"
+    assert await make.scalar(conn, used, account) is None
+    await make.queued_email(conn)
+
+    await sent(conn, await claim(conn, await make.worker(conn)))
+
+    since = f"SELECT clock_timestamp() - ({used}) BETWEEN '0 s' AND '1 min'"
+    assert await make.scalar(conn, since, account)
