@@ -146,6 +146,9 @@ SELECT mailqueue.describe_columns('emails', ARRAY[
     ['campaign_id', 'Campaign of the email, as its producer named it.'],
     ['tags', 'Tags of the email.'],
     ['custom_data', 'JSON object of the producer; with a template, the variables of the email.'],
+    ['tracking_token', 'Name that the producer gave the mail; kept in custom_data.'],
+    ['max_retries', 'Maximum of attempts after the first: max_attempts less one.'],
+    ['next_retry_at', 'Earliest time of the next attempt of pending mail; NULL: of other mail.'],
     ['created_at', 'Time at which the email was accepted.'],
     ['run_at', 'Earliest time of the next attempt; NULL: finished.'],
     ['finished_at', 'Time at which the email was finished; NULL: it is not.'],
@@ -171,6 +174,7 @@ SELECT mailqueue.describe_columns('emails', ARRAY[
 SELECT mailqueue.describe_columns('attempts', ARRAY[
     ['email_id', 'Id of the email.'],
     ['attempt', 'Number of the attempt, from 1.'],
+    ['custom_data', 'JSON object of the mail; with a template, its variables.'],
     ['sent_at', 'Time of the attempt; the partition key.'],
     ['project', 'Name of the project.'],
     ['sender', 'Name of the sender account.'],

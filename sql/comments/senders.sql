@@ -224,7 +224,8 @@ SELECT mailqueue.describe_columns('sender_headroom', ARRAY[
     ['hourly_limit', 'Recipients in any 60 minutes; NULL: no limit.'],
     ['hourly_headroom', 'Recipients that may still be sent to in this hour; NULL: no limit.'],
     ['minute_limit', 'Recipients in any 60 seconds; NULL: no limit.'],
-    ['minute_headroom', 'Recipients that may still be sent to in this minute; NULL: no limit.']
+    ['minute_headroom', 'Recipients that may still be sent to in this minute; NULL: no limit.'],
+    ['last_used_at', 'Time at which a worker last took mail for the account; NULL: never.']
 ]);
 
 SELECT mailqueue.describe_columns('sender_health', ARRAY[

@@ -53,7 +53,11 @@ SELECT mailqueue.describe_columns('projects', ARRAY[
     ['max_age_hours_high', 'Hours after run_at at which mail of high priority expires that names no time; NULL: 96.'],
     ['max_age_hours_normal',
      'Hours after run_at at which mail of normal priority expires that names no time; NULL: 96.'],
-    ['max_age_hours_low', 'Hours after run_at at which mail of low priority expires that names no time; NULL: 96.']
+    ['max_age_hours_low', 'Hours after run_at at which mail of low priority expires that names no time; NULL: 96.'],
+    ['require_postal_address',
+     'Whether mail of category marketing is rejected while the project has no postal_address.'],
+    ['unsubscribe_on_all',
+     'Whether mail of every category has an unsubscribe link that does not say otherwise, and not only marketing.']
 ]);
 
 SELECT mailqueue.describe_columns('api_keys', ARRAY[
