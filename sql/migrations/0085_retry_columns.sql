@@ -1,4 +1,4 @@
--- 0084_retry_columns.sql
+-- 0085_retry_columns.sql
 -- Adds:    columns of email_queue for INSERT only: tracking_token, max_retries, next_retry_at
 -- Running workers: not affected
 -- Locks:   email_queue for a moment: no row is read or written
