@@ -45,31 +45,41 @@ class ErasedPerson:
     project_id: UUID
     spellings: frozenset[str]
     matcher: Pattern[str]
+    within: Pattern[str]
+    """Finds the address also as a part of a longer word, such as welcome-ann@example.com."""
 
     def is_theirs(self, address: object) -> bool:
         return isinstance(address, str) and key_of(address) in self.spellings
 
     def is_named_in(self, record: Record) -> bool:
-        return self.matcher.search(record.line.decode()) is not None
+        text = record.line.decode()
+        # The second search takes many times longer.
+        return self.within.search(text) is not None and self.matcher.search(text) is not None
 
 
 def person_of(erasure: Erasure) -> ErasedPerson:
     """Return the person of an erasure."""
     return ErasedPerson(
-        erasure.project_id, frozenset(erasure.spellings), matcher_of(erasure.spellings)
+        erasure.project_id,
+        frozenset(erasure.spellings),
+        matcher_of(erasure.spellings),
+        matcher_of(erasure.spellings, is_within=True),
     )
 
 
 async def with_archived(
     context: MaintenanceContext, person: ErasedPerson, contents: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], list[str]]:
     """Return the contents of the person's archived mail too, without those that others also
-    received.
+    received, and the idempotency keys of that mail.
     """
-    theirs, others = dict(contents), set[str]()
+    theirs, others, keys = dict(contents), set[str](), set[str]()
     for archive in await _archives(context, person, RecordKind.HISTORY):
         async for record in file_format.records(context.stores.at(archive.store), archive):
             mail = record.fields
+            key = mail.get("idempotency_key")
+            if key and person.within.search(key) and any(map(person.is_theirs, _addresses(mail))):
+                keys.add(key)
             if is_theirs_alone(person, mail):
                 theirs[str(mail["content_id"])] = mail["content_on"]
     for archive in await _archives(context, person, RecordKind.HISTORY):
@@ -77,7 +87,7 @@ async def with_archived(
             mail = record.fields
             if str(mail["content_id"]) in theirs and not is_theirs_alone(person, mail):
                 others.add(str(mail["content_id"]))
-    return {each: day for each, day in theirs.items() if each not in others}
+    return {each: day for each, day in theirs.items() if each not in others}, sorted(keys)
 
 
 async def files_of(
@@ -124,11 +134,16 @@ async def rewrite_all(
 
 def is_theirs_alone(person: ErasedPerson, mail: Mapping[str, Any]) -> bool:
     """Return whether an archived mail had no other recipient. Pure."""
-    listed = [one["address"] for one in mail.get("email_recipients") or ()]
-    addresses = listed or [mail["recipient_email"]]
+    addresses = _addresses(mail)
     return all(person.is_theirs(one) or one == ERASED_ADDRESS for one in addresses) and any(
         map(person.is_theirs, [mail["recipient_email"], *addresses])
     )
+
+
+def _addresses(mail: Mapping[str, Any]) -> list[str]:
+    """Return the recipients of an archived mail. Pure."""
+    listed = [one["address"] for one in mail.get("email_recipients") or ()]
+    return listed or [mail["recipient_email"]]
 
 
 async def _archives(
@@ -164,11 +179,14 @@ def _anonymous(kind: RecordKind, person: ErasedPerson, record: Record) -> bytes:
             mail |= dict.fromkeys(
                 ("custom_data", "idempotency_key", "message_id", "provider_message_id")
             )
+        elif person.within.search(str(mail.get("idempotency_key"))):
+            mail |= {"idempotency_key": None}
+        mail |= _without_words(person, mail)
         for one in mail.get("email_recipients") or ():
             if person.is_theirs(one["address"]):
                 one |= {"name": None, "reason": None}
     elif kind is RecordKind.LOGS and person.is_theirs(mail.get("recipient_email")):
-        mail |= {"reply": None, "message_id": None}
+        mail |= {"reply": None, "message_id": None, **_without_words(person, mail)}
     elif kind in (RecordKind.EVENTS, RecordKind.ENGAGEMENT) and person.is_theirs(
         mail.get("recipient_email")
     ):
@@ -178,6 +196,17 @@ def _anonymous(kind: RecordKind, person: ErasedPerson, record: Record) -> bytes:
             "data": None if is_machine is None else {"is_machine": is_machine},
         }
     return _written(mail)
+
+
+def _without_words(person: ErasedPerson, mail: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the campaign and the tags of a mail to the person, without the address. Pure."""
+    campaign, tags = mail.get("campaign_id"), mail.get("tags")
+    found: dict[str, Any] = {}
+    if campaign:
+        found["campaign_id"] = person.within.sub(ERASED_ADDRESS, campaign)
+    if tags:
+        found["tags"] = [person.within.sub(ERASED_ADDRESS, tag) for tag in tags]
+    return found
 
 
 def _attachment(person: ErasedPerson, record: Record) -> bytes:

@@ -16,7 +16,7 @@ from mailqueue.privacy import store
 from mailqueue.privacy.files import erase_contents, erase_files
 from mailqueue.privacy.lease import ErasureLease
 from mailqueue.privacy.model import Erasure, ErasureProgress, ErasureStage, Table, TablePart
-from mailqueue.privacy.pattern import pattern_of
+from mailqueue.privacy.pattern import search_of
 
 MAILS_TOGETHER = 200
 """Mails that one statement erases."""
@@ -159,7 +159,7 @@ async def _tables(conn: Conn, erasure: Erasure, *, by: str) -> None:
                 conn,
                 erasure.id,
                 parts,
-                pattern=pattern_of(erasure.spellings),
+                pattern=search_of(erasure.spellings),
                 contents=[int(each) for each in contents],
             )
             for shared in step.shared:

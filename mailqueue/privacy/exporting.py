@@ -12,7 +12,7 @@ from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Archive
 from mailqueue.privacy import store
 from mailqueue.privacy.model import ProjectName
-from mailqueue.privacy.pattern import matcher_of, pattern_of
+from mailqueue.privacy.pattern import matcher_of, search_of
 from mailqueue.privacy.persons import steps
 
 Records = dict[str, list[dict[str, Any]]]
@@ -37,7 +37,7 @@ async def export_person(
     Bytes are in PostgreSQL's escape format: ASCII as it is, others as \\ooo.
     """
     named: Records = {}
-    pattern = pattern_of(spellings)
+    pattern = search_of(spellings)
     async with lend() as conn:
         tables = await store.tables(conn)
     for table in tables:
@@ -69,7 +69,7 @@ async def export_from_all(
     async with lend() as conn:
         projects = await store.projects(conn, None)
         tables = await store.tables(conn)
-    pattern, named = pattern_of(spellings), dict[UUID | None, Records]()
+    pattern, named = search_of(spellings), dict[UUID | None, Records]()
     for table in tables:
         for pages in steps(table):
             async with lend() as conn:

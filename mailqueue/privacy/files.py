@@ -59,9 +59,9 @@ async def _rest(
 ) -> str | None:
     person = archives.person_of(erasure)
     contents: Mapping[str, Any] = erasure.place.get("contents", {})
-    doomed = set[str]()
+    doomed, keys = set[str](), list[str]()
     if with_archives and context is not None:
-        contents = await archives.with_archived(context, person, contents)
+        contents, keys = await archives.with_archived(context, person, contents)
         doomed = await archives.files_of(context, person, contents)
     locations = list(erasure.place.get("locations", ()))
     async with lend() as conn:
@@ -69,6 +69,8 @@ async def _rest(
         place = {**erasure.place, "contents": contents}
         await store.move(conn, erasure.id, ErasureStage.FILES, place, by=by)
         locations += await store.erase_contents(conn, erasure.id, [int(each) for each in contents])
+        if keys:
+            await store.erase_keys(conn, erasure.id, keys)
         locations += await store.erase_attachments(conn, erasure.id, sorted(doomed))
         # Kept until the files are deleted: their rows are gone.
         place |= {"locations": locations}

@@ -11,7 +11,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn, Lend
 from mailqueue.privacy import store
 from mailqueue.privacy.model import Erasure, ProjectName, Table
-from mailqueue.privacy.pattern import pattern_of
+from mailqueue.privacy.pattern import search_of
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -63,7 +63,7 @@ async def concerned(conn: Conn, project: str | None, spellings: Sequence[str]) -
     found = await projects(conn, project)
     if project is not None or len(found) == 1:
         return found
-    naming, pattern = set[UUID](), pattern_of(spellings)
+    naming, pattern = set[UUID](), search_of(spellings)
     for table in await store.tables(conn):
         for pages in steps(table):
             some = await store.projects_naming(conn, table.name, pattern=pattern, pages=pages)
@@ -110,7 +110,7 @@ async def last_erasure(conn: Conn, project: ProjectName, address_hash: str) -> E
 
 async def count(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> list[MentionCount]:
     """Return the number of rows of each table that name a person; nothing is changed."""
-    pattern = pattern_of(spellings)
+    pattern = search_of(spellings)
     async with lend() as conn:
         tables = await store.tables(conn)
     rows: dict[str, int] = {}

@@ -97,6 +97,11 @@ async def erase_mail(conn: Conn, erasure_id: UUID, *, limit: int) -> MailStep:
     return await one(conn, "erase_mail", {"id": erasure_id, "most": limit}, MailStep)
 
 
+async def erase_keys(conn: Conn, erasure_id: UUID, keys: Sequence[str]) -> None:
+    """Delete idempotency keys of archived mail that contain the address."""
+    await run(conn, "erase_idempotency_keys", {"id": erasure_id, "keys": arrays.texts(keys)})
+
+
 async def tables(conn: Conn) -> list[Table]:
     """Return the tables that may name a person, in the order they are searched."""
     return await many(conn, "list_privacy_tables", None, Table)

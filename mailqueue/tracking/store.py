@@ -60,7 +60,7 @@ async def read_projects(conn: Conn, ids: Sequence[UUID]) -> list[TrackedProject]
 
 
 async def keep_links(conn: Conn, links: Sequence[TrackedLink]) -> None:
-    """Store the destinations of links; existing ones stay."""
+    """Store the destinations of links."""
     params = {
         "projects": [each.project_id for each in links],
         "links": [each.link for each in links],

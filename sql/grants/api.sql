@@ -109,7 +109,7 @@ BEGIN
         'SELECT (id, project_id, master_key_id, wrapped, wrapped_by, state) ON mailqueue.data_keys',
         'SELECT, INSERT, UPDATE, DELETE ON mailqueue.key_grants',
         'SELECT, INSERT, UPDATE (retired_at, revoked_at) ON mailqueue.tracking_keys',
-        'SELECT, INSERT, UPDATE (used_on) ON mailqueue.tracked_links',
+        'SELECT, INSERT, UPDATE (used_on, url) ON mailqueue.tracked_links',
         'EXECUTE ON FUNCTION mailqueue.look_at_clicks(uuid[], interval),
             mailqueue.judge_clicks(uuid[], interval, text),
             mailqueue.note_tracking_gaps(uuid[], text[], bigint[]),

@@ -44,7 +44,7 @@ BEGIN
         -- Tokens and links of tracked mail: the first one of a project creates its key. UPDATE is for the lock that
         -- keeps a data key active.
         'SELECT, INSERT ON mailqueue.tracking_keys, mailqueue.tracked_links',
-        'UPDATE (used_on) ON mailqueue.tracked_links',
+        'UPDATE (used_on, url) ON mailqueue.tracked_links',
         'EXECUTE ON FUNCTION mailqueue.note_tracking_gaps(uuid[], text[], bigint[]),
             mailqueue.note_dressing_gaps(uuid[], text[], bigint[])',
         'INSERT, UPDATE (retired_at) ON mailqueue.data_keys',

@@ -36,6 +36,10 @@ SELECT mailqueue.release_erasure(%(id)s, %(token)s);
 -- Anonymise some mails; the number changed, and the number that workers hold.
 SELECT m.changed, m.waiting FROM mailqueue.erase_mail(%(id)s, %(most)s) AS m;
 
+-- name: erase_idempotency_keys :run
+-- Delete idempotency keys of archived mail that contain the address.
+SELECT mailqueue.erase_keys(%(id)s, %(keys)s::text[]);
+
 -- name: list_privacy_tables :many
 -- Tables that may name a person.
 SELECT t.name, t.parent, t.action, t.pages, t.step FROM mailqueue.privacy_tables() AS t;

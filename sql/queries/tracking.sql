@@ -63,13 +63,14 @@ FROM mailqueue.projects AS p
 WHERE p.id = ANY (%(ids)s);
 
 -- name: keep_tracked_links :run
--- Store link targets, before mail with these links is sent. In order: concurrent transactions insert the same rows.
+-- Store link targets, before mail with these links is sent; one that an erasure changed is restored. In order:
+-- concurrent transactions insert the same rows.
 INSERT INTO mailqueue.tracked_links AS t (project_id, link, url)
 SELECT l.project_id, l.link, l.url
 FROM unnest(%(projects)s::uuid[], %(links)s::bytea[], %(urls)s::text[]) AS l (project_id, link, url)
 ORDER BY l.project_id, l.link
-ON CONFLICT (project_id, link) DO UPDATE SET used_on = excluded.used_on
-WHERE t.used_on < excluded.used_on;
+ON CONFLICT (project_id, link) DO UPDATE SET used_on = excluded.used_on, url = excluded.url
+WHERE t.used_on < excluded.used_on OR t.url <> excluded.url;
 
 -- name: find_tracked_links :many
 -- Targets of these links of a project.

@@ -130,9 +130,11 @@ DECLARE
     v_ids uuid[];
     v_alone uuid[];
     v_contents jsonb;
+    v_own text;
 BEGIN
     SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure FOR UPDATE;
     PERFORM mailqueue.check_tenant(e.project_id);
+    v_own := mailqueue.own_mentions(e.spellings);
     changed := mailqueue.erase_unfinished(e.project_id, e.spellings, p_most);
     SELECT count(*)::integer INTO waiting FROM mailqueue.email_queue AS q
      WHERE q.project_id = e.project_id AND q.status = 'assigned'
@@ -160,21 +162,33 @@ BEGIN
        SET recipient_email = c_stand, detail = NULL,
            data = CASE WHEN v.data ? 'is_machine' THEN jsonb_build_object('is_machine', v.data -> 'is_machine') END
      WHERE v.email_id = ANY (v_ids) AND (v.email_id = ANY (v_alone) OR lower(v.recipient_email) = ANY (e.spellings));
-    UPDATE mailqueue.send_logs AS l SET recipient_email = c_stand, reply = NULL, message_id = NULL
+    UPDATE mailqueue.send_logs AS l
+       SET recipient_email = c_stand, reply = NULL, message_id = NULL,
+           campaign_id = regexp_replace(l.campaign_id, v_own, c_stand, 'gi')
      WHERE l.email_id = ANY (v_ids) AND (l.email_id = ANY (v_alone) OR lower(l.recipient_email) = ANY (e.spellings));
     UPDATE mailqueue.email_recipients AS r SET address = c_stand, name = NULL, reason = NULL
      WHERE r.email_id = ANY (v_ids) AND lower(r.address) = ANY (e.spellings);
-    -- The idempotency key remains without the fingerprint of its mail: a repeated request is rejected.
+    -- A key that contains the address is deleted. Others remain without the fingerprint of their mail: a repeated
+    -- request is rejected.
+    DELETE FROM mailqueue.idempotency_keys AS k USING mailqueue.email_history AS h
+     WHERE h.id = ANY (v_ids) AND k.project_id = h.project_id
+       AND k.key = mailqueue.kept_key(h.idempotency_key, h.is_test) AND k.key ~* v_own;
     UPDATE mailqueue.idempotency_keys AS k SET fingerprint = sha256(uuid_send(gen_random_uuid()))
       FROM mailqueue.email_history AS h
-     WHERE h.id = ANY (v_alone) AND k.project_id = h.project_id AND k.key = h.idempotency_key;
+     WHERE h.id = ANY (v_alone) AND k.project_id = h.project_id
+       AND k.key = mailqueue.kept_key(h.idempotency_key, h.is_test);
     WITH gone AS (
         UPDATE mailqueue.email_history AS h
            SET recipient_email = CASE WHEN lower(h.recipient_email) = ANY (e.spellings) THEN c_stand
                                       ELSE h.recipient_email END,
                recipient_name = CASE WHEN lower(h.recipient_email) <> ALL (e.spellings) THEN h.recipient_name END,
                custom_data = CASE WHEN h.id <> ALL (v_alone) THEN h.custom_data END,
-               idempotency_key = CASE WHEN h.id <> ALL (v_alone) THEN h.idempotency_key END,
+               idempotency_key = CASE WHEN h.id <> ALL (v_alone) AND h.idempotency_key !~* v_own
+                                      THEN h.idempotency_key END,
+               campaign_id = regexp_replace(h.campaign_id, v_own, c_stand, 'gi'),
+               tags = CASE WHEN h.tags IS NOT NULL
+                           THEN ARRAY(SELECT regexp_replace(u.tag, v_own, c_stand, 'gi')
+                                        FROM unnest(h.tags) WITH ORDINALITY AS u(tag, n) ORDER BY u.n) END,
                last_error = NULL,
                message_id = CASE WHEN h.id <> ALL (v_alone) THEN h.message_id END,
                provider_message_id = CASE WHEN h.id <> ALL (v_alone) THEN h.provider_message_id END

@@ -1,33 +1,19 @@
 -- Mentions of a person in rows of any table: found, read, counted and removed, some pages at a time.
 
--- What may stand before and after an address are the conditions around the pattern of mailqueue/privacy/pattern.py.
--- They make a search twenty times as slow: only texts that the pattern without them finds are searched with them.
-CREATE OR REPLACE FUNCTION mailqueue.mention_core(p_pattern text) RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT CASE WHEN starts_with(p_pattern, c.before) AND right(p_pattern, length(c.after)) = c.after
-                THEN substr(p_pattern, length(c.before) + 1,
-                            length(p_pattern) - length(c.before) - length(c.after))
-                ELSE p_pattern END
-      FROM (SELECT '(?:(?<![a-z0-9._+-])|(?<=%[0-9a-f][0-9a-f])|(?<==[0-9a-f][0-9a-f])|(?<=\\[bfnrt])'
-                   '|(?<=\\u[0-9a-f][0-9a-f][0-9a-f][0-9a-f])|(?<=\\[0-7][0-7][0-7]))' AS before,
-                   '(?![a-z0-9-]|\.[a-z0-9])' AS after) AS c
-$$;
-COMMENT ON FUNCTION mailqueue.mention_core(text) IS
-    'The pattern of an address without the conditions on what stands around it.';
-
--- $1 is the pattern; encode() leaves ASCII as it is.
+-- $1 is the pattern, $7 its core, $8 the pattern of encoded text; encode() leaves ASCII as it is. Attachments are
+-- files: what is encoded in them is not changed.
 CREATE OR REPLACE FUNCTION mailqueue.mention_condition(p_table oid) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT string_agg(format('%1$s ~* mailqueue.mention_core($1) AND %1$s ~* $1',
-                             format(CASE c.kind WHEN 'text' THEN 't.%I'
-                                                WHEN 'list' THEN 'array_to_string(t.%I, '' '')'
-                                                WHEN 'bytea' THEN 'encode(t.%I, ''escape'')'
-                                                ELSE 't.%I::text' END, c.name)), ' OR ')
-      FROM mailqueue.text_columns(p_table) AS c
+    SELECT string_agg(format('(%1$s ~* $7 AND %1$s ~* $1)%2$s', e.shown,
+                             CASE WHEN e.kind = 'bytea' AND mailqueue.privacy_parent(p_table) <> 'attachments'
+                                  THEN format(' OR %s ~* $8', e.shown) END), ' OR ')
+      FROM (SELECT c.kind, format(CASE c.kind WHEN 'text' THEN 't.%I'
+                                              WHEN 'list' THEN 'array_to_string(t.%I, '' '')'
+                                              WHEN 'bytea' THEN 'encode(t.%I, ''escape'')'
+                                              ELSE 't.%I::text' END, c.name) AS shown
+              FROM mailqueue.text_columns(p_table) AS c) AS e
 $$;
 COMMENT ON FUNCTION mailqueue.mention_condition(oid) IS
     'SQL condition on a row t: whether any of its columns names $1.';
@@ -42,7 +28,8 @@ AS $$
                     THEN 'payload = json_build_object(''erased'', true)'
                WHEN p_action = 'inbound_events' AND c.name = 'body'
                THEN format('body = CASE WHEN t.finished_at IS NULL THEN '
-                           'decode(regexp_replace(encode(t.body, ''escape''), $1, $4, ''gi''), ''escape'') END')
+                           'decode(regexp_replace(regexp_replace(encode(t.body, ''escape''), $1, $4, ''gi''), '
+                           '$8, $4, ''gi''), ''escape'') END')
                WHEN p_action = 'attachments' AND c.name = 'octets'
                THEN 'octets = z.octets, sha256 = CASE WHEN z.octets IS NULL THEN t.sha256 ELSE sha256(z.octets) END,
                      bytes = CASE WHEN z.octets IS NULL THEN t.bytes ELSE octet_length(z.octets) END'
@@ -53,7 +40,8 @@ AS $$
                                         SELECT regexp_replace(u.x, $1, $2, ''gi'')
                                           FROM unnest(t.%1$I) WITH ORDINALITY AS u(x, n) ORDER BY u.n) END'
                    WHEN 'bytea'
-                        THEN '%1$I = decode(regexp_replace(encode(t.%1$I, ''escape''), $1, $4, ''gi''), ''escape'')'
+                        THEN '%1$I = decode(regexp_replace(regexp_replace(encode(t.%1$I, ''escape''), $1, $4, ''gi''), '
+                             '$8, $4, ''gi''), ''escape'')'
                    WHEN 'json' THEN '%1$I = regexp_replace(t.%1$I::text, $1, $2, ''gi'')::json'
                    ELSE '%1$I = regexp_replace(t.%1$I::text, $1, $2, ''gi'')::jsonb' END, c.name) END, ', ')
       FROM mailqueue.text_columns(p_table) AS c
@@ -111,7 +99,9 @@ DECLARE
     v_action text := mailqueue.privacy_action(mailqueue.privacy_parent(v_table));
     v_changes text;
     v_rows bigint;
+    p record;
 BEGIN
+    SELECT * INTO p FROM mailqueue.mention_patterns(p_pattern);
     SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure;
     PERFORM mailqueue.check_tenant(e.project_id);
     IF v_table IS NULL THEN
@@ -125,7 +115,7 @@ BEGIN
     IF v_action = 'delete' THEN
         EXECUTE format('DELETE FROM mailqueue.%I AS d USING (SELECT t.ctid %s) AS w WHERE d.ctid = w.ctid', p_table,
                        mailqueue.mention_place(v_table))
-          USING p_pattern, c_stand, e.project_id, c_stand, p_from, p_until;
+          USING p.whole, c_stand, e.project_id, c_stand, p_from, p_until, p.core, p.encoded;
     ELSIF v_changes IS NULL THEN
         RETURN 0;
     ELSE
@@ -136,8 +126,8 @@ BEGIN
                                  THEN ', decode(regexp_replace(encode(t.octets, ''escape''), $1, $4, ''gi''), '
                                       '''escape'') AS octets' END,
                        mailqueue.mention_place(v_table))
-          USING p_pattern, c_stand, e.project_id, left(repeat('x', 320), greatest(1, length(e.spellings[1]))), p_from,
-              p_until;
+          USING p.whole, c_stand, e.project_id, left(repeat('x', 320), greatest(1, length(e.spellings[1]))), p_from,
+              p_until, p.core, p.encoded;
     END IF;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     PERFORM set_config('mailqueue.audit_change', '', true);
@@ -200,13 +190,15 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_table oid := mailqueue.privacy_table(p_table);
+    p record;
 BEGIN
+    SELECT * INTO p FROM mailqueue.mention_patterns(p_pattern);
     PERFORM mailqueue.check_tenant(p_project);
     IF v_table IS NULL THEN
         RETURN;
     END IF;
     RETURN QUERY EXECUTE format('SELECT %s %s', mailqueue.mention_row(v_table), mailqueue.mention_place(v_table))
-           USING p_pattern, NULL::text, p_project, NULL::text, p_from, p_until;
+           USING p.whole, NULL::text, p_project, NULL::text, p_from, p_until, p.core, p.encoded;
 END $$;
 COMMENT ON FUNCTION mailqueue.read_mentions(uuid, text, text, bigint, bigint) IS
     'Rows of some pages of a table that name a person.';
@@ -218,11 +210,13 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_table oid := mailqueue.privacy_table(p_table);
+    p record;
 BEGIN
+    SELECT * INTO p FROM mailqueue.mention_patterns(p_pattern);
     IF v_table IS NOT NULL THEN
         RETURN QUERY EXECUTE format('SELECT %s, %s %s', mailqueue.mention_project(v_table),
                                     mailqueue.mention_row(v_table), mailqueue.mention_place(v_table))
-               USING p_pattern, NULL::text, NULL::uuid, NULL::text, p_from, p_until;
+               USING p.whole, NULL::text, NULL::uuid, NULL::text, p_from, p_until, p.core, p.encoded;
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.read_all_mentions(text, text, bigint, bigint) IS
@@ -238,11 +232,13 @@ AS $$
 DECLARE
     v_table oid := mailqueue.privacy_table(p_table);
     v_rows bigint := 0;
+    p record;
 BEGIN
+    SELECT * INTO p FROM mailqueue.mention_patterns(p_pattern);
     PERFORM mailqueue.check_tenant(p_project);
     IF v_table IS NOT NULL THEN
         EXECUTE format('SELECT count(*) %s', mailqueue.mention_place(v_table))
-           INTO v_rows USING p_pattern, NULL::text, p_project, NULL::text, p_from, p_until;
+           INTO v_rows USING p.whole, NULL::text, p_project, NULL::text, p_from, p_until, p.core, p.encoded;
     END IF;
     RETURN v_rows;
 END $$;
@@ -256,11 +252,13 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_table oid := mailqueue.privacy_table(p_table);
+    p record;
 BEGIN
+    SELECT * INTO p FROM mailqueue.mention_patterns(p_pattern);
     IF v_table IS NOT NULL THEN
         RETURN QUERY EXECUTE format('SELECT DISTINCT %s %s', mailqueue.mention_project(v_table),
                                     mailqueue.mention_place(v_table))
-               USING p_pattern, NULL::text, NULL::uuid, NULL::text, p_from, p_until;
+               USING p.whole, NULL::text, NULL::uuid, NULL::text, p_from, p_until, p.core, p.encoded;
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.projects_naming(text, text, bigint, bigint) IS

@@ -10,7 +10,7 @@ AS $$
         'template_versions', 'template_texts',
         'template_parts', 'dkim_keys', 'domain_checks', 'domain_rates', 'routing_rules', 'retry_ladders', 'pauses',
         'retention_rules',
-        'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'tracked_links', 'workers',
+        'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'workers',
         'console_users'])
 $$;
 COMMENT ON FUNCTION mailqueue.is_setting_table(text) IS 'Whether a table contains settings.';
