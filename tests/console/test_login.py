@@ -134,6 +134,7 @@ async def test_a_session_that_is_used_goes_on(console: Visiting) -> None:
         "//evil.example.com",
         "/\\evil.example.com",
         "/console/../../x",
+        "/console/./../x?a=b",
         "/console//evil.example.com",
         "/consoles",
         "javascript:alert(1)",
@@ -145,6 +146,4 @@ async def test_after_the_login_a_browser_stays_in_the_console(console: Visiting,
     async with console.visitor() as visitor:
         response = await visitor.log_in("ann", next=path)
 
-    location = response.headers["location"]
-    assert location == "/console" or location.startswith("/console/"), location
-    assert "evil" not in location.removeprefix("/console/..") or location == path == ""
+    assert response.headers["location"] == "/console"

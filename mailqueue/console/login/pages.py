@@ -125,10 +125,11 @@ async def end_session(context: PageContext) -> Response:
 def local_path(given: str) -> str:
     """Return the path of a page to go to after the login: one of the console, else its first. Pure.
 
-    No scheme, host or backslash may lead a browser elsewhere.
+    No scheme, host, backslash or parent folder may lead a browser elsewhere.
     """
-    is_ours = given == HOME or given.startswith((f"{HOME}/", f"{HOME}?"))
-    is_plain = given.isprintable() and "\\" not in given and "//" not in given.partition("?")[0]
+    path = given.partition("?")[0]
+    is_ours = path == HOME or path.startswith(f"{HOME}/")
+    is_plain = given.isprintable() and not any(part in path for part in ("\\", "//", "/."))
     return given if is_ours and is_plain else HOME
 
 
