@@ -8,7 +8,7 @@ _BASE64_INPUT = 57  # bytes that make a line of 76 characters
 
 _QP_LINE = 76
 PIECE_BYTES = 256 * 1024
-"""Bytes encoded as quoted-printable by one call."""
+"""Bytes that are encoded at once: no other thread runs during one call."""
 
 _CONTROLS = bytes(octet for octet in range(32) if octet not in b"\t\r\n") + b"\x7f"
 _ALL_BUT_CONTROLS = bytes(octet for octet in range(256) if octet not in _CONTROLS)
@@ -56,7 +56,7 @@ def encode_body(text: str) -> EncodedBody:
         quoted = _quoted_printable(octets)
         if len(quoted) <= base64_octets:
             return EncodedBody("quoted-printable", quoted)
-    return EncodedBody("base64", _base64(octets.replace(b"\n", b"\r\n")))
+    return EncodedBody("base64", base64_lines(octets.replace(b"\n", b"\r\n")))
 
 
 def _has_controls(octets: bytes) -> bool:
@@ -98,12 +98,19 @@ def _with_soft_break(quoted: bytes) -> bytes:
     return quoted[:-last] + b"=\r\n" + quoted[-last:] + b"=\r\n"
 
 
-def _base64(octets: bytes) -> bytes:
+def base64_lines(octets: bytes) -> bytes:
+    """Return bytes in base64, in lines of at most 76 characters with CRLF between them."""
     view = memoryview(octets)
+    piece_bytes = max(1, PIECE_BYTES // _BASE64_INPUT) * _BASE64_INPUT
     return b"\r\n".join(
-        [
-            b2a_base64(view[start : start + _BASE64_INPUT], newline=False)
-            for start in range(0, len(octets), _BASE64_INPUT)
+        [  # one call for all lines would keep all other threads from running
+            b"\r\n".join(
+                [
+                    b2a_base64(view[at : at + _BASE64_INPUT], newline=False)
+                    for at in range(start, min(start + piece_bytes, len(octets)), _BASE64_INPUT)
+                ]
+            )
+            for start in range(0, len(octets), piece_bytes)
         ]
     )
 

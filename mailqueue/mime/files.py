@@ -1,12 +1,12 @@
 """Encodes files as message parts: headers, names and base64. Pure."""
 
 import re
-from binascii import b2a_base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-_BASE64_INPUT = 57  # bytes that make a line of 76 characters
+from mailqueue.mime.body import base64_lines
+
 _SECTION_OCTETS = 50  # bytes per section of a long parameter, so that its line has at most 76
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}")
 _CONTENT_ID = re.compile(r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]{1,128}(@[A-Za-z0-9.-]{1,128})?")
@@ -66,7 +66,7 @@ def file_part(file: MessageFile) -> bytes:
         f"Content-ID: <{file.content_id}>\r\n" if file.content_id else "",
         "\r\n",
     ]
-    return "".join(head).encode() + _base64(file.octets)
+    return "".join(head).encode() + base64_lines(file.octets)
 
 
 def inline_and_attached(
@@ -107,11 +107,3 @@ def _sections(quoted: str) -> list[str]:
             sections.append("")
         sections[-1] += piece
     return sections
-
-
-def _base64(octets: bytes) -> bytes:
-    lines = [
-        b2a_base64(octets[start : start + _BASE64_INPUT], newline=False)
-        for start in range(0, len(octets), _BASE64_INPUT)
-    ]
-    return b"\r\n".join(lines)

@@ -3,6 +3,7 @@
 import binascii
 import quopri
 import re
+import sys
 from base64 import b64decode, encodebytes
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mailqueue.mime import body
-from mailqueue.mime.body import EncodedBody, check_body, encode_body
+from mailqueue.mime.body import EncodedBody, base64_lines, check_body, encode_body
 
 TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=400),
@@ -100,6 +101,35 @@ def test_neither_encoding_would_have_been_shorter(text: str, long_lines: bool) -
     body = encode_body(given_text + "é")
 
     assert len(body.octets) == min(len(in_base64), len(in_quoted_printable))
+
+
+@given(st.binary(max_size=600), st.integers(1, 200))
+@example(b"x" * 57, 57)
+@example(b"x" * 58, 1)
+def test_base64_made_in_pieces_is_the_same(octets: bytes, size: int) -> None:
+    expected = encodebytes(octets).replace(b"\n", b"\r\n").removesuffix(b"\r\n")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(body, "PIECE_BYTES", size)
+
+        assert base64_lines(octets) == expected
+
+
+def test_the_lines_of_a_large_file_are_not_joined_by_one_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One call keeps the event loop from turning while it runs, and while it frees its lines."""
+    genuine, before, most = body.b2a_base64, sys.getallocatedblocks(), 0
+
+    def counted(line: memoryview, *, newline: bool) -> bytes:
+        nonlocal most
+        most = max(most, sys.getallocatedblocks() - before)
+        return genuine(line, newline=newline)
+
+    monkeypatch.setattr(body, "b2a_base64", counted)
+    base64_lines(bytes(20 * body.PIECE_BYTES))
+
+    lines_of_a_piece = body.PIECE_BYTES // 57
+    assert lines_of_a_piece / 2 < most < 2 * lines_of_a_piece
 
 
 @given(TEXTS)

@@ -9,6 +9,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
 
 from mailqueue.adapters.filestores.folder import FolderStore
 from mailqueue.core.errors import InvalidField, Unavailable
@@ -79,6 +81,23 @@ async def test_a_large_file_lies_in_the_folder_and_a_small_one_in_the_database(
     assert await make.rows(conn, columns, large) == [(True, path.as_uri())]
     assert await make.rows(conn, columns, small) == [(False, None)]
     assert await fetched(conn, storage, large) == PDF
+    assert await fetched(conn, storage, small) == b"%PDF-1.7 small"
+
+
+class NoText(Loader):
+    """A loader that refuses values in text format."""
+
+    def load(self, data: Buffer) -> Any:
+        raise AssertionError(f"{len(data)} bytes were read as text")
+
+
+async def test_a_file_in_the_database_is_read_in_binary_format(
+    conn: Conn, storage: AttachmentStorage
+) -> None:
+    """As text it is twice as large, and decoding it keeps the event loop from turning."""
+    small = await kept(conn, storage, octets=b"%PDF-1.7 small")
+    conn.adapters.register_loader("bytea", NoText)
+
     assert await fetched(conn, storage, small) == b"%PDF-1.7 small"
 
 

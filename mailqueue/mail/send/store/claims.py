@@ -207,8 +207,9 @@ async def read_contents(conn: Conn, ids: list[int], *, days: list[date]) -> list
 
 
 async def read_attachments(conn: Conn, ids: list[UUID], *, days: list[date]) -> list[StoredFile]:
-    """Read the octets of files by id; `days` are the days they were stored on."""
-    return await fetch.many(conn, "read_attachments", {"ids": ids, "days": days}, StoredFile)
+    """Read the bytes of files by id; `days` are the days they were stored on."""
+    asked = {"ids": ids, "days": days}
+    return await fetch.many(conn, "read_attachments", asked, StoredFile, binary=True)
 
 
 async def read_tags(conn: Conn, ids: list[UUID]) -> list[Tagged]:
