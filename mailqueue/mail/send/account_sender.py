@@ -248,13 +248,14 @@ class AccountSender:
         if not isinstance(verdict, Rejected) or verdict.code:  # else nothing was received
             is_news = self._has_failed or not self._has_answered
             self._has_failed = self._is_unresponsive = False
-            self._has_answered = self._replies.are_usual = True
+            self._has_answered = True
             if is_news:
                 self._context.account_answered(self.account.id)
             if self.slots.is_unproven:
                 self._context.slots.mark_responsive(self.slots)
                 if self.waiting:
                     self._connect()
+            self._replies.are_usual = True  # once all of this is noted
         if isinstance(verdict, Accepted) and not verdict.refused:  # nearly all
             return
         if (halt := halt_of(verdict)) is not None:

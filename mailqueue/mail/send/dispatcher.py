@@ -142,6 +142,8 @@ class EmailDispatcher:
     async def _new_sender(self, account_id: int) -> AccountSender:
         account = await self._find_account(account_id)
         former = self._by_account.get(account_id)
+        if former is not None and former.account.revision >= account.revision:
+            return former  # other emails of the account have asked meanwhile
         if former is not None:
             self._close_in_background(former)  # it may wait for its server for minutes
         sender = self._by_account[account_id] = AccountSender(account, self._context)

@@ -141,6 +141,28 @@ async def test_mail_never_goes_to_a_line_that_was_forgotten_meanwhile() -> None:
     await lines.close()
 
 
+async def test_emails_that_are_dispatched_together_have_one_sender_for_their_account() -> None:
+    recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
+    lines = lines_to(accounts, recorded)
+    genuine = accounts.find
+
+    async def find(account_id: int) -> SendAccount:
+        await asyncio.sleep(0.01)
+        return await genuine(account_id)
+
+    lines._find_account = find
+
+    await asyncio.gather(
+        *(lines.dispatch([loaded(email=claimed(assigned_to=1))]) for _ in range(3))
+    )
+
+    assert accounts.read == [1, 1, 1]
+    assert not lines._closing
+    await until(lambda: len(recorded.settled) == 3)
+    assert recorded.endings() == [Ending.SENT] * 3
+    await lines.close()
+
+
 def paced(count: int, *, after: float) -> tuple[list[LoadedEmail], dict[UUID, float]]:
     """Return emails that are to be sent so many seconds after 1970, and when."""
     mails = [loaded(email=claimed(assigned_to=1)) for _ in range(count)]

@@ -109,6 +109,21 @@ async def test_an_account_that_cannot_be_noted_takes_no_verdict_from_its_emails(
     assert await sent_by(server, recorded, 3) == [(Ending.DEFER, "slow down")] * 3
 
 
+async def test_an_account_is_proven_by_the_next_answer_if_one_could_not_be_noted() -> None:
+    recorded = RecordedContext()
+    recorded.failures = Refusing(["an entry, so that the next raises"])
+    async with sender_to(ScriptedServer(), recorded, max_connections=1) as line:
+        await introduce(line, recorded)
+        assert line.slots.is_unproven
+
+        recorded.failures = []
+        line.add([loaded()])
+        await until(lambda: len(recorded.settled) == 2)
+
+        assert not line.slots.is_unproven
+    assert recorded.endings() == [Ending.SENT] * 2
+
+
 async def test_an_email_that_its_channel_forgets_is_in_doubt() -> None:
     """Window: it is neither lost nor sent again as if it had not been handed over."""
     server = OneRequest()
