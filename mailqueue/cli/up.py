@@ -81,8 +81,9 @@ def up(
     submission_port: int | None,
     no_submission: bool | None,
 ) -> None:
-    """Run everything: PostgreSQL (a private one unless one is named), API, console, workers, trap.
+    """Run everything: PostgreSQL, the HTTP API, the console, workers and the mail trap.
 
+    PostgreSQL is a private one in the data folder, unless a server is configured.
     Stops on Ctrl-C, SIGTERM or SIGHUP, after emails in flight are finished and recorded.
     """
     settings = command_settings(

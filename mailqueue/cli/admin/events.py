@@ -41,7 +41,13 @@ _COLUMNS = (
     show_default=True,
     help="Period to search, counted back from now, such as 30d.",
 )
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    show_default=True,
+    help="Maximum number of rows.",
+)
 @json_option
 def events(
     *,

@@ -93,7 +93,13 @@ def flag(*, name: str, to: str) -> None:
 
 @platform.command(epilog=examples("mailqueue platform audit --action project.suspended"))
 @click.option("--action", help="Filter by action, such as setting.changed.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    show_default=True,
+    help="Maximum number of rows.",
+)
 @click.option("--before", type=int, help="Show entries older than the entry with this id.")
 @json_option
 def audit(*, action: str | None, limit: int, before: int | None) -> None:

@@ -45,7 +45,7 @@ def domain() -> None:
 @click.option("--note", help="Note for the operators, such as the reason.")
 @json_option
 def rate(*, name: str, to: str, burst: int | None, note: str | None) -> None:
-    """Limit the sending rate to DOMAIN to RATE (5/s, 300/min, 1000/h), for all projects together.
+    """Limit mail to DOMAIN to RATE (5/s, 300/min, 1000/h), of all projects together.
 
     Emails above the rate wait without an attempt. Emails to other domains are not affected.
     RATE none removes the limit.

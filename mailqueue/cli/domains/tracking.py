@@ -111,7 +111,7 @@ def rotate(*, project: str) -> None:
 @asks_first("Links signed with {key} stop working. Revoke it?")
 @json_option
 def revoke(*, project: str, key: str) -> None:
-    """Revoke a key that was disclosed: links it signed stop working, also those to unsubscribe.
+    """Revoke a key that was disclosed: links it signed stop working, unsubscribe links included.
 
     The key that signs links now is replaced first. Running workers notice within a minute.
     """

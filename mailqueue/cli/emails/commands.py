@@ -57,7 +57,12 @@ def show(*, email_id: UUID) -> None:
     )
 )
 @selection_options
-@click.option("--reason", default="cancelled by an operator", show_default=True)
+@click.option(
+    "--reason",
+    default="cancelled by an operator",
+    show_default=True,
+    help="Reason, recorded in the audit log.",
+)
 @json_option
 def cancel(*, selection: Selection, reason: str) -> None:
     """Cancel unfinished emails, including those a worker has claimed but not yet handed over."""
@@ -77,7 +82,12 @@ def cancel(*, selection: Selection, reason: str) -> None:
     )
 )
 @selection_options
-@click.option("--reason", default="held by an operator", show_default=True)
+@click.option(
+    "--reason",
+    default="held by an operator",
+    show_default=True,
+    help="Reason, recorded in the audit log.",
+)
 @json_option
 def hold(*, selection: Selection, reason: str) -> None:
     """Hold pending emails until they are released."""
@@ -137,7 +147,12 @@ def resend_failed(*, selection: Selection) -> None:
     )
 )
 @selection_options
-@click.option("--reason", default="resent by an operator", show_default=True)
+@click.option(
+    "--reason",
+    default="resent by an operator",
+    show_default=True,
+    help="Reason, recorded in the audit log.",
+)
 @json_option
 def resend(*, selection: Selection, reason: str) -> None:
     """Resend sent emails, each as a new email with a new id."""
@@ -157,7 +172,7 @@ def resend(*, selection: Selection, reason: str) -> None:
     )
 )
 @selection_options
-@click.option("--priority", required=True, type=click.Choice(PRIORITIES))
+@click.option("--priority", required=True, type=click.Choice(PRIORITIES), help="New priority.")
 @json_option
 def reprioritise(*, selection: Selection, priority: str) -> None:
     """Change the priority of unfinished emails."""

@@ -42,7 +42,10 @@ _COLUMNS = (
 @click.option("--status", type=click.Choice(get_args(StatusName)), help="Filter by status.")
 @click.option("--sender", metavar="NAME", help="Filter by sender account that sent or tried it.")
 @click.option(
-    "--from", "sent_from", metavar="ADDRESS", help="Filter by From address that the email sets."
+    "--from",
+    "sent_from",
+    metavar="ADDRESS",
+    help="Filter by From address, if the email itself sets one.",
 )
 @click.option("--tag", metavar="TAG", help="Filter by tag.")
 @click.option("--campaign", metavar="ID", help="Filter by campaign.")

@@ -27,16 +27,20 @@ _FILTERS = {
         "--project", metavar="NAME", help="Project; required unless ids are given."
     ),
     "batch": click.option("--batch", metavar="ID", help="Batch of the project."),
-    "campaign_id": click.option("--campaign", "campaign_id", metavar="ID"),
+    "campaign_id": click.option(
+        "--campaign", "campaign_id", metavar="ID", help="Campaign of the emails."
+    ),
     "lane": click.option(
         "--lane", metavar="PRIORITY[/ROUTE]", help="Lane, such as low or high/relay."
     ),
     "sender": click.option("--sender", metavar="NAME", help="Name of the sender account."),
     "domain": click.option("--domain", metavar="DOMAIN", help="Recipient domain."),
-    "status": click.option("--status", metavar="WORD"),
-    "category": click.option("--category", metavar="WORD"),
-    "older_than": click.option("--older-than", metavar="AGE", help="Age, such as 30min, 4h or 2d."),
-    "newer_than": click.option("--newer-than", metavar="AGE"),
+    "status": click.option("--status", metavar="WORD", help="Status, such as pending or failed."),
+    "category": click.option("--category", metavar="WORD", help="Category, such as marketing."),
+    "older_than": click.option(
+        "--older-than", metavar="AGE", help="Minimum age, such as 30min, 4h or 2d."
+    ),
+    "newer_than": click.option("--newer-than", metavar="AGE", help="Maximum age, such as 4h."),
 }
 
 

@@ -62,6 +62,12 @@ def event() -> None:
     """Show deliveries, bounces, complaints, opens, clicks and webhook requests of providers."""
 
 
+def _id_of_email(context: click.Context, option: click.Parameter, text: str | None) -> UUID | None:
+    if text is not None and "@" in text:
+        raise click.BadParameter(f"is the id of an email: for an address, give --address {text}")
+    return None if text is None else click.UUID.convert(text, option, context)
+
+
 @event.command(
     "list",
     epilog=examples(
@@ -73,7 +79,7 @@ def event() -> None:
 @click.option(
     "--project", help="Filter by project.  [default: all; with --address: the project default]"
 )
-@click.option("--email", type=click.UUID, help="Filter by email.")
+@click.option("--email", callback=_id_of_email, metavar="ID", help="Filter by id of the email.")
 @click.option("--address", help="Filter by recipient address.")
 @click.option("--type", "type_", type=click.Choice(_TYPES), help="Filter by event type.")
 @click.option(

@@ -25,7 +25,7 @@ _NO_END = "ever"
 @click.option("--project", help="Show the rules of this project and the general rules.")
 @json_option
 def days(*, project: str | None) -> None:
-    """Show for how many days each kind of record is kept in its table, warm, and in total.
+    """Show how many days each kind of record stays in its table, in warm files, and in all.
 
     Projects are listed if they have rules of their own.
     """
@@ -50,7 +50,7 @@ def days(*, project: str | None) -> None:
 @click.option(
     "--until",
     metavar="DAYS",
-    help="Age in days at which it is deleted, or `ever`; equal to --hot: no archive.",
+    help="Age in days at which it is deleted, or `ever` to keep it; as --hot: no archive files.",
 )
 @click.option("--as-all", is_flag=True, help="Remove the project's own rule.")
 @json_option
@@ -63,7 +63,7 @@ def keep(
     until: str | None,
     as_all: bool,
 ) -> None:
-    """Set for how many days a kind of record is kept, counted from the end of its month."""
+    """Set how many days a kind of record is kept, counted from the end of its month."""
     if as_all:
         if project is None:
             raise click.UsageError("--as-all needs --project: it removes the rule of a project")

@@ -46,7 +46,7 @@ def add(*, login: str, projects: Sequence[str]) -> None:
 @click.argument("projects", metavar="[PROJECT...]", nargs=-1)
 @json_option
 def remove(*, login: str, projects: Sequence[str]) -> None:
-    """Unbind a login from projects, or from all; without any, it may enqueue for every project."""
+    """Unbind a login from projects, or from all. Unbound, it may enqueue for every project."""
     left = execute(lambda app: manage.unbind(app.conn, login, projects or None, by=operator()))
     allowed = "every project" if left is None else f"{', '.join(left.projects)}, and no others"
     print_message(left, f"{login} may enqueue for {allowed}")

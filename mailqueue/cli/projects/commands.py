@@ -27,12 +27,12 @@ _COLUMNS = (
 
 @click.group(
     cls=CommandGroup,
-    old_names={"set": "change", "delete": "remove"},
+    old_names={"set": "change", "delete": "remove", "ladder": "retries"},
     epilog=examples(
         "mailqueue project add shop",
         "mailqueue project change shop --from shop@example.com",
         "mailqueue project suspend shop --reason 'unpaid since May'",
-        "mailqueue project ladder shop documents --category marketing",
+        "mailqueue project retries shop documents --category marketing",
     ),
 )
 def project() -> None:
@@ -45,10 +45,10 @@ for _command in (add, list_, show, change, suspend, activate, remove, stats, usa
 
 @project.command(
     epilog=examples(
-        "mailqueue project ladder shop",
-        "mailqueue project ladder shop documents",
-        "mailqueue project ladder shop --category otp --steps 10s,30s,2min --max-attempts 4",
-        "mailqueue project ladder shop default --category otp",
+        "mailqueue project retries shop",
+        "mailqueue project retries shop documents",
+        "mailqueue project retries shop --category otp --steps 10s,30s,2min --max-attempts 4",
+        "mailqueue project retries shop default --category otp",
     )
 )
 @click.argument("name", metavar="PROJECT")
@@ -71,7 +71,7 @@ for _command in (add, list_, show, change, suspend, activate, remove, stats, usa
     "--soft-retries", type=int, help="Maximum retries after a full mailbox.  [default: 3]"
 )
 @json_option
-def ladder(
+def retries(
     *,
     name: str,
     known: str | None,

@@ -48,7 +48,7 @@ _TEXTS = (
         "--bounce-domain",
         "bounce_domain",
         "DOMAIN",
-        "Domain whose email this server receives; gets signed return paths.",
+        "Domain of signed return paths, whose mail `mailqueue worker bounces` receives.",
     ),
     (
         "--postal-address",
@@ -115,22 +115,22 @@ _NUMBERS = (
     (
         "--max-age-critical",
         "max_age_hours_critical",
-        "Hours after which critical emails expire that name no time.  [default: 1]",
+        "Hours after which critical emails without an expiry time expire.  [default: 1]",
     ),
     (
         "--max-age-high",
         "max_age_hours_high",
-        "Hours after which emails of high priority expire that name no time.  [default: 4]",
+        "Hours after which emails of high priority without an expiry time expire.  [default: 4]",
     ),
     (
         "--max-age-normal",
         "max_age_hours_normal",
-        "Hours after which emails of normal priority expire that name no time.  [default: 24]",
+        "Hours after which emails of normal priority without an expiry time expire.  [default: 24]",
     ),
     (
         "--max-age-low",
         "max_age_hours_low",
-        "Hours after which emails of low priority expire that name no time.  [default: 72]",
+        "Hours after which emails of low priority without an expiry time expire.  [default: 72]",
     ),
 )
 _LISTS = (
@@ -185,7 +185,7 @@ def settings_options(command: Command) -> Command:
 @settings_options
 @json_option
 def add(*, name: str, **options: str | tuple[str, ...] | None) -> None:
-    """Create a project."""
+    """Add a project."""
     given_settings = _changes(options)
 
     async def added(app: Opened) -> Project:

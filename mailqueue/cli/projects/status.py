@@ -82,7 +82,9 @@ def remove(*, name: str) -> None:
 
 @click.command(epilog=examples("mailqueue project stats shop", "mailqueue project stats --days 30"))
 @click.argument("name", metavar="PROJECT", default="default")
-@click.option("--days", type=int, default=7, show_default=True)
+@click.option(
+    "--days", type=int, default=7, show_default=True, help="Number of days, today included."
+)
 @json_option
 def stats(*, name: str, days: int) -> None:
     """Show what a project sent today and on recent days, and its remaining daily limit."""
@@ -119,7 +121,13 @@ def usage(*, name: str | None) -> None:
 
 @click.command(epilog=examples("mailqueue project audit shop --limit 20"))
 @click.argument("name", metavar="PROJECT", default="default")
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    show_default=True,
+    help="Maximum number of rows.",
+)
 @click.option("--before", type=int, help="Show entries older than the entry with this id.")
 @json_option
 def audit(*, name: str, limit: int, before: int | None) -> None:

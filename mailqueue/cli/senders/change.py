@@ -110,8 +110,8 @@ def change(
 ) -> None:
     """Change an account: server, credentials, From address, order or limits.
 
-    What is not given stays as it is. The stored password is kept while host, API URL and user name
-    stay the same; it is never sent to another server, so that a new host needs it again.
+    Options that are not given keep their values. The stored password is kept while host, API URL
+    and user name stay the same; with another host or user name, give it again.
     """
     display_name, email = mailbox_of(None if from_ == "none" else from_)
     asked: dict[str, Any] = {

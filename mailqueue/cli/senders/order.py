@@ -24,7 +24,7 @@ _project = click.option(
 @_project
 @json_option
 def prefer(*, name: str, project: str) -> None:
-    """Make an account the first for emails that name none, and activate it."""
+    """Make an account the first choice of emails that name no account, and resume it."""
 
     async def preferred(app: Opened) -> SenderAccount:
         account = await accounts.find(app.conn, project, name=name)

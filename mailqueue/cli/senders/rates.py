@@ -38,26 +38,32 @@ _COLUMNS = (
     "--project", help="Project of the account.  [default: with NAME, default; otherwise all]"
 )
 @click.option(
-    "--bounce-warn", type=float, metavar="PERCENT", help="Hard bounce rate that raises a warning."
+    "--bounce-warn",
+    type=float,
+    metavar="PERCENT",
+    help="Hard bounce rate that raises a warning; 0: none.",
 )
 @click.option(
     "--bounce-pause",
     type=float,
     metavar="PERCENT",
-    help="Hard bounce rate that pauses the account.",
+    help="Hard bounce rate that pauses the account; 0: never.",
 )
 @click.option(
-    "--complaint-warn", type=float, metavar="PERCENT", help="Complaint rate that raises a warning."
+    "--complaint-warn",
+    type=float,
+    metavar="PERCENT",
+    help="Complaint rate that raises a warning; 0: none.",
 )
 @click.option(
     "--complaint-pause",
     type=float,
     metavar="PERCENT",
-    help="Complaint rate that pauses the account.",
+    help="Complaint rate that pauses the account; 0: never.",
 )
 @json_option
 def rates(*, name: str | None, project: str | None, **thresholds: float | None) -> None:
-    """Show bounce and complaint rates, or set their warning and pause thresholds; 0 is never.
+    """Show bounce and complaint rates, or set the thresholds that warn and pause.
 
     `mailqueue sender resume` resumes a paused account; its rates are then counted from zero.
     """

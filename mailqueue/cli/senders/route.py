@@ -116,7 +116,9 @@ def remove(*, rule: int, project: str) -> None:
     )
 )
 @click.option("--recipient", required=True, help="Recipient address.")
-@click.option("--category", default="transactional", show_default=True)
+@click.option(
+    "--category", default="transactional", show_default=True, help="Category of the email."
+)
 @click.option("--tag", "tags", multiple=True, help="Tag of the email; may be repeated.")
 @_project
 @json_option

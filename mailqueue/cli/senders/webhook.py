@@ -90,7 +90,7 @@ def webhook(
 ) -> None:
     """Create or show the URL for a provider's webhook, and store the secrets that verify it.
 
-    Settings not given stay as they are. Secrets are encrypted and never shown; the URL is.
+    Settings that are not given stay. Secrets are stored encrypted and never shown again.
     """
     signing = [_variable(one, option="signing-env") for one in signing_env]
     if signing_file is not None:

@@ -31,7 +31,7 @@ SHORTEST_SECONDS = 0.2
     flag_value=DEFAULT_SECONDS,
     type=click.FloatRange(min=SHORTEST_SECONDS),
     metavar="[SECONDS]",
-    help=f"Refresh every {DEFAULT_SECONDS:g} seconds, or as many as given, until Ctrl-C.",
+    help=f"Refresh every {DEFAULT_SECONDS:g} seconds, or every SECONDS, until Ctrl-C.",
 )
 @click.option(
     "--project",

@@ -111,7 +111,7 @@ def change(
     place: int | None,
     project: str,
 ) -> None:
-    """Change the settings given; other translations stay."""
+    """Change settings of CATEGORY. Translations that are not given stay."""
     given = _given(name, description, translations, is_required=is_required, place=place)
 
     async def changed(app: Opened) -> Category:

@@ -80,6 +80,7 @@ def suppression() -> None:
     type=click.Choice([reason.value for reason in SuppressionReason]),
     default=SuppressionReason.MANUAL.value,
     show_default=True,
+    help="Reason of the suppression.",
 )
 @_category
 @click.option("--detail", help="Note, such as the reason.")
@@ -97,7 +98,7 @@ def add(
     lasts: str | None,
     project: str,
 ) -> None:
-    """Suppress addresses, for queued emails too."""
+    """Suppress addresses. Emails to them that are queued are suppressed too."""
     until = _end(lasts)
     wanted = [
         new_suppression(
@@ -122,7 +123,11 @@ def add(
         "mailqueue suppression list --limit 1000 --json",
     ),
 )
-@click.option("--reason", type=click.Choice([reason.value for reason in SuppressionReason]))
+@click.option(
+    "--reason",
+    type=click.Choice([reason.value for reason in SuppressionReason]),
+    help="Filter by reason.",
+)
 @_category
 @click.option("--having", metavar="TEXT", help="Filter by text in the address.")
 @click.option(

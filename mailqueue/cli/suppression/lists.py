@@ -100,6 +100,7 @@ def import_(
     type=click.Choice([form.value for form in Format]),
     default=Format.CSV.value,
     show_default=True,
+    help="Format of the output.",
 )
 @click.option("--reason", type=_REASONS, help="Filter by reason.")
 @click.option("--category", help="Filter by category.")

@@ -71,7 +71,7 @@ for _command in (version, publish, archive, clone, diff, preview, part):
 @click.argument("slug")
 @owner_options
 @click.option("--name", help="Display name.  [default: SLUG]")
-@click.option("--description", help="For people.")
+@click.option("--description", help="Description.")
 @click.option(
     "--category", metavar="WORD", help="Category of its emails.  [default: transactional]"
 )
@@ -97,7 +97,11 @@ def add(*, slug: str, project: str | None, **fields: str | None) -> None:
 )
 @owner_options
 @click.option("--category", metavar="WORD", help="Filter by category.")
-@click.option("--status", type=click.Choice(["draft", "published", "archived"]))
+@click.option(
+    "--status",
+    type=click.Choice(["draft", "published", "archived"]),
+    help="Filter by status.",
+)
 @click.option("--search", "q", metavar="TEXT", help="Search in slug, name and description.")
 @json_option
 def list_(
@@ -166,8 +170,8 @@ def show(*, slug: str, project: str | None) -> None:
 )
 @click.argument("slug")
 @owner_options
-@click.option("--name", help="For people.")
-@click.option("--description", help="For people.")
+@click.option("--name", help="Description.")
+@click.option("--description", help="Description.")
 @click.option("--category", metavar="WORD", help="Category of its emails.")
 @click.option("--language", metavar="TAG", help="Default language.")
 @json_option

@@ -48,6 +48,7 @@ def part() -> None:
     type=click.Choice([str(kind) for kind in PartKind]),
     default=str(PartKind.PARTIAL),
     show_default=True,
+    help="Kind of part: a layout is extended, a partial is included.",
 )
 @text_file_option("--file", "source", text="File with the Jinja2 source; - is standard input.")
 def set_(*, name: str, project: str | None, kind: str, source: str | None) -> None:

@@ -55,7 +55,11 @@ _since = click.option("--since", metavar="AGO", help="Filter by age: at most thi
     ),
 )
 @_id
-@click.option("--status", type=click.Choice([status.value for status in DeliveryStatus]))
+@click.option(
+    "--status",
+    type=click.Choice([status.value for status in DeliveryStatus]),
+    help="Filter by status.",
+)
 @click.option("--type", "kind", metavar="TYPE", help="Filter by event type.")
 @_since
 @click.option(

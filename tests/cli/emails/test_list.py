@@ -89,3 +89,10 @@ def test_an_unknown_project_is_named(on_fresh_db: Cli) -> None:
     refused = on_fresh_db("email", "list", "--project", "none")
 
     assert (refused.exit_code, refused.stderr) == (1, "error: no project none\n")
+
+
+def test_an_address_in_place_of_an_id_names_the_option_for_addresses(on_shared_db: Cli) -> None:
+    refused = on_shared_db("event", "list", "--email", "ann@example.com")
+
+    assert refused.exit_code == 2
+    assert "for an address, give --address ann@example.com" in refused.stderr

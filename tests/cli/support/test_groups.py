@@ -74,6 +74,18 @@ def test_wrong_usage_ends_with_a_line_that_says_what_is_meant(
     assert refused.stderr.endswith(f"{error}\n")
 
 
+def test_every_command_and_option_says_what_it_does() -> None:
+    silent = [name for name, one in leaves() if not (one.help or "").strip()]
+    unexplained = [
+        f"{name} {option.opts[-1]}"
+        for name, one in leaves()
+        for option in one.params
+        if isinstance(option, click.Option) and not option.hidden and not option.help
+    ]
+
+    assert (silent, unexplained) == ([], [])
+
+
 OLD_NAMES = [
     (group.name, old, new)
     for group in groups()
