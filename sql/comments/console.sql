@@ -1,0 +1,44 @@
+-- Columns of tables of the console: its users, their sessions and attempts to log in.
+
+SELECT mailqueue.describe_columns('console_users', ARRAY[
+    ['id', 'Id of the user.'],
+    ['name', 'Name of the user, unique, and never used again.'],
+    ['role', 'superadmin, project_admin, support or viewer.'],
+    ['sees_all', 'Whether the user sees every project, present and future.'],
+    ['password_hash', 'Argon2id hash of the password with its parameters; NULL: none was set.'],
+    ['link_hash', 'SHA-256 of the token of the link that sets the password; NULL: there is no link.'],
+    ['link_until', 'Time until which that link is valid.'],
+    ['created_by', 'Who added the user.'],
+    ['created_at', 'Time at which the user was added.'],
+    ['last_login_at', 'Time of the last login; NULL: never.'],
+    ['removed_at', 'Time at which the user was removed; NULL: the user may log in.']
+]);
+
+SELECT mailqueue.describe_columns('console_members', ARRAY[
+    ['user_id', 'Id of the user.'],
+    ['project_id', 'Id of a project that the user sees.'],
+    ['added_at', 'Time since which the user sees it.']
+]);
+
+SELECT mailqueue.describe_columns('console_sessions', ARRAY[
+    ['id', 'Id of the session.'],
+    ['user_id', 'Id of the user.'],
+    ['token_hash', 'SHA-256 of the token in the cookie.'],
+    ['browser_hash', 'SHA-256 of the token that stays in the browser.'],
+    ['address', 'Address of the client; NULL: unknown.'],
+    ['user_agent', 'User agent, as the browser sent it.'],
+    ['created_at', 'Time of the login.'],
+    ['used_at', 'Time of the last request, to the minute.'],
+    ['expires_at', 'Time at which the session ends.'],
+    ['ended_at', 'Time of the logout; NULL: not logged out.']
+]);
+
+SELECT mailqueue.describe_columns('console_actions', ARRAY[
+    ['token_hash', 'SHA-256 of the token in the form.'],
+    ['used_at', 'Time at which the form was sent.']
+]);
+
+SELECT mailqueue.describe_columns('console_attempts', ARRAY[
+    ['client_hash', 'SHA-256 of the network or browser.'],
+    ['next_at', 'Theoretical arrival time of the next attempt (GCRA).']
+]);
