@@ -103,11 +103,10 @@ class Watch:
         self._stalled_seconds = stalled_seconds
         self._checked_at = asyncio.get_running_loop().time()
         self._rows_checked_at = 0.0
-        self._silence = 0.0
+        self._silence: float | None = None  # at the last look; None before the first turn
         self._delay = _delay_of(pid)
-        self._excused = (
-            0.0  # since the last turn, time in which the host or the process was stopped
-        )
+        # Since the last turn, time in which the host or the process was stopped.
+        self._excused = 0.0
 
     def fault(self) -> str | None:
         """Return why the process is to be ended now, or None; called every CHECK_SECONDS."""
@@ -118,7 +117,7 @@ class Watch:
         silence = self._in_progress.seconds_since_turn()
         if silence is None:
             return None
-        if silence < self._silence:  # it has turned
+        if self._silence is None or silence < self._silence:  # it has turned, or begun to
             self._delay, self._excused = _delay_of(self._pid), 0.0
         self._silence = silence
         if gap > FROZEN_SECONDS:

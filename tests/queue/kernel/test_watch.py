@@ -53,6 +53,22 @@ async def test_a_process_of_queues_that_stands_still_is_ended_soon() -> None:
         assert watch.fault() == "its event loop did not turn for 4 s"
 
 
+async def test_waiting_for_a_processor_before_the_first_turn_is_no_excuse_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A row that hangs at once, on a busy machine: rows of others would wait as long as the start
+    took.
+    """
+    memory, waits = InProgress(), iter([0.0, 6.0])
+    monkeypatch.setattr(child, "_delay_of", lambda _: next(waits, 6.0))
+    async with sleeping() as one:
+        watch = Watch(one.pid, memory, stalled_seconds=STALLED_SECONDS)
+        turned(memory, 0.1)
+        assert watch.fault() is None
+        turned(memory, STALLED_SECONDS + 0.5)
+        assert watch.fault() is not None
+
+
 async def test_another_process_has_a_minute() -> None:
     memory = InProgress()
     async with sleeping() as one:
