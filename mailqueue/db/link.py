@@ -38,9 +38,17 @@ class Link:
     Operations must be safe to repeat: the server may have committed one whose response was lost.
     """
 
-    def __init__(self, settings: DatabaseSettings, name: str) -> None:
+    def __init__(
+        self,
+        settings: DatabaseSettings,
+        name: str,
+        *,
+        greeting: Callable[[Conn], Awaitable[None]] | None = None,
+    ) -> None:
+        """Prepare; `greeting` is run on each connection before its first operation."""
         self._settings = settings
         self._name = name
+        self._greeting = greeting
         self._conn: Conn | None = None
         self._turn = asyncio.Lock()
         self.is_down = False
@@ -78,6 +86,8 @@ class Link:
             try:
                 if self._conn is None:
                     self._conn = await open_connection(self._settings, application_name=self._name)
+                    if self._greeting is not None:
+                        await self._greeting(self._conn)
                 done = await operation(self._conn)
             except _AWAY as exc:
                 await self.close()

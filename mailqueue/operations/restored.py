@@ -1,4 +1,7 @@
-"""After a restore from backup: hold mail that may have been sent since, before workers start."""
+"""After a restore from backup: hold mail that may have been sent since, before workers start.
+
+Emails are sent from a restored database only after this.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -24,6 +27,15 @@ async def count(conn: Conn, since: datetime) -> int:
             conn, since, is_trial=True, limit=BATCH, operation=None, after=None, by=""
         )
     return trial.held
+
+
+async def accept(conn: Conn, *, by: str) -> BulkResult:
+    """Send from this database without holding mail, as nothing was lost.
+
+    Raises:
+        Conflict: a worker runs.
+    """
+    return BulkResult(await actions_store.accept_restored(conn, by=by), 0)
 
 
 async def hold(

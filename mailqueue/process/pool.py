@@ -56,7 +56,10 @@ class WorkerPool:
         `ready` is called once, when every process has registered or READY_SECONDS are over.
         """
         try:
-            async with rescuing(self._settings.database), watching_space(self._settings):
+            async with (
+                rescuing(self._settings.database, self._settings.data),
+                watching_space(self._settings),
+            ):
                 # Wait even with no processes: rescue runs for the workers of other hosts.
                 await asyncio.gather(
                     stop.wait(),

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
@@ -12,10 +12,12 @@ from uuid import UUID
 import mailqueue
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
+from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.own_loop import run_in_own_loop
+from mailqueue.queue.server_memory import ServerMemory
 from mailqueue.queue.tasks import cancelled
 from mailqueue.telemetry.log import get_logger
 
@@ -60,6 +62,9 @@ class Heartbeat:
         self._in_progress = in_progress
         self._confirmed_at = 0.0
         self._turned_at = 0.0
+        self._memory = ServerMemory()
+        self.marks: Callable[[], int] = int
+        """Returns the number of acknowledged commits of this worker that marked emails."""
         self.worker_id = 0
         self.is_stopping = False
         self.is_lost = False
@@ -107,16 +112,27 @@ class Heartbeat:
         Raises:
             LeaseLost: this worker was declared lost.
         """
-        await self._beat(self._link)
+        await self._link.call(self.beat_on)
 
-    async def _beat(self, link: Link) -> None:
+    async def beat_on(self, conn: Conn) -> None:
+        """Send one heartbeat on this connection, which may lead to another server than before.
+
+        Raises:
+            LeaseLost: this worker was declared lost.
+        """
         # Before the statement: what counts is the age of the database's record.
         asked_at = time.monotonic()
-        is_known = await link.call(
-            lambda conn: store.beat(conn, self.worker_id, is_stopping=self.is_stopping)
+        answer = await store.beat(
+            conn,
+            self.worker_id,
+            is_stopping=self.is_stopping,
+            launch_id=self._launch_id,
+            seen=self._memory.seen,
+            marks=self.marks(),
         )
+        self._memory.update(answer.seen, answer.refusal)
         reach("beat.committed")
-        if not is_known:
+        if not answer.is_known:
             self.is_lost = True
             raise LeaseLost(f"worker {self.worker_id} was declared lost")
         self._confirmed_at = asked_at
@@ -143,7 +159,7 @@ class Heartbeat:
             with suppress(LeaseLost):
                 while True:
                     if time.monotonic() - self._turned_at < HUNG_SECONDS:
-                        await self._beat(link)
+                        await link.call(self.beat_on)
                     else:
                         log.error("worker.stuck", worker=self.worker_id)
                     await asyncio.sleep(BEAT_SECONDS)

@@ -4,17 +4,21 @@ bounces.
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.heartbeat import LOST_AFTER
+from mailqueue.queue.server_memory import ServerMemory
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 
 RESCUE_SECONDS = 5.0
+LAST_LOOK_SECONDS = 2.0
+"""Limit of the last comparison with the database, after the workers have ended."""
 GRACE_SECONDS = 10.0
 """Time that workers have for a heartbeat after the database was unavailable."""
 
@@ -22,28 +26,44 @@ log = get_logger(__name__)
 
 
 @asynccontextmanager
-async def rescuing(database: DatabaseSettings) -> AsyncIterator[None]:
-    """Rescue emails and rows while the block runs, on a connection of its own."""
+async def rescuing(database: DatabaseSettings, data: Path | None = None) -> AsyncIterator[None]:
+    """Rescue emails and rows while the block runs, on a connection of its own.
+
+    What was seen of the database is kept in the data folder.
+    """
     link = Link(database, "mailqueue/rescue")
-    task = asyncio.create_task(_rescue_forever(link), name="rescue")
+    memory = ServerMemory(data)
+    task = asyncio.create_task(_rescue_forever(link, memory), name="rescue")
     try:
         yield
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        with suppress(Exception):  # what the workers did last is seen too, if the database answers
+            async with asyncio.timeout(LAST_LOOK_SECONDS):
+                await _look(link, memory)
         await link.close()
 
 
-async def _rescue_forever(link: Link) -> None:
+async def _look(link: Link, memory: ServerMemory) -> None:
+    memory.update(*await link.call(lambda conn: store.see_server(conn, memory.seen)))
+
+
+async def _rescue_forever(link: Link, memory: ServerMemory) -> None:
     while True:
-        wait = await turn(link)
+        wait = await turn(link, memory)
         await asyncio.sleep(wait)
 
 
-async def turn(link: Link) -> float:
-    """Rescue once; return the seconds until the next time. A failure is logged and retried."""
+async def turn(link: Link, memory: ServerMemory | None = None) -> float:
+    """Rescue once; return the seconds until the next time. A failure is logged and retried.
+
+    What was seen of the database is kept here as well: this process outlives its workers.
+    """
     rescued = None
     try:
+        if memory is not None:
+            await _look(link, memory)
         rescued = await rescue_once(link)
         reach("rescue.committed")
     except Exception:  # rescue must go on

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import Rollback
@@ -63,9 +64,44 @@ async def count_registered(conn: Conn, *, launch_ids: Sequence[UUID]) -> int:
     return await fetch.value(conn, "count_registered", {"launch_ids": list(launch_ids)}, int)
 
 
-async def beat(conn: Conn, worker: int, *, is_stopping: bool) -> bool:
-    """Record a heartbeat; return False if the worker was declared lost."""
-    return await fetch.value(conn, "beat", {"worker": worker, "is_stopping": is_stopping}, bool)
+class ServerSeen(NamedTuple):
+    """What a process has seen of the database, for its next comparison, and why no mail is sent."""
+
+    seen: str | None
+    refusal: str | None
+    """None: mail is sent."""
+
+
+class Beat(NamedTuple):
+    """The answer to a heartbeat."""
+
+    is_known: bool
+    """False: the worker was declared lost."""
+    seen: str | None
+    refusal: str | None
+
+
+async def beat(
+    conn: Conn, worker: int, *, is_stopping: bool, launch_id: UUID, seen: str | None, marks: int
+) -> Beat:
+    """Record a heartbeat, and compare what the worker has seen with the database.
+
+    `seen` is what the last heartbeat returned, `marks` the number of acknowledged commits of this
+    worker that marked emails.
+    """
+    values = {
+        "worker": worker,
+        "is_stopping": is_stopping,
+        "launch_id": launch_id,
+        "seen": seen,
+        "marks": marks,
+    }
+    return await fetch.one(conn, "beat", values, Beat)
+
+
+async def see_server(conn: Conn, seen: str | None) -> ServerSeen:
+    """Compare what a process without a heartbeat has seen with the database."""
+    return await fetch.one(conn, "see_server", {"seen": seen}, ServerSeen)
 
 
 async def stop_worker(conn: Conn, worker: int) -> None:

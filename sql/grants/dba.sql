@@ -36,7 +36,7 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(),
             mailqueue.health_of_maintenance(), mailqueue.health_of_queues(),
             mailqueue.ready_webhooks(timestamptz)',  -- in health
-        'EXECUTE ON FUNCTION mailqueue.why(uuid)'
+        'EXECUTE ON FUNCTION mailqueue.why(uuid), mailqueue.sending_refusal()'
     ] LOOP
         EXECUTE format('GRANT %s TO mailqueue_dba', r);
     END LOOP;

@@ -28,6 +28,8 @@ BEGIN
             boolean[])',
         'EXECUTE ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid, text[])',
         'EXECUTE ON FUNCTION mailqueue.beat(integer, boolean), mailqueue.stop_worker(integer)',
+        'EXECUTE ON FUNCTION mailqueue.heartbeat(integer, boolean, uuid, text, bigint)',
+        'EXECUTE ON FUNCTION mailqueue.see_server(text, integer, uuid, bigint)',
         'EXECUTE ON FUNCTION mailqueue.rest_sender(integer, text), mailqueue.sender_answered(integer),
             mailqueue.rest_sender_for(integer, text, interval, boolean),
             mailqueue.suspend_sender(integer, text)',

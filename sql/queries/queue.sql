@@ -10,10 +10,17 @@ SELECT count(DISTINCT w.launch_id)
 FROM mailqueue.workers AS w
 WHERE w.launch_id = ANY (%(launch_ids)s);
 
--- name: beat :value
--- Heartbeat of a worker; false if it was declared lost and must not write any more. The commit need not be on disk.
-SELECT mailqueue.beat(%(worker)s, %(is_stopping)s)
-FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s;
+-- name: beat :one
+-- Heartbeat of a worker; is_known is false if it was declared lost and must not write any more. The commit need not be
+-- on disk. What the worker has seen of this database is compared with it: see see_server().
+SELECT h.is_known, h.seen, h.refusal
+FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s,
+     mailqueue.heartbeat(%(worker)s, %(is_stopping)s, %(launch_id)s, %(seen)s, %(marks)s) AS h;
+
+-- name: see_server :one
+-- Compare what a process has seen with this database; what it has seen now, and why no mail is sent.
+SELECT h.seen, h.refusal
+FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s, mailqueue.see_server(%(seen)s) AS h;
 
 -- name: stop_worker :run
 -- Deregister a worker; mail that it holds returns to the queue.

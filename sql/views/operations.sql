@@ -23,11 +23,14 @@ WITH workers AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM mailqueue.workers AS w
                     WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL
                     AND w.beat_at > clock_timestamp() - interval '30 s') AS are_there
+), restored AS MATERIALIZED (
+    SELECT mailqueue.sending_refusal() AS refusal
 ), brake AS MATERIALIZED (
     SELECT max(h.until) AS until FROM mailqueue.headroom_now(0) AS h WHERE h.why IS NOT NULL
 )
 SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default') AS route,
-       CASE WHEN NOT workers.are_there AND l.blocked_reason IS DISTINCT FROM 'set_aside' THEN 'no worker is running'
+       CASE WHEN restored.refusal IS NOT NULL THEN 'no mail is sent: ' || restored.refusal
+            WHEN NOT workers.are_there AND l.blocked_reason IS DISTINCT FROM 'set_aside' THEN 'no worker is running'
             ELSE CASE coalesce(l.blocked_reason, 'brake')
                 WHEN 'no_sender' THEN 'there is no sender account for it'
                 WHEN 'daily_limit' THEN 'the daily limit is used up'
@@ -53,11 +56,11 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
             WHEN l.blocked_reason NOT IN ('empty', 'not_due', 'recheck')
                  THEN nullif(l.blocked_until, 'infinity') END AS until,
        d.due, d.oldest_due_at, l.id AS lane_id
-  FROM workers CROSS JOIN brake
+  FROM workers CROSS JOIN brake CROSS JOIN restored
   JOIN mailqueue.lanes AS l
     ON l.blocked_reason IN ('no_sender', 'daily_limit', 'hourly_limit', 'minute_limit', 'rate', 'domain_rate', 'paused',
                             'suspended', 'unreachable', 'circuit', 'limited', 'half_open', 'set_aside', 'locked')
-       OR NOT workers.are_there
+       OR NOT workers.are_there OR restored.refusal IS NOT NULL
     OR (l.blocked_reason IS NULL AND brake.until IS NOT NULL)
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   LEFT JOIN mailqueue.pauses AS z ON z.project_id = l.project_id AND z.kind = l.pause_kind AND z.value = l.pause_value

@@ -1,12 +1,15 @@
 """The guide's commands restore a point in time, and no mail is sent twice by itself."""
 
 import asyncio
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 
+from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -16,6 +19,7 @@ from tests.concurrency.running import (
     messages,
     session,
     statuses,
+    until,
     workers,
 )
 from tests.queue.steps import difference
@@ -23,6 +27,8 @@ from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio
 MAILS = 10
+QUIET_SECONDS = 3.0
+"""Time in which workers would have sent what is due, several times over."""
 
 
 async def sent(database: DatabaseSettings, server: ScriptedServer, count: int) -> None:
@@ -60,6 +66,10 @@ async def test_mail_sent_after_the_moment_is_held_and_not_sent_again(
         await sent(restorable, server, 3 * MAILS)
 
         await asyncio.to_thread(guide.run, "recovery_target_time", MOMENT=moment)
+        async with workers(restorable) as command:
+            await refused(restorable, "restored, copied or promoted")
+            assert await command.stopped() == 0
+        assert len(server.messages) == 3 * MAILS, "a worker that never saw it has sent from it"
         said = await asyncio.to_thread(guide.run, "mailqueue restored", MOMENT=moment)
 
         assert said.splitlines()[:2] == [f"{MAILS} would be held", f"{MAILS} held"]
@@ -85,15 +95,96 @@ async def test_mail_sent_after_the_moment_is_held_and_not_sent_again(
         assert len(server.messages) == 3 * MAILS + 2
 
 
-async def test_a_dump_brings_everything_back(guide: Guide, restorable: DatabaseSettings) -> None:
-    async with session(restorable) as conn:
-        await make.sender_account(conn)
-        await queue(conn, "dumped")
-    await asyncio.to_thread(guide.run, "pg_dumpall")
-    await asyncio.to_thread(guide.run, "pg_restore")
+async def test_workers_that_run_through_a_restore_send_nothing_until_it_is_declared(
+    guide: Guide, restorable: DatabaseSettings
+) -> None:
+    async with scripted() as server:
+        async with session(restorable) as conn:
+            await account_at(conn, server)
+            await queue(conn, "before")
+        async with workers(restorable) as command:
+            await messages(server, MAILS)
+            await asyncio.to_thread(guide.run, "pg_basebackup")
+            async with session(restorable) as conn:
+                moment = str(await make.scalar(conn, "SELECT clock_timestamp()::text"))
+                await queue(conn, "gone")
+            await messages(server, 2 * MAILS)
+            async with session(restorable) as conn:
+                first = await queued_before(conn, moment)
 
-    there = restorable.url.reveal().removesuffix("/mailqueue") + "/mailqueue_restored"
-    verified = guide.home.with_(MAILQUEUE_DATABASE_URL=there).run("verify")
-    assert verified.returncode == 0, verified.stdout + verified.stderr
-    shown = guide.home.with_(MAILQUEUE_DATABASE_URL=there).json("migrate", "--status")
-    assert shown["pending"] == [], shown
+            await asyncio.to_thread(guide.run, "recovery_target_time", MOMENT=moment)
+
+            await refused(restorable, "the database has gone back")
+            async with session(restorable) as conn:
+                new = await make.queued_email(conn, recipient_email="new@example.com")
+                await asyncio.sleep(QUIET_SECONDS)
+                assert await make.status_of(conn, new) == "pending"
+                why = await make.scalar(conn, "SELECT mailqueue.why(%s)", new)
+                assert "mailqueue restored --from TIME" in why
+                assert await make.status_of(conn, first) is None
+            found = json.loads(guide.home.run("doctor", "--json").stdout)["checks"]
+            alarms = [one["name"] for one in found if one["state"] == "alarm"]
+            assert "restored database" in alarms
+            assert await command.stopped() == 0
+        assert len(server.messages) == 2 * MAILS
+
+        await asyncio.to_thread(guide.run, "mailqueue restored", MOMENT=moment)
+
+        async with workers(restorable) as command, session(restorable) as conn:
+            later = await make.queued_email(conn, recipient_email="later@example.com")
+            await messages(server, 2 * MAILS + 1)
+            assert await make.status_of(conn, new) == "held"
+            assert await command.stopped() == 0
+            assert await make.status_of(conn, later) == "sent"
+
+
+async def queued_before(conn: Conn, moment: str) -> UUID:
+    """Return an email that was accepted after the moment that is restored."""
+    found: UUID = await make.scalar(
+        conn, "SELECT id FROM mailqueue.emails WHERE created_at > %s LIMIT 1", moment
+    )
+    return found
+
+
+async def refused(database: DatabaseSettings, reason: str) -> None:
+    """Wait until a worker has compared this database; mail is not sent from it for that reason."""
+
+    async def noticed() -> bool:
+        async with session(database) as conn:
+            compared = (
+                "SELECT num_nonnulls(changed_at, gone_back_at) FROM mailqueue.server_identity"
+            )
+            refusal = await make.scalar(conn, "SELECT mailqueue.sending_refusal()")
+            return bool(await make.scalar(conn, compared)) and reason in str(refusal)
+
+    await until(noticed, seconds=30)
+    await asyncio.sleep(QUIET_SECONDS)
+
+
+async def test_a_dump_brings_everything_back(guide: Guide, restorable: DatabaseSettings) -> None:
+    """Nothing is sent from the copy before it is declared to be the one to send from."""
+    async with scripted() as server:
+        async with session(restorable) as conn:
+            await account_at(conn, server)
+            await queue(conn, "sent")
+        await sent(restorable, server, MAILS)
+        async with session(restorable) as conn:
+            await queue(conn, "dumped")
+        await asyncio.to_thread(guide.run, "pg_dumpall")
+        await asyncio.to_thread(guide.run, "pg_restore")
+
+        there = restorable.url.reveal().removesuffix("/mailqueue") + "/mailqueue_restored"
+        home = guide.home.with_(MAILQUEUE_DATABASE_URL=there)
+        verified = home.run("verify")
+        assert verified.returncode == 0, verified.stdout + verified.stderr
+        shown = home.json("migrate", "--status")
+        assert shown["pending"] == [], shown
+        copy = replace(restorable, url=Secret(there))
+        async with workers(copy) as command:
+            await refused(copy, "restored, copied or promoted")
+            assert await command.stopped() == 0
+        assert len(server.messages) == MAILS
+
+        accepted = home.run("restored", "--nothing-lost")
+        assert accepted.stdout == "emails are sent from this database; none is held\n"
+        await sent(copy, server, 2 * MAILS)

@@ -108,6 +108,17 @@ async def rest_is_over(conn: Conn) -> None:
     )
 
 
+async def beat(conn: Conn, worker: int) -> bool:
+    """Send a heartbeat of a worker that has seen nothing; return False if it was declared lost."""
+    launch = await make.scalar(
+        conn, "SELECT launch_id FROM mailqueue.workers WHERE id = %s", worker
+    )
+    answer = await kernel.beat(
+        conn, worker, is_stopping=False, launch_id=launch, seen=None, marks=0
+    )
+    return answer.is_known
+
+
 async def lose(conn: Conn, worker: int) -> int:
     """Let a worker fall silent and declare it lost; return the number of returned mails."""
     await make.silent(conn, worker)

@@ -15,6 +15,7 @@ from tests import make
 from tests.queue.steps import (
     LEASE,
     SILENCE,
+    beat,
     claim,
     counted,
     difference,
@@ -81,7 +82,7 @@ async def test_a_mark_after_the_rescue_gives_nothing(conn: Conn) -> None:
     await lose(conn, late)
 
     assert await mark(conn, late, [email]) == {}
-    assert await kernel.beat(conn, late, is_stopping=False) is False
+    assert await beat(conn, late) is False
 
 
 async def test_a_mark_of_a_claim_that_moved_on_says_lost(conn: Conn) -> None:

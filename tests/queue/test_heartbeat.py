@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -52,10 +53,10 @@ async def test_a_worker_whose_event_loop_is_held_up_goes_on_beating(
     beats, is_told = threading.Semaphore(0), threading.Event()
     beat = kernel.beat
 
-    async def counted(conn: Conn, worker_id: int, *, is_stopping: bool) -> bool:
-        is_known = await beat(conn, worker_id, is_stopping=is_stopping)
+    async def counted(conn: Conn, worker_id: int, **more: Any) -> kernel.Beat:
+        answer = await beat(conn, worker_id, **more)
         beats.release()
-        return is_known and not is_told.is_set()
+        return answer._replace(is_known=answer.is_known and not is_told.is_set())
 
     monkeypatch.setattr(lifelines.store, "beat", counted)
     monkeypatch.setattr(lifelines, "BEAT_SECONDS", 0.01)
@@ -102,9 +103,13 @@ async def test_a_worker_whose_event_loop_hangs_for_good_is_not_kept_alive(
 async def test_a_beat_waits_for_no_disk(database: DatabaseSettings) -> None:
     async with opened(database, 1) as (conn,):
         worker = await make.worker(conn)
+        launch = await make.scalar(conn, "SELECT launch_id FROM mailqueue.workers")
         await conn.execute("SET synchronous_commit = on")
         async with conn.transaction():
-            assert await kernel.beat(conn, worker, is_stopping=False)
+            answer = await kernel.beat(
+                conn, worker, is_stopping=False, launch_id=launch, seen=None, marks=0
+            )
+            assert answer.is_known
             assert await make.scalar(conn, "SHOW synchronous_commit") == "off"
 
 

@@ -9,7 +9,18 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from mailqueue.queue import store as kernel
 from tests import make
-from tests.queue.steps import SILENCE, claim, counted, difference, lose, mark, row, sent, settle
+from tests.queue.steps import (
+    SILENCE,
+    beat,
+    claim,
+    counted,
+    difference,
+    lose,
+    mark,
+    row,
+    sent,
+    settle,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +33,7 @@ async def test_rescue_leaves_workers_that_beat_alone(conn: Conn) -> None:
     await make.silent(conn, worker, since=timedelta(seconds=29))
 
     assert await kernel.rescue(conn, silence=SILENCE) == 0
-    assert await kernel.beat(conn, worker, is_stopping=False) is True
+    assert await beat(conn, worker) is True
 
 
 async def test_a_worker_that_beat_before_the_clock_was_set_back_is_missed_all_the_same(
@@ -74,7 +85,7 @@ async def test_rescue_takes_the_launch_that_is_known_to_be_dead_at_once(conn: Co
 
     assert await make.status_of(conn, lost.id) == "pending"
     assert await make.status_of(conn, kept.id) == "assigned"
-    assert await kernel.beat(conn, dead, is_stopping=False) is False
+    assert await beat(conn, dead) is False
 
 
 async def test_rescuing_twice_changes_nothing_more(conn: Conn) -> None:

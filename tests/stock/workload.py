@@ -17,7 +17,7 @@ from tests import make
 from tests.mail.accept.intakes import WAYS, plain
 from tests.mail.accept.messages import accept_raw, simple
 from tests.operations.pausing import pause
-from tests.queue.steps import LEASE, SILENCE, claim, due_now, lose, mark, sent, settle
+from tests.queue.steps import LEASE, SILENCE, beat, claim, due_now, lose, mark, sent, settle
 from tests.webhooks.delivering import webhook
 
 Act = Callable[[Conn], Awaitable[object]]
@@ -128,7 +128,7 @@ async def _held(conn: Conn, **columns: object) -> tuple[int, list[ClaimedEmail]]
 async def _worker(conn: Conn) -> None:
     worker, emails = await _held(conn)
     await kernel.park(conn, "email_queue", worker)
-    await kernel.beat(conn, worker, is_stopping=False)
+    await beat(conn, worker)
     await claims_store.take(conn, worker, limit=1, lease=LEASE, avoid=[1], may_mark=True)
     await claims_store.find_claims(conn, worker, after=0)
     days = sorted({email.content_on for email in emails})

@@ -18,24 +18,41 @@ from mailqueue.operations import restored as held_back
     epilog=examples(
         "mailqueue restored --from 2030-05-01T04:00+02:00 --dry-run",
         "mailqueue restored --from 2030-05-01T04:00+02:00",
+        "mailqueue restored --nothing-lost",
     )
 )
+@click.option("--from", "since", metavar="INSTANT", help="Point in time that the backup restores.")
 @click.option(
-    "--from",
-    "since",
-    required=True,
-    metavar="INSTANT",
-    help="Point in time that the backup restores.",
+    "--nothing-lost",
+    is_flag=True,
+    help="Hold nothing: all that was sent is in this database, which was moved or promoted.",
 )
 @click.option("--dry-run", is_flag=True, help="Print how many would be held and change nothing.")
 @json_option
-def restored(*, since: str, dry_run: bool) -> None:
+def restored(*, since: str | None, nothing_lost: bool, dry_run: bool) -> None:
     """After a restore from backup, hold all emails that may have been sent since.
 
-    Run it before workers start; it fails while one runs. Then read the view mailqueue.held:
-    release the emails that were not sent, and cancel or resolve those that were.
+    No email is sent from a restored database before. Run it before workers start; it fails while
+    one runs. Then read the view mailqueue.held: release the emails that were not sent, and cancel
+    or resolve those that were.
     """
-    moment = _moment(since)
+    if (since is None) is not nothing_lost:
+        raise click.UsageError("give either --from or --nothing-lost")
+    if since is None:
+        _accept(dry_run=dry_run)
+    else:
+        _hold(_moment(since), dry_run=dry_run)
+
+
+def _accept(*, dry_run: bool) -> None:
+    if dry_run:
+        raise click.UsageError("--nothing-lost holds nothing: it has no --dry-run")
+    done = execute(lambda app: held_back.accept(app.conn, by=operator()))
+    document = RestoreHold(emails=0, operation=done.operation, dry_run=False)
+    print_message(document, "emails are sent from this database; none is held")
+
+
+def _hold(moment: datetime, *, dry_run: bool) -> None:
     found = execute(lambda app: held_back.count(app.conn, moment))
     done = None if dry_run else run(_held(moment, found))
     document = RestoreHold(

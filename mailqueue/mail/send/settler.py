@@ -68,6 +68,7 @@ class EmailSettler:
         self.outcomes: deque[SendOutcome] = deque()  # to be written
         self._requests: list[_Request] = []
         self.premarked: PremarkedEmail | None = None
+        self.marks = 0  # acknowledged commits that marked emails
         self._due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._due_at = 0.0  # when the timer expires
@@ -146,6 +147,7 @@ class EmailSettler:
                 ),
                 seconds=RETRY_SECONDS,
             )
+            self.marks += bool(new) and not written.marks.are_lost
             reach("settle.committed")
             self._linger = min(max(loop.time() - begun, MIN_LINGER_SECONDS), MAX_LINGER_SECONDS)
             for _, _, done in requests:

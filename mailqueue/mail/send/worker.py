@@ -82,8 +82,13 @@ class SendWorker:
     ) -> None:
         self._settings = settings
         self._database = database
-        names = ("claim", "write", "beat", "account_health", "partitions")
-        self._links = {name: Link(database, f"mailqueue/{name}") for name in names}
+        # A connection may lead to a database that was restored: what this worker has seen is
+        # compared before its next claim.
+        claim = Link(database, "mailqueue/claim", greeting=self._greet)
+        names = ("write", "beat", "account_health", "partitions")
+        self._links = {"claim": claim} | {
+            name: Link(database, f"mailqueue/{name}") for name in names
+        }
         self._heartbeat = Heartbeat(
             self._links["beat"], kind="send", launch_id=launch_id, in_progress=in_progress
         )
@@ -114,6 +119,7 @@ class SendWorker:
             wake=self._wakeup.wake,
             begun=self._begun,
         )
+        self._heartbeat.marks = lambda: self._settler.marks
         self._dispatcher = EmailDispatcher(
             self._send_context(), self._reads.account, read_tags=self._reads.tags
         )
@@ -165,6 +171,11 @@ class SendWorker:
             is_alone=self._settings.is_alone,
         )
 
+    async def _greet(self, conn: Conn) -> None:
+        if self._heartbeat.worker_id:
+            with suppress(LeaseLost):  # the next claim says so as well
+                await self._heartbeat.beat_on(conn)
+
     async def _claim_forever(self) -> None:
         """Claim, load and dispatch until cancelled, or until this worker is declared lost."""
         link, settler, batch = self._links["claim"], self._settler, self._settings.batch
@@ -193,6 +204,7 @@ class SendWorker:
                     mail = (taken.emails[0].id, taken.emails[0].claim_no)
                     now = asyncio.get_running_loop().time()
                     settler.premarked = PremarkedEmail(mail, taken.marks, now)
+                    settler.marks += 1
                 mails = await self._loader.load(taken)
                 await self._dispatcher.dispatch(mails, taken.send_at, taken.claimed_at)
                 blocked = 0

@@ -188,6 +188,16 @@ async def go_on(conn: Conn, operation: int, *, after: UUID | None, limit: int) -
     return await fetch.one(conn, "continue_operation", asked, ChangedBatch)
 
 
+async def accept_restored(conn: Conn, *, by: str) -> int:
+    """Send from this database without holding mail; return the operation.
+
+    Raises:
+        Conflict: a worker runs.
+    """
+    with _refusals():
+        return await fetch.value(conn, "accept_restored", {"by": by}, int)
+
+
 async def hold_restored(
     conn: Conn,
     since: datetime,

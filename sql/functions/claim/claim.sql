@@ -63,7 +63,17 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'claim_emails() needs READ COMMITTED' USING ERRCODE = '25001';
     END IF;
-    PERFORM mailqueue.check_worker(p_worker);
+    PERFORM FROM mailqueue.workers AS w
+      WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL
+        AND w.sends_on = current_setting('mailqueue.server', true)
+        FOR KEY SHARE;
+    IF NOT FOUND AND NOT mailqueue.may_send(p_worker) THEN
+        send_at := extract(epoch FROM v_now);
+        is_left := false;
+        next_wake := interval '1 s';
+        RETURN NEXT;
+        RETURN;
+    END IF;
     v_claim := nextval('mailqueue.claim_no_seq');
     -- The rate of the whole installation is the first limit locked, as in settling.
     PERFORM FROM mailqueue.limits AS m WHERE m.id = 0 AND m.rate_per_second IS NOT NULL FOR NO KEY UPDATE;

@@ -16,6 +16,7 @@ $$;
 COMMENT ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid, text[]) IS
     'Register a worker process and the queues it works on; returns its id.';
 
+-- Of the release before: this one uses heartbeat().
 CREATE OR REPLACE FUNCTION mailqueue.beat(p_worker integer, p_is_stopping boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -37,7 +38,6 @@ BEGIN
     PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker FOR UPDATE;
     PERFORM mailqueue.return_claims(p_worker), mailqueue.return_rows(p_worker);
     UPDATE mailqueue.workers AS w SET stopped_at = clock_timestamp() WHERE w.id = p_worker AND w.lost_at IS NULL;
-    DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker;
     DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = p_worker;
 END $$;
 COMMENT ON FUNCTION mailqueue.stop_worker(integer) IS 'Unregister a worker; what it still holds returns to the queues.';
@@ -55,10 +55,14 @@ DECLARE
     v_claims bigint[];
     v_limits integer[]; v_days date[]; v_spent integer[]; v_back integer[];
     v_count integer;
+    v_rev bigint;
 BEGIN
     -- Waits for a mark that is being written; afterwards none can be.
-    DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker RETURNING s.email_ids, s.claim_nos
-      INTO v_ids, v_claims;
+    DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker RETURNING s.email_ids, s.claim_nos, s.rev
+      INTO v_ids, v_claims, v_rev;
+    IF v_rev > 0 THEN
+        PERFORM mailqueue.keep_marks(v_rev);
+    END IF;
     WITH held AS MATERIALIZED (
         SELECT q.id, q.claim_no, q.assigned_to, q.account_day, q.project_id, q.project_day, q.recipients,
                EXISTS (SELECT FROM unnest(v_ids, v_claims) AS m(id, claim_no)

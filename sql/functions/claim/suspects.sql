@@ -77,7 +77,13 @@ DECLARE
     v_is_test boolean;
     v_later uuid[] := '{}';
 BEGIN
-    PERFORM mailqueue.check_worker(p_worker);
+    PERFORM FROM mailqueue.workers AS w
+      WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL
+        AND w.sends_on = current_setting('mailqueue.server', true)
+        FOR KEY SHARE;
+    IF NOT FOUND AND NOT mailqueue.may_send(p_worker) THEN
+        RETURN;
+    END IF;
     v_claim := nextval('mailqueue.claim_no_seq');
     PERFORM FROM mailqueue.limits AS m WHERE m.id = 0 AND m.rate_per_second IS NOT NULL FOR NO KEY UPDATE;
     IF FOUND THEN

@@ -15,7 +15,10 @@ DECLARE
     v_day date;
     l record;
 BEGIN
-    IF (SELECT p.is_dkim_required FROM mailqueue.projects AS p WHERE p.id = q.project_id) THEN
+    IF NOT mailqueue.is_sending() THEN
+        RAISE EXCEPTION 'no mail is sent since the database was restored, copied or promoted: mailqueue restored'
+            USING ERRCODE = '53400';
+    ELSIF (SELECT p.is_dkim_required FROM mailqueue.projects AS p WHERE p.id = q.project_id) THEN
         RAISE EXCEPTION 'signing is required' USING ERRCODE = '53400';
     ELSIF (SELECT z.kind IS NOT NULL FROM mailqueue.pause_of(q.id) AS z) THEN
         RAISE EXCEPTION 'paused' USING ERRCODE = '53400';

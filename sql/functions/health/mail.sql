@@ -107,7 +107,7 @@ AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_lanes jsonb; v_projects text[];
-    v_running integer; v_waiting interval;
+    v_running integer; v_waiting interval; v_told text;
     v_span interval; v_count integer; v_most integer;
 BEGIN
     -- All columns below refer to the same lanes.
@@ -182,6 +182,13 @@ BEGIN
              WHEN v_waiting IS NULL THEN 'nothing waits' ELSE 'mail is being sent, or has only just become due' END,
         CASE WHEN v_count > 0
                   THEN 'see view throughput for how attempts end, and mailqueue why ID for a mail that waits' END;
+
+    v_told := mailqueue.sending_refusal();
+    RETURN QUERY SELECT 'restored database', CASE WHEN v_told IS NULL THEN 'ok' ELSE 'alarm' END,
+        coalesce('no mail is sent: ' || v_told, 'this is the database that mail was sent from before'),
+        CASE WHEN v_told IS NOT NULL
+                  THEN 'stop the workers, then mailqueue restored --from TIME holds what may have been sent since; '
+                       'mailqueue restored --nothing-lost if nothing was' END;
 
     RETURN QUERY SELECT 'workers',
         CASE WHEN v_running > 0 THEN 'ok' WHEN v_waiting IS NULL THEN 'warning' ELSE 'alarm' END,

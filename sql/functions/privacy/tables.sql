@@ -39,7 +39,7 @@ AS $$
                                          'audit_keys', 'audit_seals', 'audit_changes',
                                          'tracking_keys', 'archives', 'lock_rows', 'leases',
                                          'maintenance_tasks', 'console_members', 'console_actions',
-                                         'console_attempts']) THEN NULL
+                                         'console_attempts', 'server_identity']) THEN NULL
                 WHEN p_name IN ('idempotent_answers', 'suppression_lines')
                      OR '[[DELETED_WITH_A_PERSON]]'::jsonb ? p_name
                      THEN 'delete'

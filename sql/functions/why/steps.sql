@@ -29,6 +29,8 @@ AS $$
            ('queue', 'no_worker', 'to start one: mailqueue worker send'),
            ('pause', 'campaign', 'to resume it: mailqueue resume campaign {value}{in_project}'),
            ('pause', 'domain', 'to resume it: mailqueue resume domain {value}{in_project}'),
+           ('installation', 'restored', 'to hold what may have been sent since, and go on: mailqueue restored --from'
+                                        ' TIME; if nothing was lost: mailqueue restored --nothing-lost'),
            ('installation', 'brake', 'to allow more: MAILQUEUE_MAX_SEND_RATE=N mailqueue worker send'),
            ('domain', 'domain_rate', 'to allow more: mailqueue domain rate {value} N/s'),
            ('project', 'no_sender', 'to add one: mailqueue sender add --name relay --host smtp.example.com'

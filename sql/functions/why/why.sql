@@ -82,6 +82,10 @@ BEGIN
             || mailqueue.next_step('queue', CASE WHEN q.attempts > 0 THEN 'retry' ELSE 'not_due' END, q.id,
                                    q.project_id);
     END IF;
+    IF mailqueue.sending_refusal() IS NOT NULL THEN
+        RETURN 'no mail is sent: ' || mailqueue.sending_refusal()
+            || mailqueue.next_step('installation', 'restored', q.id, q.project_id);
+    END IF;
     SELECT * INTO r FROM mailqueue.pause_of(q.id);
     IF r.kind IS NOT NULL THEN
         RETURN mailqueue.pause_words(r.kind, r.value, r.until, r.reason)

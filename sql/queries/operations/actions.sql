@@ -73,6 +73,10 @@ FROM mailqueue.continue_operation(%(operation)s, %(after)s::uuid, %(most)s) AS c
 SELECT r.held, r.operation, r.next_after
 FROM mailqueue.hold_restored(%(since)s, %(is_trial)s, %(most)s, %(operation)s::bigint, %(after)s::uuid, %(by)s) AS r;
 
+-- name: accept_restored :value
+-- Send from this database without holding mail; the operation.
+SELECT mailqueue.accept_restored(%(by)s);
+
 -- name: pause_sending :value
 -- Pause mail; the number of the operation that moves queued mail.
 SELECT mailqueue.pause_sending(%(kind)s, %(project)s, %(name)s,

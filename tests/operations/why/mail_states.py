@@ -142,6 +142,15 @@ def paused(kind: str, value: str) -> Build:
     return build
 
 
+async def restored(conn: Conn) -> UUID:
+    await run(
+        conn,
+        "UPDATE mailqueue.server_identity SET identity = 'another server',"
+        " installation_id = mailqueue.uuidv7()",
+    )
+    return await shop_mail(conn)
+
+
 async def braked(conn: Conn) -> UUID:
     await run(conn, "SELECT mailqueue.set_max_send_rate(1)")
     await run(
@@ -260,6 +269,7 @@ MAIL: dict[tuple[str, str], Build] = {
     ("queue", "no_worker"): no_worker,
     ("pause", "campaign"): paused("campaign", "Ann's sale"),
     ("pause", "domain"): paused("domain", "example.com"),
+    ("installation", "restored"): restored,
     ("installation", "brake"): braked,
     ("domain", "domain_rate"): domain_rate,
     ("project", "no_sender"): no_sender,

@@ -12,6 +12,7 @@ OF_NOBODY = {
     "retained_kinds",
     "schema_migrations",
     "schema_objects",
+    "server_identity",
     "system_settings",
     "usage_counts",
 }

@@ -1,4 +1,5 @@
--- After a restore from backup: mail that is unfinished in the backup may have been sent since.
+-- After a restore from backup: mail that is unfinished in the backup may have been sent since. When it is held, mail is
+-- sent from this database.
 
 -- One batch; the caller continues after next_after until that is NULL. Raises an error while workers run: they would
 -- send mail that is to be held.
@@ -31,6 +32,8 @@ BEGIN
         PERFORM mailqueue.rescue_emails(interval '30 s');
         -- Transaction ids of another server mean nothing here.
         UPDATE mailqueue.lane_gather AS g SET signal_floor = '0' WHERE g.is_only;
+        -- Numbers that were given since the backup are not given again: a worker that was cut off may still use them.
+        PERFORM setval('mailqueue.claim_no_seq', nextval('mailqueue.claim_no_seq') + 1000000);
         operation := mailqueue.record_operation(NULL, 'queue.restored', 'all projects',
                                                 jsonb_build_object('from', p_from, 'emails', 0), p_by);
     END IF;
@@ -50,6 +53,9 @@ BEGIN
     SELECT count(*), CASE WHEN count(*) = p_most THEN (array_agg(k.id ORDER BY k.id DESC))[1] END INTO held, next_after
       FROM kept AS k;
     PERFORM mailqueue.count_operation(operation, held);
+    IF next_after IS NULL THEN
+        PERFORM mailqueue.declare_server();
+    END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.hold_restored(timestamptz, boolean, integer, bigint, uuid, text) IS
     'After a restore: hold a batch of the mail that may have been sent since the backup; returns the number held, and'
