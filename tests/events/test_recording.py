@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.events.model import RecordResult, ReportedEvent, Type, storable_json
+from mailqueue.events.model import RecordResult, ReportedEvent, Suppress, Type, storable_json
 from tests import make
 from tests.events.sent_mail import NOON, also_to, event, left, told
 
@@ -224,3 +224,27 @@ async def test_recipients_are_ours_and_what_was_said_stands_beside(conn: Conn) -
         ("Ann@example.com", None),
         (None, "other@example.org"),
     }
+
+
+@pytest.mark.parametrize("kind", [Type.HARD_BOUNCE, Type.SOFT_BOUNCE, Type.COMPLAINT, Type.FAILED])
+async def test_a_failure_of_another_address_is_not_the_recipients(conn: Conn, kind: Type) -> None:
+    mail = await left(conn)
+
+    await told(
+        conn,
+        *(
+            event(kind, email_id=mail, recipient="archive@example.org", suppress=Suppress.MANUAL)
+            for _ in range(5)
+        ),
+    )
+
+    query = "SELECT DISTINCT recipient_email, data ->> 'said_recipient' FROM mailqueue.email_events"
+    assert await make.rows(conn, query) == [(None, "archive@example.org")]
+    for table in ("suppressions", "bounce_list"):
+        assert await make.scalar(conn, f"SELECT count(*) FROM mailqueue.{table}") == 0
+
+    await told(
+        conn, event(kind, email_id=mail, recipient="ANN@Example.com", suppress=Suppress.MANUAL)
+    )
+    listed = "SELECT address FROM mailqueue.suppressions"
+    assert await make.rows(conn, listed) == [("ann@example.com",)]

@@ -152,7 +152,7 @@ def _recipient(kind: str, data: JsonObject) -> str | None:
     """Return the recipient if the email has one; events list all recipients of the email."""
     if kind.startswith("suppression."):
         return address(data.get("email"))
-    recipients = texts(data.get("to"))
+    recipients = [one for name in ("to", "cc", "bcc") for one in texts(data.get(name))]
     return address(recipients[0]) if len(recipients) == 1 else None
 
 

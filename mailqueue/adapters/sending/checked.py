@@ -8,7 +8,8 @@ from mailqueue.adapters.http.model import HttpResponse
 from mailqueue.adapters.sending.api import ProviderApi, ProviderMail
 from mailqueue.adapters.sending.outcomes import cannot_carry, not_understood, of_copies
 from mailqueue.adapters.sending.parts import TooManyParts, copies_of
-from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
+from mailqueue.adapters.sending.redaction import redacted
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.telemetry.log import get_logger
 
@@ -121,14 +122,13 @@ class CheckedApi:
         if isinstance(verdict, Rejected):
             return self._redacted(verdict)
         refused = tuple(replace(one, why=self._redacted(one.why)) for one in verdict.refused)
+        if isinstance(verdict, Accepted):
+            reply = redacted(verdict.reply, self._service.secrets)
+            return verdict._replace(reply=reply, refused=refused)
         return verdict._replace(refused=refused)
 
     def _redacted(self, why: Rejected) -> Rejected:
-        detail = why.detail
-        for secret in self._service.secrets:
-            if secret:
-                detail = detail.replace(secret.reveal(), "***")
-        return replace(why, detail=detail)
+        return replace(why, detail=redacted(why.detail, self._service.secrets))
 
     @property
     def _name(self) -> str:

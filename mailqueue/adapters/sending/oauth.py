@@ -26,6 +26,7 @@ from mailqueue.adapters.http.model import (
     read_origin,
 )
 from mailqueue.adapters.sending.outcomes import cleaned, clock_of, plain, retry_after_of
+from mailqueue.adapters.sending.redaction import redacted
 from mailqueue.core.limits import limit_in
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Fault, Rejected, Stage
@@ -183,6 +184,8 @@ class Tokens:
         self._ends_at = 0.0
         self._fetching = asyncio.Lock()
         self._clock_is_behind = 0.0  # seconds
+        self._assertion = Secret("")
+        """The last one that was sent: valid for an hour."""
 
     async def get(self) -> Secret | Rejected:
         """Return a token valid for some minutes, or a Rejected that concerns the account."""
@@ -211,11 +214,7 @@ class Tokens:
         return self._token
 
     def _without_secrets(self, why: Rejected) -> Rejected:
-        detail = why.detail
-        for secret in self._grant.secrets:
-            if secret:
-                detail = detail.replace(secret.reveal(), "***")
-        return replace(why, detail=detail)
+        return replace(why, detail=redacted(why.detail, (*self._grant.secrets, self._assertion)))
 
     def _is_clock_set(self, answer: HttpResponse) -> bool:
         """Return whether a refusal showed that the local clock differs from the server's.
@@ -240,6 +239,7 @@ class Tokens:
         except ValueError:
             why = "the private key of the service account cannot be read"
             return Rejected(Fault.ACCOUNT, "", why, Stage.CONNECT)
+        self._assertion = Secret(fields.get("assertion", ""))
         if site.scheme == "https" and self._tls_context is None:
             self._tls_context = await system_trust()
         context = self._tls_context if site.scheme == "https" else None

@@ -23,6 +23,8 @@ DETAIL_CHARACTERS = 500
 PLAIN_CHARS = 2000
 """Characters of a body of unknown format that are read."""
 _TAG = re.compile("<[^<>]{0,500}>")
+_IN_LOCAL_PARTS = frozenset(".+-_%=")
+"""Characters before an address by which it is the end of a longer one."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 
 
@@ -137,10 +139,8 @@ def about_recipient(
     recipients, the message is refused.
     """
     everyone = mail.envelope.recipients
-    words = detail.lower()
-    named = [one for one in everyone if one.lower() == (address or "").lower()] or [
-        one for one in everyone if one.lower() in words
-    ]
+    named = [one for one in everyone if one.lower() == (address or "").lower()]
+    named = named or named_in(detail, everyone)
     why = refused(answer, GONE if hard else RECIPIENT, detail)
     if len(everyone) == 1:
         return why
@@ -148,6 +148,30 @@ def about_recipient(
         return refused(answer, MESSAGE, detail)
     others = refused(answer, TRANSIENT, f"another recipient was refused: {named[0]}")
     return AllRefused(tuple(Refused(one, why if one in named else others) for one in everyone))
+
+
+def named_in(text: str, recipients: Sequence[str]) -> list[str]:
+    """Return the recipients that a text names, in any case and not as a part of longer ones."""
+    words = text.lower()
+    return [one for one in recipients if _is_named(one.lower(), words)]
+
+
+def _is_named(address: str, words: str) -> bool:
+    start = words.find(address)
+    while start >= 0:
+        end = start + len(address)
+        before, after = words[start - 1 : start], words[end : end + 2]
+        is_longer = (
+            before.isalnum()
+            or before in _IN_LOCAL_PARTS
+            or after[:1].isalnum()
+            or after[:1] == "-"
+            or (after[:1] == "." and after[1:].isalnum())
+        )
+        if not is_longer:
+            return True
+        start = words.find(address, end)
+    return False
 
 
 def nobody_takes(mail: SendAttempt, why: Rejected) -> Verdict:

@@ -153,9 +153,10 @@ def _judged(mail: SendAttempt, answer: HttpResponse, parsed: Any) -> Verdict:
         return _judged(mail, answer, _first(errors, text))
     if code == 300 and _BAD_RECIPIENT.search(text):
         return outcomes.about_recipient(mail, answer, text)
-    meaning = _meaning(answer, code, text)
-    verdict = outcomes.refused(answer, meaning, f"{text} (error code {code})")
-    return outcomes.nobody_takes(mail, verdict) if meaning is outcomes.GONE else verdict
+    meaning, detail = _meaning(answer, code, text), f"{text} (error code {code})"
+    if meaning is outcomes.GONE:
+        return outcomes.about_recipient(mail, answer, detail, hard=True)
+    return outcomes.refused(answer, meaning, detail)
 
 
 def _first(errors: list[Any], text: str) -> dict[str, Any]:

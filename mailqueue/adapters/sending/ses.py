@@ -84,7 +84,8 @@ class Ses(ProviderApi):
         self._region = access.setting("region") or REGION
         self.site = access.site or HttpOrigin("https", f"email.{self._region}.amazonaws.com", 443)
         self._credentials = _credentials(access)
-        self.secrets = (self._credentials.secret,)
+        token = self._credentials.token
+        self.secrets = (self._credentials.secret, *([token] if token else []))
         self._configuration_set = access.setting("configuration_set")
         self._extra = access.extra()
         self._clock_is_behind = timedelta(0)
@@ -191,7 +192,7 @@ def _is_about_clock(name: str, text: str) -> bool:
 
 
 def _names_one(mail: SendAttempt, text: str) -> bool:
-    return any(one.lower() in text.lower() for one in mail.envelope.recipients)
+    return bool(outcomes.named_in(text, mail.envelope.recipients))
 
 
 def _meaning(answer: HttpResponse, name: str, text: str) -> Meaning:

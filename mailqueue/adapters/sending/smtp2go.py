@@ -142,9 +142,7 @@ def _counted(mail: SendAttempt, answer: HttpResponse, data: dict[str, Any]) -> V
     why = outcomes.refused(answer, outcomes.RECIPIENT, words or "refused without a reason")
     if not data["succeeded"]:
         return outcomes.nobody_takes(mail, why)
-    refused = tuple(
-        Refused(one, why) for one in mail.envelope.recipients if one.lower() in words.lower()
-    )
+    refused = tuple(Refused(one, why) for one in outcomes.named_in(words, mail.envelope.recipients))
     if len(refused) == len(mail.envelope.recipients):
         return why if len(refused) == 1 else AllRefused(refused)
     return Accepted(

@@ -42,7 +42,15 @@ AS $$
     )
     SELECT s.n, s.type, s.source, s.event_id, s.account, s.recipient, s.at, s.code, s.detail, s.suppress, s.data,
            m.id, m.project_id,
-           mailqueue.address_sent(CASE WHEN r.several = 0 THEN m.recipient_email ELSE r.address END),
+           -- A failure of another address is not the recipient's: perhaps it is an archive, to which the provider's
+           -- account copies all mail.
+           mailqueue.address_sent(CASE WHEN r.several > 0 THEN r.address
+                                       WHEN s.recipient IS NULL OR lower(s.recipient) = lower(m.recipient_email)
+                                            OR s.suppress IS NULL
+                                               AND s.type IN ('sent', 'delivered', 'opened', 'clicked')
+                                            OR mailqueue.address_key(s.recipient)
+                                               = mailqueue.address_key(m.recipient_email)
+                                       THEN m.recipient_email END),
            coalesce(m.assigned_to, s.known_account), m.created_at, m.is_in_doubt, s.provider_message_id,
            coalesce(s.type IN ('sent', 'delivered', 'deferred', 'hard_bounce', 'soft_bounce', 'complaint', 'opened',
                                'clicked', 'unsubscribed',

@@ -77,6 +77,13 @@ def test_a_resend_event_of_several_recipients_names_none() -> None:
     assert (found.type, found.recipient) == ("hard_bounce", None)
 
 
+def test_a_resend_event_of_a_mail_with_copies_names_none() -> None:
+    for field in ("cc", "bcc"):
+        found = of_resend("email.bounced", to=["ann@example.com"], **{field: ["bob@example.com"]})
+
+        assert found.recipient is None
+
+
 def test_resend_gives_tags_as_a_list_too() -> None:
     tags = [{"name": "mailqueue_id", "value": MAIL}, {"name": "category", "value": "x"}]
 

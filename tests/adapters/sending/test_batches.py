@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from mailqueue.core.verdict import Accepted, Fault, Rejected, Verdict
+from mailqueue.core.verdict import Accepted, AllRefused, Fault, Rejected, Verdict
 from tests.adapters.sending.documented import DocumentedProvider
 from tests.adapters.sending.fake import CLOSES, FakeReply, fake, says
 from tests.adapters.sending.mails import channel_of, mail, mails, sent, with_files
@@ -202,3 +202,48 @@ async def test_a_batch_stays_within_the_size_of_a_call() -> None:
             await sent(channel, mails(3))
 
     assert [orjson.loads(one.body).__class__ for one in server.requests] == [dict] * 3
+
+
+INACTIVE = (
+    "You tried to send to recipient(s) that have been marked as inactive. Found inactive "
+    "addresses: {}. Inactive recipients are ones that have generated a hard bounce, a spam "
+    "complaint, or a manual suppression."
+)
+
+
+@pytest.mark.parametrize(
+    ("named", "gone"),
+    [
+        ("bob@example.org", {"bob@example.org"}),
+        ("Bob@Example.org, eve@example.org", {"bob@example.org", "eve@example.org"}),
+        ("joann@example.org, eve@example.org.uk, bob@example.org", {"bob@example.org"}),
+    ],
+)
+async def test_inactive_recipients_of_a_refused_mail_are_only_those_that_are_named(
+    named: str, gone: set[str]
+) -> None:
+    said = {"ErrorCode": 406, "Message": INACTIVE.format(named)}
+    three = mail(to=("ann@example.org", "bob@example.org", "eve@example.org"))
+    async with (
+        fake([says(422, said)]) as server,
+        channel_of(POSTMARK.service(server.site)) as channel,
+    ):
+        [verdict] = await sent(channel, [three])
+
+    assert isinstance(verdict, AllRefused)
+    assert {one.address for one in verdict.refused if one.why.hard} == gone
+    others = {one.why.kind for one in verdict.refused if one.address not in gone}
+    assert others == {Fault.TRANSIENT}
+
+
+async def test_of_several_recipients_none_is_gone_where_none_is_named() -> None:
+    said = {"ErrorCode": 406, "Message": "inactive"}
+    two = mail(to=("ann@example.org", "bob@example.org"))
+    async with (
+        fake([says(422, said)]) as server,
+        channel_of(POSTMARK.service(server.site)) as channel,
+    ):
+        [verdict] = await sent(channel, [two])
+
+    assert isinstance(verdict, Rejected)
+    assert (verdict.kind, verdict.hard) == (Fault.PERMANENT_MESSAGE, False)

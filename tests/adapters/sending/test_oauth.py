@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote_plus
 
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
@@ -196,6 +196,19 @@ async def test_no_refused_token_shows_what_it_was_asked_for_with() -> None:
 
     assert isinstance(refused, Rejected)
     assert refused.detail == "token: invalid_grant *** of *** was revoked"
+
+
+async def test_no_refused_token_shows_an_encoded_secret() -> None:
+    echoes = [
+        quote_plus("1//refresh-3"),
+        base64.b64encode(b"id-1:secret-2").decode(),
+    ]
+    said = {"error": "invalid_grant", "error_description": " and ".join(echoes)}
+    async with fake([says(400, said)]) as server:
+        refused = await tokens_of(server).get()
+
+    assert isinstance(refused, Rejected)
+    assert refused.detail == "token: invalid_grant *** and ***"
 
 
 async def test_a_token_server_inside_is_not_asked_for_a_tenant() -> None:
