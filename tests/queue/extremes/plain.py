@@ -78,6 +78,7 @@ TOGETHER: Mapping[str, Mapping[str, str]] = {
         "private_key": r"'\x00'",
         "public_key": "'none'",
     },
+    "console_users": {"role": "'viewer'"},
     "data_keys": {"wrapped": r"'\x00'"},
     "limit_windows": {"seconds": "3600", "slot": "extract(epoch FROM now())::bigint / 60"},
     "inbound_endpoints": {"token_hash": "sha256('{n}')"},
