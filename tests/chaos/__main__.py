@@ -7,14 +7,14 @@ import click
 
 from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import configure_logging
-from tests.chaos.arena import ScenarioSize
 from tests.chaos.catalogue import SCENARIOS, Scenario
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import ScenarioSize
 from tests.chaos.server import reachable_folder, shipped_in
 from tests.concurrency.running import Shipped
 
 LINE = "{:<24}{:<30}{:>8}{:>10}{:>10}{:>6}{:>12}{:>9}{:>9}"
-HEAD = ("scenario", "fault", "struck", "accepted", "delivered", "lost", "duplicated", "unknown")
+HEAD = ("scenario", "fault", "faults", "accepted", "delivered", "lost", "duplicated", "unknown")
 
 
 @click.command()
@@ -61,7 +61,7 @@ def _print(found: ScenarioResult) -> None:
     if found.left_out:
         click.echo(f"{found.scenario:<24}LEFT OUT: {found.left_out}")
         return
-    counts = (found.struck, found.accepted, found.delivered, found.lost, found.duplicated)
+    counts = (found.faults, found.accepted, found.delivered, found.lost, found.duplicated)
     click.echo(
         LINE.format(found.scenario, found.fault, *counts, found.unknown, f"{found.seconds:.1f}")
     )

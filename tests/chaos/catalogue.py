@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tests.chaos.arena import Arena, ScenarioSize, arena
 from tests.chaos.points import matrix
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import Sandbox, ScenarioSize, sandbox
 from tests.chaos.scenarios import (
     clocks,
     disks,
-    freezing,
+    exhausted,
     kills,
     operators,
     outages,
@@ -17,7 +17,7 @@ from tests.chaos.scenarios import (
     servers,
     sessions,
     snapshots,
-    starving,
+    stalled,
     storm,
 )
 from tests.concurrency.running import Shipped
@@ -30,14 +30,14 @@ class Scenario:
     """A fault and the function that checks its promises; `name` is its name on the command line."""
 
     name: str
-    run: Callable[[Arena, ScenarioSize], Awaitable[ScenarioResult]]
+    run: Callable[[Sandbox, ScenarioSize], Awaitable[ScenarioResult]]
     short: ScenarioSize
 
     async def on(self, server: Shipped, size: ScenarioSize | None = None) -> ScenarioResult:
         """Run it on its own database and sink; repeat it if the run proved nothing."""
         size = size or self.short
         for _ in range(MAX_TRIES):
-            async with arena(self.name, server, size) as made:
+            async with sandbox(self.name, server, size) as made:
                 found = await self.run(made, size)
             if found.broken or not found.unproved:
                 return found
@@ -59,14 +59,14 @@ SCENARIOS = (
     Scenario("pooler-killed", pooling.pooler_killed, ScenarioSize(400, 2)),
     Scenario("rows-locked", operators.locked, ScenarioSize(400, 2)),
     Scenario("tables-repaired", operators.repaired, ScenarioSize(400, 2)),
-    Scenario("no-descriptors", starving.without_descriptors, ScenarioSize(300, 1)),
-    Scenario("no-memory", starving.without_memory, ScenarioSize(100, 1)),
+    Scenario("no-descriptors", exhausted.without_descriptors, ScenarioSize(300, 1)),
+    Scenario("no-memory", exhausted.without_memory, ScenarioSize(100, 1)),
     Scenario("disk-full", disks.disk_full, ScenarioSize(400, 2)),
-    Scenario("frozen-hold", freezing.frozen_and_held, ScenarioSize(300, 1)),
-    Scenario("frozen-resend", freezing.frozen_and_resent, ScenarioSize(300, 1)),
-    Scenario("silence-both-ways", freezing.silent_both_ways, ScenarioSize(300, 1)),
-    Scenario("silence-answers", freezing.silent_answers, ScenarioSize(300, 1)),
-    Scenario("silence-questions", freezing.silent_questions, ScenarioSize(300, 1)),
+    Scenario("frozen-hold", stalled.frozen_and_held, ScenarioSize(300, 1)),
+    Scenario("frozen-resend", stalled.frozen_and_resent, ScenarioSize(300, 1)),
+    Scenario("silence-both-ways", stalled.silent_both_ways, ScenarioSize(300, 1)),
+    Scenario("silence-answers", stalled.silent_answers, ScenarioSize(300, 1)),
+    Scenario("silence-questions", stalled.silent_questions, ScenarioSize(300, 1)),
     Scenario("snapshot-held", snapshots.held_throughout, ScenarioSize(300, 1)),
     Scenario("clocks-off", clocks.a_day_off, ScenarioSize(200, 1)),
     Scenario("clocks-set", clocks.stepping, ScenarioSize(300, 2)),

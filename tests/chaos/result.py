@@ -33,7 +33,7 @@ class ScenarioResult:
 
     scenario: str
     fault: str
-    struck: int
+    faults: int
     accepted: int
     statuses: Counter[str] = field(default_factory=Counter)
     delivered: int = 0
@@ -56,17 +56,17 @@ class ScenarioResult:
     def add(self, other: "ScenarioResult") -> None:
         """Add the result of another part of the scenario."""
         self.statuses += other.statuses
-        for name in ("struck", "accepted", "delivered", "lost", "duplicated", "unknown"):
+        for name in ("faults", "accepted", "delivered", "lost", "duplicated", "unknown"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.broken += other.broken
         self.unproved += other.unproved
 
 
 async def compare(
-    conn: Conn, ledger: Ledger, *, scenario: str, fault: str, struck: int, accepted: int
+    conn: Conn, ledger: Ledger, *, scenario: str, fault: str, faults: int, accepted: int
 ) -> ScenarioResult:
     """Compare ledger and books; check the promises that hold in every scenario."""
-    found = ScenarioResult(scenario, fault, struck, accepted)
+    found = ScenarioResult(scenario, fault, faults, accepted)
     places = await _places(conn, found)
     found.lost = sum(
         place is None or (place == "sent" and not copies)
@@ -101,7 +101,7 @@ async def _places(conn: Conn, found: ScenarioResult) -> list[str | None]:
 
 
 def _check_mails(found: ScenarioResult, ledger: Ledger, places: list[str | None]) -> None:
-    found.prove(found.struck > 0, "the fault never struck")
+    found.prove(found.faults > 0, "the fault never faults")
     found.promise(found.lost == 0, f"{found.lost} mails were lost")
     most = max(ledger.copies, default=0)
     found.promise(most <= 2, f"{most} copies of one mail were sent")

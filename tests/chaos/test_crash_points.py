@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mailqueue.core.crashpoints import VARIABLE, Action, Crashed, reach, reach_of
-from tests.chaos.arena import ScenarioSize
 from tests.chaos.catalogue import SCENARIOS
 from tests.chaos.points.matrix import CASES, ONCE_EACH, QUICK_MAILS, all_points
 from tests.chaos.points.named import POINTS
+from tests.chaos.sandbox import ScenarioSize
 from tests.concurrency.running import Shipped
 from tests.queue.kernel.test_crash_points import STEPS
 from tests.rules.source import all_imports, modules, parsed
@@ -85,7 +85,7 @@ async def test_a_process_interrupted_at_any_point_loses_nothing(
     found = await scenario.on(killable, ScenarioSize(mails, 0))
 
     assert not found.broken, "; ".join(found.broken[:20])
-    assert found.struck == cases
+    assert found.faults == cases
 
 
 def test_a_process_without_the_variable_passes_every_point() -> None:

@@ -17,8 +17,8 @@ from uuid import uuid4
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store as kernel
 from tests import make
-from tests.chaos.arena import Arena
 from tests.chaos.processes import Child, ForkServer, fork_server
+from tests.chaos.sandbox import Sandbox
 from tests.queue.steps import SILENCE
 
 # A worker that is killed before it has claimed mail proves nothing.
@@ -32,14 +32,14 @@ SELECT id, pid FROM mailqueue.worker_status
 class WorkerGroup:
     """A number of workers, each started again when it is killed."""
 
-    arena: Arena
+    sandbox: Sandbox
     forks: ForkServer
     arguments: tuple[str, ...]
     children: dict[int, Child] = field(default_factory=dict)
 
     async def start(self) -> None:
         """Start one more worker."""
-        url = self.arena.database.url.reveal()
+        url = self.sandbox.database.url.reveal()
         child = await self.forks.start(*self.arguments, environment={"MAILQUEUE_DATABASE_URL": url})
         self.children[child.pid] = child
 
@@ -64,7 +64,7 @@ class WorkerGroup:
 
 @asynccontextmanager
 async def worker_group(
-    arena: Arena, *, processes: int, in_flight: int, batch: int
+    sandbox: Sandbox, *, processes: int, in_flight: int, batch: int
 ) -> AsyncIterator[WorkerGroup]:
     """Run workers during the block; afterwards they stop after finishing their mail."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-flock-") as folder:
@@ -73,7 +73,7 @@ async def worker_group(
                 *("worker", "send", f"--child={uuid4()}", f"--data={folder}"),
                 *(f"--in-flight={in_flight}", f"--batch={batch}"),
             )
-            made = WorkerGroup(arena, forks, arguments)
+            made = WorkerGroup(sandbox, forks, arguments)
             for _ in range(processes):
                 await made.start()
             yield made

@@ -32,7 +32,7 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 
 
 @dataclass
-class Crew:
+class Claimers:
     """All claimers of a run, and the number of kills."""
 
     database: DatabaseSettings
@@ -73,9 +73,9 @@ class Crew:
             await asyncio.sleep(0.005)
 
 
-async def used_up(database: DatabaseSettings, *, limit: int, mails: int) -> Crew:
+async def used_up(database: DatabaseSettings, *, limit: int, mails: int) -> Claimers:
     """Run the claimers until the project's limit is used up completely."""
-    crew = Crew(database)
+    crew = Claimers(database)
     async with opened(database, 2) as (conn, killer):
         await conn.execute(
             "UPDATE mailqueue.projects SET daily_limit = %s WHERE name = 'default'", (limit,)

@@ -207,7 +207,7 @@ async def erase(setup: CaseSetup, units: int) -> None:
 
 
 async def send_direct(setup: CaseSetup, units: int) -> None:
-    async with inline.desk(setup.database) as (desk, _), open_pool(setup.database) as pool:
+    async with inline.custom_smtp(setup.database) as (desk, _), open_pool(setup.database) as pool:
         desk.lend = pool.connection
         for number in range(units):
             done = await desk.send(inline.mail(address_of(number)))

@@ -23,7 +23,7 @@ CODES = ("5.1.1", "5.2.2", "5.7.1", "4.2.2", None)
 DETAILS = ("user unknown", "mailbox full", "blocked as spam", None)
 
 
-class Office:
+class EventDatabase:
     """A database with mail in every state in which events can arrive."""
 
     def __init__(self, dsn: str) -> None:
@@ -73,8 +73,8 @@ class Office:
 
 
 @pytest.fixture(scope="module")
-def office(module_db: str) -> Iterator[Office]:
-    opened = Office(module_db)
+def office(module_db: str) -> Iterator[EventDatabase]:
+    opened = EventDatabase(module_db)
     yield opened
     opened.close()
 
@@ -111,7 +111,7 @@ def dealt(events: Sequence[ReportedEvent], chance: random.Random) -> list[list[R
 @settings(max_examples=25)
 @given(st.randoms(use_true_random=False), st.integers(1, 25))
 def test_any_order_and_any_number_of_twins_leave_the_same_books(
-    office: Office, chance: random.Random, count: int
+    office: EventDatabase, chance: random.Random, count: int
 ) -> None:
     events = [one_event(n, office.mails, chance, office.account) for n in range(count)]
 

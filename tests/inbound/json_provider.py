@@ -90,7 +90,7 @@ class Confirming:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class InboundClient:
     """The application, and the URL of one account."""
 
     http: httpx2.AsyncClient
@@ -110,7 +110,7 @@ class Desk:
 @asynccontextmanager
 async def desk(
     database: DatabaseSettings, conn: Conn, provider: Honest | None = None
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[InboundClient]:
     """Serve the URL of an account."""
     account = await make.sender_account(conn, name="relay")
     found = await accounts.find(conn, "default", name="relay")
@@ -132,7 +132,7 @@ async def desk(
         app = create_app(settings, pool, services=services)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:
-            yield Desk(http, shown.url, account, pool)
+            yield InboundClient(http, shown.url, account, pool)
 
 
 def handler(database: DatabaseSettings, confirming: Confirming | None = None) -> InboundHandler:

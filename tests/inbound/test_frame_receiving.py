@@ -14,7 +14,7 @@ from mailqueue.senders import accounts
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.support.calling import ORIGIN
-from tests.inbound.json_provider import MASTER, Desk, Honest, desk, states
+from tests.inbound.json_provider import MASTER, Honest, InboundClient, desk, states
 
 pytestmark = pytest.mark.anyio
 TOLD = {"type": "delivered", "event_id": "1", "email_id": "01a1fa63-0000-7000-8000-000000000001"}
@@ -32,7 +32,7 @@ async def sql(database: DatabaseSettings) -> AsyncIterator[Conn]:
 
 
 @pytest.fixture(scope="module")
-async def served(database: DatabaseSettings, sql: Conn) -> AsyncIterator[Desk]:
+async def served(database: DatabaseSettings, sql: Conn) -> AsyncIterator[InboundClient]:
     async with desk(database, sql) as made:
         yield made
 
@@ -43,7 +43,7 @@ async def nothing_told(sql: Conn) -> None:
 
 
 async def test_it_is_kept_as_it_came_with_what_is_needed_to_read_it(
-    served: Desk, sql: Conn
+    served: InboundClient, sql: Conn
 ) -> None:
     body = b'[ {"type" : "delivered"} ]\r\n'
 
@@ -63,18 +63,20 @@ async def test_it_is_kept_as_it_came_with_what_is_needed_to_read_it(
     assert await states(sql) == ["pending"]
 
 
-async def test_twins_are_kept_once_and_heard_alike(served: Desk, sql: Conn) -> None:
+async def test_twins_are_kept_once_and_heard_alike(served: InboundClient, sql: Conn) -> None:
     assert [await served.tell(TOLD, webhook_id="a") for _ in range(3)] == [200, 200, 200]
     assert await served.tell(TOLD, webhook_id="b") == 200
     assert await states(sql) == ["pending", "pending"]
 
 
-async def test_what_has_no_name_is_another_each_time(served: Desk, sql: Conn) -> None:
+async def test_what_has_no_name_is_another_each_time(served: InboundClient, sql: Conn) -> None:
     assert [await served.tell(TOLD), await served.tell(TOLD)] == [200, 200]
     assert len(await states(sql)) == 2
 
 
-async def test_what_is_not_proved_is_refused_without_a_word_of_why(served: Desk, sql: Conn) -> None:
+async def test_what_is_not_proved_is_refused_without_a_word_of_why(
+    served: InboundClient, sql: Conn
+) -> None:
     answer = await served.http.post(served.url, content=b"[]", headers={"X-Secret": "wrong"})
 
     assert answer.status_code == 401
@@ -82,7 +84,7 @@ async def test_what_is_not_proved_is_refused_without_a_word_of_why(served: Desk,
     assert await states(sql) == []
 
 
-async def test_another_url_is_not_found(served: Desk, sql: Conn) -> None:
+async def test_another_url_is_not_found(served: InboundClient, sql: Conn) -> None:
     token = served.url.rpartition("/")[2]
     for path in (
         f"/inbound/sendgrid/{token[:-1]}",
@@ -98,7 +100,9 @@ async def test_another_url_is_not_found(served: Desk, sql: Conn) -> None:
     assert await states(sql) == []
 
 
-async def test_a_body_larger_than_the_provider_tells_is_refused(served: Desk, sql: Conn) -> None:
+async def test_a_body_larger_than_the_provider_tells_is_refused(
+    served: InboundClient, sql: Conn
+) -> None:
     assert await served.tell(body=b"x" * 2001) == 413
     assert await served.tell(body=b"x" * 2000) == 200
     assert await states(sql) == ["pending"]
@@ -126,7 +130,9 @@ async def test_without_the_database_nothing_is_heard_as_kept(fresh_db: str) -> N
         assert await made.tell(TOLD) == 503
 
 
-async def test_a_rotated_url_is_another_and_the_old_one_is_gone(sql: Conn, served: Desk) -> None:
+async def test_a_rotated_url_is_another_and_the_old_one_is_gone(
+    sql: Conn, served: InboundClient
+) -> None:
     account = await accounts.find(sql, "default", name="relay")
     old = await endpoints.show(sql, account, provider="sendgrid", master=MASTER, base_url=ORIGIN)
 

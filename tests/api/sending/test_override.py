@@ -13,7 +13,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, calling, error_of
 from tests.mail.direct.inline import LOGIN_EHLO, PASSWORD, USER
-from tests.mail.direct.inline import Desk as Office
+from tests.mail.direct.inline import CustomSmtp as Office
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio

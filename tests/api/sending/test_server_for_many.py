@@ -19,13 +19,13 @@ pytestmark = pytest.mark.anyio
 async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
     database: DatabaseSettings, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    async with queued(database) as office:
-        await office.do(
+    async with queued(database) as direct:
+        await direct.do(
             "INSERT INTO mailqueue.bounce_list (email, bounce_type)"
             " VALUES ('c@example.com', 'hard')"
         )
-        answer = await office.api.post("/v1/send/batch", batch(office))
-        waiting = await everything(office.api)
+        answer = await direct.api.post("/v1/send/batch", batch(direct))
+        waiting = await everything(direct.api)
         async with connect(database) as conn:
             assert await claim(conn, await make.worker(conn)) == [], "no account of the project"
 
@@ -37,20 +37,20 @@ async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
             "suppressed",
             "queued",
         ]
-        assert await office.kept() == 2
+        assert await direct.kept() == 2
         sealed = "SELECT count(DISTINCT sealed) FROM mailqueue.inline_servers"
-        assert await office.value(sealed) == 2
-        while await office.turn():
+        assert await direct.value(sealed) == 2
+        while await direct.turn():
             pass
 
-        assert len(office.server.messages) == 2
-        assert await office.kept() == 0
+        assert len(direct.server.messages) == 2
+        assert await direct.kept() == 0
         for one in (found["results"][0], found["results"][3]):
-            assert (await office.shown(one["id"]))["status"] == "sent"
-        for text in (answer.text, waiting, await everything(office.api), str(capfd.readouterr())):
+            assert (await direct.shown(one["id"]))["status"] == "sent"
+        for text in (answer.text, waiting, await everything(direct.api), str(capfd.readouterr())):
             assert USER not in text
             assert PASSWORD not in text
-        await office.books()
+        await direct.books()
 
 
 @pytest.mark.parametrize(
@@ -67,22 +67,22 @@ async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
 async def test_a_batch_with_a_server_is_refused_whole(
     database: DatabaseSettings, changes: dict[str, Any], named: dict[str, Any], field: str
 ) -> None:
-    async with queued(database) as office:
-        body = batch(office) | changes
+    async with queued(database) as direct:
+        body = batch(direct) | changes
         body["smtp_override"] |= named
 
-        refused = await office.api.post("/v1/send/batch", body)
+        refused = await direct.api.post("/v1/send/batch", body)
 
         assert (refused.status_code, error_of(refused)["field"]) == (422, field), refused.text
-        assert await office.kept() == 0
-        assert await office.value("SELECT count(*) FROM mailqueue.email_queue") == 0
+        assert await direct.kept() == 0
+        assert await direct.value("SELECT count(*) FROM mailqueue.email_queue") == 0
 
 
-def batch(office: Queued) -> dict[str, Any]:
+def batch(direct: Queued) -> dict[str, Any]:
     """Return a batch of which two mails are sent, by the server."""
     server = {
         "host": "127.0.0.1",
-        "port": office.server.port,
+        "port": direct.server.port,
         "username": USER,
         "password": PASSWORD,
         "tls_mode": "none",

@@ -18,25 +18,25 @@ async def test_one_that_cannot_be_read_fails_and_the_next_is_sent(
         "files": "files = '[1]'",
         "from": "from_email = 'nobody'",
     }
-    async with queued(database) as office:
+    async with queued(database) as direct:
         odd = {}
         for name, change in changes.items():
-            odd[name] = await office.send(headers={"X-Name": name})
-            await office.do(
+            odd[name] = await direct.send(headers={"X-Name": name})
+            await direct.do(
                 f"UPDATE mailqueue.email_contents SET {change}"
                 f" WHERE headers ->> 'X-Name' = '{name}'"
             )
-        forever = await office.send()
-        await office.do(
+        forever = await direct.send()
+        await direct.do(
             "UPDATE mailqueue.email_queue SET expires_at = 'infinity', custom_data ="
             f" '{deep}' WHERE id = '{forever}'"
         )
 
-        assert await office.turn() == 4
+        assert await direct.turn() == 4
 
-        shown = {name: await office.shown(email) for name, email in odd.items()}
+        shown = {name: await direct.shown(email) for name, email in odd.items()}
         assert {one["status"] for one in shown.values()} == {"failed"}
         assert shown["headers"]["reason"] == "cannot compose: its headers cannot be read"
         assert shown["files"]["reason"] == ("cannot compose: its list of files cannot be read")
-        assert (await office.shown(forever))["status"] == "sent"
-        assert await office.kept() == 0
+        assert (await direct.shown(forever))["status"] == "sent"
+        assert await direct.kept() == 0

@@ -16,7 +16,7 @@ from mailqueue.embedded.ports import free_port
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.chaos.points.named import Point, Way
-from tests.chaos.points.runner import PointRunner, lose_all, struck
+from tests.chaos.points.runner import PointRunner, lose_all, wait_for_fault
 from tests.chaos.processes import Child
 from tests.concurrency.running import until
 from tests.queue.steps import claim, mark
@@ -89,14 +89,14 @@ async def _released(runner: PointRunner, conn: Conn, campaign: object) -> list[s
 
 
 async def _twice(
-    runner: PointRunner, strike: tuple[Point, Action], *arguments: str, again: int = 0
+    runner: PointRunner, inject: tuple[Point, Action], *arguments: str, again: int = 0
 ) -> list[str]:
     """Run a command that is interrupted, then a second time, which ends with the exit code
     `again`.
     """
-    point, action = strike
-    first = await runner.start(*arguments, strike=strike)
-    await struck(first, point, action)
+    point, action = inject
+    first = await runner.start(*arguments, inject=inject)
+    await wait_for_fault(first, point, action)
     second = await runner.start(*arguments)
     codes = [await second.ended()]
     first.signal(SIGCONT)
@@ -165,17 +165,17 @@ async def crash_submission(
 
 async def _asked_twice(
     runner: PointRunner,
-    strike: tuple[Point, Action],
+    inject: tuple[Point, Action],
     arguments: tuple[str, ...],
     port: int,
     ask: Callable[[], Awaitable[bool]],
 ) -> list[str]:
     """Send a request to a server that is interrupted; without a positive reply, repeat it."""
-    point, action = strike
-    server = await runner.start(*arguments, strike=strike)
+    point, action = inject
+    server = await runner.start(*arguments, inject=inject)
     await _listens(port, server)
     asking = asyncio.ensure_future(ask())
-    await struck(server, point, action)
+    await wait_for_fault(server, point, action)
     server.signal(SIGCONT)
     was_taken = await asking
     faults = [] if was_taken is (action is Action.STALL) else [f"the first answer: {was_taken}"]

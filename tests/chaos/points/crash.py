@@ -6,10 +6,10 @@ from uuid import uuid4
 from mailqueue.core.crashpoints import Action
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.arena import IN_FLIGHT, LONGEST_WAIT, hasten
 from tests.chaos.points.named import Point, Way
-from tests.chaos.points.runner import EACH_MAIL_MS, PointRunner, lose_all, struck
+from tests.chaos.points.runner import EACH_MAIL_MS, PointRunner, lose_all, wait_for_fault
 from tests.chaos.processes import Child
+from tests.chaos.sandbox import IN_FLIGHT, LONGEST_WAIT, hasten
 from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import until
 
@@ -23,17 +23,17 @@ async def crash_worker(runner: PointRunner, conn: Conn, point: Point, action: Ac
     """Interrupt a worker; finish its mail with another one, then check that it continues if it
     can.
     """
-    await runner.arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    await runner.sandbox.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
     await runner.accept(conn, is_large=point.way is Way.LARGE)
     child = await runner.start(
         # A parent rescues; all other points are those of the process that it keeps.
         *("worker", "send", "--processes=1" if point.name == RESCUE else f"--child={uuid4()}"),
         "--batch=8",
         *(f"--in-flight={IN_FLIGHT}", f"--data={runner.folder}"),
-        strike=(point, action),
+        inject=(point, action),
     )
     await _bring(runner, conn, child, point.way)
-    await struck(child, point, action)
+    await wait_for_fault(child, point, action)
     match action:
         case Action.KILL:
             return await _after_death(runner, conn, child)
@@ -47,8 +47,8 @@ async def _bring(runner: PointRunner, conn: Conn, child: Child, way: Way) -> Non
     """Do what makes a sending worker reach the point."""
     if way not in (Way.STOP, Way.LOSE):
         return
-    before = (await runner.arena.sink.counts()).taken
-    await runner.arena.taken(before + 2)
+    before = (await runner.sandbox.sink.counts()).taken
+    await runner.sandbox.taken(before + 2)
     if way is Way.STOP:
         child.signal(signal.SIGTERM)
     else:
@@ -69,7 +69,7 @@ async def _after_exception(runner: PointRunner, conn: Conn, child: Child) -> lis
         await hasten(conn, LONGEST_WAIT)
         return child.code is not None or await make.scalar(conn, _UNFINISHED) == 0
 
-    await until(is_over, seconds=runner.arena.size.patience)
+    await until(is_over, seconds=runner.sandbox.size.patience)
     child.signal(signal.SIGTERM)
     await child.ended()
     await lose_all(conn)
@@ -87,7 +87,7 @@ async def _after_stall(runner: PointRunner, conn: Conn, child: Child) -> list[st
     async def goes_on() -> bool:
         return child.code is not None or await make.scalar(conn, _NEWEST) > newest
 
-    await until(goes_on, seconds=runner.arena.size.patience)
+    await until(goes_on, seconds=runner.sandbox.size.patience)
     child.signal(signal.SIGTERM)
     code = await child.ended()
     await runner.finish(conn)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from mailqueue.core.crashpoints import Action
 from mailqueue.db.fetch import Conn
-from tests.chaos.arena import Arena, ScenarioSize, arena
 from tests.chaos.points.commands import RUN_BY_WAY
 from tests.chaos.points.crash import crash_worker
 from tests.chaos.points.named import POINTS, WORKER_WAYS, Point
 from tests.chaos.points.runner import PointRunner, lose_all
 from tests.chaos.processes import fork_server
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import Sandbox, ScenarioSize, sandbox
 
 TRACKS = 4
 Case = tuple[Point, Action]
@@ -23,7 +23,7 @@ ONCE_EACH: Sequence[Case] = tuple(zip(POINTS, cycle(Action), strict=False))
 QUICK_MAILS = 20
 
 
-async def all_points(first: Arena, size: ScenarioSize) -> ScenarioResult:
+async def all_points(first: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Run every point with kill, raise and stall: nothing is lost, few duplicates, the books add
     up.
 
@@ -38,7 +38,7 @@ async def all_points(first: Arena, size: ScenarioSize) -> ScenarioResult:
     whole = found[0]
     for each in found[1:]:
         whole.add(each)
-    whole.promise(whole.struck == len(wanted), f"{whole.struck} of {len(wanted)} struck")
+    whole.promise(whole.faults == len(wanted), f"{whole.faults} of {len(wanted)} faults")
     return whole
 
 
@@ -58,22 +58,22 @@ async def _case(runner: PointRunner, conn: Conn, point: Point, action: Action) -
         runner.nursery.end_all()
         await lose_all(conn)
         await runner.finish(conn)
-    await runner.reckon(conn, f"{point.name} {action}", faults)
+    await runner.compare(conn, f"{point.name} {action}", faults)
 
 
 async def _track(
-    number: int, first: Arena, size: ScenarioSize, cases: Iterator[Case], folder: Path
+    number: int, first: Sandbox, size: ScenarioSize, cases: Iterator[Case], folder: Path
 ) -> ScenarioResult:
     """Run cases until none is left."""
     own = folder / str(number)
     own.mkdir()
-    async with arena(first.name, first.server, size) as made, fork_server(own) as forks:
+    async with sandbox(first.name, first.server, size) as made, fork_server(own) as forks:
         runner = PointRunner(made, forks, size.mails)
         async with made.session() as conn:
             for point, action in cases:
                 await _case(runner, conn, point, action)
-            found = await made.reckon(
-                conn, "a process struck at a point", struck=runner.struck, accepted=runner.accepted
+            found = await made.compare(
+                conn, "a process faults at a point", faults=runner.faults, accepted=runner.accepted
             )
     found.broken = runner.broken
     return found

@@ -14,9 +14,9 @@ from mailqueue.settings.environment import DatabaseSettings, Settings, load_sett
 from mailqueue.wiring.sending import build_send_worker
 from tests import make
 from tests.chaos.addresses import number_of, recipient
-from tests.chaos.arena import IN_FLIGHT, Arena
 from tests.chaos.points.named import Point
 from tests.chaos.processes import Child, ForkServer
+from tests.chaos.sandbox import IN_FLIGHT, Sandbox
 from tests.concurrency.running import until
 from tests.queue.steps import SILENCE
 
@@ -40,13 +40,13 @@ _UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pend
 class PointRunner:
     """The tools of one case, and the counts of the cases before it."""
 
-    arena: Arena
+    sandbox: Sandbox
     nursery: ForkServer
     mails: int  # of each case
     accepted: int = 0
     duplicated: int = 0
     unknown: int = 0
-    struck: int = 0
+    faults: int = 0
     broken: list[str] = field(default_factory=list)
 
     @property
@@ -67,30 +67,30 @@ class PointRunner:
         return campaign
 
     async def start(
-        self, *arguments: str, strike: tuple[Point, Action] | None = None, **environment: str
+        self, *arguments: str, inject: tuple[Point, Action] | None = None, **environment: str
     ) -> Child:
         """Start `mailqueue`, with a crash point if given."""
-        given = {"MAILQUEUE_DATABASE_URL": self.arena.database.url.reveal(), **environment}
-        if strike is not None:
-            point, action = strike
+        given = {"MAILQUEUE_DATABASE_URL": self.sandbox.database.url.reveal(), **environment}
+        if inject is not None:
+            point, action = inject
             given[VARIABLE] = f"{point.name} {action} {point.passing}"
         return await self.nursery.start(*arguments, environment=given)
 
     async def finish(self, conn: Conn) -> None:
         """Send everything with an undisturbed worker."""
         if await make.scalar(conn, _UNFINISHED):
-            async with sending_here(self.arena.database):
-                await self.arena.finished(conn)
+            async with sending_here(self.sandbox.database):
+                await self.sandbox.finished(conn)
 
-    async def reckon(self, conn: Conn, words: str, faults: Sequence[str]) -> None:
+    async def compare(self, conn: Conn, words: str, faults: Sequence[str]) -> None:
         """Check the promises after each case."""
-        self.struck += 1
-        found = await self.arena.reckon(conn, words, struck=1, accepted=self.accepted)
+        self.faults += 1
+        found = await self.sandbox.compare(conn, words, faults=1, accepted=self.accepted)
         twice, unknown = found.duplicated - self.duplicated, found.unknown - self.unknown
         found.promise(twice <= IN_FLIGHT, f"{twice} duplicates")
         found.promise(unknown <= IN_FLIGHT, f"{unknown} of unknown fate")
         self.duplicated, self.unknown = found.duplicated, found.unknown
-        copies = (await asyncio.to_thread(self.arena.sink.read)).copies
+        copies = (await asyncio.to_thread(self.sandbox.sink.read)).copies
         numbers = [number_of(address) for (address,) in await make.rows(conn, _HOLDING)]
         doubled = sum(copies[number] > 1 for number in numbers if number < len(copies))
         found.promise(doubled == 0, f"{doubled} mails were doubled that must not be")
@@ -108,7 +108,7 @@ async def lose_all(conn: Conn) -> None:
     await until(none_is_left)
 
 
-async def struck(child: Child, point: Point, action: Action) -> None:
+async def wait_for_fault(child: Child, point: Point, action: Action) -> None:
     """Wait until the process was interrupted.
 
     Raises:

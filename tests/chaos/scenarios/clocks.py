@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from glob import glob
 from pathlib import Path
 
-from tests.chaos.arena import Arena, ScenarioSize, hasten
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import Sandbox, ScenarioSize, hasten
 from tests.concurrency.running import Command, pids
 
 PLACES = (
@@ -32,63 +32,63 @@ def faketime_library() -> str | None:
     return next(filter(os.path.exists, places), None)
 
 
-async def a_day_off(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def a_day_off(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Only the database's clock decides: no mail is sent early, none expires."""
     library = faketime_library()
     fault = "clocks off by a day"
     if library is None:
-        return ScenarioResult(arena.name, fault, 0, 0, left_out=NO_LIBRARY)
+        return ScenarioResult(sandbox.name, fault, 0, 0, left_out=NO_LIBRARY)
     first, total = size.mails, size.mails + LATER
-    async with arena.session() as conn, AsyncExitStack() as stack:
+    async with sandbox.session() as conn, AsyncExitStack() as stack:
         await conn.execute(_LATER, [first, total - 1])
         commands: list[tuple[int, Command]] = []
         for days in (1, -1):
             with _clock(library, days):
-                command = await stack.enter_async_context(arena.workers())
+                command = await stack.enter_async_context(sandbox.workers())
             commands.append((days, command))
         await pids(conn, 2)
-        await stack.enter_async_context(arena.producing(size.mails, seconds=size.seconds))
-        await arena.taken(size.mails)
-        early = (await arena.sink.counts()).taken - size.mails
-        struck = sum(_is_off(command, days) for days, command in commands)
+        await stack.enter_async_context(sandbox.producing(size.mails, seconds=size.seconds))
+        await sandbox.taken(size.mails)
+        early = (await sandbox.sink.counts()).taken - size.mails
+        faults = sum(_is_off(command, days) for days, command in commands)
         await hasten(conn, "2 hours")
-        await arena.settled(conn)
-        found = await arena.reckon(conn, fault, struck=struck, accepted=total)
-    found.prove(struck == 2, f"{struck} of 2 workers had a clock that was off")
+        await sandbox.settled(conn)
+        found = await sandbox.compare(conn, fault, faults=faults, accepted=total)
+    found.prove(faults == 2, f"{faults} of 2 workers had a clock that was off")
     found.promise(early == 0, f"{early} mails went before they were due")
     found.promise(found.statuses["sent"] == total, f"{found.statuses}")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     return found
 
 
-async def stepping(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def stepping(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """The clock of a worker's host is set back and forth by days while it sends."""
     library = faketime_library()
     fault = "clock set while sending"
     if library is None:
-        return ScenarioResult(arena.name, fault, 0, 0, left_out=NO_LIBRARY)
+        return ScenarioResult(sandbox.name, fault, 0, 0, left_out=NO_LIBRARY)
     steps = ("+2d", "-3d", "+0")
     with tempfile.TemporaryDirectory(prefix="mailqueue-clock-") as folder:
         clock = Path(folder) / "clock"
         clock.write_text("+0\n")
         words = {"FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1"}
         with _living(library, {**words, "MAILQUEUE_LOG_LEVEL": "debug"}):
-            running = arena.workers()
+            running = sandbox.workers()
             command = await running.__aenter__()
         try:
-            async with arena.session() as conn:
+            async with sandbox.session() as conn:
                 await pids(conn, 1)
-                async with arena.producing(size.mails, seconds=size.seconds) as mails:
+                async with sandbox.producing(size.mails, seconds=size.seconds) as mails:
                     for number, step in enumerate(steps):
                         clock.write_text(f"{step}\n")
-                        await arena.taken(size.mails * (number + 1) // len(steps) - size.first)
+                        await sandbox.taken(size.mails * (number + 1) // len(steps) - size.first)
                     await mails.done.wait()
-                await arena.settled(conn)
-                struck = _is_off(command, 2) + _is_off(command, -3)
-                found = await arena.reckon(conn, fault, struck=struck, accepted=mails.accepted)
+                await sandbox.settled(conn)
+                faults = _is_off(command, 2) + _is_off(command, -3)
+                found = await sandbox.compare(conn, fault, faults=faults, accepted=mails.accepted)
         finally:
             await running.__aexit__(None, None, None)
-    found.prove(struck == 2, f"{struck} of 2 steps were seen")
+    found.prove(faults == 2, f"{faults} of 2 steps were seen")
     found.promise(found.statuses["sent"] == size.mails, f"{found.statuses}")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     return found

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psycopg
 
-from tests.chaos.arena import Arena, ScenarioSize, arena
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import Sandbox, ScenarioSize, sandbox
 from tests.chaos.server import shipped_in
 from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import Shipped, until
@@ -26,14 +26,14 @@ NO_SPACE = b"No space left on device"
 _UNGUARDED = "UPDATE mailqueue.system_settings SET value = '0' WHERE name = 'free_space_refuse'"
 
 
-async def disk_full(theirs: Arena, size: ScenarioSize) -> ScenarioResult:
+async def disk_full(theirs: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Accepted mail stays accepted, and is sent once there is space."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-disk-", dir="/tmp") as name:
         disk = Path(name) / "disk"
         if complaint := _mounted(disk):
             return ScenarioResult(theirs.name, "disk full", 0, 0, left_out=complaint)
         try:
-            async with _small_server(disk) as server, arena(theirs.name, server, size) as small:
+            async with _small_server(disk) as server, sandbox(theirs.name, server, size) as small:
                 return await _filled(small, size, disk)
         finally:
             _unmounted(disk)
@@ -86,7 +86,7 @@ async def _small_server(disk: Path) -> AsyncIterator[Shipped]:
         await asyncio.to_thread(running.__exit__, None, None, None)
 
 
-async def _filled(small: Arena, size: ScenarioSize, disk: Path) -> ScenarioResult:
+async def _filled(small: Sandbox, size: ScenarioSize, disk: Path) -> ScenarioResult:
     await small.sink.obey(Fault.SLOW, wait_ms=5)
     async with small.session() as conn:
         await conn.execute(_UNGUARDED)
@@ -106,9 +106,9 @@ async def _filled(small: Arena, size: ScenarioSize, disk: Path) -> ScenarioResul
         await mails.done.wait()
         async with small.session() as conn:
             await small.settled(conn)
-            struck = _complaints(disk)
-            found = await small.reckon(
-                conn, "no space left", struck=struck, accepted=mails.accepted
+            faults = _complaints(disk)
+            found = await small.compare(
+                conn, "no space left", faults=faults, accepted=mails.accepted
             )
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     found.promise(found.unknown == 0, f"{found.unknown} of unknown fate")

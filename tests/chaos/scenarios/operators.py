@@ -8,8 +8,8 @@ from psycopg import errors
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.arena import Arena, ScenarioSize
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import Sandbox, ScenarioSize
 from tests.chaos.scenarios.sessions import beside, superuser
 from tests.concurrency.running import Command, until
 
@@ -38,12 +38,12 @@ WORK = (
 )
 
 
-async def locked(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def locked(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Rows of queue, lanes and limits are locked for a while, one after another and together."""
 
-    async def strike(dba: Conn, _: Command) -> int:
+    async def inject(dba: Conn, _: Command) -> int:
         most = 0
-        async with superuser(arena) as watcher:
+        async with superuser(sandbox) as watcher:
             for statements in (*((each,) for each in _LOCKED), tuple(reversed(_LOCKED))):
                 with suppress(errors.DeadlockDetected):
                     async with dba.transaction():
@@ -58,13 +58,13 @@ async def locked(arena: Arena, size: ScenarioSize) -> ScenarioResult:
                         await asyncio.sleep(max(LOCKED_SECONDS, size.seconds) / TURNS)
         return most
 
-    return await beside(arena, size, "rows locked by somebody else", strike)
+    return await beside(sandbox, size, "rows locked by somebody else", inject)
 
 
-async def repaired(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def repaired(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """VACUUM FULL, REINDEX, UPDATE and DELETE by hand, one after another."""
 
-    async def strike(dba: Conn, _: Command) -> int:
+    async def inject(dba: Conn, _: Command) -> int:
         loop, done = asyncio.get_running_loop(), 0
         deadline = loop.time() + size.seconds
         for statement in cycle(WORK):
@@ -77,4 +77,4 @@ async def repaired(arena: Arena, size: ScenarioSize) -> ScenarioResult:
             done += 1
         return done
 
-    return await beside(arena, size, "a person at work on the tables", strike)
+    return await beside(sandbox, size, "a person at work on the tables", inject)

@@ -12,8 +12,8 @@ from pathlib import Path
 from mailqueue.embedded.ports import free_port
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import Pooler
-from tests.chaos.arena import Arena, ScenarioSize
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import Sandbox, ScenarioSize
 from tests.chaos.scenarios.sessions import EACH_MAIL_MS
 from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import pids
@@ -56,29 +56,29 @@ class Bouncer:
             self.process.wait()
 
 
-async def pooler_killed(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def pooler_killed(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Transactions are interrupted and their responses lost: everything is sent, once."""
     complaint = lacks_pgbouncer()
     if complaint is not None:
-        return ScenarioResult(arena.name, FAULT, 0, 0, left_out=complaint)
-    server = (await asyncio.to_thread(arena.server.start)).port
-    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
-    with _bouncer(server, arena.user) as bouncer, _pooled():
+        return ScenarioResult(sandbox.name, FAULT, 0, 0, left_out=complaint)
+    server = (await asyncio.to_thread(sandbox.server.start)).port
+    await sandbox.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    with _bouncer(server, sandbox.user) as bouncer, _pooled():
         async with (
-            arena.session() as conn,
-            arena.workers(2, database=arena.database_by(bouncer.port)),
+            sandbox.session() as conn,
+            sandbox.workers(2, database=sandbox.database_by(bouncer.port)),
         ):
             await pids(conn, 2)
-            async with arena.producing(size.mails, seconds=size.seconds) as mails:
-                await arena.taken(size.first)
+            async with sandbox.producing(size.mails, seconds=size.seconds) as mails:
+                await sandbox.taken(size.first)
                 kills = max(FEWEST_KILLS, int(size.seconds / SELDOM_SECONDS))
                 for _ in range(kills):
                     await asyncio.to_thread(bouncer.kill)
                     await asyncio.to_thread(bouncer.start)
                     await asyncio.sleep(max(0.3, size.seconds / kills))
                 await mails.done.wait()
-            await arena.finished(conn)
-            found = await arena.reckon(conn, FAULT, struck=kills, accepted=mails.accepted)
+            await sandbox.finished(conn)
+            found = await sandbox.compare(conn, FAULT, faults=kills, accepted=mails.accepted)
     found.promise(found.statuses["sent"] == size.mails, f"{found.statuses}")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     found.promise(found.unknown == 0, f"{found.unknown} of unknown fate")

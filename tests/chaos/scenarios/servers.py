@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests import make
-from tests.chaos.arena import Arena, ScenarioSize
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import Sandbox, ScenarioSize
 from tests.chaos.sink.faults import CONNECT, DOT, RCPT, Fault
 from tests.concurrency.running import pids, until
 
@@ -23,120 +23,120 @@ class Borne:
     memory_kib: int  # the most the worker ever had
 
 
-async def refused_for_good(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def refused_for_good(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """5xx: the refused mails have failed, no others."""
-    found = (await _through(arena, size, Fault.PERMANENT, RCPT)).found
+    found = (await _through(sandbox, size, Fault.PERMANENT, RCPT)).found
     failed = found.statuses["failed"]
-    found.promise(failed == found.struck, f"{failed} failed, {found.struck} refused")
+    found.promise(failed == found.faults, f"{failed} failed, {found.faults} refused")
     _is_exact(found, also=failed)
     return found
 
 
-async def busy_at_once(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def busy_at_once(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """421 instead of a greeting: the account is paused, and no mail has spent an attempt."""
-    borne = await _through(arena, size, Fault.BUSY, CONNECT, strikes=1)
+    borne = await _through(sandbox, size, Fault.BUSY, CONNECT, strikes=1)
     lost = borne.attempts_lost
     borne.found.promise(lost == 0, f"{lost} attempts were spent")
     _is_exact(borne.found)
     return borne.found
 
 
-async def busy_at_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def busy_at_the_dot(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """421 after the message: it was refused, and is sent once more."""
-    found = (await _through(arena, size, Fault.BUSY, DOT)).found
+    found = (await _through(sandbox, size, Fault.BUSY, DOT)).found
     _is_exact(found)
     return found
 
 
-async def one_byte_at_a_time(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def one_byte_at_a_time(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Replies arrive one byte at a time; apart from that the server works."""
-    found = (await _through(arena, size, Fault.DRIP, DOT)).found
+    found = (await _through(sandbox, size, Fault.DRIP, DOT)).found
     _is_exact(found)
     return found
 
 
-async def huge_replies(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def huge_replies(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Ten megabytes in reply to RCPT: the connection is closed, memory stays small.
 
     The yes to the mail before it, read in the same breath, is not believed either.
     """
-    borne = await _through(arena, size, Fault.FLOOD, RCPT, delivery="hold", is_short=True)
+    borne = await _through(sandbox, size, Fault.FLOOD, RCPT, delivery="hold", is_short=True)
     _is_never_doubled(borne.found)
     _is_small(borne)
     return borne.found
 
 
-async def huge_reply_to_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def huge_reply_to_the_dot(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """It is unknown whether such a server accepted the mail: it is not sent again by itself."""
-    borne = await _through(arena, size, Fault.FLOOD, DOT, delivery="hold", is_short=True)
+    borne = await _through(sandbox, size, Fault.FLOOD, DOT, delivery="hold", is_short=True)
     _is_never_doubled(borne.found)
     _is_small(borne)
     return borne.found
 
 
-async def out_of_order(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def out_of_order(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Accepted before the message and refused after it: no mail counts as sent."""
-    found = (await _through(arena, size, Fault.DISORDER, DOT, delivery="hold")).found
+    found = (await _through(sandbox, size, Fault.DISORDER, DOT, delivery="hold")).found
     _is_never_doubled(found)
     return found
 
 
-async def hanging(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def hanging(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """No reply to RCPT until the connection breaks: nothing was handed over, all is sent once."""
-    found = (await _through(arena, size, Fault.HANG, RCPT, strikes=1)).found
+    found = (await _through(sandbox, size, Fault.HANG, RCPT, strikes=1)).found
     _is_exact(found)
     return found
 
 
-async def silent_after_the_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def silent_after_the_dot(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """All mail with the policy `hold` is held and listed."""
-    found = (await _through(arena, size, Fault.SILENT, DOT, strikes=1, delivery="hold")).found
+    found = (await _through(sandbox, size, Fault.SILENT, DOT, strikes=1, delivery="hold")).found
     _is_never_doubled(found)
-    in_doubt = found.struck
+    in_doubt = found.faults
     found.promise(found.unknown == in_doubt, f"{found.unknown} unknown of {in_doubt} in doubt")
     return found
 
 
-async def gone_after_every_dot(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def gone_after_every_dot(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """One resend, then an operator decides: two copies of each mail, never three."""
-    await arena.sink.obey(Fault.GONE, at=DOT)
+    await sandbox.sink.obey(Fault.GONE, at=DOT)
     async with (
-        arena.session() as conn,
-        arena.workers(),
-        arena.producing(size.mails) as mails,
+        sandbox.session() as conn,
+        sandbox.workers(),
+        sandbox.producing(size.mails) as mails,
     ):
-        await arena.finished(conn)
-        struck = (await arena.sink.counts()).struck
+        await sandbox.finished(conn)
+        faults = (await sandbox.sink.counts()).faults
         fault = f"{Fault.GONE} at {DOT}"
-        found = await arena.reckon(conn, fault, struck=struck, accepted=mails.accepted)
+        found = await sandbox.compare(conn, fault, faults=faults, accepted=mails.accepted)
     found.promise(found.unknown == size.mails, f"{found.unknown} unknown")
     found.promise(found.duplicated == size.mails, f"{found.duplicated} were sent again")
     return found
 
 
-async def not_listening(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def not_listening(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Connections are refused: the account is paused, and no mail has spent an attempt."""
-    async with arena.session() as conn, arena.workers():
-        async with arena.producing(size.mails, seconds=size.seconds) as mails:
-            await arena.taken(size.first)
-            await arena.sink.obey(Fault.REFUSE)
+    async with sandbox.session() as conn, sandbox.workers():
+        async with sandbox.producing(size.mails, seconds=size.seconds) as mails:
+            await sandbox.taken(size.first)
+            await sandbox.sink.obey(Fault.REFUSE)
 
             async def rests() -> int:
                 return int(await make.scalar(conn, "SELECT max(failures) FROM mailqueue.limits"))
 
-            struck = await until(rests)
+            faults = await until(rests)
             await mails.done.wait()
             spent = await make.scalar(conn, _SPENT)
-            await arena.sink.obey(Fault.NONE)
-        await arena.finished(conn)
-        found = await arena.reckon(conn, "refuse", struck=struck, accepted=mails.accepted)
+            await sandbox.sink.obey(Fault.NONE)
+        await sandbox.finished(conn)
+        found = await sandbox.compare(conn, "refuse", faults=faults, accepted=mails.accepted)
     found.promise(spent == 0, f"{spent} attempts were spent")
     _is_exact(found)
     return found
 
 
 async def _through(
-    arena: Arena,
+    sandbox: Sandbox,
     size: ScenarioSize,
     fault: Fault,
     at: str,
@@ -147,24 +147,24 @@ async def _through(
 ) -> Borne:
     """Send some mail before the fault, accept more during it, and finish afterwards.
 
-    A short one is over when it has struck.
+    A short fault is over once it has occurred.
     """
-    async with arena.session() as conn, arena.workers():
-        async with arena.producing(
+    async with sandbox.session() as conn, sandbox.workers():
+        async with sandbox.producing(
             size.mails, seconds=size.seconds, delivery=delivery, held=size.mails // 2
         ) as mails:
-            await arena.taken(size.first)
-            await arena.sink.obey(fault, at=at)
+            await sandbox.taken(size.first)
+            await sandbox.sink.obey(fault, at=at)
             mails.released.set()
-            await arena.struck(strikes)
+            await sandbox.wait_for_faults(strikes)
             if not is_short:
                 await mails.done.wait()
             lost = await make.scalar(conn, _SPENT)
-            struck = (await arena.sink.obey(Fault.NONE)).struck
-        await arena.finished(conn)
+            faults = (await sandbox.sink.obey(Fault.NONE)).faults
+        await sandbox.finished(conn)
         memory = max(_most_memory(pid) for pid in await pids(conn, 1))
         words = f"{fault} at {at}"
-        found = await arena.reckon(conn, words, struck=struck, accepted=mails.accepted)
+        found = await sandbox.compare(conn, words, faults=faults, accepted=mails.accepted)
     return Borne(found, lost, memory)
 
 
@@ -177,7 +177,7 @@ def _is_exact(found: ScenarioResult, *, also: int = 0) -> None:
 def _is_never_doubled(found: ScenarioResult) -> None:
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     found.promise(
-        found.unknown <= found.struck, f"{found.unknown} unknown, {found.struck} in doubt"
+        found.unknown <= found.faults, f"{found.unknown} unknown, {found.faults} in doubt"
     )
 
 

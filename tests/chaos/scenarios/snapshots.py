@@ -1,8 +1,8 @@
 """A transaction that holds its snapshot while mail is sent, so that no dead row is removed."""
 
 from tests import make
-from tests.chaos.arena import Arena, ScenarioSize
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import Sandbox, ScenarioSize
 
 _FINISHED = "SELECT count(*) FROM mailqueue.email_history"
 _AGE = """
@@ -11,19 +11,19 @@ SELECT coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity
 """
 
 
-async def held_throughout(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def held_throughout(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Mail is sent as usual; the cost is measured in `bench/`."""
-    async with arena.session() as conn, arena.session() as holder, arena.workers(2):
+    async with sandbox.session() as conn, sandbox.session() as holder, sandbox.workers(2):
         await holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         await make.scalar(holder, _FINISHED)
-        async with arena.producing(size.mails, seconds=size.seconds) as mails:
+        async with sandbox.producing(size.mails, seconds=size.seconds) as mails:
             await mails.done.wait()
-        await arena.settled(conn)
-        struck = await make.scalar(conn, _AGE)
+        await sandbox.settled(conn)
+        faults = await make.scalar(conn, _AGE)
         seen = await make.scalar(holder, _FINISHED)
         await holder.execute("ROLLBACK")
         fault = "snapshot held, transactions old"
-        found = await arena.reckon(conn, fault, struck=struck, accepted=mails.accepted)
+        found = await sandbox.compare(conn, fault, faults=faults, accepted=mails.accepted)
     found.promise(seen == 0, f"the snapshot was not held: it sees {seen} finished mails")
     found.promise(found.statuses["sent"] == size.mails, f"{found.statuses}")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")

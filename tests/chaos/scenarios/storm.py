@@ -6,8 +6,8 @@ from math import sqrt
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.arena import Arena, ScenarioSize, hasten
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import Sandbox, ScenarioSize, hasten
 from tests.chaos.sink.faults import RCPT, Fault
 from tests.concurrency.running import until
 
@@ -26,16 +26,16 @@ SELECT q.run_at - max(g.sent_at) FROM mailqueue.email_queue AS q
 """
 
 
-async def refused_for_now(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def refused_for_now(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """451 to everything, for three attempts: each mail waits by the schedule, retries are
     spread.
     """
-    await arena.sink.obey(Fault.TEMPORARY, at=RCPT)
+    await sandbox.sink.obey(Fault.TEMPORARY, at=RCPT)
     late: list[str] = []
     async with (
-        arena.session() as conn,
-        arena.workers(2),
-        arena.producing(size.mails, seconds=size.seconds) as mails,
+        sandbox.session() as conn,
+        sandbox.workers(2),
+        sandbox.producing(size.mails, seconds=size.seconds) as mails,
     ):
         await mails.done.wait()
         for attempt in range(1, len(LADDER) + 1):
@@ -43,16 +43,16 @@ async def refused_for_now(arena: Arena, size: ScenarioSize) -> ScenarioResult:
             late += _faults(attempt, [wait for (wait,) in await make.rows(conn, _WAITS)])
             if attempt < len(LADDER):
                 await hasten(conn, LONGEST_WAIT)
-        struck = (await arena.sink.obey(Fault.NONE)).struck
+        faults = (await sandbox.sink.obey(Fault.NONE)).faults
         await hasten(conn, LONGEST_WAIT)
-        await arena.settled(conn)
-        found = await arena.reckon(conn, "451 at RCPT", struck=struck, accepted=mails.accepted)
+        await sandbox.settled(conn)
+        found = await sandbox.compare(conn, "451 at RCPT", faults=faults, accepted=mails.accepted)
     found.broken += late
     sent = found.statuses["sent"]
     found.promise(sent == size.mails, f"{sent} of {size.mails} were sent")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     wanted = len(LADDER) * size.mails
-    found.promise(struck == wanted, f"{struck} attempts where {wanted} were due")
+    found.promise(faults == wanted, f"{faults} attempts where {wanted} were due")
     return found
 
 

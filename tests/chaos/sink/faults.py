@@ -33,7 +33,7 @@ class Orders:
     at: str = DOT
     wait_ms: float = 0.0
 
-    def strike(self, verb: str) -> bool:
+    def occurs_at(self, verb: str) -> bool:
         """Return whether the fault occurs at this verb."""
         if self.fault is Fault.DISORDER:
             return verb in (DATA, DOT)

@@ -19,10 +19,10 @@ _TRIES, _PAUSE_SECONDS = 200, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts of the sink; `struck` counts since the last orders."""
+    """Counts of the sink; `faults` counts since the last orders."""
 
     taken: int
-    struck: int
+    faults: int
     connections: int
 
 

@@ -42,7 +42,7 @@ class Sink:
         self._server: asyncio.Server | None = None
         self.orders = Orders()
         self.dialogs: set[Dialog] = set()
-        self.taken = self.struck = self.connections = 0
+        self.taken = self.faults = self.connections = 0
 
     async def listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -52,7 +52,7 @@ class Sink:
         """Simulate this fault from now on; close connections that hang, so that clients
         reconnect.
         """
-        self.orders, self.struck = orders, 0
+        self.orders, self.faults = orders, 0
         for dialog in list(self.dialogs):
             if dialog.is_mute:
                 dialog.end()
@@ -70,7 +70,7 @@ class Sink:
 
     def counts(self) -> bytes:
         return orjson.dumps(
-            {"taken": self.taken, "struck": self.struck, "connections": self.connections}
+            {"taken": self.taken, "faults": self.faults, "connections": self.connections}
         )
 
 
@@ -144,7 +144,7 @@ class Dialog(asyncio.Protocol):
         recipient, self._recipient = self._recipient, b""
         found = _MESSAGE_ID.search(message)
         orders = self._sink.orders
-        is_refused = orders.strike(DOT) and orders.fault in REFUSALS
+        is_refused = orders.occurs_at(DOT) and orders.fault in REFUSALS
         word = "refused" if is_refused else "taken"
         self._sink.write(word, found[1] if found else b"-", recipient)
         self._sink.taken += not is_refused
@@ -153,10 +153,10 @@ class Dialog(asyncio.Protocol):
     def _reply(self, verb: str, usual: bytes) -> bool:
         """Reply according to the fault; return True if it was the usual reply."""
         orders = self._sink.orders
-        if not orders.strike(verb):
+        if not orders.occurs_at(verb):
             self._say(usual)
             return True
-        self._sink.struck += orders.fault is not Fault.NONE
+        self._sink.faults += orders.fault is not Fault.NONE
         match orders.fault:
             case Fault.SILENT | Fault.HANG:
                 self.is_mute = True

@@ -76,7 +76,7 @@ def failed(
 
 
 @dataclass(slots=True)
-class PostOffice:
+class BounceReceiver:
     """Receives bounce mail and processes it at once."""
 
     conn: Conn

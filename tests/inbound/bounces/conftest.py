@@ -8,17 +8,17 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
-from tests.inbound.bounces.bounce_mail import MASTER, PostOffice
+from tests.inbound.bounces.bounce_mail import MASTER, BounceReceiver
 
 
 @pytest.fixture(scope="module")
-async def office(module_db: str) -> AsyncIterator[PostOffice]:
+async def office(module_db: str) -> AsyncIterator[BounceReceiver]:
     database = DatabaseSettings(Secret(module_db))
     async with connect(database) as conn:
-        yield PostOffice(conn, database, Keyring(lambda: MASTER))
+        yield BounceReceiver(conn, database, Keyring(lambda: MASTER))
 
 
 @pytest.fixture
-async def nothing_yet(office: PostOffice) -> None:
+async def nothing_yet(office: BounceReceiver) -> None:
     for table in ("inbound_events", "email_events", "event_keys", "suppressions", "bounce_list"):
         await office.conn.execute(f"DELETE FROM mailqueue.{table}".encode())

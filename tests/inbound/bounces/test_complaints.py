@@ -7,7 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.events.sent_mail import left
-from tests.inbound.bounces.bounce_mail import PostOffice, report
+from tests.inbound.bounces.bounce_mail import BounceReceiver, report
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_yet")]
 
@@ -26,7 +26,7 @@ def complaint(way_back: str, kind: str = "abuse", rcpt: str = "ann@example.com")
 
 @pytest.mark.parametrize("rcpt", ["ann@example.com", "0a1b2c3d@redacted.invalid", ""])
 async def test_a_complaint_is_known_by_its_return_path_though_addresses_are_taken_out(
-    office: PostOffice, rcpt: str
+    office: BounceReceiver, rcpt: str
 ) -> None:
     mail = await sent(office.conn)
 
@@ -39,7 +39,9 @@ async def test_a_complaint_is_known_by_its_return_path_though_addresses_are_take
 
 
 @pytest.mark.parametrize("kind", ["not-spam", "auth-failure", "dmarc", ""])
-async def test_feedback_that_is_no_complaint_changes_nothing(office: PostOffice, kind: str) -> None:
+async def test_feedback_that_is_no_complaint_changes_nothing(
+    office: BounceReceiver, kind: str
+) -> None:
     mail = await sent(office.conn)
 
     await office.take(complaint(await office.way_back(mail), kind), sender="fbl@example.com")
@@ -47,7 +49,7 @@ async def test_feedback_that_is_no_complaint_changes_nothing(office: PostOffice,
     assert (await office.events(), await office.suppressed()) == ([], [])
 
 
-async def test_a_forged_complaint_changes_nothing(office: PostOffice) -> None:
+async def test_a_forged_complaint_changes_nothing(office: BounceReceiver) -> None:
     await sent(office.conn)
 
     await office.take(complaint("bounces+x@bounces.example.org"), sender="fbl@example.com")

@@ -14,7 +14,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from tests import make
 from tests.events.sent_mail import left
-from tests.inbound.bounces.bounce_mail import DOMAIN, MASTER, PostOffice
+from tests.inbound.bounces.bounce_mail import DOMAIN, MASTER, BounceReceiver
 from tests.inbound.bounces.postfix import GONE, bouncing
 from tests.smtp.server.serving import serving
 
@@ -26,7 +26,7 @@ async def test_what_postfix_cannot_deliver_suppresses_its_recipient(
 ) -> None:
     database = DatabaseSettings(Secret(fresh_db))
     async with connect(database) as conn, open_pool(database) as pool:
-        office = PostOffice(conn, database, Keyring(lambda: MASTER))
+        office = BounceReceiver(conn, database, Keyring(lambda: MASTER))
         await make.project(conn, "bouncing", bounce_domain=DOMAIN)
         address = f"nobody@{GONE}"
         mail = await left(conn, recipient_email=address)

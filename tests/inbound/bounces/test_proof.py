@@ -8,7 +8,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.events.sent_mail import also_to, left
-from tests.inbound.bounces.bounce_mail import PostOffice, failed, report
+from tests.inbound.bounces.bounce_mail import BounceReceiver, failed, report
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_yet")]
 
@@ -17,7 +17,9 @@ async def sent(conn: Conn, address: str = "ann@example.com", **columns: object) 
     return await left(conn, recipient_email=address, **columns)
 
 
-async def test_a_signed_return_path_names_the_mail_and_whom_it_went_to(office: PostOffice) -> None:
+async def test_a_signed_return_path_names_the_mail_and_whom_it_went_to(
+    office: BounceReceiver,
+) -> None:
     """A forwarding server names another address; the one that the mail was sent to is
     suppressed.
     """
@@ -32,7 +34,7 @@ async def test_a_signed_return_path_names_the_mail_and_whom_it_went_to(office: P
 
 
 async def test_the_return_path_is_found_in_the_head_where_there_is_no_envelope(
-    office: PostOffice,
+    office: BounceReceiver,
 ) -> None:
     mail = await sent(office.conn)
     way_back = await office.way_back(mail)
@@ -42,7 +44,7 @@ async def test_the_return_path_is_found_in_the_head_where_there_is_no_envelope(
     assert await office.suppressed() == ["ann@example.com"]
 
 
-async def test_one_letter_of_it_changed_proves_nothing(office: PostOffice) -> None:
+async def test_one_letter_of_it_changed_proves_nothing(office: BounceReceiver) -> None:
     mail = await sent(office.conn)
     way_back = await office.way_back(mail)
     at = way_back.index("@") - 3
@@ -55,7 +57,7 @@ async def test_one_letter_of_it_changed_proves_nothing(office: PostOffice) -> No
     assert (await office.events(), await office.suppressed()) == ([], [])
 
 
-async def test_an_old_return_path_proves_nothing(office: PostOffice) -> None:
+async def test_an_old_return_path_proves_nothing(office: BounceReceiver) -> None:
     mail = await sent(office.conn)
 
     outcome = await office.take(
@@ -66,7 +68,7 @@ async def test_an_old_return_path_proves_nothing(office: PostOffice) -> None:
     assert await office.suppressed() == []
 
 
-async def test_a_message_id_we_sent_to_that_recipient_proves_it(office: PostOffice) -> None:
+async def test_a_message_id_we_sent_to_that_recipient_proves_it(office: BounceReceiver) -> None:
     mail = await sent(office.conn)
 
     await office.take(report(failed("Ann@Example.COM"), message_id=f"<{mail.hex}@example.com>"))
@@ -75,7 +77,7 @@ async def test_a_message_id_we_sent_to_that_recipient_proves_it(office: PostOffi
 
 
 async def test_a_message_id_with_another_recipient_proves_nothing(
-    office: PostOffice,
+    office: BounceReceiver,
 ) -> None:
     mail = await sent(office.conn)
 
@@ -89,7 +91,7 @@ async def test_a_message_id_with_another_recipient_proves_nothing(
 
 @pytest.mark.parametrize("domain", ["example.org", "evil.example"])
 async def test_the_id_of_a_mail_with_another_domain_is_no_message_id_of_ours(
-    office: PostOffice, domain: str
+    office: BounceReceiver, domain: str
 ) -> None:
     mail = await sent(office.conn)
 
@@ -98,7 +100,7 @@ async def test_the_id_of_a_mail_with_another_domain_is_no_message_id_of_ours(
     assert await office.suppressed() == []
 
 
-async def test_a_bounce_of_no_mail_of_ours_is_kept_and_says_why(office: PostOffice) -> None:
+async def test_a_bounce_of_no_mail_of_ours_is_kept_and_says_why(office: BounceReceiver) -> None:
     outcome = await office.take(report(failed("ann@example.com")))
 
     assert outcome["unknown"] == [
@@ -109,7 +111,7 @@ async def test_a_bounce_of_no_mail_of_ours_is_kept_and_says_why(office: PostOffi
 
 
 async def test_finished_messages_are_known_by_the_message_id_they_came_with(
-    office: PostOffice,
+    office: BounceReceiver,
 ) -> None:
     await sent(office.conn, message_id="<their-own@program.example>")
 
@@ -119,7 +121,7 @@ async def test_finished_messages_are_known_by_the_message_id_they_came_with(
 
 
 async def test_of_the_mails_of_one_message_the_one_to_who_failed_is_meant(
-    office: PostOffice,
+    office: BounceReceiver,
 ) -> None:
     own = "<to-many@program.example>"
     for number in range(0, 60, 2):
@@ -133,7 +135,7 @@ async def test_of_the_mails_of_one_message_the_one_to_who_failed_is_meant(
     assert sorted(await office.suppressed()) == [f"p{n}@example.com" for n in (0, 3, 58)]
 
 
-async def test_of_several_recipients_only_who_is_named_failed(office: PostOffice) -> None:
+async def test_of_several_recipients_only_who_is_named_failed(office: BounceReceiver) -> None:
     mail = await sent(office.conn)
     await also_to(office.conn, mail, "ann@example.com", "bob+news@example.com", "cy@example.com")
     groups = (
@@ -152,7 +154,7 @@ async def test_of_several_recipients_only_who_is_named_failed(office: PostOffice
     assert await office.suppressed() == ["bob+news@example.com"]
 
 
-async def test_a_return_path_of_one_of_several_names_it(office: PostOffice) -> None:
+async def test_a_return_path_of_one_of_several_names_it(office: BounceReceiver) -> None:
     mail = await sent(office.conn)
     await also_to(office.conn, mail, "ann@example.com", "bob@example.com")
 
@@ -163,7 +165,7 @@ async def test_a_return_path_of_one_of_several_names_it(office: PostOffice) -> N
     assert await office.suppressed() == ["bob@example.com"]
 
 
-async def test_the_same_bounce_a_thousand_times_counts_once(office: PostOffice) -> None:
+async def test_the_same_bounce_a_thousand_times_counts_once(office: BounceReceiver) -> None:
     mail = await sent(office.conn)
     way_back = await office.way_back(mail)
 
@@ -175,7 +177,7 @@ async def test_the_same_bounce_a_thousand_times_counts_once(office: PostOffice) 
     assert await office.events() == [("soft_bounce", "ann@example.com", "5.2.2", "dsn")]
 
 
-async def test_a_refusal_by_policy_says_nothing_of_the_address(office: PostOffice) -> None:
+async def test_a_refusal_by_policy_says_nothing_of_the_address(office: BounceReceiver) -> None:
     mail = await sent(office.conn)
     words = "554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.example.org"
 
@@ -198,7 +200,7 @@ async def test_a_refusal_by_policy_says_nothing_of_the_address(office: PostOffic
     ],
 )
 async def test_other_actions_are_no_failures(
-    office: PostOffice, action: str, status: str, what: str
+    office: BounceReceiver, action: str, status: str, what: str
 ) -> None:
     mail = await sent(office.conn)
     group = f"Final-Recipient: rfc822; ann@example.com\nAction: {action}\nStatus: {status}"
@@ -209,7 +211,7 @@ async def test_other_actions_are_no_failures(
     assert await office.suppressed() == []
 
 
-async def test_an_absence_note_to_the_return_path_changes_nothing(office: PostOffice) -> None:
+async def test_an_absence_note_to_the_return_path_changes_nothing(office: BounceReceiver) -> None:
     mail = await sent(office.conn)
     raw = (
         b"From: Ann <ann@example.com>\nSubject: Out of Office: Hi\nAuto-Submitted: auto-replied\n"
@@ -223,7 +225,7 @@ async def test_an_absence_note_to_the_return_path_changes_nothing(office: PostOf
 
 
 async def test_what_came_by_an_account_is_about_mail_of_its_project_alone(
-    office: PostOffice,
+    office: BounceReceiver,
 ) -> None:
     other = await make.project(office.conn, f"other-{uuid4().hex[:8]}")
     account = await make.sender_account(office.conn, project_id=other)
@@ -235,7 +237,7 @@ async def test_what_came_by_an_account_is_about_mail_of_its_project_alone(
     assert (await office.events(), await office.suppressed()) == ([], [])
 
 
-async def test_a_key_of_another_project_signs_nothing_of_ours(office: PostOffice) -> None:
+async def test_a_key_of_another_project_signs_nothing_of_ours(office: BounceReceiver) -> None:
     name = f"other-{uuid4().hex[:8]}"
     await make.project(office.conn, name)
     mail = await sent(office.conn)
@@ -247,7 +249,7 @@ async def test_a_key_of_another_project_signs_nothing_of_ours(office: PostOffice
     assert (await office.events(), await office.suppressed()) == ([], [])
 
 
-async def test_a_message_that_was_taken_apart_is_read_alike(office: PostOffice) -> None:
+async def test_a_message_that_was_taken_apart_is_read_alike(office: BounceReceiver) -> None:
     mail = await sent(office.conn)
     way_back = await office.way_back(mail)
     status = f"Reporting-MTA: dns; mx.example.com\n\n{failed('ann@example.com')}"

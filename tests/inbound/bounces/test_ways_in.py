@@ -21,7 +21,7 @@ from mailqueue.wiring.sending import SenderDirectory
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.events.sent_mail import left
-from tests.inbound.bounces.bounce_mail import MASTER, PostOffice, failed, report
+from tests.inbound.bounces.bounce_mail import MASTER, BounceReceiver, failed, report
 
 pytestmark = pytest.mark.anyio
 
@@ -60,7 +60,7 @@ async def url_of(conn: Conn, name: str, change: SecretsChange) -> str:
 async def test_a_relay_hands_bounces_on_over_http(
     database: DatabaseSettings, conn: Conn, settings: Any
 ) -> None:
-    office = PostOffice(conn, database, Keyring(lambda: MASTER))
+    office = BounceReceiver(conn, database, Keyring(lambda: MASTER))
     mail = await left(conn, recipient_email="ann@example.com")
     open_url = await url_of(conn, "open", NO_CHANGE)
     closed_url = await url_of(conn, "closed", SecretsChange(signing=("long",)))

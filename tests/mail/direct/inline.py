@@ -26,7 +26,7 @@ def mail(recipient: str = "ann@example.com", **options: Any) -> NewEmail:
     return NewEmail(recipient, "Hello", text="Hi Ann", options=FROM | options)
 
 
-class Desk:
+class CustomSmtp:
     """Sends mail of the default project through one server."""
 
     def __init__(self, database: DatabaseSettings, port: int, conn: Conn) -> None:
@@ -87,11 +87,11 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(
+async def custom_smtp(
     database: DatabaseSettings, **answers: Any
-) -> AsyncIterator[tuple[Desk, ScriptedServer]]:
+) -> AsyncIterator[tuple[CustomSmtp, ScriptedServer]]:
     async with (
         scripted(ehlo=answers.pop("ehlo", LOGIN_EHLO), **answers) as server,
         connect(database) as conn,
     ):
-        yield Desk(database, server.port, conn), server
+        yield CustomSmtp(database, server.port, conn), server

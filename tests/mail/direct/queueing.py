@@ -14,7 +14,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.wiring.sending import inline_transport
 from tests import make
 from tests.api.support.calling import HELLO, Calling, calling
-from tests.mail.direct.inline import LOGIN_EHLO, LOOPBACK, PASSWORD, USER, Desk
+from tests.mail.direct.inline import LOGIN_EHLO, LOOPBACK, PASSWORD, USER, CustomSmtp
 from tests.queue.working import work_once
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
@@ -63,7 +63,7 @@ class Queued:
         books = "SELECT count(*) FROM mailqueue.books WHERE difference <> 0"
         assert [await self.value(wrong), await self.value(books)] == [0, 0]
         async with connect(self.api.database) as conn:
-            return await Desk(self.api.database, 0, conn).counts()
+            return await CustomSmtp(self.api.database, 0, conn).counts()
 
     async def send(self, **changes: Any) -> str:
         server = {

@@ -56,9 +56,9 @@ async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
         return await child.wait()
 
 
-async def rescued(office: Queued) -> None:
+async def rescued(direct: Queued) -> None:
     """Declare all workers lost."""
-    async with connect(office.api.database) as conn:
+    async with connect(direct.api.database) as conn:
         await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
         await store.rescue(conn, silence=LOST_AFTER)
 
@@ -68,23 +68,23 @@ async def test_killed_anywhere_it_is_sent_once_or_held(
     database: DatabaseSettings, tmp_path: Path, point: str
 ) -> None:
     status, messages = AT_DEATH[point]
-    async with queued(database) as office:
-        email = await office.send()
+    async with queued(database) as direct:
+        email = await direct.send()
 
         assert await dies(database, tmp_path, point) == -9
-        assert await office.turn() == 0, "nothing is taken from a worker that may live"
-        await rescued(office)
-        await office.turn()
+        assert await direct.turn() == 0, "nothing is taken from a worker that may live"
+        await rescued(direct)
+        await direct.turn()
 
-        assert (await office.shown(email))["status"] == status
-        assert len(office.server.messages) == messages
-        assert await office.kept() == 0
-        assert await office.books() == (1, 0)
+        assert (await direct.shown(email))["status"] == status
+        assert len(direct.server.messages) == messages
+        assert await direct.kept() == 0
+        assert await direct.books() == (1, 0)
 
 
 async def test_mail_that_stops_its_worker_each_time_fails(database: DatabaseSettings) -> None:
-    async with queued(database) as office:
-        email = await office.send()
+    async with queued(database) as direct:
+        email = await direct.send()
         spec = queue_named("custom-smtp")
         async with connect(database) as conn:
             for death in range(MAX_CRASHES + 1):
@@ -98,23 +98,23 @@ async def test_mail_that_stops_its_worker_each_time_fails(database: DatabaseSett
                     conn, spec, [(row[0], row[1])], is_alone=death > 0, reason="signal SIGSEGV"
                 )
                 await conn.execute("UPDATE mailqueue.inline_servers SET run_at = now()")
-        await office.sweep()
+        await direct.sweep()
 
-        shown = await office.shown(email)
+        shown = await direct.shown(email)
         assert shown["status"] == "failed"
         assert "it stopped its worker: signal SIGSEGV" in str(shown)
-        assert (await office.kept(), office.server.messages) == (0, [])
-        assert await office.books() == (0, 0)
+        assert (await direct.kept(), direct.server.messages) == (0, [])
+        assert await direct.books() == (0, 0)
 
 
 async def test_mail_whose_worker_died_before_is_sent_by_a_worker_alone(
     database: DatabaseSettings,
 ) -> None:
-    async with queued(database) as office:
-        email = await office.send()
-        await office.do("UPDATE mailqueue.inline_servers SET crashes = 1")
+    async with queued(database) as direct:
+        email = await direct.send()
+        await direct.do("UPDATE mailqueue.inline_servers SET crashes = 1")
 
-        assert await office.turn() == 0
-        assert await office.turn(is_alone=True) == 1
-        assert (await office.shown(email))["status"] == "sent"
-        assert await office.kept() == 0
+        assert await direct.turn() == 0
+        assert await direct.turn(is_alone=True) == 1
+        assert (await direct.shown(email))["status"] == "sent"
+        assert await direct.kept() == 0

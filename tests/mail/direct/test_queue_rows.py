@@ -22,16 +22,16 @@ NEAR = "UPDATE mailqueue.inline_servers SET"
 
 
 async def test_workers_at_the_same_time_send_each_mail_once(database: DatabaseSettings) -> None:
-    async with queued(database) as office:
+    async with queued(database) as direct:
         for number in range(6):
-            await office.send(to=[f"person{number}@example.com"])
+            await direct.send(to=[f"person{number}@example.com"])
 
-        await asyncio.gather(*(office.turn() for _ in range(3)))
+        await asyncio.gather(*(direct.turn() for _ in range(3)))
 
-        assert len(office.server.messages) == 6
-        assert len({message.recipients for message in office.server.messages}) == 6
-        assert await office.kept() == 0
-        assert await office.books() == (6, 0)
+        assert len(direct.server.messages) == 6
+        assert len({message.recipients for message in direct.server.messages}) == 6
+        assert await direct.kept() == 0
+        assert await direct.books() == (6, 0)
 
 
 async def test_what_was_sent_is_recorded_although_the_claim_was_lost(
@@ -47,48 +47,48 @@ async def test_what_was_sent_is_recorded_although_the_claim_was_lost(
                 )
             return done
 
-    async with queued(database) as office:
-        email = await office.send()
+    async with queued(database) as direct:
+        email = await direct.send()
 
-        assert await office.turn(of=Lost) == 1
+        assert await direct.turn(of=Lost) == 1
 
-        assert (await office.shown(email))["status"] == "sent"
-        assert len(office.server.messages) == 1
-        assert await office.kept() == 0
-        assert await office.books() == (1, 0)
+        assert (await direct.shown(email))["status"] == "sent"
+        assert len(direct.server.messages) == 1
+        assert await direct.kept() == 0
+        assert await direct.books() == (1, 0)
 
 
 async def test_released_mail_goes_on_although_many_are_held(database: DatabaseSettings) -> None:
-    async with queued(database) as office:
-        mails = [await office.send(to=[f"person{number}@example.com"]) for number in range(5)]
-        await office.do("UPDATE mailqueue.email_queue SET status = 'held'")
-        last = await office.send()
+    async with queued(database) as direct:
+        mails = [await direct.send(to=[f"person{number}@example.com"]) for number in range(5)]
+        await direct.do("UPDATE mailqueue.email_queue SET status = 'held'")
+        last = await direct.send()
 
-        assert await office.turn() + await office.turn() == 1
-        assert (await office.shown(last))["status"] == "sent"
+        assert await direct.turn() + await direct.turn() == 1
+        assert (await direct.shown(last))["status"] == "sent"
         held = "SELECT count(*) FROM mailqueue.inline_servers WHERE status = 'held'"
-        assert await office.value(held) == 5
-        await office.api.post(f"/v1/emails/{mails[3]}/release")
-        assert await office.turn() == 1
-        assert (await office.shown(mails[3]))["status"] == "sent"
-        assert await office.kept() == 4
+        assert await direct.value(held) == 5
+        await direct.api.post(f"/v1/emails/{mails[3]}/release")
+        assert await direct.turn() == 1
+        assert (await direct.shown(mails[3]))["status"] == "sent"
+        assert await direct.kept() == 4
 
 
 async def test_cancelled_while_it_is_sent_it_is_not_sent_again(database: DatabaseSettings) -> None:
-    async with queued(database, RCPT=[b"451 4.3.0 later\r\n"]) as office:
-        email = await office.send()
+    async with queued(database, RCPT=[b"451 4.3.0 later\r\n"]) as direct:
+        email = await direct.send()
 
         class Cancelling(CustomSmtpHandler):
             async def handle(self, row: ClaimedServer) -> Outcome | Attempted:
                 done = await super().handle(row)
-                await office.api.post(f"/v1/emails/{email}/cancel")
+                await direct.api.post(f"/v1/emails/{email}/cancel")
                 return done
 
-        await office.turn(of=Cancelling)
+        await direct.turn(of=Cancelling)
 
-        assert (await office.shown(email))["status"] == "cancelled"
-        assert await office.kept() == 0
-        assert await office.books() == (0, 0)
+        assert (await direct.shown(email))["status"] == "cancelled"
+        assert await direct.kept() == 0
+        assert await direct.books() == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -115,26 +115,26 @@ async def test_cancelled_while_it_is_sent_it_is_not_sent_again(database: Databas
 async def test_a_row_of_nonsense_is_its_own_outcome(
     database: DatabaseSettings, change: str, status: str, *, is_alone: bool
 ) -> None:
-    async with queued(database) as office:
-        odd = await office.send(to=["bob@example.com"])
-        await office.do(f"{NEAR} {change}")
-        other = await office.send()
+    async with queued(database) as direct:
+        odd = await direct.send(to=["bob@example.com"])
+        await direct.do(f"{NEAR} {change}")
+        other = await direct.send()
 
-        await office.turn()
+        await direct.turn()
         if is_alone:
-            await office.turn(is_alone=True)
+            await direct.turn(is_alone=True)
 
-        assert (await office.shown(odd))["status"] == status
-        assert (await office.shown(other))["status"] == "sent"
-        await office.books()
+        assert (await direct.shown(odd))["status"] == status
+        assert (await direct.shown(other))["status"] == "sent"
+        await direct.books()
 
 
 @pytest.mark.parametrize("document", [b"", b"{}", b"[]", b'{"host": 1}', b"\xff"])
 async def test_what_is_sealed_and_no_server_fails_its_mail(
     database: DatabaseSettings, document: bytes
 ) -> None:
-    async with queued(database) as office:
-        odd = await office.send()
+    async with queued(database) as direct:
+        odd = await direct.send()
         async with connect(database) as conn:
             [(row, project)] = await make.rows(
                 conn, "SELECT id, project_id FROM mailqueue.inline_servers"
@@ -143,13 +143,13 @@ async def test_what_is_sealed_and_no_server_fails_its_mail(
             sealed = await vault.seal(conn, KEY, place=place, plaintext=document)
             await conn.execute(f"{NEAR} sealed = %s", (sealed,))
 
-        await office.turn()
+        await direct.turn()
 
-        shown = await office.shown(odd)
+        shown = await direct.shown(odd)
         assert shown["status"] == "failed"
         assert "its server is stored in an unknown form" in str(shown)
-        assert await office.kept() == 0
-        assert await office.books() == (0, 0)
+        assert await direct.kept() == 0
+        assert await direct.books() == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -163,18 +163,18 @@ async def test_a_silent_server_delays_its_own_mail_alone(
     status: str,
 ) -> None:
     monkeypatch.setattr(handler, "DEADLINE_SECONDS", 2.0)
-    async with queued(database) as office, scripted(ehlo=LOGIN_EHLO, **answers) as silent:
-        other = await office.send()
-        port, office.server.port = office.server.port, silent.port
-        slow = await office.send(to=["bob@example.com"])
-        office.server.port = port
+    async with queued(database) as direct, scripted(ehlo=LOGIN_EHLO, **answers) as silent:
+        other = await direct.send()
+        port, direct.server.port = direct.server.port, silent.port
+        slow = await direct.send(to=["bob@example.com"])
+        direct.server.port = port
 
-        await office.turn()
+        await direct.turn()
 
-        assert (await office.shown(slow))["status"] == status
-        assert (await office.shown(other))["status"] == "sent"
-        assert await office.kept() == (status == "pending")
-        assert await office.books() == (1 if status == "pending" else 2, 0)
+        assert (await direct.shown(slow))["status"] == status
+        assert (await direct.shown(other))["status"] == "sent"
+        assert await direct.kept() == (status == "pending")
+        assert await direct.books() == (1 if status == "pending" else 2, 0)
 
 
 async def test_mail_whose_server_is_gone_is_not_tried_again(database: DatabaseSettings) -> None:
@@ -185,12 +185,12 @@ async def test_mail_whose_server_is_gone_is_not_tried_again(database: DatabaseSe
                 await conn.execute("DELETE FROM mailqueue.inline_servers WHERE id = %s", (row.id,))
             return done
 
-    async with queued(database, RCPT=[b"451 4.3.0 later\r\n"]) as office:
-        email = await office.send()
-        await office.turn(of=Gone)
-        other = await office.send(to=["bob@example.com"])
-        await office.turn()
+    async with queued(database, RCPT=[b"451 4.3.0 later\r\n"]) as direct:
+        email = await direct.send()
+        await direct.turn(of=Gone)
+        other = await direct.send(to=["bob@example.com"])
+        await direct.turn()
 
-        assert (await office.shown(email))["status"] == "failed"
-        assert (await office.shown(other))["status"] == "sent"
-        assert await office.books() == (1, 0)
+        assert (await direct.shown(email))["status"] == "failed"
+        assert (await direct.shown(other))["status"] == "sent"
+        assert await direct.books() == (1, 0)

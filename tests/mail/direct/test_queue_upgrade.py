@@ -26,15 +26,15 @@ pytestmark = pytest.mark.anyio
 CLAIM = "SELECT id, claim_no, worker_id FROM mailqueue.claim_inline('old', 1, '0', 4)"
 
 
-async def claimed_before(office: Queued) -> list[tuple[UUID, int, int]]:
+async def claimed_before(direct: Queued) -> list[tuple[UUID, int, int]]:
     """Claim as a worker of the previous release does."""
-    async with connect(office.api.database) as conn:
+    async with connect(direct.api.database) as conn:
         return [(row[0], row[1], row[2]) for row in await make.rows(conn, CLAIM)]
 
 
-async def settled_before(office: Queued, claimed: tuple[Any, ...], ending: Ending) -> bool:
+async def settled_before(direct: Queued, claimed: tuple[Any, ...], ending: Ending) -> bool:
     email, claim_no, worker = claimed
-    async with connect(office.api.database) as conn:
+    async with connect(direct.api.database) as conn:
         done = SendOutcome(email, claim_no, ending, reason="said before")
         return await direct_store.settle(conn, worker, done)
 
@@ -42,43 +42,43 @@ async def settled_before(office: Queued, claimed: tuple[Any, ...], ending: Endin
 async def test_mail_of_a_worker_of_the_release_before_is_left_to_it(
     database: DatabaseSettings,
 ) -> None:
-    async with queued(database) as office:
-        first = await office.send()
-        [claimed] = await claimed_before(office)
+    async with queued(database) as direct:
+        first = await direct.send()
+        [claimed] = await claimed_before(direct)
 
         assert str(claimed[0]) == first
-        assert await office.turn() == 0
-        assert await claimed_before(office) == []
-        assert await settled_before(office, claimed, Ending.RETRY)
-        assert (await office.shown(first))["why"].startswith("waits until")
-        assert await office.turn() == 0
-        await office.do("UPDATE mailqueue.inline_servers SET run_at = now()")
-        assert await office.turn() == 1
-        assert (await office.shown(first))["status"] == "sent"
-        assert await office.kept() == 0
+        assert await direct.turn() == 0
+        assert await claimed_before(direct) == []
+        assert await settled_before(direct, claimed, Ending.RETRY)
+        assert (await direct.shown(first))["why"].startswith("waits until")
+        assert await direct.turn() == 0
+        await direct.do("UPDATE mailqueue.inline_servers SET run_at = now()")
+        assert await direct.turn() == 1
+        assert (await direct.shown(first))["status"] == "sent"
+        assert await direct.kept() == 0
 
-        second = await office.send(to=["bob@example.com"])
-        [claimed] = await claimed_before(office)
-        assert await settled_before(office, claimed, Ending.SENT)
-        assert (await office.shown(second))["status"] == "sent"
-        assert await office.kept() == 0
-        assert len(office.server.messages) == 1
-        assert (await office.books())[1] == 0
+        second = await direct.send(to=["bob@example.com"])
+        [claimed] = await claimed_before(direct)
+        assert await settled_before(direct, claimed, Ending.SENT)
+        assert (await direct.shown(second))["status"] == "sent"
+        assert await direct.kept() == 0
+        assert len(direct.server.messages) == 1
+        assert (await direct.books())[1] == 0
 
 
 async def test_mail_of_a_worker_of_the_release_before_that_died_is_held(
     database: DatabaseSettings,
 ) -> None:
-    async with queued(database) as office:
-        email = await office.send()
-        assert len(await claimed_before(office)) == 1
+    async with queued(database) as direct:
+        email = await direct.send()
+        assert len(await claimed_before(direct)) == 1
         async with connect(database) as conn:
             await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
             await store.rescue(conn, silence=LOST_AFTER)
 
-        assert await office.turn() == 0
-        assert (await office.shown(email))["status"] == "held"
-        assert await office.kept() == 0
+        assert await direct.turn() == 0
+        assert (await direct.shown(email))["status"] == "held"
+        assert await direct.kept() == 0
 
 
 @contextmanager
@@ -106,16 +106,16 @@ def sending(database: DatabaseSettings, folder: Path) -> Iterator[None]:
 async def test_a_host_that_runs_only_worker_send_sends_it(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    async with queued(database) as office:
-        email = await office.send()
+    async with queued(database) as direct:
+        email = await direct.send()
         with sending(database, tmp_path):
 
             async def is_sent() -> bool:
-                return bool((await office.shown(email))["status"] == "sent")
+                return bool((await direct.shown(email))["status"] == "sent")
 
             await until(is_sent)
 
-        assert len(office.server.messages) == 1
-        assert await office.kept() == 0
+        assert len(direct.server.messages) == 1
+        assert await direct.kept() == 0
         workers = "SELECT count(*) FROM mailqueue.workers WHERE queues = '{custom-smtp}'"
-        assert await office.value(workers) == 1
+        assert await direct.value(workers) == 1

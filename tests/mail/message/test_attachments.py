@@ -32,7 +32,7 @@ def ref(found: UUID, *, size: int = len(PDF), **changes: Any) -> dict[str, Any]:
     return {**described, "bytes": size, **changes}
 
 
-class Shelf:
+class FileStore:
     """Stored files; records which were read."""
 
     def __init__(self, *ids: UUID) -> None:
@@ -57,7 +57,7 @@ def attachments(what: LoadedEmail) -> list[tuple[str | None, Any]]:
 
 async def test_a_mail_is_composed_with_its_files() -> None:
     one, two = uuid4(), uuid4()
-    shelf = Shelf(one, two)
+    shelf = FileStore(one, two)
     what = loaded(files=[ref(one), ref(two, name="Rechnung ü.pdf")])
 
     (found,) = await AttachmentLoader(shelf.read).fetched([what])
@@ -67,7 +67,7 @@ async def test_a_mail_is_composed_with_its_files() -> None:
 
 async def test_a_file_that_many_mails_carry_is_read_once() -> None:
     one = uuid4()
-    shelf = Shelf(one)
+    shelf = FileStore(one)
     files = AttachmentLoader(shelf.read)
 
     await files.fetched([loaded(files=[ref(one)]) for _ in range(3)])
@@ -78,7 +78,7 @@ async def test_a_file_that_many_mails_carry_is_read_once() -> None:
 
 async def test_files_are_forgotten_when_they_grow_too_many() -> None:
     ids = [uuid4() for _ in range(3)]
-    shelf = Shelf(*ids)
+    shelf = FileStore(*ids)
     files = AttachmentLoader(shelf.read, max_bytes=2 * len(PDF))
 
     for found in (*ids, ids[2], ids[0]):

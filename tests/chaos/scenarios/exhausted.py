@@ -5,8 +5,8 @@ import resource
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import IN_FLIGHT, Sandbox, ScenarioSize
 from tests.chaos.scenarios.sessions import EACH_MAIL_MS, OURS, superuser
 from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import Command, until
@@ -20,46 +20,48 @@ LARGE_BYTES = 20_000_000
 ROOM_BYTES = 30_000_000
 
 
-async def without_descriptors(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def without_descriptors(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """No file or socket can be opened for a while; outcomes are written afterwards."""
-    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
-    async with arena.workers() as command, superuser(arena) as dba:
-        async with arena.producing(size.mails, seconds=size.seconds) as mails:
-            await arena.taken(size.first)
+    await sandbox.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    async with sandbox.workers() as command, superuser(sandbox) as dba:
+        async with sandbox.producing(size.mails, seconds=size.seconds) as mails:
+            await sandbox.taken(size.first)
             usual = resource.prlimit(command.worker_pid, resource.RLIMIT_NOFILE)
             resource.prlimit(command.worker_pid, resource.RLIMIT_NOFILE, (3, usual[1]))
             await make.scalar(dba, _END)
-            struck = await until(
+            faults = await until(
                 lambda: _says(command, (b"Too many open files", b"connection is bad"))
             )
             await asyncio.sleep(max(1.0, size.seconds))
             resource.prlimit(command.worker_pid, resource.RLIMIT_NOFILE, usual)
             await mails.done.wait()
-        await arena.finished(dba)
+        await sandbox.finished(dba)
         lives = command.process.returncode is None
-        found = await arena.reckon(dba, "no file descriptors", struck=struck, accepted=size.mails)
+        found = await sandbox.compare(
+            dba, "no file descriptors", faults=faults, accepted=size.mails
+        )
     found.promise(found.statuses["sent"] == size.mails, f"{found.statuses}")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     found.promise(lives, "the worker ended")
     return found
 
 
-async def without_memory(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def without_memory(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Memory is refused while large mail is composed; another worker finishes it."""
-    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
-    async with arena.session() as conn:
-        async with arena.workers() as command, arena.producing(size.mails) as mails:
-            await arena.taken(size.first)
+    await sandbox.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    async with sandbox.session() as conn:
+        async with sandbox.workers() as command, sandbox.producing(size.mails) as mails:
+            await sandbox.taken(size.first)
             limit = _used(command.worker_pid) + ROOM_BYTES
             resource.prlimit(
                 command.worker_pid, resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY)
             )
             await _large(conn, size.mails)
-            struck = await until(lambda: _says(command, NO_MEMORY))
-        async with arena.workers(2):
-            await arena.finished(conn)
-        found = await arena.reckon(
-            conn, "memory refused", struck=struck, accepted=mails.accepted + 1
+            faults = await until(lambda: _says(command, NO_MEMORY))
+        async with sandbox.workers(2):
+            await sandbox.finished(conn)
+        found = await sandbox.compare(
+            conn, "memory refused", faults=faults, accepted=mails.accepted + 1
         )
     found.promise(found.statuses["failed"] == 0, f"{found.statuses}")
     found.promise(found.duplicated <= IN_FLIGHT, f"{found.duplicated} duplicates")

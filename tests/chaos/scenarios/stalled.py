@@ -6,8 +6,8 @@ import signal
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store as kernel
 from tests import make
-from tests.chaos.arena import IN_FLIGHT, Arena, ScenarioSize
 from tests.chaos.result import ScenarioResult
+from tests.chaos.sandbox import IN_FLIGHT, Sandbox, ScenarioSize
 from tests.chaos.scenarios.cutting import Way, proxy_to
 from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import until
@@ -17,9 +17,9 @@ EACH_MAIL_MS = 5
 _STATES = "SELECT status FROM mailqueue.worker_status WHERE id = %s"
 
 
-async def frozen_and_held(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def frozen_and_held(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Fence: resumed, it records what it had sent, and sends nothing that it lost."""
-    found, before = await _frozen(arena, size, "hold")
+    found, before = await _frozen(sandbox, size, "hold")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     found.promise(found.unknown <= IN_FLIGHT, f"{found.unknown} unknown")
     found.prove(before > 0, "nothing was in flight when it froze")
@@ -28,71 +28,75 @@ async def frozen_and_held(arena: Arena, size: ScenarioSize) -> ScenarioResult:
     return found
 
 
-async def frozen_and_resent(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def frozen_and_resent(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Fence: at most the mail it had in flight is sent again by others."""
-    found, _ = await _frozen(arena, size, "resend")
+    found, _ = await _frozen(sandbox, size, "resend")
     found.promise(found.duplicated <= IN_FLIGHT, f"{found.duplicated} duplicates")
     return found
 
 
-async def _frozen(arena: Arena, size: ScenarioSize, delivery: str) -> tuple[ScenarioResult, int]:
-    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
-    async with arena.session() as conn, arena.workers() as frozen:
+async def _frozen(
+    sandbox: Sandbox, size: ScenarioSize, delivery: str
+) -> tuple[ScenarioResult, int]:
+    await sandbox.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    async with sandbox.session() as conn, sandbox.workers() as frozen:
         worker = await _first_worker(conn)
-        async with arena.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails:
-            await arena.taken(size.first)
+        async with sandbox.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails:
+            await sandbox.taken(size.first)
             frozen.signal(signal.SIGSTOP)
             await _is_lost(conn, worker)
-            async with arena.workers():
+            async with sandbox.workers():
                 await mails.done.wait()
-                await arena.settled(conn)
+                await sandbox.settled(conn)
                 held = "SELECT count(*) FROM mailqueue.email_queue WHERE status = 'held'"
                 before = await make.scalar(conn, held)
                 frozen.signal(signal.SIGCONT)
                 await _began_anew(conn)
-                await arena.settled(conn)
-        found = await arena.reckon(conn, "SIGSTOP of a worker", struck=1, accepted=mails.accepted)
+                await sandbox.settled(conn)
+        found = await sandbox.compare(
+            conn, "SIGSTOP of a worker", faults=1, accepted=mails.accepted
+        )
     return found, before
 
 
-async def silent_both_ways(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def silent_both_ways(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """Nothing arrives in either direction, and no connection is closed."""
-    return await _unheard(arena, size, Way.BOTH)
+    return await _unheard(sandbox, size, Way.BOTH)
 
 
-async def silent_answers(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def silent_answers(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """The server receives the worker's bytes, the worker receives none: marks without a sender."""
-    return await _unheard(arena, size, Way.ANSWERING)
+    return await _unheard(sandbox, size, Way.ANSWERING)
 
 
-async def silent_questions(arena: Arena, size: ScenarioSize) -> ScenarioResult:
+async def silent_questions(sandbox: Sandbox, size: ScenarioSize) -> ScenarioResult:
     """The worker receives the server's bytes, the server receives none."""
-    return await _unheard(arena, size, Way.ASKING)
+    return await _unheard(sandbox, size, Way.ASKING)
 
 
-async def _unheard(arena: Arena, size: ScenarioSize, ways: Way) -> ScenarioResult:
+async def _unheard(sandbox: Sandbox, size: ScenarioSize, ways: Way) -> ScenarioResult:
     """No mail is started without a valid claim; the worker continues once it is reachable."""
-    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
-    port = (await asyncio.to_thread(arena.server.start)).port
+    await sandbox.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    port = (await asyncio.to_thread(sandbox.server.start)).port
     async with (
         proxy_to(port) as proxy,
-        arena.session() as conn,
-        arena.workers(database=arena.database_by(proxy.port)),
+        sandbox.session() as conn,
+        sandbox.workers(database=sandbox.database_by(proxy.port)),
     ):
         worker = await _first_worker(conn)
-        async with arena.producing(size.mails, seconds=size.seconds, delivery="hold") as mails:
-            await arena.taken(size.first)
+        async with sandbox.producing(size.mails, seconds=size.seconds, delivery="hold") as mails:
+            await sandbox.taken(size.first)
             proxy.cut(ways)
             await _is_lost(conn, worker)
-            async with arena.workers():
+            async with sandbox.workers():
                 await mails.done.wait()
-                await arena.settled(conn)
-                struck = proxy.stopped
+                await sandbox.settled(conn)
+                faults = proxy.stopped
                 proxy.heal()
                 await _began_anew(conn)
-                await arena.settled(conn)
-        found = await arena.reckon(
-            conn, "a silent connection", struck=struck, accepted=mails.accepted
+                await sandbox.settled(conn)
+        found = await sandbox.compare(
+            conn, "a silent connection", faults=faults, accepted=mails.accepted
         )
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     found.promise(found.unknown <= IN_FLIGHT, f"{found.unknown} unknown")

@@ -50,7 +50,7 @@ class ScenarioSize:
 
 
 @dataclass
-class Arena:
+class Sandbox:
     """The database and sink of one scenario, on a server that other scenarios use afterwards."""
 
     name: str
@@ -93,14 +93,14 @@ class Arena:
 
         await until(enough, seconds=self.size.patience)
 
-    async def struck(self, count: int = 1) -> int:
+    async def wait_for_faults(self, count: int = 1) -> int:
         """Wait until the sink's fault has occurred that many times; return the number of
         occurrences.
         """
 
         async def often() -> int:
-            struck = (await self.sink.counts()).struck
-            return struck if struck >= count else 0
+            faults = (await self.sink.counts()).faults
+            return faults if faults >= count else 0
 
         return await until(often, seconds=self.size.patience)
 
@@ -122,14 +122,14 @@ class Arena:
 
         await until(none_waits, seconds=self.size.patience)
 
-    async def reckon(
-        self, conn: Conn, fault: str, *, struck: int, accepted: int | None = None
+    async def compare(
+        self, conn: Conn, fault: str, *, faults: int, accepted: int | None = None
     ) -> ScenarioResult:
         ledger = await asyncio.to_thread(self.sink.read)
         count = "SELECT count(*) FROM mailqueue.emails"
         all_mail = await make.scalar(conn, count) if accepted is None else accepted
         found = await compare(
-            conn, ledger, scenario=self.name, fault=fault, struck=struck, accepted=all_mail
+            conn, ledger, scenario=self.name, fault=fault, faults=faults, accepted=all_mail
         )
         found.seconds = asyncio.get_running_loop().time() - self.started_at
         return found
@@ -150,10 +150,10 @@ async def end_rests(conn: Conn) -> None:
 
 
 @asynccontextmanager
-async def arena(name: str, server: Shipped, size: ScenarioSize) -> AsyncIterator[Arena]:
+async def sandbox(name: str, server: Shipped, size: ScenarioSize) -> AsyncIterator[Sandbox]:
     """Create a fresh database with one sender account that sends to a fresh sink."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-chaos-sink-") as folder:
         async with fresh_database(server) as database, own_sink(Path(folder)) as sink:
             async with session(database) as conn:
                 await make.sender_account(conn, smtp_port=sink.port)
-            yield Arena(name, server, database, sink, size)
+            yield Sandbox(name, server, database, sink, size)
