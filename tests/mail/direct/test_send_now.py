@@ -224,11 +224,11 @@ async def test_an_inside_server_is_not_spoken_to(database: DatabaseSettings) -> 
 async def test_nothing_is_sent_from_a_database_that_has_gone_back(
     database: DatabaseSettings,
 ) -> None:
-    async with desk(database) as (office, server):
-        await office.send(mail())
-        await office.conn.execute("UPDATE mailqueue.server_identity SET gone_back_at = now()")
+    async with custom_smtp(database) as (direct, server):
+        await direct.send(mail())
+        await direct.conn.execute("UPDATE mailqueue.server_identity SET gone_back_at = now()")
 
         with pytest.raises(Conflict, match=r"database was restored.*mailqueue restored"):
-            await office.send(mail())
+            await direct.send(mail())
 
         assert len(server.messages) == 1
