@@ -62,6 +62,16 @@ async def by_owner(conn: Conn, *statements: str) -> None:
     await conn.execute("RESET ROLE")
 
 
+async def older(conn: Conn, ids: list[int], days: int = 40) -> None:
+    """Move rows into the past, before they are sealed."""
+    listed = ", ".join(map(str, ids))
+    await by_owner(
+        conn,
+        f"UPDATE mailqueue.audit_events SET occurred_at = occurred_at - interval '{days} days'"
+        f" WHERE id IN ({listed})",
+    )
+
+
 def name_of(url: str) -> str:
     """Return the name of the database of a connection string."""
     return urlsplit(url).path.removeprefix("/")

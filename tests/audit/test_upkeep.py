@@ -16,23 +16,13 @@ from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Task, TaskResult
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.audit.sealed import add, by_owner, cut, name_of, sealed, verified
+from tests.audit.sealed import add, by_owner, cut, name_of, older, sealed, verified
 from tests.conftest import Server
 from tests.privacy.erasing import erased
 
 pytestmark = pytest.mark.anyio
 
 ANN = "ann@privat.example"
-
-
-async def older(conn: Conn, ids: list[int], days: int) -> None:
-    """Move rows into the past, before they are sealed."""
-    listed = ", ".join(map(str, ids))
-    await by_owner(
-        conn,
-        f"UPDATE mailqueue.audit_events SET occurred_at = occurred_at - interval '{days} days'"
-        f" WHERE id IN ({listed})",
-    )
 
 
 async def kept_for(conn: Conn, days: int) -> None:
