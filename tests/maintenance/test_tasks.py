@@ -163,6 +163,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         " SELECT now() - a, '', '{}', '', '', '', '', 0, ''"
         " FROM unnest('{40 d,1 d}'::interval[]) AS a"
     )
+    newest = await make.worker(conn)
     await conn.execute(
         "SELECT mailqueue.stop_worker(id) FROM mailqueue.workers;"
         " UPDATE mailqueue.workers SET stopped_at = now() - interval '60 d';"
@@ -179,8 +180,11 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "request_buckets": 1,
         "trap_messages": 1,
         "workers": 1,
-        "waiters": 1,
+        "waiters": 2,
         "limit_days": 0,
+        "console_sessions": 0,
+        "console_actions": 0,
+        "console_attempts": 0,
         "accepted_days": 0,
         "batches": 0,
         "inline_servers": 0,
@@ -195,6 +199,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
     kinds = "SELECT count(*) FROM mailqueue.email_events WHERE type IN ('opened', 'clicked')"
     assert await make.scalar(conn, kinds) == 0
     assert await make.rows(conn, "SELECT key FROM mailqueue.idempotency_keys") == [("new",)]
+    assert await make.rows(conn, "SELECT id FROM mailqueue.workers") == [(newest,)]
     assert (await stored_mail.in_tables(conn))["email_history"] == 3
 
 
