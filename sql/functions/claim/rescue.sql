@@ -7,6 +7,8 @@ RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+    -- The first worker of all keeps the identity of the server, so that the first claim locks no row of all claims.
+    SELECT mailqueue.begin_sending(mailqueue.server_identity());
     WITH started AS (
         INSERT INTO mailqueue.workers (kind, host, pid, version, launch_id, queues)
         VALUES (p_kind, p_host, p_pid, p_version, coalesce(p_launch, mailqueue.uuidv7()), p_queues) RETURNING id

@@ -40,7 +40,7 @@ LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     UPDATE mailqueue.server_identity AS s SET identity = p_identity, installation_id = mailqueue.uuidv7()
-     WHERE s.identity IS NULL AND p_identity IS NOT NULL
+     WHERE s.is_only AND s.identity IS NULL AND p_identity IS NOT NULL
 $$;
 COMMENT ON FUNCTION mailqueue.begin_sending(text) IS
     'Keep the identity of the server that mail is sent from, where none was sent before.';
@@ -58,7 +58,9 @@ BEGIN
     PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker FOR NO KEY UPDATE;
     PERFORM mailqueue.check_worker(p_worker);
     PERFORM mailqueue.begin_sending(v_identity);
-    PERFORM FROM mailqueue.server_identity AS s WHERE s.identity = v_identity AND s.gone_back_at IS NULL FOR SHARE;
+    PERFORM FROM mailqueue.server_identity AS s
+      WHERE s.is_only AND s.identity = v_identity AND s.gone_back_at IS NULL
+        FOR SHARE;
     IF NOT FOUND THEN
         RETURN false;
     END IF;

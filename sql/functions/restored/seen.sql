@@ -14,7 +14,7 @@ AS $$
                          FROM mailqueue.workers AS w
                         WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.kind <> 'inline'), 0)::bigint
            + coalesce((SELECT w.id FROM mailqueue.workers AS w ORDER BY w.id DESC LIMIT 1), 0)
-      FROM mailqueue.server_identity AS s
+      FROM mailqueue.server_identity AS s WHERE s.is_only
 $$;
 COMMENT ON FUNCTION mailqueue.send_progress() IS
     'A number that rises with each commit that marks mail, and with each worker; it falls only if commits are lost.';
@@ -23,7 +23,7 @@ COMMENT ON FUNCTION mailqueue.send_progress() IS
 CREATE OR REPLACE FUNCTION mailqueue.keep_marks(p_rev bigint) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$ UPDATE mailqueue.server_identity AS s SET marks = s.marks + p_rev WHERE p_rev > 0 $$;
+AS $$ UPDATE mailqueue.server_identity AS s SET marks = s.marks + p_rev WHERE s.is_only AND p_rev > 0 $$;
 COMMENT ON FUNCTION mailqueue.keep_marks(bigint) IS 'Add the marks of a worker that ends to the total.';
 
 -- p_seen: what this returned to the same process before, or to one of the same host by a file; NULL at first. p_marks:
