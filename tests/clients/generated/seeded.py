@@ -20,6 +20,7 @@ BASE = "/v1/projects/default"
 def seed(site: Served) -> tuple[str, dict[str, str]]:
     """Return the token of an administrator, and values of path and query parameters."""
     token: str = site.run(_administrator(site))
+    _administer(site, token)
     with httpx2.Client(base_url=site.url, headers={"X-API-Key": site.keys.live}) as http:
 
         def made(path: str, body: Any, method: str = "POST") -> Any:
@@ -71,6 +72,19 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
 async def _administrator(site: Served) -> str:
     async with connect(site.database) as conn:
         return (await administrators.create(conn, "ann", by="tests")).token.reveal()
+
+
+def _administer(site: Served, token: str) -> None:
+    """Bind the login of this server to its project, and add a user of the console."""
+    ((login,),) = site.rows("SELECT session_user::text")
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx2.Client(base_url=site.url, headers=headers) as http:
+        for path, body in (
+            (f"/admin/producers/{login}/projects", {"projects": ["default"]}),
+            ("/admin/users", {"name": "ben", "role": "support", "projects": ["default"]}),
+        ):
+            answer = http.post(path, json=body)
+            assert answer.is_success, f"{path}: {answer.text}"
 
 
 def reads(values: Mapping[str, str]) -> Iterator[tuple[str, str, dict[str, str], dict[str, str]]]:
