@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import time
+from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Any
 
@@ -71,6 +72,13 @@ async def test_a_token_without_a_kid_is_read_where_one_key_fits() -> None:
         assert "not one of the issuer's" in await refusal(issuer, bare)
 
 
+@dataclass(frozen=True, slots=True)
+class FromNow:
+    """A time so many seconds after the test begins."""
+
+    seconds: int
+
+
 @pytest.mark.parametrize(
     ("claims", "why"),
     [
@@ -88,18 +96,23 @@ async def test_a_token_without_a_kid_is_read_where_one_key_fits() -> None:
         ({"exp": "2999-01-01"}, "has no expiry (exp)"),
         ({"exp": True}, "has no expiry (exp)"),
         ({"exp": -(10**15)}, "expired"),
-        ({"exp": int(time.time()) - 120}, "expired"),
-        ({"nbf": int(time.time()) + 600}, "not valid yet"),
+        ({"exp": FromNow(-120)}, "expired"),
+        ({"nbf": FromNow(600)}, "not valid yet"),
         ({"nbf": "now"}, "not valid yet"),
-        ({"iat": int(time.time()) + 600}, "(iat) is in the future"),
+        ({"iat": FromNow(600)}, "(iat) is in the future"),
         ({"iat": []}, "(iat) is in the future"),
     ],
 )
 async def test_a_token_for_another_or_another_time_is_refused(
     claims: dict[str, Any], why: str
 ) -> None:
+    now = int(time.time())
+    said = {
+        name: now + value.seconds if isinstance(value, FromNow) else value
+        for name, value in claims.items()
+    }
     async with issuing(ec_key("e")) as issuer:
-        assert why in await refusal(issuer, issuer.token(ec_key("e"), **claims))
+        assert why in await refusal(issuer, issuer.token(ec_key("e"), **said))
         assert issuer.asked == [], "what a token says of itself is looked at before keys are"
 
 
