@@ -65,7 +65,7 @@ def test_an_option_is_added_in_five_files(tmp_path: Path) -> None:
     )
     row = "| `X-Mailqueue-Topic` | the topic |\n"
     copy.insert("docs/clients/smtp.md", row, before="| `X-Mailqueue-Tags`")
-    rights = "track_opens, track_clicks, unsubscribe"
+    rights = "max_retries, next_retry_at"
     copy.replace("tests/rules/privileges.txt", f"{rights})", f"{rights}, topic)")
     copy.run("-m", "tests.api.http.golden", "--write")
 

@@ -189,7 +189,7 @@ async def test_a_revoked_key_is_destroyed_and_never_signs_again(conn: Conn) -> N
 async def test_what_does_not_exist_is_named(conn: Conn) -> None:
     with pytest.raises(NotFound, match="project nowhere"):
         await keys.list_keys(conn, project="nowhere")
-    with pytest.raises(NotFound, match=r"dkim create example\.org"):
+    with pytest.raises(NotFound, match=r"`mailqueue dkim add example\.org`"):
         await keys.list_keys(conn, project="default", domain="example.org")
     with pytest.raises(NotFound, match="DKIM key nothing of"):
         await keys.revoke(conn, "default", domain="example.org", selector="nothing", by="me")

@@ -161,7 +161,7 @@ async def test_css_of_a_body_that_extends_a_layout_is_refused(conn: Conn) -> Non
 async def test_a_copy_is_published_and_owes_nothing_to_what_it_was_copied_from(conn: Conn) -> None:
     project, other = await make.project_named(conn), await make.project(conn)
     template = await published(conn, None, variables_schema={"required": ["name"]})
-    with pytest.raises(NotFound, match="clone the platform's first"):
+    with pytest.raises(NotFound, match="clone the platform's template first"):
         await writing.find_own(conn, project, slug="welcome")
 
     copy = await cloning.clone(conn, template, to=other, by="test")
