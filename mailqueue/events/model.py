@@ -1,12 +1,11 @@
 """Values: events of mail, as reported and as stored."""
 
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from mailqueue.core.storable_text import storable, storable_json
 from mailqueue.ports.inbound import JsonObject
 
 
@@ -59,30 +58,6 @@ class ReportedEvent:
     detail: str | None = None
     suppress: Suppress | None = None
     data: JsonObject = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the event as `mailqueue.record_events` takes it, without characters PostgreSQL
-        cannot store.
-        """
-        at = self.occurred_at
-        told: dict[str, Any] = {
-            "source": storable(self.source),
-            "type": self.type.value,
-            "account": self.account,
-            "event_id": storable(self.event_id),
-            "email_id": None if self.email_id is None else str(self.email_id),
-            "provider_message_id": storable(self.provider_message_id),
-            "message_id": storable(self.message_id),
-            "recipient": storable(self.recipient),
-            "occurred_at": at and (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(),
-            "code": storable(self.code),
-            "detail": storable(self.detail),
-            "suppress": None if self.suppress is None else self.suppress.value,
-        }
-        told = {name: value for name, value in told.items() if value is not None}
-        if self.data:
-            told["data"] = storable_json(self.data)
-        return told
 
 
 class RecordResult(StrEnum):

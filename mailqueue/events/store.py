@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
-from typing import NamedTuple
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from mailqueue.contract.emails import RecipientEvent, RecordedEvent
 from mailqueue.contract.operations import Notice
+from mailqueue.core.storable_text import storable, storable_json
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.events.model import EventQuery, RecordResult, ReportedEvent
 
@@ -24,8 +25,26 @@ async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[Rec
     """
     if not events:
         return []
-    told = json.dumps([event.as_json() for event in events])
-    found = await many(conn, "record_events", {"events": told}, _Recorded)
+    rows = list[dict[str, Any]]()
+    for event in events:  # without characters PostgreSQL cannot store
+        at = event.occurred_at
+        row: dict[str, Any] = {
+            "source": storable(event.source),
+            "type": event.type.value,
+            "account": event.account,
+            "event_id": storable(event.event_id),
+            "email_id": None if event.email_id is None else str(event.email_id),
+            "provider_message_id": storable(event.provider_message_id),
+            "message_id": storable(event.message_id),
+            "recipient": storable(event.recipient),
+            "occurred_at": at and (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(),
+            "code": storable(event.code),
+            "detail": storable(event.detail),
+            "suppress": None if event.suppress is None else event.suppress.value,
+            "data": storable_json(event.data) if event.data else None,
+        }
+        rows.append({name: value for name, value in row.items() if value is not None})
+    found = await many(conn, "record_events", {"events": json.dumps(rows)}, _Recorded)
     return [RecordResult(one.result) for one in found]
 
 

@@ -5,8 +5,9 @@ from uuid import uuid4
 
 import pytest
 
+from mailqueue.core.storable_text import storable_json
 from mailqueue.db.fetch import Conn
-from mailqueue.events.model import RecordResult, ReportedEvent, Suppress, Type, storable_json
+from mailqueue.events.model import RecordResult, ReportedEvent, Suppress, Type
 from tests import make
 from tests.events.sent_mail import NOON, also_to, event, left, told
 

@@ -1,7 +1,5 @@
 """Read and change the subscriptions of one recipient, with the suppressions they create."""
 
-from collections.abc import Sequence
-
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.subscriptions import store
 from mailqueue.suppression.subscriptions.model import (
@@ -32,10 +30,15 @@ async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
         conn, reader.project_id, reader.address, more=[EVERYTHING, MARKETING, reader.category]
     )
     has_left_all = any(row.slug == EVERYTHING and row.reason for row in rows)
+    # The mail's own category is always shown; marketing where it is suppressed, or there is no
+    # other to choose.
+    has_others = any(row.is_ours and not row.is_required for row in rows)
+    has_no_other = not has_others and reader.category in _TRANSACTIONAL
     categories = tuple(
         _shown(row, has_left_all=has_left_all)
         for row in rows
-        if row.slug != EVERYTHING and (row.is_ours or _is_offered(row, rows, reader))
+        if row.slug != EVERYTHING
+        and (row.is_ours or row.slug == reader.category or row.reason or has_no_other)
     )
     stop = await store.find_global_suppression(conn, reader.project_id, reader.address)
     return Subscriptions(reader, categories, has_left_all, stop is not None)
@@ -77,19 +80,6 @@ async def subscribe_again(conn: Conn, reader: Reader, *, origin: ChoiceOrigin) -
 
 
 save = store.change
-
-
-def _is_offered(
-    row: store.SubscriptionRow, rows: Sequence[store.SubscriptionRow], reader: Reader
-) -> bool:
-    """Return whether a category that the project has not defined is shown.
-
-    The mail's own category is; marketing is where it is suppressed or there is no other to choose.
-    """
-    if row.slug == reader.category:
-        return True
-    has_others = any(one.is_ours and not one.is_required for one in rows)
-    return bool(row.reason) or (not has_others and reader.category in _TRANSACTIONAL)
 
 
 def _shown(row: store.SubscriptionRow, *, has_left_all: bool) -> Subscription:
