@@ -83,9 +83,9 @@ async def test_no_ten_seconds_have_more_than_the_rate_gives(shared_api: Calling)
         return await taken(RateLimiter(shared_api.pool.connection), bucket, 10, count)
 
     first = await make_requests(60)
-    await move(shared_api, bucket, 9)
+    await move(shared_api, bucket, 5)  # seconds to spare on a busy machine, on both sides
     second = await make_requests(100)
-    await move(shared_api, bucket, 1.9)
+    await move(shared_api, bucket, 7)
     third = await make_requests(100)
 
     assert (first, second) == (60, 40)
