@@ -7,11 +7,12 @@ from mailqueue.api.app import create_app
 from mailqueue.api.http.health import health_routes
 from mailqueue.api.http.server import bind, listening
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.settings import command_settings
 from mailqueue.console.app import console_routes
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.process import signals
-from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.wiring.console import message_sources
@@ -32,7 +33,7 @@ from mailqueue.wiring.console import message_sources
 )
 def console(*, host: str | None, port: int | None) -> None:
     """Serve the web console at /console until SIGTERM or Ctrl-C."""
-    settings = load_settings(console_host=host, console_port=port, no_trap=True)
+    settings = command_settings(console_host=host, console_port=port, no_trap=True)
     configure_logging(settings.log)
     uvloop.run(_serve(settings))
 
