@@ -28,7 +28,7 @@ from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
-from tests import container, make, needs, scratch
+from tests import container, logged, make, needs, scratch
 from tests.poolers.option import OPTION, go_through, is_pooled
 from tests.poolers.pgbouncer import bouncing
 
@@ -65,15 +65,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(needs, "needs")
+    config.pluginmanager.register(logged, "logged")
     scratch.keep_in_memory()
     # A run in a shell's background ignores it, and so would processes that tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
     sys.addaudithook(_only_loopback)
-    for name in [name for name in os.environ if name.startswith(("MAILQUEUE_", "PG"))]:
-        if name != "MAILQUEUE_TEST_DSN":
-            del os.environ[name]
-    os.environ.pop("DATABASE_URL", None)
+    given = {name for name in os.environ if name.startswith(("MAILQUEUE_", "PG", "DATABASE_URL"))}
+    for name in given - {"MAILQUEUE_TEST_DSN"}:
+        del os.environ[name]
     if is_pooled(config):
         go_through()
 
@@ -296,5 +296,5 @@ async def _migrate(server: Server, name: str) -> None:
     database = DatabaseSettings(Secret(server.direct_url(name)), pooler=Pooler.NONE)
     await migrate(database)
     async with connect(database) as conn:  # no task becomes due while tests run
-        await conn.execute("UPDATE mailqueue.maintenance_tasks SET run_at = now() + interval '1 d'")
+        await conn.execute(make.NOTHING_DUE)
         await conn.execute(make.PROJECT_FROM_BEFORE)

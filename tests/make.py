@@ -10,6 +10,10 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 
+NOTHING_DUE = """
+UPDATE mailqueue.maintenance_tasks SET run_at = now() + interval '1 d';
+UPDATE mailqueue.stats_state SET run_at = now() + interval '1 d'
+"""
 PROJECT_FROM_BEFORE = """
     UPDATE mailqueue.projects
        SET require_postal_address = false, max_age_hours_critical = 96, max_age_hours_high = 96,
@@ -78,6 +82,28 @@ async def sender_account(
     }
     found: int = await inserted(conn, "sender_accounts", values)
     return found
+
+
+async def template(conn: Conn, project_id: UUID, *, slug: str = "news", name: str = "News") -> UUID:
+    """Create a template of a project, without a version."""
+    given = Jsonb({"slug": slug, "name": name})
+    query = "SELECT mailqueue.add_template(%s, %s, 'tests')"
+    found: UUID = await scalar(conn, query, project_id, given)
+    return found
+
+
+async def logged_attempts(
+    conn: Conn, sender: str, minutes_ago: int, status: str, count: int
+) -> None:
+    """Log attempts of an account at the start of a minute, which took 1 ms, 2 ms and so on."""
+    query = """
+        INSERT INTO mailqueue.send_logs (sent_at, email_id, project_id, sender_account_id, attempt,
+            status, recipient_email, response_ms)
+        SELECT date_trunc('minute', clock_timestamp()) - %s * interval '1 min', gen_random_uuid(),
+               a.project_id, a.id, 1, %s, 'ann@example.com', n
+          FROM mailqueue.sender_accounts AS a, generate_series(1, %s) AS n WHERE a.name = %s
+    """
+    await conn.execute(query.encode(), (minutes_ago, status, count, sender))
 
 
 async def queued_email(conn: Conn, **columns: object) -> UUID:

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
+from tests.bridge.server import lacks_rabbitmq
 from tests.chaos.scenarios.clocks import NO_LIBRARY, faketime_library
 from tests.chaos.scenarios.disks import lacks_small_disk
 from tests.clients.node import lacks_node_clients
+from tests.deploy.prometheus import lacks_prometheus
 from tests.dkim.signing import lacks_opendkim
 from tests.poolers.option import is_pooled, why_direct
 from tests.poolers.pgbouncer import lacks_pgbouncer
 from tests.stock.debian import lacks_debian_server
+from tests.watch.dovecot import lacks_dovecot
 from tests.whole import machine
 
 SOAK = "soak"
@@ -43,11 +46,14 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     **machine.NEEDS,
     "browser": _lacks_browser,
     "debian_server": lacks_debian_server,
+    "dovecot": lacks_dovecot,
     "faketime": _lacks_faketime,
     "node_clients": lacks_node_clients,
     "opendkim": lacks_opendkim,
     "small_disk": lacks_small_disk,
     "pgbouncer": lacks_pgbouncer,
+    "prometheus": lacks_prometheus,
+    "rabbitmq": lacks_rabbitmq,
     "systemd": _lacks_systemd,
     "zsh": _lacks_shell("zsh"),
     "fish": _lacks_shell("fish"),

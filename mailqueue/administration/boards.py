@@ -1,6 +1,7 @@
 """Overviews for administrators: queue, workers, accounts, health."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mailqueue.administration import store
 from mailqueue.contract.administration import (
@@ -8,9 +9,20 @@ from mailqueue.contract.administration import (
     PlatformHealth,
     ProviderBoard,
     QueueBoard,
+    QueueLane,
+    QueueState,
     WorkerProcess,
 )
 from mailqueue.db.fetch import Conn
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingBoard:
+    """Lanes with unfinished mail, and the other queues."""
+
+    lanes: Sequence[QueueLane]
+    queues: Sequence[QueueState]
+
 
 _STATES = ("ok", "warning", "alarm")
 """States of a check, the best first."""
@@ -24,6 +36,11 @@ async def queue(conn: Conn) -> QueueBoard:
         flow=await store.flow_board(conn),
         queues=await store.queue_states(conn),
     )
+
+
+async def waiting(conn: Conn) -> WaitingBoard:
+    """Return lanes with waiting mail and the other queues, without counting finished mail."""
+    return WaitingBoard(await store.queue_board(conn), await store.queue_states(conn))
 
 
 async def workers(conn: Conn) -> list[WorkerProcess]:

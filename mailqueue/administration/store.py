@@ -1,6 +1,7 @@
 """Administration as rows; the only file here that runs SQL."""
 
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.administration.model import PlatformEvent
@@ -16,8 +17,16 @@ from mailqueue.contract.administration import (
     StatusCount,
     WorkerProcess,
 )
+from mailqueue.contract.infrastructure import (
+    DiskUsage,
+    FreeSpace,
+    MaintenanceRun,
+    ReplicationSlot,
+    TablePartition,
+    TableSize,
+)
 from mailqueue.contract.projects import ProjectRetention
-from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.fetch import Conn, many, maybe, one, value
 from mailqueue.db.refusals import refusals
 
 
@@ -152,3 +161,30 @@ async def health_board(conn: Conn) -> list[HealthCheck]:
 async def project_retention(conn: Conn, project_id: UUID) -> list[ProjectRetention]:
     """Return how long each kind of record of a project is kept."""
     return await many(conn, "list_project_retention", {"project_id": project_id}, ProjectRetention)
+
+
+async def partition_board(conn: Conn) -> list[TablePartition]:
+    """Return the monthly tables, oldest first."""
+    return await many(conn, "list_partition_board", None, TablePartition)
+
+
+async def disk_board(conn: Conn, *, tables: int) -> DiskUsage:
+    """Return the size of the database, what is left of its disks, and so many tables by size."""
+    sizes = await one(conn, "read_disk_board", None, _DatabaseSize)
+    return DiskUsage(
+        sizes.database_bytes,
+        sizes.size_limit_bytes,
+        await many(conn, "list_space_board", None, FreeSpace),
+        await many(conn, "list_slot_board", None, ReplicationSlot),
+        await many(conn, "list_table_board", {"limit": tables}, TableSize),
+    )
+
+
+async def task_board(conn: Conn) -> list[MaintenanceRun]:
+    """Return the maintenance tasks, by name."""
+    return await many(conn, "list_task_board", None, MaintenanceRun)
+
+
+class _DatabaseSize(NamedTuple):
+    database_bytes: int | None
+    size_limit_bytes: int | None

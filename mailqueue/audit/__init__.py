@@ -1,1 +1,1 @@
-"""Seals of the audit log: codes under a key that is not in the database, and their verification."""
+"""The audit log: its search, its seals under a key outside the database, and their check."""

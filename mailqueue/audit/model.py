@@ -1,11 +1,60 @@
-"""Values: rows of the audit log, and their seals."""
+"""Values: a search of the audit log, its rows, and their seals."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
+
+from mailqueue.contract.projects import AuditEvent
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSearch:
+    """Filters of the audit log; None matches everything.
+
+    `action` is a whole action, such as `api_key.revoked`, or the word on one side of its point.
+    `actor` and `subject` are parts of theirs, in any case. `until` is exclusive.
+    """
+
+    project_id: UUID | None = None  # None: all projects and the installation
+    action: str | None = None
+    actor: str | None = None
+    subject: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Audit events, newest first; `next` is the id before which the search goes on.
+
+    `looked_until` is that id where the search stopped because it had looked at enough rows.
+    """
+
+    events: list[AuditEvent]
+    next: int | None
+    looked_until: int | None = None
+
+
+class SealState(StrEnum):
+    """Whether a row is as it was sealed."""
+
+    SEALED = "sealed"
+    WAITING = "waiting"  # it is sealed within the hour
+    CHANGED = "changed"  # it differs from its seal
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class SealCheck:
+    """One row compared with its seal."""
+
+    state: SealState
+    sealed_at: datetime | None = None
+    why_not: str | None = None  # with UNKNOWN
 
 
 class SealKind(StrEnum):
@@ -56,6 +105,14 @@ class Seal:
     skeleton: bytes | None
     addresses: bytes | None
     code: bytes = b""
+
+    @property
+    def time(self) -> datetime | None:
+        """Return when it was made; None for a time that is not finite."""
+        try:
+            return datetime.fromisoformat(self.sealed_at).replace(tzinfo=UTC)
+        except ValueError:
+            return None
 
     @property
     def chained(self) -> bytes:

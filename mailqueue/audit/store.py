@@ -1,12 +1,15 @@
-"""SQL of the audit log's seals; the only file of this folder that runs SQL."""
+"""SQL of the audit log and its seals; the only file of this folder that runs SQL."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict
 from typing import NamedTuple
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from mailqueue.audit.model import AuditRow, Seal
+from mailqueue.audit.model import AuditRow, AuditSearch, Seal
+from mailqueue.contract.projects import AuditEvent
 from mailqueue.db import stream
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
 
@@ -23,6 +26,33 @@ class ChangedRow(NamedTuple):
     @property
     def row(self) -> AuditRow:
         return AuditRow(self.id, self.fields)
+
+
+async def list_events(
+    conn: Conn, search: AuditSearch, *, before: int | None, looked: int, limit: int
+) -> list[AuditEvent]:
+    """Return up to `limit` of the next `looked` rows that match, newest first."""
+    params = asdict(search) | {"before": before, "looked": looked, "most": limit}
+    return await many(conn, "list_audit", params, AuditEvent)
+
+
+async def looked_until(
+    conn: Conn, search: AuditSearch, *, before: int | None, looked: int
+) -> int | None:
+    """Return the id of the last of the rows that `list_events` looks at; None if it is all."""
+    params = asdict(search) | {"before": before, "looked": looked}
+    return await maybe(conn, "audit_looked_until", params, int)
+
+
+async def find_event(conn: Conn, event_id: int, *, project_id: UUID | None) -> AuditEvent | None:
+    """Return a row of a project; `project_id` None: of all projects and the installation."""
+    params = {"id": event_id, "project_id": project_id}
+    return await maybe(conn, "find_audit_event", params, AuditEvent)
+
+
+async def find_sealed(conn: Conn, event_id: int) -> str | None:
+    """Return a row with its newest seal, as JSON."""
+    return await maybe(conn, "find_sealed_row", {"id": event_id}, str)
 
 
 async def find_last(conn: Conn) -> Seal | None:
@@ -108,6 +138,11 @@ async def cut(conn: Conn, seal: Seal, *, by: str) -> int:
 async def utc_now(conn: Conn) -> str:
     """Return the time of the database in UTC, with microseconds."""
     return await value(conn, "utc_now", None, str)
+
+
+async def may_read_seals(conn: Conn) -> bool:
+    """Return whether this login may read the tables of the log and its seals."""
+    return await value(conn, "may_read_audit_seals", None, bool)
 
 
 async def may_verify(conn: Conn) -> bool:

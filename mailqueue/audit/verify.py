@@ -1,8 +1,10 @@
 """Compares the audit log with its seals, and says which row does not fit."""
 
+import asyncio
 import hmac
 import json
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +19,8 @@ from mailqueue.vault.masterkey import MasterKey
 
 MAX_FAULTS = 100
 """Faults that are reported, the first ones."""
+_ROWS_BETWEEN = 50
+"""Rows that are compared before other requests of the same process go on: some milliseconds."""
 
 
 async def verify(
@@ -31,13 +35,15 @@ async def verify(
     """
     known = None if known_head is None else _parsed_head(known_head)
     if not await store.may_verify(conn):
-        return AuditVerification(why_not="this login may not read the seals of the audit log")
+        return _not_verified("this login may not read the seals of the audit log")
     if master is None:
-        return AuditVerification(why_not="no master key is set")
+        return _not_verified("no master key is set")
     chain = _Check(await _codes(conn, master), known)
     async with store.seals_and_rows(conn) as lines:
         async for line in lines:
             chain.read(json.loads(line))
+            if chain.rows % _ROWS_BETWEEN == 0:
+                await asyncio.sleep(0)
     chain.end()
     return AuditVerification(
         sealed=chain.rows,
@@ -46,6 +52,13 @@ async def verify(
         deleted_until=chain.deleted_until,
         head=chain.head,
         faults=chain.faults[:MAX_FAULTS],
+        why_not=None,
+    )
+
+
+def _not_verified(why: str) -> AuditVerification:
+    return AuditVerification(
+        sealed=0, changed=0, waiting=0, deleted_until=None, head=None, faults=[], why_not=why
     )
 
 
@@ -66,7 +79,7 @@ async def _codes(conn: Conn, master: MasterKey) -> dict[UUID, AuditCodes]:
 def _parsed_head(text: str) -> tuple[int, str]:
     position, _, code = text.partition(":")
     if not position.isdecimal() or len(code) != 64:
-        raise InvalidField("head", "must be the head that mailqueue verify printed")
+        raise InvalidField("head", "must be the head of an earlier verification")
     return int(position), code.lower()
 
 
@@ -79,7 +92,7 @@ class _Check:
     rows: int = 0
     changed: int = 0
     waiting: int = 0
-    deleted_until: str | None = None
+    deleted_until: datetime | None = None
     head: str | None = None
     faults: list[str] = field(default_factory=list)
     _last: Seal | None = None
@@ -92,7 +105,7 @@ class _Check:
             assert row is not None
             self._unsealed(row)
             return
-        seal = _seal_of(line["seal"])
+        seal = seal_of(line["seal"])
         codes = self.codes.get(seal.key_id)
         if codes is None:
             self._lost_key(seal.key_id)
@@ -120,7 +133,7 @@ class _Check:
         if seal.kind == SealKind.CUT:
             if self._last is not None or not _same(seal.code, codes.cut_code(seal)):
                 self._fault(f"seal {seal.position}, which stands for deleted rows, was changed")
-            self.deleted_until = seal.sealed_at
+            self.deleted_until = seal.time
             return
         expected = 1 if self._last is None else self._last.position + 1
         if seal.position != expected:
@@ -162,7 +175,8 @@ class _Check:
             self.faults.append(sentence)
 
 
-def _seal_of(found: dict[str, Any]) -> Seal:
+def seal_of(found: dict[str, Any]) -> Seal:
+    """Return a seal from the JSON of SQL. Pure."""
     octets = {
         name: None if found[name] is None else bytes.fromhex(found[name])
         for name in ("row_code", "skeleton", "addresses", "code")

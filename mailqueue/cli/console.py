@@ -1,21 +1,22 @@
 """`mailqueue console`: the web console without API and workers."""
 
+from functools import partial
+
 import click
 import uvloop
 
-from mailqueue.api.app import create_app
-from mailqueue.api.http.health import health_routes
-from mailqueue.api.http.server import bind, listening
+from mailqueue.api.app import Application
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.serving import serve
 from mailqueue.cli.support.settings import command_settings
 from mailqueue.console.app import console_routes
-from mailqueue.db.migrate import require_current
-from mailqueue.db.pool import borrow, open_pool
-from mailqueue.process import signals
+from mailqueue.db.pool import Pool
 from mailqueue.settings.environment import Settings
+from mailqueue.settings.listeners import Surface
 from mailqueue.telemetry.log import configure_logging
-from mailqueue.telemetry.supervisor import supervised
-from mailqueue.wiring.console import message_sources
+from mailqueue.wiring.api import trial_transports
+from mailqueue.wiring.console import login_provider, message_sources
+from mailqueue.wiring.webhooks import poster_of
 
 
 @click.command(
@@ -39,20 +40,17 @@ def console(*, host: str | None, port: int | None) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    with bind(settings.console.host, settings.console.port, option="--port") as sock:
-        async with (
-            signals.stop_signal() as stop,
-            supervised(stop) as tell_ready,
-            open_pool(settings.database, application_name="mailqueue/console") as pool,
-        ):
-            async with borrow(pool, settings.database) as conn:
-                await require_current(conn)
-            pages = [
-                *console_routes(settings, pool, message_sources(settings)),
-                *health_routes(pool, settings.database),
-            ]
-            app = create_app(settings, pool, with_api=False, pages=pages)
-            async with listening(app, sock) as url:
-                click.echo(f"Console  {url}/console", err=True)
-                tell_ready()
-                await stop.wait()
+    def app(pool: Pool) -> Application:
+        pages = console_routes(
+            settings,
+            pool,
+            message_sources(settings),
+            issuer=login_provider(settings),
+            open_transport=trial_transports(settings),
+            make_poster=partial(poster_of, settings),
+        )
+        return Application(settings, pool, with_api=False, pages=pages)
+
+    place = (settings.console.host, settings.console.port, "--port")
+    addresses = {frozenset({Surface.CONSOLE}): place}
+    await serve(app, settings, addresses=addresses, name="Console", path="/console")

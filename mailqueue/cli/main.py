@@ -2,13 +2,13 @@
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 import mailqueue
+from mailqueue.cli.commands import SECTIONS, Lazy
 from mailqueue.cli.support.groups import CommandGroup, data_option, project_option
 from mailqueue.core.errors import ConfigError, MailqueueError, Unavailable
 
@@ -19,154 +19,6 @@ EXIT_UNAVAILABLE = 3  # something we need is away: trying again later may help
 EXIT_CONFIG = 4  # a setting is missing or faulty
 
 
-@dataclass(frozen=True, slots=True)
-class Lazy:
-    """The import path of a command, and its line in `--help`, shown without importing it."""
-
-    target: str
-    summary: str
-
-
-# As `--help` shows them.
-SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
-    "Run": {
-        "up": Lazy("mailqueue.cli.up:up", "Run PostgreSQL, API, console, workers and mail trap."),
-        "api": Lazy("mailqueue.cli.api:api", "Run only the HTTP API."),
-        "console": Lazy("mailqueue.cli.console:console", "Run only the web console."),
-        "worker": Lazy("mailqueue.cli.worker.commands:worker", "Run only the workers."),
-        "migrate": Lazy("mailqueue.cli.migrate:migrate", "Bring the database schema up to date."),
-        "psql": Lazy("mailqueue.cli.psql:psql", "Open psql on mailqueue's database."),
-    },
-    "Send": {
-        "send": Lazy("mailqueue.cli.sending.send:send", "Queue one email."),
-        "enqueue": Lazy(
-            "mailqueue.cli.sending.enqueue.commands:enqueue",
-            "Queue an email for each line of a file.",
-        ),
-        "template": Lazy(
-            "mailqueue.cli.templates.commands:template",
-            "Write, preview and publish email templates.",
-        ),
-        "sender": Lazy(
-            "mailqueue.cli.senders.commands:sender", "Add, change and test sender accounts."
-        ),
-        "route": Lazy(
-            "mailqueue.cli.senders.route:route",
-            "Route emails to accounts by category, tag or domain.",
-        ),
-    },
-    "Follow emails": {
-        "status": Lazy(
-            "mailqueue.cli.status.commands:status",
-            "Show queued and sent emails, accounts and workers.",
-        ),
-        "why": Lazy("mailqueue.cli.emails.why:why", "Explain why an email or other work waits."),
-        "email": Lazy(
-            "mailqueue.cli.emails.commands:email", "Find, show, cancel, hold and resend emails."
-        ),
-        "event": Lazy(
-            "mailqueue.cli.events.commands:event",
-            "Show deliveries, bounces, complaints, opens and clicks.",
-        ),
-        "queue": Lazy(
-            "mailqueue.cli.queues.commands:queue",
-            "Show and requeue rows of the queues besides mail.",
-        ),
-        "resolve": Lazy(
-            "mailqueue.cli.emails.resolve:resolve",
-            "Decide whether emails with unknown outcome were sent.",
-        ),
-        "pause": Lazy(
-            "mailqueue.cli.emails.pause:pause", "Pause a project, account, campaign or domain."
-        ),
-        "resume": Lazy("mailqueue.cli.emails.pause:resume", "End a pause."),
-        "pauses": Lazy("mailqueue.cli.emails.pause:pauses", "List pauses, with end and reason."),
-        "trap": Lazy(
-            "mailqueue.cli.trap.commands:trap", "Show emails caught by the built-in mail trap."
-        ),
-    },
-    "Recipients": {
-        "suppression": Lazy(
-            "mailqueue.cli.suppression.commands:suppression",
-            "Manage the list of suppressed addresses.",
-        ),
-        "category": Lazy(
-            "mailqueue.cli.suppression.categories:category",
-            "Manage the email categories recipients can opt out of.",
-        ),
-        "export-person": Lazy(
-            "mailqueue.cli.privacy.export:export", "Print all data stored about a person."
-        ),
-        "erase": Lazy("mailqueue.cli.privacy.erase:erase", "Erase all data stored about a person."),
-    },
-    "Projects and access": {
-        "project": Lazy(
-            "mailqueue.cli.projects.commands:project", "Create and configure projects."
-        ),
-        "key": Lazy("mailqueue.cli.projects.key:key", "Create, rotate and revoke API keys."),
-        "producer": Lazy(
-            "mailqueue.cli.producers.commands:producer", "Bind database logins to projects."
-        ),
-        "user": Lazy("mailqueue.cli.users.commands:user", "Manage who logs in to the console."),
-        "admin": Lazy(
-            "mailqueue.cli.admin.commands:admin", "Manage administrators of the HTTP API."
-        ),
-        "platform": Lazy(
-            "mailqueue.cli.admin.platform:platform",
-            "Change settings, flags and keys of the installation.",
-        ),
-    },
-    "Domains and webhooks": {
-        "domain": Lazy(
-            "mailqueue.cli.domains.commands:domain", "Limit the sending rate to recipient domains."
-        ),
-        "dkim": Lazy(
-            "mailqueue.cli.domains.dkim.commands:dkim", "Manage DKIM keys and check a domain's DNS."
-        ),
-        "tracking": Lazy(
-            "mailqueue.cli.domains.tracking:tracking",
-            "Check tracking domains and rotate tracking keys.",
-        ),
-        "webhook": Lazy(
-            "mailqueue.cli.webhooks.commands:webhook",
-            "Manage webhooks that send events to applications.",
-        ),
-    },
-    "Check and maintain": {
-        "doctor": Lazy(
-            "mailqueue.cli.status.doctor:doctor", "Check the installation and suggest fixes."
-        ),
-        "verify": Lazy(
-            "mailqueue.cli.status.verify:verify",
-            "Check that emails and the audit log are complete.",
-        ),
-        "maintain": Lazy(
-            "mailqueue.cli.maintenance.maintain:maintain",
-            "Run maintenance: partitions, retention, archive.",
-        ),
-        "archive": Lazy(
-            "mailqueue.cli.maintenance.archive:archive",
-            "List, verify, read and restore archived records.",
-        ),
-        "restored": Lazy(
-            "mailqueue.cli.maintenance.restored:restored",
-            "Hold emails that may have been sent since a backup.",
-        ),
-        "vault": Lazy(
-            "mailqueue.cli.vault.commands:vault",
-            "Rotate encryption keys; manage customer-held keys.",
-        ),
-        "bench": Lazy(
-            "mailqueue.cli.bench.commands:bench",
-            "Measure how fast this database accepts and sends.",
-        ),
-    },
-    "Shell": {
-        "completion": Lazy(
-            "mailqueue.cli.completion:completion", "Print the completion script of a shell."
-        ),
-    },
-}
 COMMANDS: Mapping[str, Lazy] = {
     name: lazy for commands in SECTIONS.values() for name, lazy in commands.items()
 }

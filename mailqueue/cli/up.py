@@ -41,6 +41,17 @@ FIRST_INSERT = (
     help="HTTP port; 0 takes a free port.  [MAILQUEUE_PORT]",
 )
 @click.option(
+    "--console-port",
+    type=click.IntRange(0, 65535),
+    help="Port of its own for the console; 0 takes a free port.  [MAILQUEUE_CONSOLE_PORT]",
+)
+@click.option(
+    "--public-port",
+    type=click.IntRange(0, 65535),
+    help="Port of its own for links in mail and webhooks of providers; 0 takes a free port."
+    "  [MAILQUEUE_PUBLIC_PORT]",
+)
+@click.option(
     "--trap-port",
     type=click.IntRange(0, 65535),
     help="SMTP port of the mail trap; 0 takes a free port.  [MAILQUEUE_TRAP_PORT]",
@@ -74,6 +85,8 @@ def up(
     *,
     host: str | None,
     port: int | None,
+    console_port: int | None,
+    public_port: int | None,
     trap_port: int | None,
     data: Path | None,
     workers: int | None,
@@ -89,6 +102,8 @@ def up(
     settings = command_settings(
         host=host,
         port=port,
+        console_port=console_port,
+        public_port=public_port,
         trap_port=trap_port,
         data=data,
         workers=workers,
@@ -122,11 +137,15 @@ def _print(running: Running, settings: Settings) -> None:
     click.echo(paint("mailqueue is running", colour="green", bold=True))
     line("API", running.api)
     line("Console", running.console)
+    if running.public != running.api:
+        line("Public", f"{running.public}  (links in mail, webhooks of providers)")
     line("PostgreSQL", running.database)
     if running.trap is not None:
         line("Mail trap", f"{running.trap}  (SMTP {running.trap_smtp})")
     if running.submission is not None:
         line("SMTP", f"{running.submission}  (password: an API key)")
+    if running.metrics is not None:
+        line("Metrics", running.metrics)
     line("Workers", settings.workers.processes or "none: start some with mailqueue worker send")
     line("Data", running.data)
     if running.console_link is not None:

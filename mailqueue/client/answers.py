@@ -3,6 +3,25 @@
 from dataclasses import dataclass
 
 from mailqueue.contract import sending
+from mailqueue.contract.analytics import (
+    AnalyticsHeatmap,
+    AnalyticsOverview,
+    AnalyticsProviders,
+    AnalyticsTemplate,
+    AnalyticsTemplates,
+    AnalyticsTimeseries,
+)
+from mailqueue.contract.automation.inbox import EventOutcome
+from mailqueue.contract.automation.schedules import CancelledRun, NextRuns, Schedule, ScheduleRun
+from mailqueue.contract.automation.sequences import DoneStep, Enrolled, EnrollmentDetail
+from mailqueue.contract.automation.timed_events import PutTimedEvent, TimedEvent
+from mailqueue.contract.contacts import (
+    ChangedMembers,
+    Contact,
+    ContactDetail,
+    ListCount,
+    RemovedContact,
+)
 from mailqueue.contract.emails import (
     Acted,
     Attempt,
@@ -25,23 +44,44 @@ from mailqueue.contract.templates import Preview, Template, TemplateVersion
 __all__ = [
     "Acted",
     "AddedSuppression",
+    "AnalyticsHeatmap",
+    "AnalyticsOverview",
+    "AnalyticsProviders",
+    "AnalyticsTemplate",
+    "AnalyticsTemplates",
+    "AnalyticsTimeseries",
     "Attempt",
     "Batch",
     "BatchResult",
     "BatchState",
+    "CancelledRun",
+    "ChangedMembers",
     "CheckedSuppression",
+    "Contact",
+    "ContactDetail",
+    "DoneStep",
     "Email",
+    "Enrolled",
+    "EnrollmentDetail",
     "Event",
+    "EventOutcome",
+    "ListCount",
     "ListedEmail",
     "Moment",
+    "NextRuns",
     "Page",
     "Preview",
+    "PutTimedEvent",
     "Recipient",
+    "RemovedContact",
     "RemovedSuppression",
+    "Schedule",
+    "ScheduleRun",
     "Sent",
     "Suppression",
     "Template",
     "TemplateVersion",
+    "TimedEvent",
     "Uploaded",
 ]
 

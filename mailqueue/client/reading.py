@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
@@ -42,6 +42,8 @@ def read(kind: Any, document: Any) -> Any:
         return UUID(document)
     if kind is datetime:
         return datetime.fromisoformat(document)
+    if kind is date:
+        return date.fromisoformat(document)
     if isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(document, str):
         return kind(document) if document in {*kind} else document  # a newer server's word
     if isinstance(kind, type) and not isinstance(document, kind):

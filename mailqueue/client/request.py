@@ -1,5 +1,6 @@
 """Build the requests of the API. Pure."""
 
+import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,6 +69,7 @@ class Filters(TypedDict, total=False):
     campaign: str | None
     category: str | None
     batch: UUID | str | None
+    custom_data: Mapping[str, Any] | str | None  # contains this object, or KEY=VALUE
     since: datetime | None
     until: datetime | None
 
@@ -75,10 +77,10 @@ class Filters(TypedDict, total=False):
 def send(to: Addresses, mail: Mapping[str, Any]) -> ApiRequest[answers.Sent]:
     """Return the request that queues one mail, from a template where it names one."""
     body = {"to": addresses("to", to), **_mail(mail)}
-    body.setdefault("idempotency_key", _new_key())
+    body.setdefault("idempotency_key", new_key())
     path = "/v1/send/template" if "template_slug" in body else "/v1/send"
     # Any text may be a key here, and a header cannot carry any text: it is sent in the body.
-    return ApiRequest("POST", path, answers.Sent, _sound(body), key=body["idempotency_key"])
+    return ApiRequest("POST", path, answers.Sent, sound(body), key=body["idempotency_key"])
 
 
 def send_batch(
@@ -90,38 +92,40 @@ def send_batch(
     some = [To(one) if isinstance(one, str) else one for one in recipients]
     body["recipients"] = [one.written() for one in some]
     path = "/v1/send/template/batch" if "template_slug" in body else "/v1/send/batch"
-    return ApiRequest("POST", path, answers.Batch, _sound(body), key=key)
+    return ApiRequest("POST", path, answers.Batch, sound(body), key=key)
 
 
 def find_batch(batch_id: UUID | str) -> ApiRequest[answers.BatchState]:
-    return ApiRequest("GET", f"/v1/batches/{_part(batch_id)}", answers.BatchState)
+    return ApiRequest("GET", f"/v1/batches/{path_part(batch_id)}", answers.BatchState)
 
 
 def get(email_id: UUID | str) -> ApiRequest[answers.Email]:
-    return ApiRequest("GET", f"/v1/emails/{_part(email_id)}", answers.Email)
+    return ApiRequest("GET", f"/v1/emails/{path_part(email_id)}", answers.Email)
 
 
 def list_page(
     filters: Mapping[str, Any], *, limit: int, cursor: str | None
 ) -> ApiRequest[answers.Page[answers.ListedEmail]]:
     named = {"from" if name == "from_email" else name: value for name, value in filters.items()}
+    if isinstance(data := named.get("custom_data"), Mapping):
+        named["custom_data"] = json.dumps(data)
     query = plain({**named, "limit": limit, "cursor": cursor})
     return ApiRequest("GET", "/v1/emails", answers.Page[answers.ListedEmail], query=query)
 
 
 def events(email_id: UUID | str) -> ApiRequest[answers.Page[answers.Event]]:
-    path = f"/v1/emails/{_part(email_id)}/events"
+    path = f"/v1/emails/{path_part(email_id)}/events"
     return ApiRequest("GET", path, answers.Page[answers.Event])
 
 
 def source(email_id: UUID | str) -> ApiRequest[bytes]:
-    return ApiRequest("GET", f"/v1/emails/{_part(email_id)}/source")
+    return ApiRequest("GET", f"/v1/emails/{path_part(email_id)}/source")
 
 
 def act(email_id: UUID | str, action: str, *, reason: str | None) -> ApiRequest[answers.Acted]:
     """Return the request that cancels, releases or resends a mail."""
-    path = f"/v1/emails/{_part(email_id)}/{action}"
-    return ApiRequest("POST", path, answers.Acted, plain({"reason": reason}), key=_new_key())
+    path = f"/v1/emails/{path_part(email_id)}/{action}"
+    return ApiRequest("POST", path, answers.Acted, plain({"reason": reason}), key=new_key())
 
 
 def upload(file: Attachment) -> ApiRequest[answers.Uploaded]:
@@ -132,8 +136,30 @@ def upload(file: Attachment) -> ApiRequest[answers.Uploaded]:
         query={"filename": file.filename},
         octets=file.content,
         content_type=file.written()["content_type"],
-        key=_new_key(),  # uploading the same file twice stores it once
+        key=new_key(),  # uploading the same file twice stores it once
     )
+
+
+def deliver_event(fields: Mapping[str, Any]) -> ApiRequest[answers.EventOutcome]:
+    """Return the delivery of an event; its message id makes it repeatable."""
+    body = sound(plain(fields))
+    return ApiRequest("POST", "/v1/events", answers.EventOutcome, body, key=new_key())
+
+
+def enroll(sequence: str, fields: Mapping[str, Any]) -> ApiRequest[answers.Enrolled]:
+    """Return the enrollment of a contact in a sequence."""
+    path = f"/v1/sequences/{quote(sequence, safe='')}/enrollments"
+    return ApiRequest("POST", path, answers.Enrolled, sound(plain(fields)), key=new_key())
+
+
+def enrollment(enrollment_id: UUID | str) -> ApiRequest[answers.EnrollmentDetail]:
+    path = f"/v1/enrollments/{quote(str(enrollment_id), safe='')}"
+    return ApiRequest("GET", path, answers.EnrollmentDetail)
+
+
+def unenroll(enrollment_id: UUID | str) -> ApiRequest[answers.EnrollmentDetail]:
+    path = f"/v1/enrollments/{quote(str(enrollment_id), safe='')}"
+    return ApiRequest("DELETE", path, answers.EnrollmentDetail)
 
 
 def suppress(
@@ -141,7 +167,7 @@ def suppress(
 ) -> ApiRequest[tuple[answers.AddedSuppression, ...]]:
     body = {"emails": list(emails), **plain(fields)}
     kind = tuple[answers.AddedSuppression, ...]
-    return ApiRequest("POST", "/v1/suppressions", kind, _sound(body), key=_new_key())
+    return ApiRequest("POST", "/v1/suppressions", kind, sound(body), key=new_key())
 
 
 def check_suppression(email: str, category: str | None) -> ApiRequest[answers.CheckedSuppression]:
@@ -152,7 +178,10 @@ def check_suppression(email: str, category: str | None) -> ApiRequest[answers.Ch
 def unsuppress(
     email_hash: str, *, category: str | None, why: str | None
 ) -> ApiRequest[answers.RemovedSuppression]:
-    path, query = f"/v1/suppressions/{_part(email_hash)}", plain({"category": category, "why": why})
+    path, query = (
+        f"/v1/suppressions/{path_part(email_hash)}",
+        plain({"category": category, "why": why}),
+    )
     return ApiRequest("DELETE", path, answers.RemovedSuppression, query=query)
 
 
@@ -161,30 +190,60 @@ def suppressions(params: Mapping[str, Any]) -> ApiRequest[answers.Page[answers.S
     return ApiRequest("GET", "/v1/suppressions", kind, query=plain(params))
 
 
+def put_contact(email: str, fields: Mapping[str, Any]) -> ApiRequest[answers.Contact]:
+    path = f"/v1/contacts/{path_part(email)}"
+    return ApiRequest("PUT", path, answers.Contact, sound(plain(fields)))
+
+
+def contact(who: UUID | str) -> ApiRequest[answers.ContactDetail]:
+    return ApiRequest("GET", f"/v1/contacts/{path_part(who)}", answers.ContactDetail)
+
+
+def contacts(params: Mapping[str, Any]) -> ApiRequest[answers.Page[answers.Contact]]:
+    return ApiRequest("GET", "/v1/contacts", answers.Page[answers.Contact], query=plain(params))
+
+
+def remove_contact(who: UUID | str) -> ApiRequest[answers.RemovedContact]:
+    return ApiRequest("DELETE", f"/v1/contacts/{path_part(who)}", answers.RemovedContact)
+
+
+def change_members(
+    name: str, contacts: Sequence[UUID | str], *, is_added: bool
+) -> ApiRequest[answers.ChangedMembers]:
+    path = f"/v1/lists/{path_part(name)}/members" + ("" if is_added else "/remove")
+    body = sound({"contacts": [str(one) for one in contacts]})
+    return ApiRequest("POST", path, answers.ChangedMembers, body, key=new_key())
+
+
+def count_list(name: str, category: str | None) -> ApiRequest[answers.ListCount]:
+    path, query = f"/v1/lists/{path_part(name)}/count", plain({"category": category})
+    return ApiRequest("GET", path, answers.ListCount, query=query)
+
+
 def templates(
     project: str, params: Mapping[str, Any]
 ) -> ApiRequest[answers.Page[answers.Template]]:
-    path = f"/v1/projects/{_part(project)}/templates"
+    path = f"/v1/projects/{path_part(project)}/templates"
     return ApiRequest("GET", path, answers.Page[answers.Template], query=plain(params))
 
 
 def template(project: str, named: UUID | str) -> ApiRequest[answers.Template]:
-    path = f"/v1/projects/{_part(project)}/templates/{_part(named)}"
+    path = f"/v1/projects/{path_part(project)}/templates/{path_part(named)}"
     return ApiRequest("GET", path, answers.Template)
 
 
 def template_versions(
     project: str, named: UUID | str, params: Mapping[str, Any]
 ) -> ApiRequest[answers.Page[answers.TemplateVersion]]:
-    path = f"/v1/projects/{_part(project)}/templates/{_part(named)}/versions"
+    path = f"/v1/projects/{path_part(project)}/templates/{path_part(named)}/versions"
     return ApiRequest("GET", path, answers.Page[answers.TemplateVersion], query=plain(params))
 
 
 def preview(
     project: str, named: UUID | str, fields: Mapping[str, Any]
 ) -> ApiRequest[answers.Preview]:
-    path = f"/v1/projects/{_part(project)}/templates/{_part(named)}/preview"
-    return ApiRequest("POST", path, answers.Preview, plain(fields), key=_new_key())
+    path = f"/v1/projects/{path_part(project)}/templates/{path_part(named)}/preview"
+    return ApiRequest("POST", path, answers.Preview, plain(fields), key=new_key())
 
 
 def _mail(mail: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,7 +257,8 @@ def _mail(mail: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _sound(body: dict[str, Any]) -> dict[str, Any]:
+def sound(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a body unless PostgreSQL cannot store a text of it."""
     fault = unstorable("", body)
     if fault is not None:
         raise fault
@@ -207,18 +267,19 @@ def _sound(body: dict[str, Any]) -> dict[str, Any]:
 
 def _key(value: object) -> str:
     if value is None:
-        return _new_key()
+        return new_key()
     key = str(value)
     if not (key.isascii() and key.isprintable() and " " not in key and 0 < len(key) <= _KEY_LENGTH):
         raise InvalidField("idempotency_key", "must be 1 to 255 visible ASCII characters")
     return key
 
 
-def _new_key() -> str:
+def new_key() -> str:
+    """Return a new idempotency key."""
     return f"client-{secrets.token_hex(16)}"
 
 
-def _part(value: UUID | str) -> str:
+def path_part(value: UUID | str) -> str:
     """Return one percent-encoded segment of a path."""
     text = str(value)
     if not text or text in (".", ".."):

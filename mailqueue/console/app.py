@@ -2,6 +2,7 @@
 
 from functools import partial
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -9,15 +10,23 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from mailqueue.administration.users.passwords import Passwords
-from mailqueue.administration.users.sessions import Logins
+from mailqueue.administration.users.second_factor.factors import SecondFactors
+from mailqueue.administration.users.sessions import make_logins
 from mailqueue.console.frame.assets import ASSETS
 from mailqueue.console.frame.context import Console
 from mailqueue.console.frame.guard import ConsoleGuard
 from mailqueue.console.frame.router import HOME, Router
-from mailqueue.console.table import PAGES
+from mailqueue.console.live.reader import LiveReader
+from mailqueue.console.table import NAVIGATION, PAGES
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.message.preview import MessageSources
+from mailqueue.operations.activity import Activity
+from mailqueue.ports.identity import LoginProvider
+from mailqueue.rendering.process.host import CompileProcess
+from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.settings.environment import Settings
+from mailqueue.vault.masterkey import master_key_of
+from mailqueue.webhooks.trial import MakePoster, no_poster
 
 
 def console_routes(
@@ -25,12 +34,35 @@ def console_routes(
     pool: Pool,
     sources: MessageSources,
     *,
+    issuer: LoginProvider | None = None,
     passwords: Passwords | None = None,
+    open_transport: OpenTransport = no_account,
+    activity: Activity | None = None,
+    compile_process: CompileProcess | None = None,
+    make_poster: MakePoster = no_poster,
 ) -> list[BaseRoute]:
-    """Return the routes of the console; `/` leads there. The caller owns the pool."""
-    logins = Logins(partial(borrow, pool, settings.database), passwords or Passwords())
-    url = settings.console.url
-    pages = ConsoleGuard(Router(Console(settings, pool, sources, logins), PAGES), url)
+    """Return the routes of the console; `/` leads there. The caller owns the pool.
+
+    `activity` and `compile_process` are those of the process, where other parts use them, too.
+    """
+    url, lend = settings.console.url, partial(borrow, pool, settings.database)
+    logins = make_logins(lend, passwords or Passwords(), partial(master_key_of, settings))
+    named = (urlsplit(url).hostname if url else None) or "mailqueue"
+    console = Console(
+        settings,
+        pool,
+        sources,
+        logins,
+        LiveReader(settings.database),
+        activity or Activity(),
+        SecondFactors(lend, logins.proofs, named),
+        NAVIGATION,
+        issuer,
+        open_transport,
+        compile_process=compile_process or CompileProcess(),
+        make_poster=make_poster,
+    )
+    pages = ConsoleGuard(Router(console, PAGES), url)
     return [
         Route("/", _to_console),
         Route("/console/static/{name}", ConsoleGuard(_static, url)),

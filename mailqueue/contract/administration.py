@@ -70,7 +70,7 @@ class WorkerProcess(Value):
     pid: int
     version: str
     status: str
-    """`running`, `stopping`, `silent`, `stopped` or `lost`."""
+    """`running`, `draining`, `stopping`, `silent`, `stopped` or `lost`."""
     started_at: datetime
     beat_at: datetime
     silent_seconds: float
@@ -235,7 +235,12 @@ class ConsoleUser(Value):
     """Whether the user sees every project, present and future."""
     projects: Sequence[str]
     """Names of the projects that the user sees; empty where `sees_all` is true."""
+    issuer: str | None
+    """OpenID Connect issuer at which the user logs in, which names role and projects with every
+    login; null for a user with a password."""
     has_password: bool
+    has_second_factor: bool
+    """Whether logins with the password need a code as well."""
     link_until: datetime | None
     """Until when a link can set the user's password; null where there is none."""
     sessions: int
@@ -260,4 +265,29 @@ class RemovedConsoleUser(Value):
     """A user of the console who was removed."""
 
     name: str
+    is_removed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectMember(Value):
+    """A user of the console who sees a project by its name, not as one of all projects."""
+
+    user_id: UUID
+    name: str
+    role: str
+    """`project_admin`, `support` or `viewer`."""
+    issuer: str | None
+    """OpenID Connect issuer at which the user logs in, which names role and projects with every
+    login; null for a user with a password."""
+    has_password: bool
+    added_at: datetime
+    last_login_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedMember(Value):
+    """A user of the console who no longer sees a project."""
+
+    name: str
+    project: str
     is_removed: bool

@@ -36,6 +36,31 @@ class Recipient(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationLine(Value):
+    """One line that the server or this program said."""
+
+    ms: int
+    """Milliseconds since the connection was made; over HTTP since the first request."""
+    by: str
+    """`client` for this program, `server`, or `note` for what happened to the connection."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptConversation(Value):
+    """What was said at an attempt, without the message and without credentials.
+
+    At most 8 KiB; where lines are left out, a note says how many.
+    """
+
+    protocol: str
+    """`smtp` or `http`."""
+    lines: Sequence[ConversationLine]
+    body: str | None = None
+    """Beginning of an HTTP reply's body, at most 1,024 bytes; it may quote the message."""
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt(Value):
     """One attempt to hand an email over, with the server's reply."""
 
@@ -54,6 +79,8 @@ class Attempt(Value):
     """Text of the reply."""
     response_ms: int | None
     """Milliseconds until the server replied."""
+    conversation: AttemptConversation | None
+    """What was said, if the server did not accept the email; else null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +200,9 @@ class Email(Value):
     sender: str | None
     """Name of the sender account."""
     attempts: Sequence[Attempt]
-    """Every attempt to hand it over, oldest first."""
+    """Attempts to hand it over, oldest first: the newest 200. The newest 20 have `conversation`."""
+    has_more_attempts: bool
+    """Whether there were attempts before those in `attempts`."""
     max_attempts: int
     delivery: str
     """Action if it is unknown whether the server accepted the email: `resend` or `hold`."""

@@ -87,6 +87,25 @@ class Overview(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class AccountTraffic(Value):
+    """How recent attempts of one sender account ended, and how long its server took."""
+
+    project: str
+    sender: str
+    provider: str
+    attempts: int
+    sent: int
+    deferred: int
+    bounced: int
+    failed: int
+    """With those whose outcome is unknown."""
+    median_ms: int | None
+    """Half of the responses took at most so many milliseconds."""
+    p95_ms: int | None
+    """95 of 100 responses took at most so many milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueueRow(Value):
     """A row of a queue besides mail."""
 
@@ -160,9 +179,10 @@ class BulkResult(Value):
 
 @dataclass(frozen=True, slots=True)
 class Pause(Value):
-    """A pause of a project, sender account, campaign or recipient domain."""
+    """A pause of a project, sender account, campaign or recipient domain, or of all sending."""
 
-    project: str
+    project: str | None
+    """None: of all projects."""
     kind: str
     name: str
     reason: str | None
@@ -245,18 +265,19 @@ class Resumed(Value):
 class AuditVerification(Value):
     """The audit log compared with its seals."""
 
-    sealed: int = 0
+    sealed: int
     """Rows with a seal."""
-    changed: int = 0
+    changed: int
     """Permitted changes that were sealed: erasures, and counts of operations in batches."""
-    waiting: int = 0
+    waiting: int
     """Rows that are not sealed yet."""
-    deleted_until: str | None = None
+    deleted_until: datetime | None
     """When retention deleted rows last; null: never."""
-    head: str | None = None
+    head: str | None
     """Position and code of the newest seal: note it elsewhere to detect that seals were removed."""
-    faults: Sequence[str] = ()
-    why_not: str | None = None
+    faults: Sequence[str]
+    """Rows and seals that were changed, deleted or added, the first 100; empty: none."""
+    why_not: str | None
     """Why the log was not verified; null where it was."""
 
 

@@ -32,7 +32,8 @@ class Running(Value):
 
     `api_key` is None where the installation gives out no test keys, `submission` where no mail is
     taken by SMTP. `console_link` sets the password of the first user of the console, and is None
-    once it was used.
+    once it was used. `public` is where links in mail and webhooks of providers are served.
+    `metrics` is None where no port is set for them.
     """
 
     ready: bool
@@ -43,8 +44,10 @@ class Running(Value):
     data: str
     api_key: str | None
     submission: str | None = None
+    public: str | None = None
     console: str | None = None
     console_link: str | None = None
+    metrics: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,18 +86,57 @@ class ProjectDetails(Value):
     max_uploads: int | None
     max_templates: int | None
     max_events: int | None
+    max_contacts: int | None
     max_age_hours_critical: int | None
-    """Hours after which critical emails expire that name no time; null for 96."""
+    """Hours after which critical emails expire that name no time.
+
+    1 in a new project; null is 96.
+    """
     max_age_hours_high: int | None
-    """Hours after which emails of high priority expire that name no time; null for 96."""
+    """Hours after which emails of high priority expire that name no time.
+
+    4 in a new project; null is 96.
+    """
     max_age_hours_normal: int | None
-    """Hours after which emails of normal priority expire that name no time; null for 96."""
+    """Hours after which emails of normal priority expire that name no time.
+
+    24 in a new project; null is 96.
+    """
     max_age_hours_low: int | None
-    """Hours after which emails of low priority expire that name no time; null for 96."""
+    """Hours after which emails of low priority expire that name no time.
+
+    72 in a new project; null is 96.
+    """
     require_postal_address: bool
     """Whether marketing is rejected while `postal_address` is null."""
     unsubscribe_on_all: bool
     """Whether emails of every category have unsubscribe headers that do not say otherwise."""
+    low_priority_window: str | None
+    """Time of day at which emails of low priority are sent, such as `22:00-06:00 Europe/Berlin`;
+    null for any time.
+    """
+    quiet_hours: str | None
+    """Time of day at which no marketing is sent, such as `21:00-08:00`, in the time zone of its
+    recipient; null for none.
+    """
+    frequency_cap: str | None
+    """Marketing emails that each recipient gets in a number of days, such as `3/7d`; null for any
+    number.
+    """
+    outbox_duplicates: str
+    """Second `INSERT` of an id into view `outboxes`: `error` raises SQLSTATE 23505, `skip` gives no
+    row.
+    """
+    ordering: str | None
+    """What emails have in common that go in the order in which they were inserted: `project`,
+    `outboxes` or `custom_data.NAME`; null for no order.
+    """
+    ordering_on_failure: str
+    """When an ordered email fails or expires: `continue` with the next one, or `block`."""
+    management_events: str | None
+    """By which ways events may archive and resend emails: `sql`, `api` and `rabbitmq`, separated by
+    commas; null for none.
+    """
     retention: Sequence[ProjectRetention] | None
     """Null in lists of projects."""
     created_at: datetime
@@ -206,6 +245,7 @@ class ApiKeyDetails(Value):
     rotated_at: datetime | None
     revoked_at: datetime | None
     revoked_reason: str | None
+    revoked_by: str | None
     last_used_at: datetime | None
     last_used_ip: str | None
 
@@ -243,3 +283,5 @@ class RetrySchedule(Value):
     soft_wait_seconds: float | None
     """Delay after a full mailbox; null for that of any other refusal."""
     soft_retries: int
+    on_exhausted: str
+    """After the last attempt: `fail`, or `hold` until a person decides."""

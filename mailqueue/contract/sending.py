@@ -46,7 +46,7 @@ class EnqueuedFile(Value):
 
 @dataclass(frozen=True, slots=True)
 class BatchResult(Value):
-    """Result for one recipient: queued, suppressed or rejected."""
+    """Result for one recipient: queued, suppressed, rejected, or expanding for a list."""
 
     index: int
     """Place among the recipients of the request, from 0."""
@@ -54,7 +54,7 @@ class BatchResult(Value):
     id: UUID | None
     """Id of the email; null where the recipient was rejected."""
     status: str
-    """`queued`, `suppressed` or `rejected`."""
+    """`queued`, `suppressed` or `rejected`; `expanding` where it is the name of a list."""
     reason: str | None
 
 
@@ -75,6 +75,23 @@ class Batch(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class BatchList(Value):
+    """A list among the recipients of a batch, and how far workers are with its email."""
+
+    list: str
+    state: str
+    """`waiting`, `running`, `stopping`, `done`, `stopped` or `failed`."""
+    contacts: int
+    """Contacts that were in the list when workers began, but those of another list of the batch."""
+    accepted: int
+    suppressed: int
+    rejected: int
+    withdrawn: int
+    """Contacts that were removed before their email was made."""
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class BatchState(Value):
     """A batch, and the number of its emails in each status."""
 
@@ -86,6 +103,8 @@ class BatchState(Value):
     rejected: int
     counts: Mapping[str, int]
     """Number of emails by status."""
+    lists: Sequence[BatchList] = ()
+    """Lists of contacts among its recipients."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ class DeliveryDetail(Value):
 
 @dataclass(frozen=True, slots=True)
 class RetriedDeliveries(Value):
-    """Number of deliveries that are attempted again."""
+    """Number of deliveries that are attempted again, or would be."""
 
     retried: int
 

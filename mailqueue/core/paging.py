@@ -10,7 +10,7 @@ import orjson
 
 from mailqueue.core.errors import InvalidField
 
-_MAX_CURSOR_CHARACTERS = 1000
+_MAX_CURSOR_CHARACTERS = 2000
 
 
 def cursor_of(*key: Any) -> str:

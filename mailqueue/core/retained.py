@@ -3,70 +3,16 @@
 `docs/adding/table.md` is the guide to adding one.
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
-
-
-class Privacy(StrEnum):
-    """What is done with rows that name an erased person."""
-
-    REDACT = "redact"  # the name is replaced in all columns
-    DELETE = "delete"  # the row is deleted
-    SPECIAL = "special"  # see sql/functions/privacy/tables.sql
-
-
-class Removal(StrEnum):
-    """How expired rows are removed."""
-
-    BY_MONTH = "by_month"  # by project and month, into the archive: see maintenance/archive
-    SWEPT = "swept"  # in batches, by the time in a column
-    SPECIAL = "special"  # by its own statements in maintenance/retention.py
-
-
-@dataclass(frozen=True, slots=True)
-class Retained:
-    """How long one kind of record is kept.
-
-    The days apply to projects without a rule of their own; `cold_days` and `keep_days` None mean
-    never. `ended_column` is null while a row must be kept; `else_column` has the age of rows
-    in which `time_column` is null; `kept_while` is an SQL condition under which row `o` is kept.
-    """
-
-    kind: str
-    table: str
-    time_column: str
-    leaves: Removal
-    days: int
-    cold_days: int | None = None
-    keep_days: int | None = None
-    is_global: bool = False
-    """Whether the days are the same for all projects."""
-    ended_column: str | None = None
-    else_column: str | None = None
-    kept_while: str | None = None
-    batch: int = 5_000
-    """Rows that are deleted in one transaction."""
-    privacy: Privacy = Privacy.REDACT
-
-    @property
-    def is_archived(self) -> bool:
-        return self.leaves is Removal.BY_MONTH
-
-
-def _of_month(kind: str, table: str, time_column: str) -> Retained:
-    return Retained(
-        kind, table, time_column, Removal.BY_MONTH, days=90, cold_days=730, keep_days=2557
-    )
-
+from mailqueue.core.retention import Privacy, Removal, Retained, of_month
 
 RETAINED = (
-    _of_month("email_history", "email_history", "finished_at"),
-    _of_month("send_logs", "send_logs", "sent_at"),
-    _of_month("email_events", "email_events", "occurred_at"),
+    of_month("email_history", "email_history", "finished_at"),
+    of_month("send_logs", "send_logs", "sent_at"),
+    of_month("email_events", "email_events", "occurred_at"),
     Retained(
         "opens_clicks", "email_events", "occurred_at", Removal.BY_MONTH, days=365, keep_days=365
     ),
-    _of_month("email_contents", "email_contents", "created_on"),
+    of_month("email_contents", "email_contents", "created_on"),
     Retained(
         "attachments",
         "attachments",
@@ -85,6 +31,14 @@ RETAINED = (
         days=400,
         kept_while="EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = o.email_id)",
         privacy=Privacy.DELETE,
+    ),
+    Retained(
+        "outbox_rows",
+        "outbox_rows",
+        "accepted_on",
+        Removal.SWEPT,
+        days=2557,
+        kept_while="EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = o.id)",
     ),
     Retained(
         "trap_messages",
@@ -141,12 +95,141 @@ RETAINED = (
         privacy=Privacy.SPECIAL,
     ),
     Retained(
+        "inbox_state",
+        "inbox_state",
+        "received",
+        Removal.SWEPT,
+        days=30,
+        # A later event may cancel mail that is still queued.
+        kept_while=(
+            "EXISTS (SELECT FROM mailqueue.inbox_actions AS a"
+            " JOIN mailqueue.email_queue AS q ON q.id = a.email_id WHERE a.inbox_id = o.id)"
+        ),
+    ),
+    Retained("dead_letters", "dead_letters", "created_at", Removal.SWEPT, days=30),
+    Retained(
+        "broker_queues",
+        "broker_queues",
+        "seen_at",
+        Removal.SWEPT,
+        days=30,
+        is_global=True,
+    ),
+    Retained(
+        "timed_events",
+        "timed_events",
+        "finished_at",
+        Removal.SWEPT,
+        # Longer than a year: a birthday stands for its year.
+        days=800,
+        ended_column="finished_at",
+        kept_while="o.status = 'delivering'",
+    ),
+    Retained("schedules", "schedules", "finished_at", Removal.SWEPT, days=90),
+    Retained(
+        "schedule_runs",
+        "schedule_runs",
+        "created_at",
+        Removal.SWEPT,
+        days=90,
+        ended_column="finished_at",
+    ),
+    Retained(
+        "schedule_recipients",
+        "schedule_recipients",
+        "created_at",
+        Removal.SWEPT,
+        days=90,
+        kept_while=(
+            "EXISTS (SELECT FROM mailqueue.schedule_runs AS r"
+            " WHERE r.id = o.run_id AND r.finished_at IS NULL)"
+        ),
+        privacy=Privacy.DELETE,
+    ),
+    Retained(
+        "sequence_enrollments",
+        "sequence_enrollments",
+        "finished_at",
+        Removal.SWEPT,
+        days=2557,  # a sequence that enrolls a contact once goes by them
+        ended_column="finished_at",
+    ),
+    Retained("sequence_events", "sequence_events", "occurred_at", Removal.SWEPT, days=400),
+    Retained("outbox_messages", "outbox_message", "sent_time", Removal.SWEPT, days=7),
+    Retained(
+        "notifications",
+        "notifications",
+        "created_at",
+        Removal.SWEPT,
+        days=30,
+        # A summary and the mail that it tells of have one age.
+        kept_while="o.status = 'assigned'",
+        privacy=Privacy.DELETE,
+    ),
+    Retained(
+        "seen_messages",
+        "seen_messages",
+        "seen_at",
+        Removal.SWEPT,
+        days=2,
+        is_global=True,
+    ),
+    Retained(
         "audit_events",
         "audit_events",
         "occurred_at",
         Removal.SPECIAL,  # with their seals, which needs the master key
         days=36_500,  # permanently, unless a rule says otherwise
         is_global=True,
+    ),
+    Retained(
+        "marketing_counts",
+        "marketing_counts",
+        "last_counted_at",
+        Removal.SWEPT,
+        days=400,
+        is_global=True,
+        privacy=Privacy.SPECIAL,
+    ),
+    Retained(
+        "stats_minutes",
+        "stats_minutes",
+        "started_at",
+        Removal.SWEPT,
+        days=90,
+        is_global=True,
+        batch=20_000,
+        privacy=Privacy.SPECIAL,
+    ),
+    Retained(
+        "stats_quarters",
+        "stats_quarters",
+        "started_at",
+        Removal.SWEPT,
+        days=3_650,
+        is_global=True,
+        batch=20_000,
+        privacy=Privacy.SPECIAL,
+    ),
+    Retained(
+        "stats_latency",
+        "stats_latency",
+        "started_at",
+        Removal.SWEPT,
+        days=3_650,
+        is_global=True,
+        batch=20_000,
+        privacy=Privacy.SPECIAL,
+    ),
+    Retained(
+        "stats_values",
+        "stats_values",
+        "day",
+        Removal.SWEPT,
+        days=3_650,
+        is_global=True,
+        batch=20_000,
+        privacy=Privacy.SPECIAL,
     ),
     Retained(
         "limit_days",
@@ -159,6 +242,34 @@ RETAINED = (
             "EXISTS (SELECT FROM mailqueue.limits AS m WHERE m.id = o.limit_id"
             " AND m.warm_up IS NOT NULL AND o.day >= m.warm_up_from)"
         ),
+    ),
+    Retained(
+        "bulk_operations",
+        "bulk_operations",
+        "created_at",
+        Removal.SWEPT,
+        days=400,
+        is_global=True,
+        ended_column="finished_at",
+    ),
+    Retained(
+        "contact_list_members",
+        "contact_list_members",
+        "pending_until",
+        Removal.SWEPT,
+        days=30,
+        is_global=True,
+        kept_while="NOT o.is_pending",
+    ),
+    Retained(
+        "list_sends",
+        "list_sends",
+        "created_at",
+        Removal.SWEPT,
+        days=400,
+        is_global=True,
+        ended_column="finished_at",
+        batch=10,
     ),
     Retained(
         "console_sessions",

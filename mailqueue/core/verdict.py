@@ -1,9 +1,11 @@
 """The verdict of a transport about one email. Values only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
+
+from mailqueue.core.conversation import ConversationRecord
 
 
 class Fault(StrEnum):
@@ -39,6 +41,7 @@ class Rejected:
     `retry_after` is the wait that the server asked for. `is_quota` is true if a quota of hours or
     days is reached: if the server names no time, the first pause is longer. `stops` is true if the
     account must not send until a person has checked it, whatever the outcome of this email.
+    `conversation` is the record of the attempt, for a person to read; it is about one email only.
     """
 
     kind: Fault
@@ -50,6 +53,7 @@ class Rejected:
     retry_after: timedelta | None = None
     is_quota: bool = False
     stops: bool = False
+    conversation: ConversationRecord | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +81,22 @@ class AllRefused(NamedTuple):
 
 
 Verdict = Accepted | Rejected | AllRefused
+
+
+def with_conversation(verdict: Verdict, record: ConversationRecord) -> Verdict:
+    """Return the verdict with the record of its attempt; an email without a refusal has none."""
+    if isinstance(verdict, Rejected):
+        return replace(verdict, conversation=record)
+    if not verdict.refused:
+        return verdict
+    first, *others = verdict.refused
+    first = replace(first, why=replace(first.why, conversation=record))
+    return verdict._replace(refused=(first, *others))
+
+
+def conversation_of(verdict: Verdict) -> ConversationRecord | None:
+    """Return the record of the attempt; None if there is none."""
+    if isinstance(verdict, Rejected):
+        return verdict.conversation
+    found = (one.why.conversation for one in verdict.refused)
+    return next((record for record in found if record is not None), None)

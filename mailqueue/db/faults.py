@@ -52,6 +52,9 @@ OF_ROWS = (
 )
 """Errors of PostgreSQL about the values of a statement, given or stored."""
 
+OF_THE_SERVER = frozenset({"08", "25", "40", "53", "55", "57", "58"})
+"""Classes of SQLSTATE: connections, transactions, conflicts, resources, locks, shutdown, disks."""
+
 
 def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
     """Return the error for a failed connection or statement, with its fix in one line."""
@@ -79,6 +82,15 @@ def project_full(exc: DatabaseError) -> ProjectFull | None:
     if exc.sqlstate != PROJECT_FULL:
         return None
     return ProjectFull(exc.diag.column_name or "", exc.diag.message_primary or str(exc))
+
+
+def may_be_of_a_row(exc: Exception) -> bool:
+    """Return whether a trigger or a constraint may have raised the error for one row.
+
+    A trigger raises any SQLSTATE; those of the server and of other sessions are of no row.
+    """
+    state = exc.sqlstate if isinstance(exc, Error) else None
+    return concerns_rows(exc) or (state is not None and state[:2] not in OF_THE_SERVER)
 
 
 def concerns_rows(exc: Exception) -> bool:

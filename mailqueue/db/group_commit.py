@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from mailqueue.core.errors import Unavailable
+from mailqueue.telemetry.metrics.declared import GROUP_COMMITS, GROUP_ITEMS
+from mailqueue.telemetry.metrics.memory import MEMORY
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -181,6 +183,8 @@ class GroupCommit(Generic[Item, Answer]):
             await self._write(group)
         except Exception as exc:
             return exc
+        MEMORY.record(GROUP_COMMITS, 1)
+        MEMORY.record(GROUP_ITEMS, len(group))
         return None
 
 

@@ -15,6 +15,7 @@ from mailqueue.db.migrations import Migration, SchemaFiles, SchemaObject, read_s
 from mailqueue.db.pool import connect
 from mailqueue.db.roles import become_owner
 from mailqueue.db.sql import sql_folder
+from mailqueue.db.time_zones import load_time_zones
 from mailqueue.settings.environment import DatabaseSettings
 
 ReportProgress = Callable[[str], None]
@@ -188,6 +189,7 @@ async def _apply(
     if objects:
         progress(f"applying {len(objects)} files of functions, views, comments and grants")
         await _apply_objects(conn, objects, lease)
+    await _load_time_zones(conn, progress, lease)
     return Applied(schema.newest, tuple(m.file for m in pending), len(objects))
 
 
@@ -218,6 +220,13 @@ async def _apply_objects(conn: Conn, objects: tuple[SchemaObject, ...], lease: L
     unchecked = SqlFile("settings", "SET LOCAL check_function_bodies = off")
     files = [SqlFile(each.path, each.text) for each in objects]
     await apply_together(conn, [unchecked, *files], record=record)
+
+
+async def _load_time_zones(conn: Conn, progress: ReportProgress, lease: Lease) -> None:
+    async with conn.transaction():
+        if await load_time_zones(conn):
+            await leases.insist(conn, lease)
+            progress("loading the rules of time zones")
 
 
 async def _nothing() -> None:

@@ -1,11 +1,11 @@
 """Reads PostgreSQL values that Python's types cannot represent, so that every row can be read.
 
 A timestamp or date beyond Python's range becomes the nearest that is valid in any time zone:
-infinity is read as 9999-12-31.
+infinity is read as 9999-12-31, and 24:00 as the last microsecond of the day.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, TypeVar
 
 from psycopg import AsyncCursor, DataError
@@ -66,5 +66,6 @@ _NEAREST: Mapping[int, Callable[[str], Any]] = {
     types["timestamptz"].oid: _instant,
     types["timestamp"].oid: lambda text: _instant(text).replace(tzinfo=None),
     types["date"].oid: _day,
+    types["time"].oid: lambda _: time.max,
     types["interval"].oid: _span,
 }

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from psycopg.errors import InvalidParameterValue
+from psycopg import DatabaseError
+from psycopg.errors import InvalidParameterValue, LockNotAvailable
 
-from mailqueue.core.errors import InvalidField, Refusal
+from mailqueue.core.errors import Conflict, InvalidField, Refusal
+from mailqueue.db.faults import project_full
 
 
 @contextmanager
@@ -23,6 +25,26 @@ def refusals(*, otherwise: str | None = None) -> Iterator[None]:
             raise
         why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
         raise InvalidField(field, why, Refusal.of(exc.diag.constraint_name)) from exc
+
+
+@contextmanager
+def part_refusals() -> Iterator[None]:
+    """Raise what the makers of a long list of mail wait for, in place of errors of its next part.
+
+    Raises:
+        InvalidField: the content of the mail or its list is refused.
+        ProjectFull: the project may have no more mail now.
+        Conflict: another transaction changes or removes a contact; nothing was made.
+    """
+    try:
+        with refusals():
+            yield
+    except LockNotAvailable as exc:
+        raise Conflict("a contact of it is being changed or removed") from exc
+    except DatabaseError as exc:
+        if (full := project_full(exc)) is not None:
+            raise full from exc
+        raise
 
 
 def refusal_of(reason: str | None, code: str | None = None) -> InvalidField:

@@ -8,7 +8,8 @@ from typing import Any
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 from mailqueue.core.providers import PROVIDERS
 from mailqueue.core.queues import MAX_CRASHES, QUEUES, UPKEEP
-from mailqueue.core.retained import RETAINED, Privacy, Removal
+from mailqueue.core.retained import RETAINED
+from mailqueue.core.retention import Privacy, Removal
 
 ROWS_BY_MARKER: Mapping[str, list[Any]] = {
     "[[PROVIDERS]]": [

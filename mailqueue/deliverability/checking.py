@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from ipaddress import ip_address
+from uuid import UUID
 
 from mailqueue.contract.domains import DkimKeyStatus, DnsRecord, DomainFinding, FindingStatus
 from mailqueue.core.errors import InvalidField
@@ -13,7 +14,7 @@ from mailqueue.deliverability import keys, store
 from mailqueue.deliverability.dmarc import check_dmarc
 from mailqueue.deliverability.findings import DomainFindings
 from mailqueue.deliverability.hosts import check_mail_hosts, check_reverse_name
-from mailqueue.deliverability.model import DkimKey
+from mailqueue.deliverability.model import DkimKey, DomainCheck
 from mailqueue.deliverability.publication import Publication, RecordState, look_up
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.deliverability.spf.check import check_spf
@@ -88,6 +89,11 @@ async def record(conn: Conn, report: DomainFindings) -> DomainFindings:
         findings=[asdict(each) for each in report.findings],
     )
     return report
+
+
+async def last_checks(conn: Conn, project_id: UUID) -> list[DomainCheck]:
+    """Return the newest stored check of each domain of a project."""
+    return await store.list_last_checks(conn, project_id)
 
 
 async def _check_dkim(domain: str, mine: list[DkimKey], resolver: Resolver) -> DomainFinding:

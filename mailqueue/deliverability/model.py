@@ -1,10 +1,12 @@
-"""DKIM keys. Values only."""
+"""DKIM keys and stored checks of domains. Values only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from mailqueue.contract.domains import DkimKeyStatus
+from mailqueue.contract.domains import DkimKeyStatus, DnsRecord, DomainFinding, FindingStatus
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.dkim.record import record_name, record_text
 
@@ -62,3 +64,28 @@ class ActiveKey:
     selector: str
     algorithm: str
     private_key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCheck:
+    """The stored findings of a check of a domain."""
+
+    domain: str
+    checked_at: datetime
+    is_good: bool
+    findings: tuple[DomainFinding, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "findings", tuple(map(_finding, self.findings)))
+
+
+def _finding(stored: Mapping[str, Any] | DomainFinding) -> DomainFinding:
+    if isinstance(stored, DomainFinding):
+        return stored
+    return DomainFinding(
+        topic=stored["topic"],
+        status=FindingStatus(stored["status"]),
+        says=stored["says"],
+        found=tuple(stored["found"]),
+        publish=tuple(DnsRecord(**each) for each in stored["publish"]),
+    )

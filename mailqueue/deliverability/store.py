@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.deliverability.model import ActiveKey, DkimKey, SigningProject
+from mailqueue.deliverability.model import ActiveKey, DkimKey, DomainCheck, SigningProject
 
 
 async def find_project(conn: Conn, project: str) -> SigningProject | None:
@@ -112,3 +112,11 @@ async def record_check(
         "findings": Jsonb(list(findings)),
     }
     await run(conn, "record_domain_check", params)
+
+
+async def list_last_checks(
+    conn: Conn, project_id: UUID, *, domain: str | None = None
+) -> list[DomainCheck]:
+    """Return the newest check of each domain of a project, or of one."""
+    asked = {"project_id": project_id, "domain": domain}
+    return await many(conn, "list_last_domain_checks", asked, DomainCheck)

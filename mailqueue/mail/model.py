@@ -218,7 +218,7 @@ class SendOutcome(NamedTuple):
 
     `wait` None returns an email to its old place. `spent` is the number of recipients that count
     against limits, `left` of those still to be sent to (None: as before). `log` None: no attempt
-    was made.
+    was made. `conversation` is the record of an attempt that was not accepted, as JSON.
     """
 
     id: UUID
@@ -237,3 +237,4 @@ class SendOutcome(NamedTuple):
     response_ms: int | None = None
     hard: bool = False
     recipients: tuple[RecipientOutcome, ...] = ()
+    conversation: str | None = None

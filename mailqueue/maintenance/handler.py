@@ -12,7 +12,7 @@ from mailqueue.maintenance.model import Task
 from mailqueue.queue.handler import Handler
 
 BUSY_WAIT = timedelta(minutes=1)
-"""Wait while another process runs the task."""
+"""Wait while another process runs the task, or another session holds a lock that it needs."""
 BLOCKED_WAIT = timedelta(minutes=15)
 """Wait after a run that was not possible, such as without the rights of the schema's owner."""
 
@@ -45,5 +45,6 @@ class MaintenanceHandler(Handler[ClaimedTask, Never]):
         if result.is_busy:
             return Defer(result.report.summary, BUSY_WAIT)
         if result.is_stopped:
-            return Defer("; ".join(result.report.needs), BLOCKED_WAIT)
+            wait = BUSY_WAIT if result.is_transient else BLOCKED_WAIT
+            return Defer("; ".join(result.report.needs), wait)
         return Again(row.every)

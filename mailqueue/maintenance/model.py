@@ -40,13 +40,15 @@ class TaskReport:
 class TaskResult:
     """A task and its report.
 
-    `is_busy`: skipped, because another process runs it; `is_stopped`: an error ended it.
+    `is_busy`: skipped, because another process runs it; `is_stopped`: an error ended it;
+    `is_transient`: one that may be over in a minute, such as a lock of another session.
     """
 
     task: Task
     report: TaskReport
     is_busy: bool = False
     is_stopped: bool = False
+    is_transient: bool = False
 
     @property
     def needs_person(self) -> bool:

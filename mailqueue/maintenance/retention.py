@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.retained import RETAINED, Removal
+from mailqueue.core.retained import RETAINED
+from mailqueue.core.retention import Removal
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance import attachments
 from mailqueue.maintenance.archive.due import DueRecords, leaving

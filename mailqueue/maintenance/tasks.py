@@ -1,11 +1,13 @@
 """Run tasks one after the other, each under a lease that one process holds at a time."""
 
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from types import MappingProxyType
 
-from mailqueue.core.errors import ConfigError, Conflict, MailqueueError
+from mailqueue.core.errors import ConfigError, Conflict, MailqueueError, Unavailable
 from mailqueue.db import leases
 from mailqueue.db.fetch import Conn
 from mailqueue.db.leases import Holder, Lease
@@ -69,11 +71,18 @@ async def _run_one(context: MaintenanceContext, task: Task) -> TaskResult:
     try:
         async with _held(context, task, lease):
             with tasks_store.locks_told():
+                began = time.monotonic()
                 report = await _WORK[task](context)
-                await tasks_store.note_run(context.conn, task, report)
+                took = timedelta(seconds=round(time.monotonic() - began, 3))
+                await tasks_store.note_run(context.conn, task, report, took=took)
                 return TaskResult(task, report)
     except MailqueueError as exc:
-        return TaskResult(task, TaskReport("stopped", needs=(str(exc),)), is_stopped=True)
+        return TaskResult(
+            task,
+            TaskReport("stopped", needs=(str(exc),)),
+            is_stopped=True,
+            is_transient=isinstance(exc, Unavailable),
+        )
 
 
 @asynccontextmanager

@@ -1,7 +1,11 @@
 """Parses untrusted messages for display: headers, texts and attachments. Pure."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
+from itertools import islice
+from typing import NamedTuple
 
 from mailqueue.mime.decode import octets_to_text, words_to_text
 from mailqueue.mime.reader import MimeLimits, Part, read_message, transfer_decoded, unfolded
@@ -62,25 +66,13 @@ def parse_message(raw: bytes, limits: MimeLimits | None = None) -> ShownMessage:
     text: str | None = None
     attachments: list[ShownAttachment] = []
     is_complete = read.is_complete
-    for part in read.root.walk():
-        if part.is_multipart:
-            continue
-        content_type = part.content.get_content_type()
-        filename = _filename(part)
-        octets = transfer_decoded(part.body, part.encoding)
-        is_attached = bool(filename) or part.content.get_content_disposition() == "attachment"
-        is_html = content_type == "text/html" and html is None
-        is_text = content_type == "text/plain" and text is None
-        if is_attached or not (is_html or is_text):
-            attachments.append(
-                ShownAttachment(
-                    filename, content_type, len(octets), octets[:_HEAD_BYTES], is_attached
-                )
-            )
+    for kind, part, octets in _leaves(read.root):
+        if kind is LeafKind.FILE:
+            attachments.append(_attachment(part, octets))
             continue
         is_complete = is_complete and len(octets) <= limits.text_bytes
         decoded = octets_to_text(octets[: limits.text_bytes], part.parameter("charset") or "utf-8")
-        if is_html:
+        if kind is LeafKind.HTML:
             html = decoded
         else:
             text = decoded
@@ -91,6 +83,60 @@ def parse_message(raw: bytes, limits: MimeLimits | None = None) -> ShownMessage:
         attachments=tuple(attachments),
         is_complete=is_complete,
     )
+
+
+def attached_file(raw: bytes, number: int) -> tuple[ShownAttachment, bytes] | None:
+    """Return an attachment of a message as `parse_message` lists them, from 0, with its content.
+
+    None if the message has fewer; never raises.
+    """
+    leaves = _leaves(read_message(raw, MimeLimits()).root)
+    files = (leaf for leaf in leaves if leaf.kind is LeafKind.FILE)
+    leaf = next(islice(files, max(number, 0), None), None)
+    if number < 0 or leaf is None:
+        return None
+    return _attachment(leaf.part, leaf.octets), leaf.octets
+
+
+class LeafKind(Enum):
+    """What a part without parts below it is shown as."""
+
+    HTML = "html"
+    TEXT = "text"
+    FILE = "file"
+
+
+class _Leaf(NamedTuple):
+    kind: LeafKind
+    part: Part
+    octets: bytes
+
+
+def _leaves(root: Part) -> Iterator[_Leaf]:
+    """Yield the parts in order: the first HTML and text are shown, all others are files."""
+    shown: set[LeafKind] = set()
+    for part in root.walk():
+        if part.is_multipart:
+            continue
+        kind = LeafKind.FILE if _is_attached(part) else _KINDS.get(part.content.get_content_type())
+        if kind is None or kind in shown:
+            kind = LeafKind.FILE
+        if kind is not LeafKind.FILE:
+            shown.add(kind)
+        yield _Leaf(kind, part, transfer_decoded(part.body, part.encoding))
+
+
+_KINDS = {"text/html": LeafKind.HTML, "text/plain": LeafKind.TEXT}
+
+
+def _is_attached(part: Part) -> bool:
+    return bool(_filename(part)) or part.content.get_content_disposition() == "attachment"
+
+
+def _attachment(part: Part, octets: bytes) -> ShownAttachment:
+    content_type = part.content.get_content_type()
+    head = octets[:_HEAD_BYTES]
+    return ShownAttachment(_filename(part), content_type, len(octets), head, _is_attached(part))
 
 
 def _filename(part: Part) -> str:

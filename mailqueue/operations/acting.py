@@ -1,4 +1,4 @@
-"""Cancel, hold, release or resend one email of a project, as the HTTP API and the console do."""
+"""Cancel, hold, release, resend, resolve or move one email, as the HTTP API and the console do."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -7,20 +7,28 @@ from mailqueue.contract.emails import Acted
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.store import actions as actions_store
+from mailqueue.operations.store.actions import ActedOn
 
+_IN_DOUBT = "only mail that is held because it may have been sent can be resolved"
 NEEDED: Mapping[str, str] = {
     "cancel": "only mail that is pending, held or being sent can be cancelled",
     "hold": "only mail that is pending can be held",
     "release": "only mail that is held can be released",
-    "resend": "only mail that was sent, failed, expired or was cancelled can be resent, "
-    "and only while its content is stored",
+    "resend": "only mail that was sent, failed, expired, was suppressed or cancelled can be "
+    "resent, and only while its content is stored",
+    "was_sent": _IN_DOUBT,
+    "was_not_sent": _IN_DOUBT,
+    "move": "only mail that is pending or held, and has no custom SMTP server, can be moved",
 }
 """The states that each action needs, in words."""
 STATES: Mapping[str, frozenset[str]] = {
     "cancel": frozenset({"pending", "held", "assigned"}),
     "hold": frozenset({"pending"}),
     "release": frozenset({"held"}),
-    "resend": frozenset({"sent", "failed", "expired", "cancelled"}),
+    "resend": frozenset({"sent", "failed", "expired", "cancelled", "suppressed"}),
+    "was_sent": frozenset({"held"}),
+    "was_not_sent": frozenset({"held"}),
+    "move": frozenset({"pending", "held"}),
 }
 """The states in which each action may be offered; the database decides."""
 _WORDS = {"asked": "cancelling"}
@@ -35,9 +43,9 @@ class NotAllowed(Conflict):
 
 
 async def act(
-    conn: Conn, email_id: UUID, *, project_id: UUID, action: str, reason: str, by: str
+    conn: Conn, email_id: UUID, *, project_id: UUID, action: str, reason: str | None, by: str
 ) -> Acted:
-    """Cancel, hold, release or resend an email of a project.
+    """Cancel, hold, release or resend an email of a project, or record whether it was sent.
 
     Raises:
         NotFound: the project has no such email.
@@ -46,6 +54,26 @@ async def act(
     found = await actions_store.act_on_email(
         conn, email_id, project_id=project_id, action=action, reason=reason, by=by
     )
+    return _acted(found, email_id, action)
+
+
+async def move(
+    conn: Conn, email_id: UUID, *, project_id: UUID, sender: str | None, reason: str, by: str
+) -> Acted:
+    """Send an email of a project by the sender account of that name, or by any for None.
+
+    Raises:
+        NotFound: the project has no such email.
+        InvalidField: the project has no such sender account.
+        NotAllowed: the state of the email does not allow it.
+    """
+    found = await actions_store.move(
+        conn, email_id, project_id=project_id, sender=sender, reason=reason, by=by
+    )
+    return _acted(found, email_id, "move")
+
+
+def _acted(found: ActedOn | None, email_id: UUID, action: str) -> Acted:
     if found is None:
         raise NotFound("email", email_id)
     if found.outcome is None:

@@ -1,4 +1,4 @@
-"""Operations on single mails, with an audit: explain, cancel, hold, release, requeue, resend,
+"""Operations on single mails, with an audit: explain, cancel, hold, release, move, requeue, resend,
 resolve.
 """
 
@@ -49,7 +49,10 @@ async def explain(conn: Conn, email_id: UUID) -> OperatorEmail:
     """
     for place in await actions_store.places(conn, [email_id]):
         email = await reads.find(conn, email_id, project_id=place.project_id)
-        shown = named(email) | {"attempts": await overview_store.attempts(conn, email_id)}
+        shown = named(email) | {
+            "attempts": await overview_store.attempts(conn, email_id),
+            "has_more_attempts": False,
+        }
         return OperatorEmail(**shown, project=place.project)
     raise NotFound("email", email_id, await overview_store.archived(conn, email_id))
 
@@ -90,6 +93,27 @@ async def reschedule(conn: Conn, operation: EmailOperation, *, at: datetime) -> 
     return await _handle(
         conn, operation, _Deed("emails.rescheduled", act, {"run_at": at.isoformat()})
     )
+
+
+async def move(
+    conn: Conn, operation: EmailOperation, *, sender: str | None, reason: str
+) -> list[ActionResult]:
+    """Let the sender account of a name, or any for None, send pending or held mails."""
+    found = await actions_store.places(conn, list(operation.ids))
+    results = dict.fromkeys(operation.ids, "unknown")
+    async with conn.transaction(force_rollback=operation.is_trial):
+        for place in found:
+            acted = await actions_store.move(
+                conn,
+                place.id,
+                project_id=place.project_id,
+                sender=sender,
+                reason=reason,
+                by=operation.by,
+            )
+            results[place.id] = (acted and acted.outcome) or f"unchanged: {place.status}"
+    reach("hand.committed")
+    return [ActionResult(email_id, result) for email_id, result in results.items()]
 
 
 async def requeue(conn: Conn, operation: EmailOperation) -> list[ActionResult]:

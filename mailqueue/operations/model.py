@@ -5,6 +5,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 PRIORITIES = ("critical", "high", "normal", "low")
+BLOCKED_WORDS: Mapping[str, str] = {
+    "no_sender": "no sender account",
+    "daily_limit": "daily limit used up",
+    "hourly_limit": "hourly limit used up",
+    "minute_limit": "minute limit used up",
+    "rate": "rate used up",
+    "outside_window": "low priority outside its window",
+    "unreachable": "waiting for its server",
+    "limited": "limited by its provider",
+    "circuit": "circuit open",
+    "half_open": "circuit half open",
+}
+"""Texts of the reasons for which a lane or account is blocked."""
 
 
 class CheckState(StrEnum):
@@ -33,3 +46,12 @@ class BulkOperation:
     verb: str  # hold, release, cancel, requeue, resend, reprioritise
     where: Mapping[str, str]  # as SQL's filters take it
     argument: Mapping[str, str]  # reason, priority
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedEmails:
+    """Queued emails that a pause would stop."""
+
+    emails: int
+    is_more: bool
+    """Whether more emails are queued than were counted."""

@@ -1,5 +1,7 @@
 """Overview of the queue, read in one snapshot."""
 
+from uuid import UUID
+
 from mailqueue.contract.operations import Overview
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.store import overview as overview_store
@@ -15,6 +17,11 @@ STATUSES = (
     "expired",
     "cancelled",
 )
+
+
+async def has_sent(conn: Conn, project_id: UUID | None = None) -> bool:
+    """Return whether an account of a project, or of any, has ever sent mail; the trap is none."""
+    return await overview_store.has_sent(conn, project_id)
 
 
 async def look(conn: Conn, *, project: str | None = None) -> Overview:

@@ -4,12 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from uuid import UUID
 
 from mailqueue.contract.operations import BulkResult, Pause
-from mailqueue.core.errors import NotFound
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import bulk
 from mailqueue.operations.store import actions as actions_store
+from mailqueue.operations.store import pauses as pauses_store
+from mailqueue.tenants.projects import manage as projects_manage
 
 
 class PauseKind(StrEnum):
@@ -19,6 +23,10 @@ class PauseKind(StrEnum):
     CAMPAIGN = "campaign"
     DOMAIN = "domain"
     SENDER = "sender"
+
+
+MAX_LISTED = 1000
+"""Pauses that are listed at most where no limit is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,8 @@ async def pause(
     Raises:
         InvalidField: a field is invalid.
     """
+    if target.kind is PauseKind.DOMAIN:
+        _check_domain(target.name)
     operation = await actions_store.pause(
         conn,
         target.project,
@@ -75,3 +85,82 @@ async def resume(conn: Conn, target: Target, *, by: str) -> None:
 async def list_all(conn: Conn, *, project: str | None) -> list[Pause]:
     """Return the current pauses; None: those of every project."""
     return await actions_store.pauses(conn, project)
+
+
+async def list_of(
+    conn: Conn,
+    project_id: UUID | None,
+    *,
+    kind: PauseKind | None = None,
+    after: tuple[str | None, str | None, str | None] = (None, None, None),
+    limit: int = MAX_LISTED,
+) -> list[Pause]:
+    """Return what is paused in a project, or in all, by project, kind and name.
+
+    `after` is project, kind and name of the last pause of the page before.
+    """
+    return await pauses_store.pauses_of(conn, project_id, kind=kind, after=after, limit=limit)
+
+
+async def pause_in(
+    conn: Conn,
+    project_id: UUID,
+    *,
+    kind: PauseKind,
+    name: str,
+    until: datetime | timedelta | None,
+    reason: str | None,
+    by: str,
+) -> Pause:
+    """Pause an object of a project, in the caller's transaction; `until` None: until it is resumed.
+
+    A project needs no name; one that is given must be its own. Mail that is queued already is set
+    aside by workers, before they would send it.
+
+    Raises:
+        InvalidField: a field is invalid.
+    """
+    if kind is PauseKind.PROJECT:
+        await _check_project(conn, project_id, name)
+    elif not name:
+        raise InvalidField("name", "is needed")
+    if kind is PauseKind.DOMAIN:
+        _check_domain(name)
+    await pauses_store.pause_in(
+        conn, project_id, kind=kind, name=name, until=until, reason=reason, by=by
+    )
+    stored = None if kind is PauseKind.PROJECT else pauses_store.name_stored(kind, name)
+    found = await pauses_store.pauses_of(conn, project_id, kind=kind, name=stored, limit=1)
+    if not found:
+        raise InvalidField("until", "must be in the future")
+    return found[0]
+
+
+async def resume_in(conn: Conn, project_id: UUID, *, kind: PauseKind, name: str, by: str) -> None:
+    """End a pause in a project, in the caller's transaction.
+
+    Raises:
+        InvalidField: the name of another project is given.
+        NotFound: it is not paused.
+    """
+    if kind is PauseKind.PROJECT:
+        await _check_project(conn, project_id, name)
+    if not await pauses_store.resume_in(conn, project_id, kind=kind, name=name, by=by):
+        raise NotFound("pause of", f"{kind} {name}")
+
+
+async def _check_project(conn: Conn, project_id: UUID, name: str) -> None:
+    if not name:
+        return
+    mine = await projects_manage.find_by_id(conn, project_id)
+    if name not in (mine.name, str(project_id)):
+        raise InvalidField(
+            "name", f"must be {mine.name}, the project that is paused as a whole, or nothing"
+        )
+
+
+def _check_domain(name: str) -> None:
+    try:
+        parse_address("postmaster@" + name.removeprefix("@"))
+    except InvalidAddress:
+        raise InvalidField("name", "must be a domain such as example.com") from None

@@ -13,7 +13,7 @@ class Posted:
 
     `status` is None if no response was received, and `why` has the reason. `body` is the start of
     the response body, at most some kilobytes; `retry_after` is the wait that the endpoint asked
-    for.
+    for. `was_sent` False: the endpoint has received nothing.
     """
 
     status: int | None
@@ -21,6 +21,7 @@ class Posted:
     body: bytes = b""
     retry_after: timedelta | None = None
     took_ms: int = 0
+    was_sent: bool = True
 
 
 class Poster(Protocol):

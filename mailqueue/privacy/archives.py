@@ -185,8 +185,12 @@ def _anonymous(kind: RecordKind, person: ErasedPerson, record: Record) -> bytes:
         for one in mail.get("email_recipients") or ():
             if person.is_theirs(one["address"]):
                 one |= {"name": None, "reason": None}
-    elif kind is RecordKind.LOGS and person.is_theirs(mail.get("recipient_email")):
-        mail |= {"reply": None, "message_id": None, **_without_words(person, mail)}
+    elif kind is RecordKind.LOGS:
+        if person.is_theirs(mail.get("recipient_email")):
+            mail |= {"reply": None, "message_id": None, "custom_data": None}
+            mail |= _without_words(person, mail)
+        if "conversation" in mail:  # it names all recipients of a mail, in any spelling
+            mail["conversation"] = None
     elif kind in (RecordKind.EVENTS, RecordKind.ENGAGEMENT) and person.is_theirs(
         mail.get("recipient_email")
     ):

@@ -1,11 +1,12 @@
 """Export all that is stored about a person as JSON: mail, records that name them, archives."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from mailqueue.core.json.reading import read_json
-from mailqueue.db.fetch import Lend
+from mailqueue.db.fetch import Conn, Lend
 from mailqueue.maintenance.archive import file_format
 from mailqueue.maintenance.archive.manifest import FileFilter, chosen
 from mailqueue.maintenance.context import MaintenanceContext
@@ -22,6 +23,11 @@ MAILS_TOGETHER = 100
 # Exported with the mail they belong to.
 _OF_MAIL = {"email_queue", "email_history", "email_recipients", "email_events", "send_logs"}
 _PARTS = {"content", "recipients", "events", "attempts", "attachments"}
+
+
+async def note_export(conn: Conn, project_id: UUID, spellings: Sequence[str]) -> None:
+    """Record in the audit that the actor of the transaction exports a person's data."""
+    await store.note_export(conn, project_id, spellings[0])
 
 
 async def export_person(
@@ -102,10 +108,11 @@ async def _of_tables(
     """Return what tables store about a person; `named` are the rows that name them."""
     mails = await _mails(lend, project, spellings)
     known = _contents_in(mails)
+    matcher = matcher_of(spellings)
     records: Records = {}
     for table, rows in named.items():
         if others := [row for row in rows if not _is_told(table, row, spellings, known)]:
-            records[table] = others
+            records[table] = [_with_own_lines(row, matcher) for row in others]
     async with lend() as conn:
         hashes = await store.hashes(conn, project.id, spellings)
         for one in await store.known_by_hash(conn, project.id, hashes):
@@ -116,25 +123,43 @@ async def _of_tables(
 async def _mails(
     lend: Lend, project: ProjectName, spellings: Sequence[str]
 ) -> list[dict[str, Any]]:
-    mails, after = list[dict[str, Any]](), store.NIL
+    mails, after, matcher = list[dict[str, Any]](), store.NIL, matcher_of(spellings)
     while True:
         async with lend() as conn:
             some = await store.mail_of(
                 conn, project.id, spellings, after=after, limit=MAILS_TOGETHER
             )
-        mails += [_mail(read_json(each)) for each in some]
+        mails += [_mail(read_json(each), matcher) for each in some]
         if len(some) < MAILS_TOGETHER:
             return mails
         after = UUID(mails[-1]["id"])
 
 
-def _mail(found: dict[str, Any]) -> dict[str, Any]:
+def _mail(found: dict[str, Any], matcher: re.Pattern[str]) -> dict[str, Any]:
     """Return a mail without the columns that are null; values within a column stay. Pure."""
+    if found["recipients"] and found["attempts"]:  # there are other recipients too
+        found["attempts"] = [_with_own_lines(row, matcher) for row in found["attempts"]]
     mail = {name: value for name, value in found.items() if value is not None or name in _PARTS}
     for part in ("events", "attempts"):
         mail[part] = found[part] and [_without_nulls(row) for row in found[part]]
     mail["content"] = found["content"] and _without_nulls(found["content"])
     return mail
+
+
+def _with_own_lines(row: dict[str, Any], matcher: re.Pattern[str]) -> dict[str, Any]:
+    """Return an attempt whose conversation names no other address than the person's. Pure."""
+    conversation = row.get("conversation")
+    if not isinstance(conversation, dict):
+        return row
+    lines = [line for line in conversation.get("lines", ()) if _is_own(str(line), matcher)]
+    kept = conversation | {"lines": lines}
+    if not _is_own(str(kept.get("body", "")), matcher):
+        del kept["body"]
+    return row | {"conversation": kept}
+
+
+def _is_own(text: str, matcher: re.Pattern[str]) -> bool:
+    return "@" not in matcher.sub("", text)
 
 
 def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
@@ -182,7 +207,8 @@ async def _archived(
         async for record in file_format.records(context.stores.at(archive.store), archive):
             is_theirs = archive.kind == "email_contents" and str(record.fields["id"]) in theirs
             if is_theirs or matcher.search(record.line.decode()):
-                found.setdefault(archive.kind, []).append(read_json(record.line))
+                row = _with_own_lines(read_json(record.line), matcher)
+                found.setdefault(archive.kind, []).append(row)
                 if archive.kind == "email_history":
                     theirs.add(str(record.fields["content_id"]))
     return found

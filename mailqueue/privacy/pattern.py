@@ -46,8 +46,9 @@ def search_of(spellings: Sequence[str]) -> str:
     Raises:
         ValueError: one of them is no address.
     """
+    plain = pattern_of(spellings)  # first: it takes hours to encode what is no address
     encoded = [part for each in spellings for part in _encoded(each)]
-    return pattern_of(spellings) + _ENCODED + "|".join(dict.fromkeys(encoded))
+    return plain + _ENCODED + "|".join(dict.fromkeys(encoded))
 
 
 def matcher_of(spellings: Sequence[str], *, is_within: bool = False) -> re.Pattern[str]:

@@ -248,3 +248,8 @@ async def known_by_hash(conn: Conn, project_id: UUID, hashes: Sequence[str]) -> 
     """Return current and ended records stored under a hash, without the address."""
     params = {"project_id": project_id, "hashes": [bytes.fromhex(each) for each in hashes]}
     return await many(conn, "list_known_of_person", params, KnownPerson)
+
+
+async def note_export(conn: Conn, project_id: UUID, address: str) -> None:
+    """Insert an audit event with the hash of the address."""
+    await run(conn, "note_export", {"project_id": project_id, "address": address})

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 from mailqueue.core.queues import QUEUES
+from mailqueue.process.starting.client import Fork, ForkServer
 from mailqueue.queue.heartbeat import HUNG_SECONDS
 from mailqueue.queue.in_progress import EXIT_REASONS, InProgress
 from mailqueue.settings.environment import Settings
@@ -69,29 +69,27 @@ class ChildEnding:
 
 
 async def start_child(
+    forks: ForkServer,
     settings: Settings,
     group: Children,
     launch_id: UUID,
     in_progress: InProgress,
     *,
     flag: str | None,
-) -> asyncio.subprocess.Process:
-    """Start a process of the group, which notes its rows in `in_progress`."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "mailqueue",
-        "worker",
+) -> Fork:
+    """Start a process of the group, which notes its rows in `in_progress`.
+
+    Raises:
+        OSError: no process can be started now.
+    """
+    arguments = [
         *group.arguments,
         f"--child={launch_id}",
-        f"--in-progress={in_progress.fd}",
         *([flag] if flag is not None else []),
         f"--data={settings.data}",
         *([f"--public-url={url}"] if (url := settings.tracking.public_url) else []),
-        stdin=asyncio.subprocess.PIPE,  # closes when this process dies
-        stdout=sys.stderr,
-        pass_fds=(in_progress.fd,),
-    )
+    ]
+    return await forks.start(arguments, in_progress.fd)
 
 
 class Watch:
@@ -145,7 +143,7 @@ class Watch:
 
 
 async def ending_of(
-    child: asyncio.subprocess.Process,
+    child: Fork,
     stop: asyncio.Event,
     in_progress: InProgress,
     *,

@@ -3,13 +3,14 @@
 import asyncio
 import ipaddress
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from mailqueue.administration.users import manage
-from mailqueue.api.app import create_app
+from mailqueue.api.app import Application
 from mailqueue.api.http.server import bind, listening, local_url
+from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.console.app import console_routes
 from mailqueue.contract.processes import Running
 from mailqueue.core.errors import ConfigError
@@ -19,18 +20,21 @@ from mailqueue.embedded.server import embedded_server
 from mailqueue.inbound.listener import bounces_beside
 from mailqueue.mail.send.partitions import keep_partitions
 from mailqueue.process.groups import light_children, send_children
+from mailqueue.process.listeners import listeners_of
 from mailqueue.process.pool import WorkerPool
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Settings
+from mailqueue.settings.listeners import Surface
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.submission.server import submission_beside
 from mailqueue.tenants.keys.local import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
-from mailqueue.wiring.api import build_services
-from mailqueue.wiring.console import message_sources
+from mailqueue.wiring.api import build_services, trial_transports
+from mailqueue.wiring.bridge import bridge_beside
+from mailqueue.wiring.console import login_provider, message_sources
 
 Say = Callable[[str], None]
 
@@ -51,10 +55,11 @@ async def run_everything(
         _check_trap(settings)
         database = await stack.enter_async_context(_database(settings, say))
         settings = replace(settings, database=database)
-        api_socket = stack.enter_context(
-            bind(settings.api.host, settings.api.port, option="--port")
-        )
-        settings = _with_public_url(settings, api_socket)
+        sockets = {
+            surfaces: stack.enter_context(bind(host, port, option=option))
+            for surfaces, (host, port, option) in listeners_of(settings).items()
+        }
+        settings = _with_public_url(settings, sockets)
         _keep_master_key(settings, say)
         await migrate(database, progress=say)
         pool = await stack.enter_async_context(
@@ -62,11 +67,27 @@ async def run_everything(
         )
         trap = await stack.enter_async_context(_trap(settings, pool))
         api_key = await _prepare(settings, pool, trap)
-        pages = console_routes(settings, pool, message_sources(settings))
-        app = create_app(settings, pool, services=build_services(settings, pool), pages=pages)
-        api = await stack.enter_async_context(listening(app, api_socket))
+        services = build_services(settings, pool)
+        pages = console_routes(
+            settings,
+            pool,
+            message_sources(settings),
+            issuer=login_provider(settings),
+            open_transport=trial_transports(settings),
+            activity=services.activity,
+            compile_process=services.compile_process,
+            make_poster=services.make_poster,
+        )
+        app = Application(settings, pool, services=services, pages=pages)
+        urls: dict[Surface, str] = {}
+        for surfaces, sock in sockets.items():
+            url = await stack.enter_async_context(listening(app.on(surfaces), sock))
+            urls |= dict.fromkeys(surfaces, url)
+        api, console = urls[Surface.API], settings.console.url or urls[Surface.CONSOLE]
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
         await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
+        metrics = await stack.enter_async_context(metrics_beside(settings, pool=pool))
+        await stack.enter_async_context(bridge_beside(settings, pool))
         groups = [send_children(settings), light_children(settings)]
         running = Running(
             ready=True,
@@ -77,8 +98,10 @@ async def run_everything(
             data=str(settings.data),
             api_key=api_key,
             submission=local_url("smtp", smtp.host, smtp.port) if smtp else None,
-            console=f"{settings.console.url or api}/console",
-            console_link=await _first_console_link(settings, pool, api),
+            console=f"{console}/console",
+            console_link=await _first_console_link(settings, pool, console),
+            public=urls[Surface.PUBLIC],
+            metrics=metrics,
         )
         # Ends when told to stop and all mail in flight is recorded.
         await WorkerPool(settings, groups).run(stop, ready=lambda: ready(running))
@@ -93,11 +116,14 @@ def _check_trap(settings: Settings) -> None:
         )
 
 
-def _with_public_url(settings: Settings, sock: socket.socket) -> Settings:
+def _with_public_url(
+    settings: Settings, sockets: Mapping[frozenset[Surface], socket.socket]
+) -> Settings:
     """Return the settings with links in mail that lead here, if this server is local only."""
-    if settings.tracking.public_url is not None or not _is_loopback(settings.api.host):
-        return settings
+    sock = next(each for surfaces, each in sockets.items() if Surface.PUBLIC in surfaces)
     host, port = sock.getsockname()[:2]
+    if settings.tracking.public_url is not None or not _is_loopback(host):
+        return settings
     return replace(settings, tracking=TrackingSettings(local_url("http", host, port)))
 
 
@@ -157,11 +183,11 @@ async def _trap(settings: Settings, pool: Pool) -> AsyncIterator["_Trap | None"]
             yield _Trap(outer.port, inner.port)
 
 
-async def _first_console_link(settings: Settings, pool: Pool, api: str) -> str | None:
+async def _first_console_link(settings: Settings, pool: Pool, console: str) -> str | None:
     """Return a new link that sets the password of the first user of the console."""
     async with borrow(pool, settings.database) as conn:
         made = await manage.first_link(conn, by="mailqueue up")
-    return None if made is None else manage.link_url(settings.console.url or api, made)
+    return None if made is None else manage.link_url(console, made)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,15 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space
 from mailqueue.process.child import MAX_NAMED, ChildEnding, Children, ending_of, start_child
+from mailqueue.process.starting.client import Fork, ForkServer
 from mailqueue.queue import store
 from mailqueue.queue.heartbeat import LOST_AFTER
-from mailqueue.queue.in_progress import Begun, InProgress
+from mailqueue.queue.in_progress import EXIT_UNKNOWN, Begun, InProgress
 from mailqueue.queue.rescue import rescuing
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import get_logger
+from mailqueue.telemetry.metrics.declared import SUSPECTED_ROWS, WORKER_DEATHS
+from mailqueue.telemetry.metrics.memory import MEMORY
 
 MIN_RESTART_WAIT, MAX_RESTART_WAIT = 0.2, 10.0
 UPKEEP_SECONDS = 30.0
@@ -47,6 +50,7 @@ class WorkerPool:
         self._settings = settings
         self._groups = groups
         self._link = Link(settings.database, "mailqueue/rescue")
+        self._forks = ForkServer()
         self._has_deaths = asyncio.Event()  # of processes that were handling rows
         self._launches = dict[InProgress, UUID]()  # the last start of each process
 
@@ -73,6 +77,7 @@ class WorkerPool:
                     self._tell_ready(stop, ready),
                 )
         finally:
+            await self._forks.close()
             await self._link.close()
 
     async def _tell_ready(self, stop: asyncio.Event, ready: Callable[[], None] | None) -> None:
@@ -144,14 +149,11 @@ class WorkerPool:
     async def _run_alone(
         self, queue: str, group: Children, stop: asyncio.Event, in_progress: InProgress
     ) -> None:
-        try:
-            if len(group.queues) > 1:
-                group = Children((queue,))
-            await self._run_child(group, stop, in_progress, flag="--alone")
-            if in_progress.rows():  # it died with one: others may be due
-                self._has_deaths.set()
-        except Exception:  # no process can be started now; the others go on
-            log.exception("worker.not_started", queue=queue)
+        if len(group.queues) > 1:
+            group = Children((queue,))
+        await self._run_child(group, stop, in_progress, flag="--alone")
+        if in_progress.rows():  # it died with one: others may be due
+            self._has_deaths.set()
 
     async def _keep_upkeep(self, stop: asyncio.Event) -> None:
         """Work on due rows of upkeep queues that no process works on, on any host."""
@@ -203,11 +205,16 @@ class WorkerPool:
         launch_id = uuid4()
         if flag is None:
             self._launches[in_progress] = launch_id
-        child = await start_child(self._settings, group, launch_id, in_progress, flag=flag)
+        child = await self._started(group, stop, launch_id, in_progress, flag)
+        if child is None:
+            return 0 if stop.is_set() else EXIT_UNKNOWN
         bound = group.stalled_seconds if flag is None else None
-        ending = await ending_of(child, stop, in_progress, stalled_seconds=bound)
+        with MEMORY.following(in_progress.read_metrics):
+            ending = await ending_of(child, stop, in_progress, stalled_seconds=bound)
         if ending.code != 0:
             rows = in_progress.rows()
+            MEMORY.record(WORKER_DEATHS, 1)
+            MEMORY.record(SUSPECTED_ROWS, len(rows))
             log.error(
                 "worker.died",
                 pid=child.pid,
@@ -219,6 +226,30 @@ class WorkerPool:
             report = self._report(ending, rows, launch_id, is_alone=is_alone)
             await _unless_stopped(stop, report, grace=REPORT_SECONDS)
         return ending.code
+
+    async def _started(
+        self,
+        group: Children,
+        stop: asyncio.Event,
+        launch_id: UUID,
+        in_progress: InProgress,
+        flag: str | None,
+    ) -> Fork | None:
+        """Start a process; return None if `stop` is set before, or if none can be started."""
+        found = list[Fork]()
+
+        async def start() -> None:
+            found.append(
+                await start_child(
+                    self._forks, self._settings, group, launch_id, in_progress, flag=flag
+                )
+            )
+
+        try:
+            await _unless_stopped(stop, start())
+        except OSError:  # the others go on
+            log.exception("worker.not_started", kind=" ".join(group.arguments))
+        return found[0] if found else None
 
     async def _report(
         self, ending: ChildEnding, rows: Sequence[Begun], launch_id: UUID, *, is_alone: bool

@@ -1,4 +1,4 @@
-"""Rows whose handling has begun, in memory that the parent process shares.
+"""Rows whose handling has begun, and metrics, in memory that the parent process shares.
 
 When a process dies, its parent reads here which rows it was handling, without a write for each row:
 a memory file outlives kill -9 for as long as the parent holds it open.
@@ -10,8 +10,12 @@ import mmap
 import os
 import struct
 import time
+from array import array
+from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
+
+from mailqueue.telemetry.metrics.memory import BYTES
 
 SLOTS = 4096
 """Rows that are noted at the same time; further ones are not noted."""
@@ -21,14 +25,18 @@ EXIT_OUT_OF_MEMORY = 86
 """Exit code of a process whose memory is bounded and was not enough for the row it handled."""
 EXIT_BUILD_TOO_LONG = 87
 """Exit code of a process whose thread did not end building the message of an email."""
+EXIT_UNKNOWN = 88
+"""Stands for the exit code of a process whose parent ended before it."""
 EXIT_REASONS = {
     EXIT_OUT_OF_MEMORY: "it needed more memory than a process may take that handles one row",
     EXIT_BUILD_TOO_LONG: "its message was not built in time",
+    EXIT_UNKNOWN: "its exit code is unknown",
 }
 _HEADER = struct.Struct("=dq")  # monotonic seconds of the last turn; slot of the row in a long step
 _SLOT = struct.Struct("=16sq32sd")  # id, claim number, queue, monotonic seconds of the begin
 _STEP, _STEP_AT = struct.Struct("=q"), 8  # the header's slot
 _EMPTY = bytes(_SLOT.size)
+_METRICS_AT = _HEADER.size + SLOTS * _SLOT.size
 _NO_SLOT = -1
 
 
@@ -47,13 +55,13 @@ class InProgress:
     def __init__(self, fd: int | None = None) -> None:
         """Map the memory file `fd`; None makes one."""
         self.fd = os.memfd_create("mailqueue-in-progress") if fd is None else fd
-        size = _HEADER.size + SLOTS * _SLOT.size
+        size = _METRICS_AT + BYTES
         os.ftruncate(self.fd, size)
         self._map = mmap.mmap(self.fd, size)
         self._free = list(range(SLOTS - 1, -1, -1))
 
     def clear(self) -> None:
-        """Forget all rows, for the next process."""
+        """Forget all rows and metrics, for the next process."""
         self._map[:] = bytes(len(self._map))
         _HEADER.pack_into(self._map, 0, 0.0, _NO_SLOT)
 
@@ -63,6 +71,10 @@ class InProgress:
         os.close(self.fd)
 
     # The process that handles rows.
+
+    def metrics(self) -> memoryview:
+        """Return the memory in which the process counts its metrics; it keeps the file open."""
+        return memoryview(self._map)[_METRICS_AT:]
 
     def turn(self) -> None:
         """Note that the event loop turns."""
@@ -104,6 +116,10 @@ class InProgress:
         _STEP.pack_into(self._map, _STEP_AT, _NO_SLOT)
 
     # The parent.
+
+    def read_metrics(self) -> Sequence[float]:
+        """Return what the process has counted."""
+        return array("d", self._map[_METRICS_AT:])
 
     def seconds_since_turn(self) -> float | None:
         """Return how long ago the event loop turned; None before its first turn."""

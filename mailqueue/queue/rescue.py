@@ -1,5 +1,5 @@
-"""Returns the emails and rows of lost workers to their queues, and pauses accounts with too many
-bounces.
+"""Returns the emails and rows of lost workers to their queues, pauses accounts with too many
+bounces, and notes when accounts were last used.
 """
 
 import asyncio
@@ -17,6 +17,8 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 
 RESCUE_SECONDS = 5.0
+USE_SECONDS = 60.0
+"""Interval at which the last use of sender accounts is noted."""
 LAST_LOOK_SECONDS = 2.0
 """Limit of the last comparison with the database, after the workers have ended."""
 GRACE_SECONDS = 10.0
@@ -50,8 +52,13 @@ async def _look(link: Link, memory: ServerMemory) -> None:
 
 
 async def _rescue_forever(link: Link, memory: ServerMemory) -> None:
+    clock = asyncio.get_running_loop().time
+    note_at = clock()
     while True:
         wait = await turn(link, memory)
+        if clock() >= note_at:
+            await note_use(link)
+            note_at = clock() + USE_SECONDS
         await asyncio.sleep(wait)
 
 
@@ -69,6 +76,14 @@ async def turn(link: Link, memory: ServerMemory | None = None) -> float:
     except Exception:  # rescue must go on
         log.exception("rescue.failed")
     return GRACE_SECONDS if rescued is None else RESCUE_SECONDS
+
+
+async def note_use(link: Link) -> None:
+    """Note when sender accounts were last used. A failure is logged; the next time notes it."""
+    try:
+        await link.call(store.note_sender_use)
+    except Exception:  # rescue must go on
+        log.exception("rescue.use_not_noted")
 
 
 async def rescue_once(link: Link) -> int | None:

@@ -20,6 +20,8 @@ from mailqueue.queue.handler import Handler, Settled, Work
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.rows import Row
 from mailqueue.telemetry.log import get_logger
+from mailqueue.telemetry.metrics.declared import QUEUE_OUTCOMES
+from mailqueue.telemetry.metrics.memory import MEMORY
 
 MAX_GROUP = 500
 """Room of one commit: rows, or the sizes that their work names."""
@@ -121,6 +123,10 @@ class Settler(Generic[Row, Work]):
                 await self._write([one], seconds=0)
             return
         reach(f"{self._spec.name}.settled")
+        for one in group:
+            is_outcome = isinstance(one.result, OUTCOMES)
+            word = type(one.result).__name__.lower() if is_outcome else "work"
+            MEMORY.record(QUEUE_OUTCOMES, 1, self._spec.name, word)
         if settled.lost:
             # Another worker has claimed them since, or our commit was not acknowledged.
             log.warning("queue.lost", queue=self._spec.name, count=len(settled.lost))

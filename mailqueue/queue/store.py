@@ -6,19 +6,20 @@ from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
-from psycopg import Rollback
+from psycopg import DatabaseError, Rollback
 from psycopg.errors import ObjectNotInPrerequisiteState
 from psycopg.sql import SQL as TEXT
 from psycopg.sql import Composable, Identifier
 
 from mailqueue.core.errors import LeaseLost
-from mailqueue.core.outcome import Again, Defer, Done, Outcome, Retry
+from mailqueue.core.outcome import Outcome
 from mailqueue.core.queues import QueueSpec
-from mailqueue.core.storable_text import storable, storable_json
+from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
-from mailqueue.db.faults import concerns_rows
+from mailqueue.db.faults import concerns_rows, may_be_of_a_row
 from mailqueue.db.fetch import Conn
 from mailqueue.db.sql import SQL, Statement
+from mailqueue.queue.outcomes import outcome_values
 from mailqueue.queue.rows import Claim, Row
 from mailqueue.telemetry.log import get_logger
 
@@ -110,17 +111,19 @@ async def stop_worker(conn: Conn, worker: int) -> None:
 
 
 async def rescue(conn: Conn, *, silence: timedelta, launch_id: UUID | None = None) -> int:
-    """Return the emails of lost workers and of a launch known to be dead to the queue; return how
-    many.
-    """
-    return await fetch.value(
-        conn, "rescue_emails", {"silence": silence, "launch_id": launch_id}, int
-    )
+    """Requeue the emails of lost workers and of a launch known to be dead; return how many."""
+    values = {"silence": silence, "launch_id": launch_id}
+    return await fetch.value(conn, "rescue_emails", values, int)
 
 
 async def watch_rates(conn: Conn) -> int:
     """Pause sender accounts that have too many bounces or complaints; return their number."""
     return await fetch.value(conn, "watch_rates", None, int)
+
+
+async def note_sender_use(conn: Conn) -> int:
+    """Write into sender accounts when they were last used; return how many had been used."""
+    return await fetch.value(conn, "note_sender_use", None, int)
 
 
 async def park(conn: Conn, queue: str, worker: int) -> None:
@@ -142,6 +145,11 @@ def statement(spec: QueueSpec, name: str, columns: tuple[str, ...] = ()) -> Stat
     return SQL[ROW_STATEMENTS[name]].format(**slots)
 
 
+async def isolate_claim(conn: Conn, table: str) -> None:
+    """Let claims of this transaction leave out each row whose change is refused, and note it."""
+    await fetch.run(conn, "isolate_claim", {"table_name": table})
+
+
 async def claim(
     conn: Conn,
     spec: QueueSpec,
@@ -157,7 +165,8 @@ async def claim(
     """Claim due rows; `rooms` are how many of each key this process takes, `first` of others.
 
     `loading` is a statement of the queue's own that claims rows and reads what they need. Where
-    something that one row needs cannot be read, rows are claimed without it.
+    something that one row needs cannot be read, rows are claimed without it; where the change of
+    one row is refused, the others are claimed.
 
     Raises:
         LeaseLost: the worker was declared lost, or has left.
@@ -182,6 +191,16 @@ async def claim(
                 raise
             log.warning("queue.unreadable", queue=spec.name, error=str(exc).partition("\n")[0])
             return await fetch.many(conn, plain, values, row)
+    except DatabaseError as exc:
+        if isinstance(exc, ObjectNotInPrerequisiteState):
+            raise LeaseLost(f"worker {worker} was declared lost") from exc
+        if not may_be_of_a_row(exc):
+            raise
+        log.warning("queue.refused", queue=spec.name, error=str(exc).partition("\n")[0])
+    try:
+        async with conn.transaction():
+            await isolate_claim(conn, spec.table)
+            return await fetch.many(conn, plain, values, row)
     except ObjectNotInPrerequisiteState as exc:
         raise LeaseLost(f"worker {worker} was declared lost") from exc
 
@@ -196,40 +215,6 @@ async def settle(conn: Conn, spec: QueueSpec, ended: Sequence[tuple[Claim, Outco
         return set()
     values = outcome_values(spec, ended)
     return set(await fetch.many(conn, statement(spec, "settle"), values, UUID))
-
-
-def outcome_values(spec: QueueSpec, ended: Sequence[tuple[Claim, Outcome]]) -> dict[str, object]:
-    """Return the parameters of a statement that writes outcomes of claimed rows.
-
-    Raises:
-        ValueError: an outcome has values of columns that the queue does not write.
-    """
-    outcomes = [outcome for _, outcome in ended]
-    written = [one.values for one in outcomes if one.values]
-    if unknown := set().union(*written).difference(spec.columns):
-        names = ", ".join(sorted(unknown))
-        raise ValueError(f"queue {spec.name} writes no such columns: {names}")
-    return {
-        "ids": arrays.uuids([row.id for row, _ in ended]),
-        "claims": arrays.integers([row.claim_no for row, _ in ended]),
-        "outcomes": arrays.texts([type(one).__name__.lower() for one in outcomes]),
-        "statuses": arrays.texts(
-            [one.status if isinstance(one, Done) else None for one in outcomes]
-        ),
-        "waits": arrays.intervals(
-            [one.wait if isinstance(one, Retry | Defer | Again) else None for one in outcomes]
-        ),
-        "runs": arrays.texts(
-            [
-                one.at.isoformat() if isinstance(one, Again) and one.at is not None else None
-                for one in outcomes
-            ]
-        ),
-        "reasons": arrays.texts([storable(one.reason) for one in outcomes]),
-        "values": arrays.documents(
-            [storable_json(one.values) if one.values else None for one in outcomes]
-        ),
-    }
 
 
 async def renew(conn: Conn, spec: QueueSpec, rows: Sequence[Claim]) -> int:

@@ -32,6 +32,8 @@ from mailqueue.queue.rows import Row
 from mailqueue.queue.settler import MAX_UNSETTLED, Settler
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
+from mailqueue.telemetry.metrics.declared import CLAIMED_ROWS, CLAIMS, QUEUE_DURATION
+from mailqueue.telemetry.metrics.memory import MEMORY
 
 SHARE_SECONDS = 0.01
 """Wait for further keys that have room for more rows, so that they share a claim."""
@@ -111,9 +113,11 @@ class QueueWorker(Generic[Row, Work]):
         )
         losses = self.claims.losses
         rows: Sequence[Row] = await self.claims.call(claim)
+        MEMORY.record(CLAIMS, 1, self.spec.name)
         self._may_hold_more |= losses != self.claims.losses
         count, now = len(rows), asyncio.get_running_loop().time()
         if rows:
+            MEMORY.record(CLAIMED_ROWS, count, self.spec.name)
             reach(f"{self.spec.name}.claimed")
             self.held |= {row.id: Held(row, now) for row in rows}
             if self._loader is not None:
@@ -168,6 +172,7 @@ class QueueWorker(Generic[Row, Work]):
             return False
         result: Outcome | Work
         size, is_answered = 1, False
+        begun = asyncio.get_running_loop().time()
         slot = self._in_progress.begin(self.spec.name, row.id, row.claim_no)
         try:
             reach(f"{self.spec.name}.handling")
@@ -180,6 +185,8 @@ class QueueWorker(Generic[Row, Work]):
             result = failure_of(self.spec, row, exc, is_alone=self._is_alone)
         finally:
             self._in_progress.end(slot)
+        seconds = asyncio.get_running_loop().time() - begun
+        MEMORY.record(QUEUE_DURATION, seconds, self.spec.name)
         self.settler.settle(row, result, size)
         return is_answered
 

@@ -80,7 +80,11 @@ async def headroom_by_id(conn: Conn, accounts: list[SenderAccount]) -> dict[int,
 async def pause(
     conn: Conn, project: str, *, name: str, reason: str | None, until: datetime | timedelta | None
 ) -> SenderAccount:
-    """Pause an account: until a time, for an interval, or until it is resumed."""
+    """Pause an account: until a time, for an interval, or until it is resumed.
+
+    Raises:
+        InvalidField: it is suspended; its pause would end as an activation.
+    """
     return await _set_status(
         conn, project, name=name, status=SenderStatus.PAUSED, reason=reason, until=until
     )
@@ -189,6 +193,8 @@ async def _set_status(
 ) -> SenderAccount:
     async with conn.transaction():
         account = await _locked(conn, project, name=name)
+        if status is SenderStatus.PAUSED and account.status is SenderStatus.SUSPENDED:
+            raise InvalidField("name", "the sender account is suspended, and sends nothing already")
         await accounts_store.set_status(conn, account.id, status=status, reason=reason, until=until)
         return await find(conn, project, name=name)
 

@@ -33,6 +33,14 @@ _WORD_BY_TYPE = {
 }
 
 
+class InvalidSetting(InvalidField):
+    """A setting of a provider is unknown, missing or not valid; `setting` is its name."""
+
+    def __init__(self, setting: str, why: str) -> None:
+        super().__init__("setting", why)
+        self.setting = setting
+
+
 def with_settings(new: NewSender) -> NewSender:
     """Return the account with validated settings; None where the provider has none.
 
@@ -43,15 +51,13 @@ def with_settings(new: NewSender) -> NewSender:
     for name, value in given.items():
         if name not in needs.settings:
             known = ", ".join(sorted(needs.settings)) or "none"
-            raise InvalidField(
-                "setting", f"{new.provider} has no setting {name!r}; it has: {known}"
-            )
+            raise InvalidSetting(name, f"{new.provider} has no setting {name!r}; it has: {known}")
         if needs.settings[name] is int and str(value).isdecimal():
             given[name] = value = int(value)
         _check_value(name, value, needs.settings[name])
     for name in needs.needed:
         if not given.get(name):
-            raise InvalidField("setting", f"{name} is needed for provider {new.provider}")
+            raise InvalidSetting(name, f"{name} is needed for provider {new.provider}")
     if len(write_json(given)) > MAX_SETTINGS_OCTETS:
         raise InvalidField("setting", f"must be at most {MAX_SETTINGS_OCTETS} bytes in total")
     return replace(new, settings=given or None)
@@ -82,15 +88,15 @@ def _check_value(name: str, value: Any, kind: type) -> None:
     if kind is int:
         is_right = is_right and not isinstance(value, bool) and int(value) > 0
     if not is_right:
-        raise InvalidField("setting", f"{name} must be {_WORD_BY_TYPE[kind]}, got {value!r}")
+        raise InvalidSetting(name, f"{name} must be {_WORD_BY_TYPE[kind]}, got {value!r}")
     if isinstance(value, str) and not (value.isascii() and value.isprintable()):
-        raise InvalidField("setting", f"{name} must be printable ASCII, got {value!r}")
+        raise InvalidSetting(name, f"{name} must be printable ASCII, got {value!r}")
     if name == "extra" and (decided := [one for one in value if one.lower() in _DECIDED]):
-        raise InvalidField("setting", f"extra may not have {decided[0]}: it is set for each email")
+        raise InvalidSetting(name, f"extra may not have {decided[0]}: it is set for each email")
     if name == "auth" and value not in ("password", "xoauth2"):
-        raise InvalidField("setting", f"auth must be password or xoauth2, got {value!r}")
+        raise InvalidSetting(name, f"auth must be password or xoauth2, got {value!r}")
     if name in ("region", "domain") and not _HOST_PART.fullmatch(str(value)):
-        raise InvalidField("setting", f"{name} must be letters, digits, . and -, got {value!r}")
+        raise InvalidSetting(name, f"{name} must be letters, digits, . and -, got {value!r}")
     if name == "token_url":
         _checked_url(str(value))
 

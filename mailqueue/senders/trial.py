@@ -1,22 +1,38 @@
 """Test a sender account: connect, and send one mail on request."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from mailqueue.core.address import Address, Mailbox, parse_address
-from mailqueue.core.errors import InvalidField
+from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from mailqueue.ports.transport import Envelope, SendAttempt, Transport
 from mailqueue.senders.model import SenderAccount
+from mailqueue.smtp.client.transcript import Transcript
 
 _SUBJECT = "Test mail from mailqueue"
 _TEXT = (
     "This email was sent to test the sender account {name}.\nIf you read it, the account works.\n"
 )
+
+
+OpenTransport = Callable[[SenderAccount, Secret | None, Transcript], Transport]
+"""Return the transport of a sender account with its password decrypted; log to the transcript."""
+
+
+def no_account(
+    account: SenderAccount,
+    password: Secret | None,  # noqa: ARG001
+    transcript: Transcript,  # noqa: ARG001
+) -> Transport:
+    """Raise: no account can be tested."""
+    raise Conflict(f"sender account {account.name} cannot be tested by this process")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from mailqueue.contract.senders import (
     SenderTest,
     SmtpLine,
 )
+from mailqueue.core.conversation import SaidBy
 from mailqueue.core.errors import NotFound
 from mailqueue.core.providers import Provider
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
@@ -44,6 +45,14 @@ async def senders_of(conn: Conn, project: str, accounts: list[SenderAccount]) ->
     """Return all accounts of a project, in the order of `accounts`, without the trap."""
     mine = [account for account in accounts if account.provider is not Provider.TRAP]
     return await _senders(conn, project, mine)
+
+
+def are_trapped(accounts: Sequence[SenderAccount]) -> bool:
+    """Return whether emails go to the mail trap: it serves projects without another account."""
+    active = SenderStatus.ACTIVE
+    return bool(accounts) and all(
+        account.provider is Provider.TRAP and account.status is active for account in accounts
+    )
 
 
 async def _senders(conn: Conn, project: str, found: list[SenderAccount]) -> list[Sender]:
@@ -174,7 +183,9 @@ def test_of(trial: SenderTestResult, transcript: Transcript) -> SenderTest:
         code=said.code if said else None,
         detail=detail,
         stage=refused.stage if refused else None,
-        transcript=[SmtpLine(line.by, line.text) for line in transcript.lines],
+        transcript=[
+            SmtpLine(line.by, line.text) for line in transcript.lines if line.by != SaidBy.NOTE
+        ],
     )
 
 

@@ -16,16 +16,22 @@ from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
+from mailqueue.settings.archive import ArchiveSettings
 from mailqueue.settings.attachments import OVER_BYTES, AttachmentSettings
 from mailqueue.settings.bounces import BounceSettings
 from mailqueue.settings.console import ConsoleSettings
 from mailqueue.settings.data_folder import default_data
+from mailqueue.settings.faults import faults_of
+from mailqueue.settings.listeners import ApiSettings, ListenerSettings
+from mailqueue.settings.metrics import MetricsSettings
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.settings.oidc import OidcSettings
+from mailqueue.settings.rabbitmq import RabbitSettings, rabbitmq_of
 from mailqueue.settings.submission import SubmissionSettings
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.settings.variables import (
     ArchivePlace,
+    DatabaseUrl,
     NameServers,
     Networks,
     Places,
@@ -34,9 +40,8 @@ from mailqueue.settings.variables import (
     SecretVariable,
     ServiceVariables,
     bounces_of,
-    check_database_url,
     console_of,
-    faults_of,
+    listeners_of,
     oidc_of,
     refuse_control,
     submission_of,
@@ -108,14 +113,6 @@ class DatabaseSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ApiSettings:
-    """Host and port of the HTTP API; port 0 is any free port."""
-
-    host: str
-    port: int
-
-
-@dataclass(frozen=True, slots=True)
 class TrapSettings:
     """The built-in mail trap; `password` is required if `host` is not loopback."""
 
@@ -132,17 +129,7 @@ class WorkerSettings:
     processes: int
     in_flight: int  # emails that one process sends at the same time
     batch: int  # rows per claim
-    # Recipients per second of the whole installation; 0: no limit.
-    max_send_rate: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveSettings:
-    """Location of archive files: file:///folder or s3://bucket/prefix; None is no archive."""
-
-    warm: str | None
-    cold: str | None
-    s3_endpoint: str | None = None  # None: the endpoint of the region
+    max_send_rate: float | None = None  # recipients per second of the installation; 0: no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +162,10 @@ class Settings:
     submission: SubmissionSettings = field(default_factory=SubmissionSettings)
     bounces: BounceSettings = field(default_factory=BounceSettings)
     console: ConsoleSettings = field(default_factory=ConsoleSettings)
+    listeners: ListenerSettings = field(default_factory=ListenerSettings)
+    metrics: MetricsSettings = field(default_factory=MetricsSettings)
+    rabbitmq: RabbitSettings = field(default_factory=RabbitSettings)
+    slack_url: str | None = None  # API of Slack for notifications; None: https://slack.com/api
 
 
 class Environment(ServiceVariables):
@@ -190,19 +181,19 @@ class Environment(ServiceVariables):
         hide_input_in_errors=True,
     )
 
-    database_url: Annotated[Secret | None, BeforeValidator(check_database_url)] = Field(
+    database_url: DatabaseUrl = Field(
         default=None, validation_alias=AliasChoices("MAILQUEUE_DATABASE_URL", "DATABASE_URL")
     )
     pooler: Pooler = Pooler.NONE
-    direct_url: Annotated[Secret | None, BeforeValidator(check_database_url)] = None
+    direct_url: DatabaseUrl = None
     data: Path = Field(default_factory=default_data)
-    master_key: SecretVariable | None = None
-    master_key_previous: SecretVariable | None = None
+    master_key: SecretVariable = None
+    master_key_previous: SecretVariable = None
     service_user: str | None = None
     host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
     port: Port = 8025
     trap_port: Port = 1025
-    trap_password: SecretVariable | None = None
+    trap_password: SecretVariable = None
     no_trap: bool = False
     workers: Annotated[int, Field(ge=0, le=256)] = Field(
         default_factory=lambda: os.cpu_count() or 1
@@ -219,6 +210,8 @@ class Environment(ServiceVariables):
     attachment_over: Annotated[int, Field(ge=1024, le=26_214_400)] = OVER_BYTES
     attachment_endpoint: str | None = None
     public_url: PublicUrl = None
+    country_file: Path | None = None
+    slack_url: PublicUrl = None
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.AUTO
 
@@ -229,12 +222,10 @@ def load_settings(**options: Any) -> Settings:
     Raises:
         ConfigError: one line per invalid variable, with the allowed values.
     """
-    given = {name: value for name, value in options.items() if value is not None}
     try:
-        environment = Environment(**given)
+        return grouped(Environment(**{k: v for k, v in options.items() if v is not None}))
     except ValidationError as exc:
         raise ConfigError("\n".join(faults_of(exc))) from None
-    return _grouped(environment)
 
 
 def database_url_file(data: Path) -> Path:
@@ -242,7 +233,12 @@ def database_url_file(data: Path) -> Path:
     return data / "database_url"
 
 
-def _grouped(env: Environment) -> Settings:
+def grouped(env: Environment) -> Settings:
+    """Return the settings of these variables.
+
+    Raises:
+        ConfigError: a variable needs another one that is missing.
+    """
     data = env.data.expanduser().absolute()
     database = _database(env, data)
     return Settings(
@@ -261,11 +257,15 @@ def _grouped(env: Environment) -> Settings:
         attachments=AttachmentSettings(
             env.attachment_store, env.attachment_over, env.attachment_endpoint
         ),
-        tracking=TrackingSettings(env.public_url),
+        tracking=TrackingSettings(env.public_url, env.country_file),
         oidc=oidc_of(env),
         submission=submission_of(env),
         bounces=bounces_of(env),
         console=console_of(env),
+        listeners=listeners_of(env, env.public_url),
+        metrics=MetricsSettings(env.metrics_host, env.metrics_port),
+        rabbitmq=rabbitmq_of(env),
+        slack_url=env.slack_url,
     )
 
 

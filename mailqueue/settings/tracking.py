@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 from urllib.parse import urlsplit
 
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]+\]")
@@ -10,9 +11,13 @@ _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]+\]")
 
 @dataclass(frozen=True, slots=True)
 class TrackingSettings:
-    """The base URL of links; without one, emails contain no links of this installation."""
+    """The base URL of links, and where opens come from.
+
+    Without a base URL, emails contain no links of this installation.
+    """
 
     public_url: str | None = None  # without a final slash
+    country_file: Path | None = None  # MaxMind's format: countries of the networks of opens
 
 
 def parse_public_url(text: str) -> str:

@@ -18,6 +18,14 @@ _NEVER_LOGGED = ("body", "subject", "password", "secret", "token", "credential",
 _KEPT_CHARACTERS = 3
 
 
+def to_standard_error(*_: object) -> structlog.PrintLogger:
+    """Return a logger for commands that configure none: standard output is for their result."""
+    return structlog.PrintLogger(sys.stderr)
+
+
+structlog.configure(logger_factory=to_standard_error)
+
+
 def configure_logging(settings: LogSettings) -> None:
     """Set up logging for this process; called once at its start."""
     wants_console = settings.format is LogFormat.CONSOLE or (

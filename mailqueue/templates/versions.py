@@ -11,11 +11,11 @@ from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import store
 from mailqueue.templates.model import NewText, NewVersion, StoredText, TemplateRow, VersionRow
 
-"""Lends a connection outside any transaction; none is held while a template is rendered."""
-
 MAX_LANGUAGES = 50
 MAX_LISTED = 1000
 
+DraftedVersion = Mapping[str, Any]
+"""A version whose texts compile, as it is stored."""
 _FIELDS = {"html": "html_body", "text": "text_body"}
 
 
@@ -27,6 +27,19 @@ async def add(
     Raises:
         InvalidField: naming the body, the line, and the fault.
         NotFound: the template was deleted meanwhile.
+    """
+    drafted = await draft(lend, compile_process, template, new=new)
+    async with lend() as conn:
+        return await add_drafted(conn, template, drafted, by=by)
+
+
+async def draft(
+    lend: Lend, compile_process: CompileProcess, template: TemplateRow, *, new: NewVersion
+) -> DraftedVersion:
+    """Return a version that compiles, to be stored.
+
+    Raises:
+        InvalidField: naming the body, the line, and the fault.
     """
     if not 1 <= len(new.words) <= MAX_LANGUAGES:
         raise InvalidField("language", f"a version has 1 to {MAX_LANGUAGES} languages")
@@ -40,17 +53,26 @@ async def add(
         )
         for language, words in new.words.items()
     ]
-    version = {
+    return {
         "variables_schema": new.variables_schema,
         "is_css_inlined": new.is_css_inlined,
         "note": new.note,
         "texts": texts,
     }
-    async with lend() as conn:
-        made = await store.add_version(conn, template.id, version=version, by=by)
-        if made is None:
-            raise NotFound("template", template.slug)
-        return await find(conn, template, version_id=made)
+
+
+async def add_drafted(
+    conn: Conn, template: TemplateRow, drafted: DraftedVersion, *, by: str
+) -> VersionRow:
+    """Store a version that compiles as the next one of a template.
+
+    Raises:
+        NotFound: the template was deleted meanwhile.
+    """
+    made = await store.add_version(conn, template.id, version=drafted, by=by)
+    if made is None:
+        raise NotFound("template", template.slug)
+    return await find(conn, template, version_id=made)
 
 
 async def _drafted(
@@ -136,6 +158,19 @@ async def publish(
         InvalidField: its CSS was to be inlined, and cannot be.
         NotFound: the template was deleted meanwhile.
     """
+    sent = await inlined(lend, compile_process, version)
+    async with lend() as conn:
+        return await publish_inlined(conn, template, version, sent, by=by)
+
+
+async def inlined(
+    lend: Lend, compile_process: CompileProcess, version: VersionRow
+) -> Mapping[str, str]:
+    """Return the HTML of a version with its CSS inlined, by language, where that is to be done.
+
+    Raises:
+        InvalidField: its CSS cannot be inlined.
+    """
     sent: dict[str, str] = {}
     if version.is_css_inlined:
         async with lend() as conn:
@@ -143,10 +178,20 @@ async def publish(
         for text in texts:
             if text.html_body is not None and text.sent_html is None:
                 sent[text.language] = await _inlined(compile_process, text.html_body)
-    async with lend() as conn:
-        if not await store.publish(conn, version.id, sent=sent, by=by):
-            raise NotFound("template", template.slug)
-        return await find(conn, template, version_id=version.id)
+    return sent
+
+
+async def publish_inlined(
+    conn: Conn, template: TemplateRow, version: VersionRow, sent: Mapping[str, str], *, by: str
+) -> VersionRow:
+    """Publish a version with what `inlined` returned.
+
+    Raises:
+        NotFound: the template was deleted meanwhile.
+    """
+    if not await store.publish(conn, version.id, sent=sent, by=by):
+        raise NotFound("template", template.slug)
+    return await find(conn, template, version_id=version.id)
 
 
 async def _inlined(compile_process: CompileProcess, html: str) -> str:

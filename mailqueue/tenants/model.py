@@ -50,12 +50,20 @@ class Project:
     max_uploads: int | None
     max_templates: int | None
     max_events: int | None
+    max_contacts: int | None
     max_age_hours_critical: int | None
     max_age_hours_high: int | None
     max_age_hours_normal: int | None
     max_age_hours_low: int | None
     require_postal_address: bool
     unsubscribe_on_all: bool
+    low_priority_window: str | None  # such as 22:00-06:00 Europe/Berlin; None: any time of day
+    quiet_hours: str | None  # such as 21:00-08:00, of each recipient; None: none
+    frequency_cap: str | None  # marketing mails to a recipient, such as 3/7d; None: any number
+    outbox_duplicates: str  # error or skip: a second INSERT of an id into view outboxes
+    ordering: str | None  # project, outboxes or custom_data.NAME; None: no order
+    ordering_on_failure: str  # continue or block
+    management_events: str | None  # who may send them, such as sql,rabbitmq; None: nobody
     created_at: datetime
     updated_at: datetime
 
@@ -116,6 +124,7 @@ class ApiKey:
     rotated_at: datetime | None  # replaced by a new key; it is valid until expires_at
     revoked_at: datetime | None
     revoked_reason: str | None
+    revoked_by: str | None  # None also where nobody recorded it
     last_used_at: datetime | None
     last_used_from: str | None  # IP address of the client
 
@@ -148,6 +157,8 @@ class Scope(StrEnum):
     WEBHOOK_MANAGE = "webhook:manage"
     PROJECT_READ = "project:read"
     PROJECT_WRITE = "project:write"
+    CONTACTS_READ = "contacts:read"
+    CONTACTS_WRITE = "contacts:write"
 
 
 EVERY_SCOPE = frozenset(Scope)

@@ -138,3 +138,8 @@ def _record(domain: str, host: str) -> tuple[str, str | None]:
     except ValueError:
         return f"{domain}. IN CNAME {host}.", None
     return f"{domain}. IN {'A' if address.version == 4 else 'AAAA'} {address}", str(address)
+
+
+async def confirmed_domains(conn: Conn) -> frozenset[str]:
+    """Return the tracking domains of all projects whose DNS leads here."""
+    return frozenset(await store.confirmed_domains(conn))

@@ -116,3 +116,8 @@ async def show_keys(conn: Conn, project_id: UUID) -> list[TrackingKeyDates]:
     return await many(
         conn, "list_tracking_keys_shown", {"project_id": project_id}, TrackingKeyDates
     )
+
+
+async def confirmed_domains(conn: Conn) -> list[str]:
+    """Return the tracking domains of all projects whose DNS leads here."""
+    return await many(conn, "list_confirmed_domains", None, str)

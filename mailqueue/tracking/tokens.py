@@ -35,6 +35,7 @@ class TokenKind(IntEnum):
     CLICK = 2
     UNSUBSCRIBE = 3
     PREFERENCES = 4
+    CONFIRM = 5
 
 
 class InvalidToken(ValueError):

@@ -11,15 +11,21 @@ PATHS = {
     TokenKind.CLICK: "/t/c/",
     TokenKind.UNSUBSCRIBE: "/t/u/",
     TokenKind.PREFERENCES: "/pref/",
+    TokenKind.CONFIRM: "/confirm/",
 }
 UNSUBSCRIBE_URL = "unsubscribe_url"
 PREFERENCES_URL = "preferences_url"
-NAMES = {UNSUBSCRIBE_URL: TokenKind.UNSUBSCRIBE, PREFERENCES_URL: TokenKind.PREFERENCES}
+CONFIRM_URL = "confirm_url"
+NAMES = {
+    UNSUBSCRIBE_URL: TokenKind.UNSUBSCRIBE,
+    PREFERENCES_URL: TokenKind.PREFERENCES,
+    CONFIRM_URL: TokenKind.CONFIRM,
+}
 """Placeholders of our links in content: variables of templates, and words in double braces
 elsewhere.
 """
 
-_PLACES = re.compile(r"\{\{\s*(unsubscribe_url|preferences_url)\s*\}\}")
+_PLACES = re.compile(r"\{\{\s*(unsubscribe_url|preferences_url|confirm_url)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,15 @@ class AuditKey:
 
 
 @dataclass(frozen=True, slots=True)
+class SealedSecondFactor:
+    """The secret of a second factor of a user of the console, as stored."""
+
+    user_id: UUID
+    master_key_id: str
+    sealed: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class KeyGrant:
     """A data key that its project allows to be used until a time."""
 

@@ -17,6 +17,7 @@ from mailqueue.vault.audit_keys import rotate_audit_keys
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.model import SealedRow, WrappedKey
 from mailqueue.vault.sealing import DataKey, SealedCell, open_with, seal_with
+from mailqueue.vault.users import reseal_second_factors
 from mailqueue.vault.wrapping import unwrap, wrap, wrap_grant
 
 
@@ -68,6 +69,18 @@ SEALED_COLUMNS = (
         "list_sealed_previous_webhook_secrets",
         "replace_sealed_previous_webhook_secret",
     ),
+    SealedColumn(
+        "mailboxes",
+        "sealed_password",
+        "list_sealed_mailbox_passwords",
+        "replace_sealed_mailbox_password",
+    ),
+    SealedColumn(
+        "notification_channels",
+        "sealed_token",
+        "list_sealed_channel_tokens",
+        "replace_sealed_channel_token",
+    ),
 )
 
 
@@ -100,7 +113,8 @@ async def rotate(
     ):
         await renew(conn, master, project_id)
         renewed += 1
-    count, damaged = 0, list[str]()
+    damaged = list[str]()
+    count = await reseal_second_factors(conn, master, damaged)
     for row in await store.list_keys_to_clear(conn):
         count += await _clear(conn, master, row, damaged)
     done = Rotated(rewrapped, renewed, count, tuple(damaged))

@@ -7,7 +7,13 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.contract.maintenance import ProjectVault
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.vault.model import AuditKey, KeyGrant, SealedRow, WrappedKey
+from mailqueue.vault.model import (
+    AuditKey,
+    KeyGrant,
+    SealedRow,
+    SealedSecondFactor,
+    WrappedKey,
+)
 
 NO_PROJECT = UUID(int=0)
 """Project of keys of the installation."""
@@ -203,3 +209,22 @@ async def rewrap_audit_key(conn: Conn, new: AuditKey, *, old: bytes) -> bool:
         "old": old,
     }
     return await run(conn, "rewrap_audit_key", params) > 0
+
+
+async def list_second_factors_to_reseal(
+    conn: Conn, master_key_id: str, *, after: UUID | None
+) -> list[SealedSecondFactor]:
+    """Return some second factors that another master key seals, by user, after a user."""
+    params = {"master_key_id": master_key_id, "after": after}
+    return await many(conn, "list_second_factors_to_reseal", params, SealedSecondFactor)
+
+
+async def reseal_second_factor(conn: Conn, new: SealedSecondFactor, *, old: bytes) -> bool:
+    """Replace a sealed second factor; return False if it was changed meanwhile."""
+    params = {
+        "user_id": new.user_id,
+        "master_key_id": new.master_key_id,
+        "sealed": new.sealed,
+        "old": old,
+    }
+    return await run(conn, "reseal_second_factor", params) > 0

@@ -35,16 +35,16 @@ def url_of(text: str, *, allowed: Collection[IpNetwork]) -> str:
         raise InvalidField("url", f"must have at most {MAX_URL_CHARACTERS} characters")
     if not text.isascii() or not text.isprintable() or re.search(r'[\s\\"<>`{}|^]', text):
         raise InvalidField("url", "holds characters that a URL has only in their %-encoded form")
+    schemes = ("https", "http") if allowed else ("https",)
     try:
         parts = urlsplit(text)
+        if parts.scheme not in schemes:
+            raise InvalidField("url", "must begin with https://")
         host, port = parts.hostname or "", parts.port
         plain = f"[{host}]" if ":" in host else host
         normal = normal_host(plain)
     except ValueError as exc:
         raise InvalidField("url", str(exc)) from None
-    schemes = ("https", "http") if allowed else ("https",)
-    if parts.scheme not in schemes:
-        raise InvalidField("url", "must begin with https://")
     if "@" in parts.netloc:
         raise InvalidField("url", "must not hold a user name or password")
     if "#" in text:

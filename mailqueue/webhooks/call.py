@@ -17,10 +17,16 @@ async def call_endpoint(
     event_id: UUID,
     body: bytes,
     keys: Sequence[bytes],
+    content_type: str = "application/json",
+    idempotency_key: str | None = None,
 ) -> CallResult:
     """Send a signed POST to an endpoint; return what came of it."""
     now = datetime.now(UTC)
-    headers = headers_of(str(event_id), body, at=int(now.timestamp()), keys=keys)
+    headers = headers_of(
+        str(event_id), body, at=int(now.timestamp()), keys=keys, content_type=content_type
+    )
+    if idempotency_key is not None:
+        headers = (*headers, ("Idempotency-Key", idempotency_key))
     posted: Posted = await poster.post(url, headers, body)
     return CallResult(
         outcome_of(posted),

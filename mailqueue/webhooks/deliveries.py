@@ -11,6 +11,7 @@ from mailqueue.webhooks.model import (
     ENDED,
     DeliveryFilter,
     DeliveryLog,
+    DeliveryOfEmail,
     DeliveryRow,
     DeliveryStatus,
     EventType,
@@ -46,6 +47,11 @@ async def list_page(
     return await store.list_page(
         conn, project_id, webhook_id, filters=filters, before=before, limit=limit
     )
+
+
+async def list_of_email(conn: Conn, project_id: UUID, email_id: UUID) -> list[DeliveryOfEmail]:
+    """Return the deliveries of the newest 20 events of an email to all webhooks, oldest first."""
+    return await store.list_of_email(conn, project_id, email_id)
 
 
 async def show(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryLog:
@@ -104,9 +110,12 @@ async def retry_many(
     statuses: Sequence[str] = NOT_DELIVERED,
     types: Sequence[str] | None = None,
     limit: int = MAX_RETRIED,
+    is_dry: bool = False,
     by: str,
 ) -> int:
     """Retry the deliveries of a time range with these statuses; return their number.
+
+    With `is_dry` they are only counted.
 
     Raises:
         NotFound: the project has no such webhook.
@@ -126,6 +135,17 @@ async def retry_many(
         raise InvalidField("limit", f"must be 1 to {MAX_RETRIED}, got {limit}")
     if not (await endpoints.find(conn, project_id, webhook_id)).is_enabled:
         raise Conflict("the webhook is disabled: enable it first")
+    if is_dry:
+        return await store.count_retries(
+            conn,
+            project_id,
+            webhook_id,
+            statuses=statuses,
+            types=types or None,
+            since=since,
+            until=until,
+            limit=limit,
+        )
     return await store.retry(
         conn,
         project_id,

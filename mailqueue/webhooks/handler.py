@@ -5,7 +5,9 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from urllib.parse import quote
 
+from mailqueue.core.json.reading import read_json
 from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry
 from mailqueue.core.queues import QueueSpec
 from mailqueue.db.fetch import Conn
@@ -13,7 +15,7 @@ from mailqueue.ports.webhook import Poster
 from mailqueue.queue.handler import Call, Handler, Settled
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks.call import call_endpoint
-from mailqueue.webhooks.model import CallOutcome, CallResult, ClaimedDelivery
+from mailqueue.webhooks.model import TIMED_EVENT, CallOutcome, CallResult, ClaimedDelivery
 from mailqueue.webhooks.store import deliveries as store
 from mailqueue.webhooks.targets import EndpointTargets
 
@@ -68,6 +70,7 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
             event_id=row.event_id,
             body=row.payload.encode(),
             keys=[key for key, until in target.keys if until > now],
+            idempotency_key=idempotency_key_of(row),
         )
 
     async def settle(
@@ -93,6 +96,17 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
 
     async def close(self) -> None:
         self._poster.close()
+
+
+def idempotency_key_of(row: ClaimedDelivery) -> str | None:
+    """Return the idempotency key of a timed event, percent-encoded as a header; None for others."""
+    if row.type != TIMED_EVENT or row.payload is None:
+        return None
+    match read_json(row.payload):
+        case {"data": {"idempotency_key": str(key)}}:
+            return quote(key, safe=" !#$&'()*+,/:;<=>?@[]^`{|}~")
+        case _:
+            return None
 
 
 def outcome_of(row: ClaimedDelivery, result: CallResult) -> Outcome:

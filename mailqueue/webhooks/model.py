@@ -54,6 +54,9 @@ MEANING_BY_TYPE: Mapping[EventType, str] = {
 TEST_TYPE = "webhook.test"
 """The default type of a test event; every webhook receives it."""
 
+TIMED_EVENT = "timed_event.due"
+"""The type of timed events; only the webhook that such an event names receives it."""
+
 
 class DeliveryStatus(StrEnum):
     """Status of a delivery."""
@@ -128,6 +131,22 @@ class DeliveryRow:
     last_error: str | None
     email_id: UUID | None
     is_test: bool  # of test mail
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryOfEmail:
+    """An event of an email for one webhook, and the state of its delivery."""
+
+    id: UUID
+    webhook_id: UUID
+    url: str
+    type: str
+    status: str
+    attempts: int
+    last_code: int | None
+    last_error: str | None
     created_at: datetime
     finished_at: datetime | None
 

@@ -48,7 +48,14 @@ def key_of(secret: Secret) -> bytes:
     return _decoded(secret.reveal())
 
 
-def headers_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) -> WebhookHeaders:
+def headers_of(
+    message_id: str,
+    body: bytes,
+    *,
+    at: int,
+    keys: Sequence[bytes],
+    content_type: str = "application/json",
+) -> WebhookHeaders:
     """Return the headers of one call, signed with every key, the current one first.
 
     `at` is the time of this attempt, in seconds since 1970.
@@ -56,7 +63,7 @@ def headers_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) 
     signed = f"{message_id}.{at}.".encode() + body
     signatures = " ".join(f"v1,{_signature(key, signed)}" for key in keys)
     return (
-        ("Content-Type", "application/json"),
+        ("Content-Type", content_type),
         ("Webhook-Id", message_id),
         ("Webhook-Timestamp", str(at)),
         ("Webhook-Signature", signatures),

@@ -1,10 +1,11 @@
 """Test a webhook: send a sample event at once, and return the response."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import UUID
 
 from mailqueue.contract.webhooks import WebhookData, WebhookTest
-from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.core.json.writing import write_json
 from mailqueue.db.fetch import Lend
 from mailqueue.ports.webhook import Poster
@@ -18,6 +19,14 @@ from mailqueue.webhooks.store import deliveries as deliveries_store
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
 VERSION = 1
+
+MakePoster = Callable[[], Poster]
+"""Makes an HTTP client that calls webhooks."""
+
+
+def no_poster() -> Poster:
+    """Raise: no webhook can be called."""
+    raise Conflict("this process does not call webhooks")
 
 
 async def try_out(

@@ -8,8 +8,8 @@ from mailqueue.adapters.filestores.s3 import S3Store
 from mailqueue.core.errors import ConfigError
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.ports.filestore import Store
+from mailqueue.settings.archive import ArchiveSettings
 from mailqueue.settings.attachments import AttachmentSettings
-from mailqueue.settings.environment import ArchiveSettings
 
 
 class ArchiveStores:

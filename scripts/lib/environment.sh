@@ -7,6 +7,8 @@ python=$environment/bin/python
 
 # Another interpreter's home or another project's packages must not leak in.
 unset PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX VIRTUAL_ENV
+# Nor what forbids Python to keep compiled modules: each of the hundreds of processes of a run would compile anew.
+unset PYTHONDONTWRITEBYTECODE
 
 say() {
     printf '%s\n' "$*" >&2

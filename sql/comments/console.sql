@@ -11,7 +11,9 @@ SELECT mailqueue.describe_columns('console_users', ARRAY[
     ['created_by', 'Who added the user.'],
     ['created_at', 'Time at which the user was added.'],
     ['last_login_at', 'Time of the last login; NULL: never.'],
-    ['removed_at', 'Time at which the user was removed; NULL: the user may log in.']
+    ['removed_at', 'Time at which the user was removed; NULL: the user may log in.'],
+    ['issuer', 'OpenID Connect issuer at which the user logs in; NULL: the user logs in with a password.'],
+    ['subject', 'Identifier of the user there (sub), which never changes.']
 ]);
 
 SELECT mailqueue.describe_columns('console_members', ARRAY[
@@ -30,7 +32,8 @@ SELECT mailqueue.describe_columns('console_sessions', ARRAY[
     ['created_at', 'Time of the login.'],
     ['used_at', 'Time of the last request, to the minute.'],
     ['expires_at', 'Time at which the session ends.'],
-    ['ended_at', 'Time of the logout; NULL: not logged out.']
+    ['ended_at', 'Time of the logout; NULL: not logged out.'],
+    ['confirmed_at', 'Time at which the user last logged in or confirmed the session.']
 ]);
 
 SELECT mailqueue.describe_columns('console_actions', ARRAY[
@@ -41,4 +44,20 @@ SELECT mailqueue.describe_columns('console_actions', ARRAY[
 SELECT mailqueue.describe_columns('console_attempts', ARRAY[
     ['client_hash', 'SHA-256 of the network or browser.'],
     ['next_at', 'Theoretical arrival time of the next attempt (GCRA).']
+]);
+
+SELECT mailqueue.describe_columns('console_second_factors', ARRAY[
+    ['user_id', 'Id of the user.'],
+    ['master_key_id', 'Id of the master key that seals the secret.'],
+    ['sealed', 'Secret of the codes (RFC 6238), encrypted by the master key.'],
+    ['session_id', 'Id of the session that was shown the secret.'],
+    ['begun_at', 'Time at which the secret was made.'],
+    ['turned_on_at', 'Time since which logins need a code; NULL: no code was given yet, and none is asked for.'],
+    ['last_step', 'Time step (30 s since 1970) of the latest code that was used; it and earlier ones are refused.']
+]);
+
+SELECT mailqueue.describe_columns('console_recovery_codes', ARRAY[
+    ['user_id', 'Id of the user.'],
+    ['code_hash', 'SHA-256 of the id of the user and the code.'],
+    ['used_at', 'Time at which the code was used; NULL: it was not.']
 ]);

@@ -120,16 +120,21 @@ SELECT mailqueue.describe_columns('send_logs', ARRAY[
     ['error_code', 'Reply code of the server, for sent mail too.'],
     ['enhanced_code', 'Enhanced status code of the server, such as 5.1.1.'],
     ['reply', 'Reply of the server.'],
-    ['response_ms', 'Time that the server took, in milliseconds.']
+    ['response_ms', 'Time that the server took, in milliseconds.'],
+    ['conversation', 'What both sides said, without the message and credentials; NULL: the mail was accepted, or '
+                     'nothing was recorded.'],
+    ['custom_data',
+     'Custom data of the email, without template variables; NULL: it has none, or more than 2,000 characters.']
 ]);
 
 SELECT mailqueue.describe_columns('retry_ladders', ARRAY[
     ['project_id', 'Id of the project.'],
     ['category', 'Category of the emails; empty: every category without a row of its own.'],
     ['steps', 'Waits after the first attempt, the second, and so on; the last one repeats.'],
-    ['max_attempts', 'Number of attempts after which an email fails; NULL: until it expires.'],
+    ['max_attempts', 'Number of attempts after which on_exhausted applies; NULL: until it expires.'],
     ['soft_wait', 'Wait after a soft bounce; NULL: as after any other failure.'],
-    ['soft_retries', 'Number of soft bounces after which an email is still tried again.']
+    ['soft_retries', 'Number of soft bounces after which an email is still tried again.'],
+    ['on_exhausted', 'What becomes of an email after its last attempt: fail, or hold until a person decides.']
 ]);
 
 SELECT mailqueue.describe_columns('emails', ARRAY[
@@ -215,4 +220,51 @@ SELECT mailqueue.describe_columns('trap_messages', ARRAY[
     ['preview', 'First words of the text.'],
     ['size_bytes', 'Size of the message in bytes.'],
     ['raw', 'The message, as received.']
+]);
+
+SELECT mailqueue.describe_columns('outbox_rows', ARRAY[
+    ['id', 'Id of the email, chosen by its writer. Never taken again.'],
+    ['sequence_number', 'Place in the order of INSERTs; with gaps.'],
+    ['created_at', 'Time of creation that the INSERT gave, else the time of the INSERT.'],
+    ['accepted_on', 'Day of the INSERT, in UTC.']
+]);
+
+SELECT mailqueue.describe_columns('outboxes', ARRAY[
+    ['id', 'Id of the email: a UUID that the writer of the row chooses; generated if omitted.'],
+    ['to_name', 'Name of the recipient; '''': none.'],
+    ['to_email', 'Address of the recipient.'],
+    ['subject', 'Subject, at most 998 characters.'],
+    ['body', 'Body: HTML if it has a tag or a document type, otherwise plain text; at most 25 MiB.'],
+    ['is_sent', 'Whether a server has accepted the email.'],
+    ['sequence_number', 'Place in the order of INSERTs; with gaps.'],
+    ['created_at', 'Time of creation that the INSERT gave, else the time of the INSERT.'],
+    ['sent_at', 'Time at which a server accepted the email; NULL: none has.'],
+    ['project', 'Name of the project.'],
+    ['reason', 'Why it is not sent, or not yet.'],
+    ['custom_data', 'JSON object stored with the email.']
+]);
+
+SELECT mailqueue.describe_columns('email_order', ARRAY[
+    ['email_id', 'Id of the email.'],
+    ['order_key', 'Hash of what the emails have in common that go in order.'],
+    ['sequence_number', 'Place in the order; with gaps.'],
+    ['run_at', 'Earliest time of its first attempt, once it has its turn.'],
+    ['is_released', 'Whether it has its turn, or had it.'],
+    ['open_writers',
+     'Virtual ids of transactions that were open when it was first seen, and may insert an earlier email.'],
+    ['blocked_by', 'Outcome of a finished email that blocks the others: failed or expired; NULL: it is not finished.']
+]);
+
+SELECT mailqueue.describe_columns('refused_rows', ARRAY[
+    ['table_name', 'Queue table of the row.'],
+    ['row_id', 'Id of the row.'],
+    ['refusals', 'Number of claims that were refused for it.'],
+    ['refused_at', 'Time of the last refusal.'],
+    ['retry_at', 'Time until which claims leave the row out.'],
+    ['reason', 'SQLSTATE and the trigger function or constraint that refused; not its message.']
+]);
+
+SELECT mailqueue.describe_columns('order_signals', ARRAY[
+    ['order_key', 'Hash of what the emails have in common that go in order.'],
+    ['look_at', 'Earliest time to look at the key.']
 ]);

@@ -5,6 +5,7 @@ SELECT mailqueue.describe_columns('maintenance_tasks', ARRAY[
     ['task', 'Name of the task, as `mailqueue maintain` takes it.'],
     ['every', 'Wait from the end of a run to the next one; may be changed by UPDATE.'],
     ['last_run_at', 'End of the last run; NULL: never.'],
+    ['last_took', 'Length of the last run; NULL: not known.'],
     ['last_report', 'Report of the last run, for people.'],
     ['project_id', 'Always NULL: tasks belong to the installation.'],
     ['status', 'State in the queue: pending, assigned, held, or its outcome.'],
@@ -173,4 +174,21 @@ SELECT mailqueue.describe_columns('health', ARRAY[
     ['state', 'ok, warning or alarm.'],
     ['found', 'Result, as a sentence.'],
     ['fix', 'What to do; NULL: nothing.']
+]);
+
+SELECT mailqueue.describe_columns('time_zone_releases', ARRAY[
+    ['release', 'Release of the IANA time zone database, such as 2026b.'],
+    ['until', 'End of the rules: later local times are refused.'],
+    ['installed_at', 'Time at which the rules were loaded.']
+]);
+
+SELECT mailqueue.describe_columns('time_zones', ARRAY[
+    ['name', 'Name of the zone, such as Europe/Berlin.'],
+    ['rules', 'Zone in `time_zone_offsets` whose offsets it has.']
+]);
+
+SELECT mailqueue.describe_columns('time_zone_offsets', ARRAY[
+    ['zone', 'Zone, as in `time_zones.rules`.'],
+    ['from_at', 'Time of the change; the first row of a zone holds before it too.'],
+    ['utc_offset', 'Difference of local time from UTC, from then on.']
 ]);

@@ -22,6 +22,7 @@ SELECT mailqueue.describe_columns('email_queue', ARRAY[
     ['unknowns', 'Number of times that the outcome of an attempt was unknown.'],
     ['lost_claim_no', 'Number of a claim of a lost worker that may still report.'],
     ['is_cancelled', 'Whether the email was cancelled while assigned; checked before it is sent.'],
+    ['is_ordered', 'Whether the email goes in the order of its key; NULL: it does not.'],
     ['delivery', 'If the outcome of an attempt is unknown: resend once, or hold for a person. May be set by INSERT.'],
     ['category', 'Category, such as transactional or marketing. May be set by INSERT.'],
     ['expires_at', 'Time after which the email is no longer sent; default: by its priority. May be set by INSERT.'],
@@ -103,7 +104,6 @@ SELECT mailqueue.describe_columns('lane_gather', ARRAY[
 ]);
 
 SELECT mailqueue.describe_columns('lane_signals', ARRAY[
-    ['id', 'Id of the signal.'],
     ['lane_id', 'Id of the lane.'],
     ['due_at', 'Time at which the earliest of the emails is due.'],
     ['emails', 'Emails that were accepted; 0: mail only came back to the lane.'],
@@ -132,7 +132,9 @@ SELECT mailqueue.describe_columns('workers', ARRAY[
     ['is_stopping', 'Whether the worker finishes its work and stops.'],
     ['stopped_at', 'Time at which it stopped; NULL: it runs, or was lost.'],
     ['lost_at', 'Time at which it was declared lost; it may write nothing more.'],
-    ['queues', 'Queues of the kernel that this process works on; mail itself is not among them.']
+    ['queues', 'Queues of the kernel that this process works on; mail itself is not among them.'],
+    ['drained_at', 'Since when the worker claims nothing more; NULL: it is not drained.'],
+    ['drained_by', 'Actor who drained it.']
 ]);
 
 SELECT mailqueue.describe_columns('waiters', ARRAY[
@@ -188,7 +190,8 @@ SELECT mailqueue.describe_columns('worker_status', ARRAY[
     ['host', 'Host name.'],
     ['pid', 'Process id on its host.'],
     ['version', 'Version of mailqueue.'],
-    ['status', 'running, silent (no heartbeat for 30 seconds), stopping, stopped or lost.'],
+    ['status', 'running, draining (it claims nothing more), silent (no heartbeat for 30 seconds), stopping, stopped or '
+               'lost.'],
     ['started_at', 'Time at which the worker registered.'],
     ['beat_at', 'Time of the last heartbeat.'],
     ['silence', 'Time since the last heartbeat.'],
@@ -210,4 +213,60 @@ SELECT mailqueue.describe_columns('throughput', ARRAY[
     ['unknown', 'Attempts whose outcome is unknown.'],
     ['p50_ms', 'Median of the server''s response time, in milliseconds.'],
     ['p95_ms', '95th percentile of the server''s response time, in milliseconds.']
+]);
+
+SELECT mailqueue.describe_columns('daily_kpis', ARRAY[
+    ['project', 'Name of the project.'],
+    ['day', 'Day, in UTC.'],
+    ['accepted', 'Emails that were accepted on the day, test mail included, as in all columns.'],
+    ['sent', 'Emails that a server accepted on the day.'],
+    ['failed', 'Emails that failed or expired on the day.'],
+    ['success_rate', 'Sent among sent and failed, in percent.'],
+    ['failure_rate', 'Those that failed or had more than one attempt among sent and failed, in percent.'],
+    ['avg_send_seconds', 'Average time from created_at to the acceptance by a server, in seconds, of sent mail.'],
+    ['retried_0', 'Emails of sent and failed that had at most one attempt.'],
+    ['retried_1', 'Emails of sent and failed that were retried once.'],
+    ['retried_2', 'Emails of sent and failed that were retried twice.'],
+    ['retried_3_or_more', 'Emails of sent and failed that were retried three times or more.'],
+    ['attempts', 'Attempts on the day that have a row in send_logs.'],
+    ['bounces', 'Attempts in which a server rejected the recipient.'],
+    ['bounce_rate', 'Bounces among attempts, in percent.'],
+    ['avg_response_ms', 'Average of the servers'' response times, in milliseconds.'],
+    ['p95_response_ms', '95th percentile of the servers'' response times, in milliseconds.']
+]);
+
+SELECT mailqueue.describe_columns('queue_kpis', ARRAY[
+    ['project', 'Name of the project.'],
+    ['unfinished', 'Emails in the queue: pending, assigned and held.'],
+    ['due', 'Pending emails whose time has come.'],
+    ['held', 'Emails that wait for a person.'],
+    ['oldest_due_at', 'Time since which the oldest due email waits; NULL: none is due.'],
+    ['oldest_wait', 'How long the oldest due email has waited.']
+]);
+
+SELECT mailqueue.describe_columns('table_sizes', ARRAY[
+    ['table_name', 'Name of the table.'],
+    ['estimated_rows', 'Number of rows as the statistics estimate it.'],
+    ['table_bytes', 'Size of rows and of values stored apart, in bytes.'],
+    ['index_bytes', 'Size of indexes, in bytes.'],
+    ['total_bytes', 'Size of both, in bytes.']
+]);
+
+SELECT mailqueue.describe_columns('bulk_operations', ARRAY[
+    ['id', 'Id of the operation. Operations of a project are carried out in the order of their ids.'],
+    ['verb', 'What is done with mail that matches: hold, release or cancel.'],
+    ['filter', 'Conditions that mail matches, as hold_matching() takes them, but the project.'],
+    ['reason', 'Reason, stored with mail that is held or cancelled.'],
+    ['requested_by', 'Who began the operation.'],
+    ['is_test', 'Whether only test mail, or only live mail, is changed; NULL: both.'],
+    ['searched_until', 'Id of the last queued mail that the pass has searched; NULL: a pass begins.'],
+    ['pass', 'Number of the pass over the queue. A further one finds mail that workers held during the last.'],
+    ['pass_emails', 'Number of mails that matched in this pass, those included that others had locked.'],
+    ['searched', 'Number of queued mails that were searched, in all passes and projects.'],
+    ['emails', 'Number of mails that were changed.'],
+    ['stop_requested_by', 'Who asked to stop the operation; NULL: no stop was requested.'],
+    ['stop_requested_at', 'Time of that request.'],
+    ['status', 'State in the queue: pending, assigned, done, stopped or failed.'],
+    ['max_attempts', 'Number of failed attempts in a row after which the operation fails.'],
+    ['created_at', 'Time of the request; mail accepted later is not changed.']
 ]);

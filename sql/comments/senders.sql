@@ -25,6 +25,8 @@ SELECT mailqueue.describe_columns('sender_accounts', ARRAY[
     ['status', 'active, paused or suspended.'],
     ['status_reason', 'Reason of a pause or suspension.'],
     ['status_until', 'End of a pause; NULL: until it is resumed.'],
+    ['paused_by', 'Actor of the pause; NULL: not paused.'],
+    ['paused_at', 'Time of the pause; NULL: not paused.'],
     ['revision', 'Number of changes, by which workers notice that what they hold is old.'],
     ['notes', 'Description, for people.'],
     ['created_at', 'Time at which the row was created.'],
@@ -42,7 +44,10 @@ SELECT mailqueue.describe_columns('sender_accounts', ARRAY[
     ['public_id',
      'Id of the account in the HTTP API; unlike the number in id, it is not one of a sequence that projects share.'],
     ['hourly_limit', 'Recipients in any 60 minutes; NULL: no limit.'],
-    ['minute_limit', 'Recipients in any 60 seconds; NULL: no limit.']
+    ['minute_limit', 'Recipients in any 60 seconds; NULL: no limit.'],
+    ['last_used_at',
+     'Time at which a worker last took mail for the account, about a minute old; the view sender_headroom has the '
+     'present one. NULL: never.']
 ]);
 
 SELECT mailqueue.describe_columns('providers', ARRAY[
@@ -75,7 +80,10 @@ SELECT mailqueue.describe_columns('limits', ARRAY[
     ['circuit_probe_claim', 'Number of the claim that probes the circuit.'],
     ['hourly_limit', 'Recipients in any 60 minutes; NULL: no limit.'],
     ['minute_limit', 'Recipients in any 60 seconds; NULL: no limit.'],
-    ['capacity', 'Capacity of the bucket from which claims keep the rate, see pace_of_rate(); NULL: the burst.']
+    ['capacity', 'Capacity of the bucket from which claims keep the rate, see pace_of_rate(); NULL: the burst.'],
+    ['low_from', 'Time of day from which a project sends mail of low priority, in low_zone; NULL: at any time.'],
+    ['low_until', 'Time of day until which it does, of the next day if it is before low_from; NULL: at any time.'],
+    ['low_zone', 'Time zone of low_from and low_until, such as Europe/Berlin; NULL: at any time.']
 ]);
 
 SELECT mailqueue.describe_columns('limit_counters', ARRAY[
@@ -104,6 +112,13 @@ SELECT mailqueue.describe_columns('limit_windows', ARRAY[
     ['seconds', 'Length of the window in seconds: 60 or 3600.'],
     ['slot', 'Number of the slot: seconds since 1970, divided by the length of a slot.'],
     ['taken', 'Recipients reserved in the slot and not returned.']
+]);
+
+SELECT mailqueue.describe_columns('marketing_counts', ARRAY[
+    ['address_hash', 'HMAC-SHA-256 of the address, by the key of the project.'],
+    ['email_ids', 'Ids of the mails that count, oldest first, at most 100.'],
+    ['counted_at', 'Times at which each of them was about to be sent.'],
+    ['last_counted_at', 'Time of the last one.']
 ]);
 
 SELECT mailqueue.describe_columns('sender_failures', ARRAY[

@@ -57,7 +57,7 @@ SELECT mailqueue.describe_columns('unsubscribe_list', ARRAY[
     ['unsubscribe_reason', 'Reason that the person gave.'],
     ['campaign_id', 'Campaign of the email, as its producer named it.'],
     ['user_agent', 'User agent, as the client sent it.'],
-    ['ip_address', 'Network of the client; the host part is removed.'],
+    ['ip_address', 'Network of the client: /24, or /48 for IPv6. NULL if it asked not to be tracked.'],
     ['unsubscribed_at', 'Time at which the person unsubscribed.'],
     ['email_id', 'Id of the email whose link was followed.'],
     ['source', 'one-click, page, preference centre or operator.']

@@ -15,6 +15,8 @@ SELECT mailqueue.describe_columns('projects', ARRAY[
     ['created_at', 'Time at which the row was created.'],
     ['updated_at', 'Time of the last change.'],
     ['status_until', 'End of a pause; NULL: until it is resumed.'],
+    ['paused_by', 'Actor of the pause; NULL: not paused.'],
+    ['paused_at', 'Time of the pause; NULL: not paused.'],
     ['weight', 'Turns beside other projects: 300 gets three times those of 100.'],
     ['is_dkim_required',
      'Whether mail waits while no active DKIM key signs for its From domain, instead of being sent unsigned.'],
@@ -49,15 +51,36 @@ SELECT mailqueue.describe_columns('projects', ARRAY[
     ['max_uploads', 'Maximum of uploaded files; NULL: no bound.'],
     ['max_templates', 'Maximum of templates; NULL: no bound.'],
     ['max_events', 'Maximum of events of emails; NULL: no bound.'],
-    ['max_age_hours_critical', 'Hours after run_at at which critical mail expires that names no time; NULL: 96.'],
-    ['max_age_hours_high', 'Hours after run_at at which mail of high priority expires that names no time; NULL: 96.'],
+    ['max_contacts', 'Maximum of contacts; NULL: no bound.'],
+    ['max_age_hours_critical',
+     'Hours after run_at at which critical mail expires that names no time; 1 in a new project; NULL: 96.'],
+    ['max_age_hours_high',
+     'Hours after run_at at which mail of high priority expires that names no time; 4 in a new project; NULL: 96.'],
     ['max_age_hours_normal',
-     'Hours after run_at at which mail of normal priority expires that names no time; NULL: 96.'],
-    ['max_age_hours_low', 'Hours after run_at at which mail of low priority expires that names no time; NULL: 96.'],
+     'Hours after run_at at which mail of normal priority expires that names no time; 24 in a new project; NULL: 96.'],
+    ['max_age_hours_low',
+     'Hours after run_at at which mail of low priority expires that names no time; 72 in a new project; NULL: 96.'],
     ['require_postal_address',
      'Whether mail of category marketing is rejected while the project has no postal_address.'],
     ['unsubscribe_on_all',
-     'Whether mail of every category has an unsubscribe link that does not say otherwise, and not only marketing.']
+     'Whether mail of every category has an unsubscribe link that does not say otherwise, and not only marketing.'],
+    ['low_priority_window',
+     'Time of day at which mail of low priority is sent, such as 22:00-06:00 Europe/Berlin, or 22:00-06:00 in '
+     'time_zone; NULL: at any time.'],
+    ['quiet_hours',
+     'Hours of the day, such as 21:00-08:00, at which no mail of category marketing is sent, in the time zone of its '
+     'recipient, else in time_zone; NULL: none.'],
+    ['frequency_cap',
+     'Mails of category marketing that each recipient gets in a number of days, such as 3/7d; more are sent later; '
+     'NULL: any number.'],
+    ['outbox_duplicates', 'Second INSERT of an id into view outboxes: error raises SQLSTATE 23505, skip gives no row.'],
+    ['ordering',
+     'What mail has in common that goes in the order in which it was inserted: project, outboxes or custom_data.NAME; '
+     'NULL: no order.'],
+    ['ordering_on_failure', 'When ordered mail fails or expires: continue with the next one, or block.'],
+    ['has_event_outboxes', 'Whether an outbox of the project publishes events of mail.'],
+    ['management_events',
+     'By which ways events may archive and resend mail: sql, api and rabbitmq, separated by commas; NULL: none.']
 ]);
 
 SELECT mailqueue.describe_columns('api_keys', ARRAY[
@@ -76,7 +99,8 @@ SELECT mailqueue.describe_columns('api_keys', ARRAY[
     ['created_by', 'Author: API key, administrator or operating system user.'],
     ['last_used_from', 'Address of the client of the last request; NULL: unknown.'],
     ['rotated_at', 'Time at which another key took over the name; until expires_at both are valid.'],
-    ['revoked_reason', 'Reason for which the key was revoked; NULL: none was given.']
+    ['revoked_reason', 'Reason for which the key was revoked; NULL: none was given.'],
+    ['revoked_by', 'Who revoked the key; NULL: it is valid, it expired, or nobody recorded it.']
 ]);
 
 SELECT mailqueue.describe_columns('administrators', ARRAY[
@@ -102,7 +126,8 @@ SELECT mailqueue.describe_columns('project_usage', ARRAY[
     ['queued_emails', 'Emails that wait or are being sent.'],
     ['stored_bytes', 'Subjects, bodies and files, in bytes.'],
     ['uploads', 'Uploaded files.'],
-    ['events', 'Events of emails.']
+    ['events', 'Events of emails.'],
+    ['contacts', 'Contacts.']
 ]);
 
 SELECT mailqueue.describe_columns('project_usage_changes', ARRAY[
@@ -110,13 +135,14 @@ SELECT mailqueue.describe_columns('project_usage_changes', ARRAY[
     ['queued_emails', 'Change of the number of emails that wait or are being sent.'],
     ['stored_bytes', 'Change of the stored subjects, bodies and files, in bytes.'],
     ['uploads', 'Change of the number of uploaded files.'],
-    ['events', 'Change of the number of events of emails.']
+    ['events', 'Change of the number of events of emails.'],
+    ['contacts', 'Change of the number of contacts.']
 ]);
 
 SELECT mailqueue.describe_columns('usage_carries', ARRAY[
     ['project_id', 'Id of the project.'],
     ['first_xid', 'Transaction id of the first signal at that time; the sums hold while it exists.'],
-    ['first_id', 'Id of the first signal at that time.'],
+    ['first_place', 'Place of the first signal in its table at that time: its page times 65536, and its row there.'],
     ['until_xid', 'Signals of transactions below it are in the sums.'],
     ['emails', 'Sum of accepted emails.'],
     ['bytes', 'Sum of accepted content, in bytes.']

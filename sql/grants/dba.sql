@@ -9,6 +9,10 @@ BEGIN
     END IF;
     FOREACH r IN ARRAY ARRAY[
         'USAGE ON SCHEMA mailqueue',
+        'EXECUTE ON FUNCTION mailqueue.gauges()',
+        'EXECUTE ON FUNCTION mailqueue.known_zone(text), mailqueue.local_to_utc(timestamp, text),
+            mailqueue.local_instants(timestamp, text), mailqueue.utc_to_local(timestamptz, text),
+            mailqueue.time_zone_release()',
         'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text),
             mailqueue.domain_key(text), mailqueue.address_beyond_ascii(text, boolean),
             mailqueue.domain_beyond_ascii(text)',
@@ -18,7 +22,10 @@ BEGIN
             mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days,
             mailqueue.rates, mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput,
             mailqueue.health, mailqueue.attempts, mailqueue.audit, mailqueue.system_settings,
-            mailqueue.retention, mailqueue.archive_files',
+            mailqueue.retention, mailqueue.archive_files, mailqueue.outboxes, mailqueue.scheduled_emails,
+            mailqueue.enrollments, mailqueue.daily_kpis, mailqueue.queue_kpis, mailqueue.table_sizes,
+            mailqueue.stats_hourly, mailqueue.stats_daily',
+        'EXECUTE ON FUNCTION mailqueue.enrollment_state(text, text, boolean, boolean)',  -- in enrollments
         'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(),
             mailqueue.health_of_bounds(),
             mailqueue.health_of_stock(), mailqueue.health_of_server(), mailqueue.health_bounds(),
@@ -32,11 +39,17 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.health_of_events(), mailqueue.rates_of_sender(integer),
             mailqueue.parse_network(text), mailqueue.rate_words(numeric, numeric, numeric, numeric,
             bigint, bigint, bigint, numeric, numeric)',  -- in these
-        'SELECT ON mailqueue.webhook_status',
+        'SELECT ON mailqueue.webhook_status, mailqueue.email_accounts, mailqueue.notification_log',
         'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(),
-            mailqueue.health_of_maintenance(), mailqueue.health_of_queues(),
+            mailqueue.health_of_inbox(), mailqueue.health_of_publishing(), mailqueue.health_of_bridge(),
+            mailqueue.health_of_timed_events(), mailqueue.health_of_schedules(), mailqueue.health_of_stats(),
+            mailqueue.health_of_inbox_watch(), mailqueue.health_of_maintenance(), mailqueue.health_of_queues(),
+            mailqueue.health_of_refused_rows(),
             mailqueue.ready_webhooks(timestamptz)',  -- in health
-        'EXECUTE ON FUNCTION mailqueue.why(uuid), mailqueue.sending_refusal()'
+        'EXECUTE ON FUNCTION mailqueue.why(uuid), mailqueue.sending_refusal(), mailqueue.platform_pause(),
+            mailqueue.platform_pause_words()',
+        -- in searches of emails
+        'EXECUTE ON FUNCTION mailqueue.is_searched(jsonb), mailqueue.searched_data(uuid, jsonb)'
     ] LOOP
         EXECUTE format('GRANT %s TO mailqueue_dba', r);
     END LOOP;

@@ -1,4 +1,42 @@
--- Seals of the audit log.
+-- The audit log, and its seals.
+
+-- name: list_audit :many
+-- Audit rows of one project, or of all and the installation, newest first, a page before the given number.
+SELECT a.id, a.occurred_at, a.project, a.actor, a.action, a.subject, a.detail
+FROM mailqueue.audit_page(%(project_id)s::uuid, %(action)s::text, %(before)s::bigint, %(most)s::integer,
+                          %(actor)s::text, %(subject)s::text, %(since)s::timestamptz, %(until)s::timestamptz,
+                          %(looked)s::integer) AS a;
+
+-- name: audit_looked_until :maybe
+-- Id of the last row that list_audit looks at; NULL where it looks at all.
+SELECT mailqueue.audit_looked_until(%(project_id)s::uuid, %(before)s::bigint, %(since)s::timestamptz,
+                                    %(until)s::timestamptz, %(looked)s::integer);
+
+-- name: find_audit_event :maybe
+-- An audit row of a project, or of any project or the installation.
+SELECT a.id, a.occurred_at, a.project, a.actor, a.action, a.subject, a.detail
+FROM mailqueue.audit_event(%(project_id)s::uuid, %(id)s::bigint) AS a;
+
+-- name: find_sealed_row :maybe
+-- A row of the audit log with its newest seal, as list_seals_and_rows returns them.
+SELECT json_build_object(
+           'seal', CASE WHEN s.position IS NOT NULL THEN json_build_object(
+               'position', s.position, 'kind', s.kind, 'event_id', s.event_id, 'settled_id', s.settled_id,
+               'sealed_at', coalesce(to_char(s.sealed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), 'never'),
+               'key_id', s.key_id, 'reason', s.reason, 'row_code', encode(s.row_code, 'hex'),
+               'skeleton', encode(s.skeleton, 'hex'), 'addresses', encode(s.addresses, 'hex'),
+               'code', encode(s.code, 'hex')) END,
+           'row', json_build_object('id', e.id, 'fields', mailqueue.audit_fields(e)),
+           'is_changing', EXISTS (SELECT FROM mailqueue.audit_changes AS c WHERE c.event_id = e.id))::text
+FROM mailqueue.audit_events AS e
+LEFT JOIN LATERAL (
+    SELECT t.*
+    FROM mailqueue.audit_seals AS t
+    WHERE t.event_id = e.id
+    ORDER BY t.position DESC
+    LIMIT 1
+) AS s ON true
+WHERE e.id = %(id)s;
 
 -- name: find_last_seal :maybe
 -- The newest seal.
@@ -114,7 +152,7 @@ VALUES (%(by)s, 'audit.deleted', 'rows past their retention',
 -- Time of the database in UTC.
 SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US');
 
--- name: may_verify_audit :value
+-- name: may_read_audit_seals :value
 -- Whether this login may read the audit log, its seals and their keys.
 SELECT has_table_privilege('mailqueue.audit_events', 'SELECT')
    AND has_table_privilege('mailqueue.audit_seals', 'SELECT')
@@ -122,22 +160,12 @@ SELECT has_table_privilege('mailqueue.audit_events', 'SELECT')
    AND has_table_privilege('mailqueue.audit_keys', 'SELECT')
    AND has_function_privilege('mailqueue.audit_fields(mailqueue.audit_events)', 'EXECUTE');
 
+-- name: may_verify_audit :value
+-- Whether this login may read what the audit log is verified by.
+SELECT has_function_privilege('mailqueue.audit_seals_and_rows(bigint)', 'EXECUTE')
+   AND has_function_privilege('mailqueue.audit_keys_wrapped()', 'EXECUTE');
+
 -- name: list_seals_and_rows :many
 -- Seals in their order with their rows, up to a position, or (NULL) all seals and then the rows without a seal; as
--- JSON, of one snapshot.
-SELECT json_build_object(
-           'seal', CASE WHEN s.position IS NOT NULL THEN json_build_object(
-               'position', s.position, 'kind', s.kind, 'event_id', s.event_id, 'settled_id', s.settled_id,
-               'sealed_at', coalesce(to_char(s.sealed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), 'never'),
-               'key_id', s.key_id, 'reason', s.reason, 'row_code', encode(s.row_code, 'hex'),
-               'skeleton', encode(s.skeleton, 'hex'), 'addresses', encode(s.addresses, 'hex'),
-               'code', encode(s.code, 'hex')) END,
-           'row', CASE WHEN e.id IS NOT NULL THEN json_build_object(
-               'id', e.id, 'fields', mailqueue.audit_fields(e)) END,
-           'is_newest', NOT EXISTS (SELECT FROM mailqueue.audit_seals AS l
-                                     WHERE l.event_id = s.event_id AND l.position > s.position),
-           'is_changing', EXISTS (SELECT FROM mailqueue.audit_changes AS c WHERE c.event_id = s.event_id))::text
-FROM mailqueue.audit_seals AS s
-FULL JOIN mailqueue.audit_events AS e ON e.id = s.event_id
-WHERE %(until)s::bigint IS NULL OR s.position <= %(until)s
-ORDER BY s.position NULLS LAST, e.id;
+-- JSON, of one snapshot, without being collected first.
+SELECT mailqueue.audit_seals_and_rows(%(until)s::bigint);

@@ -85,3 +85,11 @@ VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);
 -- Store the result of a DNS check of a domain.
 INSERT INTO mailqueue.domain_checks (project_id, domain, is_good, findings)
 VALUES (%(project_id)s, %(domain)s, %(is_good)s, %(findings)s);
+
+-- name: list_last_domain_checks :many
+-- The newest check of each domain of a project, or of one.
+SELECT DISTINCT ON (c.domain) c.domain, c.checked_at, c.is_good, c.findings
+FROM mailqueue.domain_checks AS c
+WHERE c.project_id = %(project_id)s
+  AND (%(domain)s::text IS NULL OR c.domain = %(domain)s)
+ORDER BY c.domain, c.checked_at DESC;

@@ -53,21 +53,23 @@ FROM mailqueue.erase_mentions_together(%(id)s, %(tables)s::text[], %(pattern)s, 
 
 -- name: read_mentions :many
 -- Rows of some pages of a table that name a person, as JSON.
-SELECT m::text FROM mailqueue.read_mentions(%(project_id)s, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS m;
+SELECT m.doc::text
+FROM mailqueue.mentions(%(project_id)s, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS m;
 
 -- name: read_all_mentions :many
 -- Rows of some pages of a table that name a person, as JSON, with their projects.
 SELECT m.project_id, m.doc::text
-FROM mailqueue.read_all_mentions(%(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS m;
+FROM mailqueue.mentions(NULL, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS m;
 
 -- name: find_projects_naming :many
 -- Projects of rows of some pages of a table that name a person; the nil id for those of none.
-SELECT coalesce(p, '00000000-0000-0000-0000-000000000000')
-FROM mailqueue.projects_naming(%(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS p;
+SELECT DISTINCT coalesce(m.project_id, '00000000-0000-0000-0000-000000000000')
+FROM mailqueue.mentions(NULL, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS m;
 
 -- name: count_mentions :value
 -- Number of rows of some pages of a table that name a person.
-SELECT mailqueue.count_mentions(%(project_id)s, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s);
+SELECT count(*)
+FROM mailqueue.mentions(%(project_id)s, %(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS m;
 
 -- name: erase_contents :many
 -- Delete content that only one person received; locations of files without other users.
@@ -107,3 +109,9 @@ FROM (SELECT 'suppressions' AS name, to_jsonb(s) AS doc FROM mailqueue.suppressi
 SELECT p.id, p.name FROM mailqueue.projects AS p
 WHERE %(project)s::text IS NULL OR p.name = %(project)s
 ORDER BY p.name;
+
+-- name: note_export :run
+-- Write an audit row: the actor of the transaction exported what is stored about a person.
+INSERT INTO mailqueue.audit_events (project_id, action, subject)
+VALUES (%(project_id)s, 'person.exported',
+        'person ' || encode(mailqueue.address_hash(%(project_id)s, %(address)s::text), 'hex'));

@@ -34,6 +34,10 @@ SELECT mailqueue.rescue_emails(%(silence)s, %(launch_id)s);
 -- Pause sender accounts with too many bounces or complaints; the number paused.
 SELECT mailqueue.watch_rates();
 
+-- name: note_sender_use :value
+-- Write into sender accounts when they were last used; the number of accounts.
+SELECT mailqueue.note_sender_use();
+
 -- name: park_worker :run
 -- Request a NOTIFY when there is mail; idempotent.
 INSERT INTO mailqueue.waiters (queue, worker_id)
@@ -48,6 +52,10 @@ DELETE FROM mailqueue.waiters WHERE queue = %(queue)s AND worker_id = %(worker)s
 -- Take due rows of a queue table for a worker.
 SELECT {columns}
 FROM {claim}(%(worker)s, %(limit)s, %(lease)s, %(alone)s, %(first)s, %(keys)s::text[], %(rooms)s::integer[]) AS q;
+
+-- name: isolate_claim :run
+-- In this transaction a claim of a table tries its rows in smaller parts, and leaves out those whose change is refused.
+SELECT set_config('mailqueue.isolates_claims', %(table_name)s, true);
 
 -- name: settle_rows :many
 -- Write the outcomes of claimed rows; returns those whose claim no longer holds.

@@ -61,3 +61,33 @@ SELECT has_database_privilege(%(role)s, current_database(), 'CREATE');
 -- name: database_exists :value
 -- Whether the cluster has a database of that name.
 SELECT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = %(name)s);
+
+-- name: has_time_zones :value
+-- Whether this schema has rules of time zones.
+SELECT to_regclass('mailqueue.time_zones') IS NOT NULL;
+
+-- name: time_zone_release :maybe
+-- The release of the rules of time zones; NULL before they were loaded.
+SELECT mailqueue.time_zone_release();
+
+-- name: replace_time_zones :run
+-- Replace the rules of time zones.
+WITH told AS (
+    INSERT INTO mailqueue.time_zone_releases AS r (release, until) VALUES (%(release)s, %(until)s)
+    ON CONFLICT ((true)) DO UPDATE SET release = excluded.release, until = excluded.until, installed_at = now()
+), gone AS (
+    DELETE FROM mailqueue.time_zones AS z WHERE z.name <> ALL (%(names)s::text[])
+), names AS (
+    INSERT INTO mailqueue.time_zones AS z (name, rules)
+    SELECT n.name, n.rules FROM unnest(%(names)s::text[], %(rules)s::text[]) AS n (name, rules)
+    ON CONFLICT (name) DO UPDATE SET rules = excluded.rules WHERE z.rules <> excluded.rules
+), offsets AS (
+    SELECT o.zone, o.from_at, o.utc_offset
+    FROM unnest(%(zones)s::text[], %(starts)s::timestamptz[], %(offsets)s::interval[]) AS o (zone, from_at, utc_offset)
+), ended AS (
+    DELETE FROM mailqueue.time_zone_offsets AS h
+    WHERE NOT EXISTS (SELECT FROM offsets AS o WHERE o.zone = h.zone AND o.from_at = h.from_at)
+)
+INSERT INTO mailqueue.time_zone_offsets AS h (zone, from_at, utc_offset)
+SELECT o.zone, o.from_at, o.utc_offset FROM offsets AS o
+ON CONFLICT (zone, from_at) DO UPDATE SET utc_offset = excluded.utc_offset WHERE h.utc_offset <> excluded.utc_offset;

@@ -130,7 +130,7 @@ LIMIT 1;
 SELECT c.category, c.state
 FROM mailqueue.change_subscriptions(%(project_id)s, %(spellings)s::text[], %(choices)s::jsonb, %(source)s, %(email_id)s,
     %(campaign_id)s,
-    %(user_agent)s, %(by)s) AS c;
+    %(user_agent)s, %(by)s, %(network)s::inet) AS c;
 
 -- name: list_categories :many
 -- The categories of a project as shown, or the one of that slug.

@@ -102,6 +102,10 @@ WHERE name = %(project)s
 -- Store whether a tracking domain leads to this installation; returns since when it is confirmed.
 SELECT mailqueue.note_tracking_domain(%(project_id)s, %(domain)s, %(leads_here)s);
 
+-- name: list_confirmed_domains :many
+-- Tracking domains of all projects whose DNS leads here.
+SELECT d.domain FROM mailqueue.confirmed_tracking_domains() AS d(domain);
+
 -- name: list_tracking_keys_shown :many
 -- When the keys of a project's tokens were created, retired and revoked, newest first.
 SELECT to_hex(id) AS id, created_at, retired_at, revoked_at

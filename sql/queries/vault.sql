@@ -23,7 +23,7 @@ VALUES (%(id)s, %(project_id)s, %(master_key_id)s, %(wrapped)s, %(master_key_id)
 ON CONFLICT (project_id) WHERE state = 'active' DO NOTHING;
 
 -- name: list_master_key_ids :many
--- The master keys that are needed to unwrap data keys.
+-- The master keys that are needed to unwrap data keys, and to open second factors.
 SELECT master_key_id
 FROM mailqueue.data_keys
 WHERE wrapped IS NOT NULL
@@ -32,6 +32,9 @@ UNION
 SELECT master_key_id
 FROM mailqueue.key_grants
 WHERE expires_at > clock_timestamp()
+UNION
+SELECT master_key_id
+FROM mailqueue.console_second_factors
 ORDER BY master_key_id;
 
 -- name: list_data_keys :many
@@ -278,9 +281,8 @@ WHERE id = %(row_id)s::uuid
 
 -- name: list_audit_keys :many
 -- Keys of the audit log, oldest first.
-SELECT id, master_key_id, wrapped, made_under
-FROM mailqueue.audit_keys
-ORDER BY created_at, id;
+SELECT k.id, k.master_key_id, k.wrapped, k.made_under
+FROM mailqueue.audit_keys_wrapped() AS k;
 
 -- name: add_audit_key :run
 -- Create the key that seals the audit log from now on.

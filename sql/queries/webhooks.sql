@@ -107,6 +107,12 @@ SELECT mailqueue.retry_webhook_deliveries(%(project_id)s, %(webhook_id)s, %(ids)
     %(types)s::text[],
     %(since)s::timestamptz, %(until)s::timestamptz, %(most)s, %(by)s);
 
+-- name: count_webhook_retries :value
+-- Number of finished deliveries that a retry would deliver again.
+SELECT count(*)::integer
+FROM mailqueue.ended_webhook_deliveries(%(project_id)s, %(webhook_id)s, NULL, %(statuses)s::text[], %(types)s::text[],
+                                        %(since)s::timestamptz, %(until)s::timestamptz, %(most)s);
+
 -- name: log_webhook_test :maybe
 -- Log a test; the id of its delivery.
 SELECT mailqueue.log_webhook_test(%(project_id)s, %(webhook_id)s, %(event_id)s, %(type)s, %(payload)s::json, %(at)s,
@@ -137,3 +143,8 @@ FROM mailqueue.settle_webhook_calls(%(ids)s::uuid[], %(claims)s::bigint[], %(out
 -- name: tidy_webhooks :value
 -- Cancel deliveries of endpoints that are gone and delete those of removed ones; returns the number of rows.
 SELECT mailqueue.tidy_webhooks(%(most)s);
+
+-- name: list_deliveries_of_email :many
+-- Deliveries to webhooks of the newest events of an email, oldest first.
+SELECT t.id, t.webhook_id, t.url, t.type, t.status, t.attempts, t.last_code, t.last_error, t.created_at, t.finished_at
+FROM mailqueue.deliveries_of_email(%(project_id)s::uuid, %(email_id)s::uuid) AS t;

@@ -3,33 +3,39 @@
 DROP VIEW IF EXISTS mailqueue.paused CASCADE;
 CREATE VIEW mailqueue.paused AS
 SELECT p.name AS project, 'project' AS kind, p.name, p.status_reason AS reason, p.status_until AS until,
-       NULL::text AS actor, NULL::timestamptz AS since
+       p.paused_by AS actor, p.paused_at AS since
   FROM mailqueue.projects AS p
  WHERE p.status = 'paused' AND (p.status_until IS NULL OR p.status_until > clock_timestamp())
 UNION ALL
-SELECT p.name, 'sender', a.name, a.status_reason, a.status_until, NULL, NULL
+SELECT p.name, 'sender', a.name, a.status_reason, a.status_until, a.paused_by, a.paused_at
   FROM mailqueue.sender_accounts AS a JOIN mailqueue.projects AS p ON p.id = a.project_id
  WHERE a.status = 'paused' AND (a.status_until IS NULL OR a.status_until > clock_timestamp())
 UNION ALL
 SELECT p.name, z.kind, z.value, z.reason, nullif(z.until, 'infinity'), z.actor, z.created_at
-  FROM mailqueue.pauses AS z JOIN mailqueue.projects AS p ON p.id = z.project_id WHERE z.until > clock_timestamp();
+  FROM mailqueue.pauses AS z JOIN mailqueue.projects AS p ON p.id = z.project_id WHERE z.until > clock_timestamp()
+UNION ALL
+SELECT NULL, 'platform', 'platform', z.reason, z.until, z.actor, z.since
+  FROM mailqueue.platform_pause() AS z WHERE z.since IS NOT NULL;
 COMMENT ON VIEW mailqueue.paused IS
-    'Projects, sender accounts, campaigns and recipient domains that are paused now, with the reason and the end '
-    '(NULL: until resumed).';
+    'What is paused now, with the reason and the end (NULL: until resumed): projects, sender accounts, campaigns, '
+    'recipient domains, and the platform, which is all sending.';
 
 DROP VIEW IF EXISTS mailqueue.queue_blocked CASCADE;
 CREATE VIEW mailqueue.queue_blocked AS
 WITH workers AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM mailqueue.workers AS w
-                    WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL
+                    WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL AND w.drained_at IS NULL
                     AND w.beat_at > clock_timestamp() - interval '30 s') AS are_there
 ), restored AS MATERIALIZED (
     SELECT mailqueue.sending_refusal() AS refusal
+), platform AS MATERIALIZED (
+    SELECT mailqueue.platform_pause_words() AS words, z.until FROM mailqueue.platform_pause() AS z
 ), brake AS MATERIALIZED (
     SELECT max(h.until) AS until FROM mailqueue.headroom_now(0) AS h WHERE h.why IS NOT NULL
 )
 SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default') AS route,
        CASE WHEN restored.refusal IS NOT NULL THEN 'no mail is sent: ' || restored.refusal
+            WHEN platform.words IS NOT NULL THEN platform.words
             WHEN NOT workers.are_there AND l.blocked_reason IS DISTINCT FROM 'set_aside' THEN 'no worker is running'
             ELSE CASE coalesce(l.blocked_reason, 'brake')
                 WHEN 'no_sender' THEN 'there is no sender account for it'
@@ -50,17 +56,20 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                 WHEN 'circuit' THEN 'too many mails failed for reasons of the sender account: its circuit is open'
                 WHEN 'half_open' THEN 'one mail tries whether the sender account works again'
                 WHEN 'locked' THEN 'the project''s secrets are locked by its own key'
+                WHEN 'outside_window'
+                     THEN format('mail of low priority is sent at %s', p.low_priority_window)
                 WHEN 'set_aside'
                      THEN format('%s %s is paused%s', l.pause_kind, l.pause_value, ': ' || z.reason) END END AS reason,
-       CASE WHEN l.blocked_reason IS NULL THEN brake.until
+       CASE WHEN platform.words IS NOT NULL THEN platform.until WHEN l.blocked_reason IS NULL THEN brake.until
             WHEN l.blocked_reason NOT IN ('empty', 'not_due', 'recheck')
                  THEN nullif(l.blocked_until, 'infinity') END AS until,
        d.due, d.oldest_due_at, l.id AS lane_id
-  FROM workers CROSS JOIN brake CROSS JOIN restored
+  FROM workers CROSS JOIN brake CROSS JOIN restored CROSS JOIN platform
   JOIN mailqueue.lanes AS l
     ON l.blocked_reason IN ('no_sender', 'daily_limit', 'hourly_limit', 'minute_limit', 'rate', 'domain_rate', 'paused',
-                            'suspended', 'unreachable', 'circuit', 'limited', 'half_open', 'set_aside', 'locked')
-       OR NOT workers.are_there OR restored.refusal IS NOT NULL
+                            'suspended', 'unreachable', 'circuit', 'limited', 'half_open', 'set_aside', 'locked',
+                            'outside_window')
+       OR NOT workers.are_there OR restored.refusal IS NOT NULL OR platform.words IS NOT NULL
     OR (l.blocked_reason IS NULL AND brake.until IS NOT NULL)
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   LEFT JOIN mailqueue.pauses AS z ON z.project_id = l.project_id AND z.kind = l.pause_kind AND z.value = l.pause_value

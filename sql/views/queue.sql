@@ -40,7 +40,7 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
        r.why AS blocked_reason, nullif(r.until, 'infinity') AS blocked_until,
        r.stage AS warm_up_stage, cardinality(a.warm_up) AS warm_up_stages,
        a.hourly_limit, r.hour_left AS hourly_headroom, a.minute_limit, r.minute_left AS minute_headroom,
-       CASE WHEN n.rev > 0 THEN n.tokens_at END AS last_used_at  -- when mail was last claimed for it
+       greatest(a.last_used_at, CASE WHEN n.rev > 0 THEN n.tokens_at END) AS last_used_at  -- the column is a minute old
   FROM mailqueue.sender_accounts AS a
   JOIN mailqueue.projects AS p ON p.id = a.project_id
   JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
@@ -81,7 +81,8 @@ CREATE VIEW mailqueue.worker_status AS
 SELECT w.id, w.kind, w.host, w.pid, w.version,
        CASE WHEN w.lost_at IS NOT NULL THEN 'lost' WHEN w.stopped_at IS NOT NULL THEN 'stopped'
             WHEN w.beat_at < clock_timestamp() - interval '30 s' THEN 'silent'
-            WHEN w.is_stopping THEN 'stopping' ELSE 'running' END AS status,
+            WHEN w.is_stopping THEN 'stopping'
+            WHEN w.drained_at IS NOT NULL THEN 'draining' ELSE 'running' END AS status,
        w.started_at, w.beat_at, clock_timestamp() - w.beat_at AS silence,
        (SELECT count(*) FROM mailqueue.email_queue AS q WHERE q.status = 'assigned' AND q.worker_id = w.id) AS assigned,
        (SELECT count(*) FROM mailqueue.waiters AS x WHERE x.worker_id = w.id) > 0 AS is_parked,

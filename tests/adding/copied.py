@@ -52,6 +52,10 @@ class Copy:
         file.write_text(text.replace(old, new), "utf-8")
         self._count(path)
 
+    def next_migration(self) -> int:
+        """Return the number after that of the last migration."""
+        return max(int(file.name[:4]) for file in self.root.glob("sql/migrations/*.sql")) + 1
+
     def _count(self, path: str) -> None:
         if not path.startswith(_FREE) and path not in self.changed:
             self.changed.append(path)

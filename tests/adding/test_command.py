@@ -68,7 +68,7 @@ def test_a_command_is_added_in_two_files_and_forty_lines(tmp_path: Path) -> None
     copy = Copy(tmp_path)
 
     copy.add("mailqueue/cli/senders/headroom.py", MODULE)
-    copy.insert("mailqueue/cli/main.py", ENTRY, before='"route": Lazy(')
+    copy.insert("mailqueue/cli/commands.py", ENTRY, before='"route": Lazy(')
     copy.add("tests/cli/senders/test_headroom.py", TEST)
 
     assert len(copy.changed) <= MAX_FILES, copy.changed

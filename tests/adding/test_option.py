@@ -52,8 +52,7 @@ SHOWN = '''\
 
 def test_an_option_is_added_in_five_files(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
-    number = len(list((copy.root / "sql/migrations").glob("*.sql"))) + 1
-    file = f"{number:04}_topic.sql"
+    file = f"{copy.next_migration():04}_topic.sql"
 
     copy.insert("mailqueue/core/mail_options.py", ROW, before='MailOption("from_name"')
     copy.add(f"sql/migrations/{file}", MIGRATION.format(file=file))

@@ -37,17 +37,18 @@ RETENTION = f"""\
 RIGHTS = {
     f"function claim_{TABLE}(p_worker integer, p_limit integer, p_lease interval, p_alone boolean,"
     " p_first integer, p_keys text[], p_rooms integer[]) as owner": "function claim_suspect(",
-    f"function release_{TABLE}(p_worker integer, p_held uuid[]) as owner": "function release_webh",
+    f"function give_back_{TABLE}(p_ids uuid[])": "function give_back_timed",
+    f"function release_{TABLE}(p_worker integer, p_held uuid[]) as owner": "function release_timed",
     f"function renew_{TABLE}(p_ids uuid[], p_claims bigint[], p_lease interval) as"
-    " owner": "function renew_webhook",
+    " owner": "function renew_timed",
     f"function requeue_{TABLE}(p_project uuid, p_ids uuid[], p_by text) as"
-    " owner": "function requeue_webhook",
-    f"function return_{TABLE}(p_worker integer)": "function return_webhook",
+    " owner": "function requeue_timed",
+    f"function return_{TABLE}(p_worker integer)": "function return_timed",
     f"function settle_{TABLE}(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_statuses"
     " text[], p_waits interval[], p_runs timestamp with time zone[], p_reasons text[], p_values"
-    " jsonb) as owner": "function settle_webhook_calls",
+    " jsonb) as owner": "function settle_timed",
     f"function suspect_{TABLE}(p_ids uuid[], p_claims bigint[], p_alone boolean, p_reason text)"
-    " as owner": "function suspect_webhook",
+    " as owner": "function suspect_timed",
     f"table {TABLE}": "table suppressions",
 }
 """Lines of `privileges.txt`, each before the line that begins with the other text."""
@@ -81,12 +82,11 @@ async def suppression_requests(conn: Conn, count: int) -> AsyncIterator[Rows]:
 def copy(tmp_path: Path) -> Copy:
     """Return a copy of the checkout with the queue."""
     copy = Copy(tmp_path)
-    number = len(list((copy.root / "sql/migrations").glob("*.sql"))) + 1
-    file = f"{number:04}_{TABLE}.sql"
+    file = f"{copy.next_migration():04}_{TABLE}.sql"
     copy.add(f"sql/migrations/{file}", text("migration.sql").format(file=file))
     copy.replace("mailqueue/core/queues.py", END_OF_QUEUES, SPEC + END_OF_QUEUES)
     copy.add("mailqueue/suppression/handler.py", text("handler.py"))
-    copy.insert("mailqueue/core/retained.py", RETENTION, before='_of_month("send_logs"')
+    copy.insert("mailqueue/core/retained.py", RETENTION, before='of_month("send_logs"')
 
     kinds = "tests/queue/kernel/kinds.py"
     copy.insert(kinds, KIND, before="KINDS: Mapping")

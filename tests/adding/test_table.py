@@ -79,15 +79,16 @@ async def test_sign_ins_leave_after_their_days(desk: MaintenanceContext) -> None
 
 def test_a_table_with_retention_is_added_in_two_files(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
-    number = len(list((copy.root / "sql/migrations").glob("*.sql"))) + 1
-    file = f"{number:04}_sign_ins.sql"
+    file = f"{copy.next_migration():04}_sign_ins.sql"
 
     copy.add(f"sql/migrations/{file}", MIGRATION.format(file=file))
-    copy.insert("mailqueue/core/retained.py", ROW, before='_of_month("send_logs"')
+    copy.insert("mailqueue/core/retained.py", ROW, before='of_month("send_logs"')
     copy.add("tests/maintenance/test_sign_ins.py", TEST)
     copy.insert("tests/rules/privileges.txt", "table sign_ins\n", before="table space_reports")
     copy.insert(
-        "tests/rules/privileges.txt", "sequence sign_ins_id_seq\n", before="sequence suppression"
+        "tests/rules/privileges.txt",
+        "sequence sign_ins_id_seq\n",
+        before="sequence stats_corrections",
     )
     copy.insert("docs/maintenance.md", "| `sign_ins` | 90 | | 90 |\n", before="| `limit_days`")
     copy.insert("docs/dba-guide.md", "| `sign_ins` | who signed in |\n", before="| `lanes` |")

@@ -7,7 +7,8 @@ import pytest
 
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.tasks import open_context
-from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
+from mailqueue.settings.archive import ArchiveSettings
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests.vault.sealed import FIRST
 

@@ -45,14 +45,17 @@ def points_in_code() -> list[str]:
 
 
 def named_in_other_tests() -> set[str]:
-    """Return every string of the other tests: those of a capability name its points."""
+    """Return every string of the other tests and its first word: tests of a capability name its
+    points.
+    """
     here = Path(__file__).parent
     return {
-        node.value
+        word
         for path in here.parent.rglob("*.py")
         if here not in path.parents
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for word in (node.value, *node.value.split()[:1])
     }
 
 

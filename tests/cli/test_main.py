@@ -9,7 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mailqueue.cli.main import COMMANDS, Lazy, LazyGroup, load, main
+from mailqueue.cli.commands import Lazy
+from mailqueue.cli.main import COMMANDS, LazyGroup, load, main
 from mailqueue.core.errors import ConfigError, InvalidField, MailqueueError, Unavailable
 
 ROOT = Path(__file__).parents[2]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -65,6 +65,36 @@ def somebody() -> str:
     return f"{uuid4().hex[:12]}@example.com"
 
 
+async def test_contacts_are_put_listed_and_removed(client: Client) -> None:
+    who = somebody()
+    made = await client.put_contact(who, first_name="Ann", date_of_birth="1990-02-28")
+    assert (made.email, made.date_of_birth) == (who, date(1990, 2, 28))
+    assert (await client.put_contact(who, attributes={"plan": "pro"})).id == made.id
+    found = await client.contacts(q=who, condition='$.attributes.plan == "pro"')
+    assert [one.id for one in found.data] == [made.id]
+    with pytest.raises(InvalidRequest):
+        await client.put_contact(who, time_zone="Mars/Base")
+    with pytest.raises(NotFound):
+        await client.add_to_list("nobody", who)
+
+    removed = await client.remove_contact(made.id)
+
+    assert (removed.email, removed.cancelled) == (who, 0)
+    with pytest.raises(NotFound):
+        await client.contact(who)
+
+
+async def test_contacts_are_in_lists(client: Client, shared_api: Calling) -> None:
+    who = somebody()
+    await shared_api.post("/v1/lists", {"name": "news"})
+    await client.put_contact(who)
+
+    assert (await client.add_to_list("news", who)).changed == 1
+    assert (await client.count_list("news", category="marketing")).contacts == 1
+    assert [one.list for one in (await client.contact(who)).lists] == ["news"]
+    assert (await client.remove_from_list("news", who)).changed == 1
+
+
 async def test_a_mail_is_sent_shown_cancelled_and_resent(client: Client) -> None:
     to = somebody()
     sent = await client.send(
@@ -114,6 +144,16 @@ async def test_mail_is_listed_by_pages_and_to_its_end(client: Client) -> None:
     assert caught.value.field == "status"
 
 
+async def test_mail_is_listed_by_its_custom_data(client: Client) -> None:
+    order = uuid4().hex
+    sent = await client.send("ann@example.com", custom_data={"order": order, "n": 1}, **HI)
+    await client.send("ann@example.com", custom_data={"order": uuid4().hex}, **HI)
+
+    for wanted in (f"order={order}", {"order": order}, {"order": order, "n": 1}):
+        page = await client.list(custom_data=wanted)
+        assert [one.id for one in page.data] == [sent.id]
+
+
 async def test_many_are_written_to_in_one_call(client: Client, welcome: str) -> None:
     done = await client.send_batch(
         [To(somebody(), name="Ann", custom_data={"n": 1}), somebody(), "nobody"], **HI
@@ -158,6 +198,16 @@ async def test_files_are_sent_along_and_by_their_ids(client: Client) -> None:
     message = await client.source(sent.id)
     assert (kept.filename, kept.bytes) == ("bill.pdf", len(PDF))
     assert (b"bill.pdf" in message, b"other.pdf" in message) == (True, True)
+
+
+async def test_an_event_is_delivered_once(client: Client) -> None:
+    message, payload = uuid4(), {"orderId": "81"}
+
+    first = await client.deliver_event("OrderPlaced", payload, message_id=message)
+    again = await client.deliver_event("OrderPlaced", payload, message_id=str(message))
+
+    assert (first.message_id, first.status, first.is_duplicate) == (message, "ignored", False)
+    assert (again.is_duplicate, again.receive_count, again.actions) == (True, 2, ())
 
 
 async def test_suppressions_are_added_looked_at_and_ended(client: Client) -> None:

@@ -69,19 +69,15 @@ class Command:
     @property
     def worker_pid(self) -> int:
         """Return the process that sends, of a command with a single one."""
-        for pid in self._children():
-            if b"\0send\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
+        for pid in descendants(self.pid):
+            if Path(f"/proc/{pid}/comm").read_text() == "mailqueue send\n":
                 return pid
         return self.pid
-
-    def _children(self) -> list[int]:
-        path = Path(f"/proc/{self.pid}/task/{self.pid}/children")
-        return [int(pid) for pid in path.read_text().split()]
 
     def signal(self, what: signal.Signals) -> None:
         """Send a signal; SIGKILL and SIGSTOP go to the worker process itself, if there is one."""
         if self.is_one and what in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT):
-            for pid in self._children():
+            for pid in descendants(self.pid):
                 os.kill(pid, what)
         os.kill(self.pid, what)
 
@@ -92,6 +88,12 @@ class Command:
         """Stop it as a service manager does, and wait for its end."""
         self.process.terminate()
         return await self.ended()
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes below a process."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [one for child in children for one in (*descendants(int(child)), int(child))]
 
 
 @asynccontextmanager
@@ -147,11 +149,13 @@ async def until(holds: Callable[[], Awaitable[T]], *, seconds: float = PATIENCE_
 
 
 async def pids(conn: Conn, count: int) -> list[int]:
-    """Wait until that many workers run; return their process ids."""
+    """Wait until that many send workers run; return their process ids."""
 
     async def running() -> list[int]:
         rows = await make.rows(
-            conn, "SELECT pid FROM mailqueue.worker_status WHERE status = 'running' ORDER BY id"
+            conn,
+            "SELECT pid FROM mailqueue.worker_status"
+            " WHERE status = 'running' AND kind = 'send' ORDER BY id",
         )
         return [pid for (pid,) in rows] if len(rows) >= count else []
 

@@ -6,7 +6,7 @@ from mailqueue.administration.users import manage
 from mailqueue.core.secret import Secret
 from mailqueue.tenants.keys import text as keys_text
 from tests import make
-from tests.console.visiting import PASSWORD, Visiting, fields_of
+from tests.console.visiting import PASSWORD, Visiting
 
 pytestmark = pytest.mark.anyio
 
@@ -126,9 +126,7 @@ async def test_a_superadmin_ends_the_sessions_of_another_user(console: Visiting)
         await ann.log_in("ann")
         await ben.log_in("ben")
         user = await make.scalar(conn, "SELECT id FROM mailqueue.console_users WHERE name = 'ben'")
-        page = (await ann.get("/console/users")).text
-        fields = fields_of(page, "/console/users/sessions") | {"user": str(user)}
-        ended = await ann.post("/console/users/sessions", fields)
+        ended = await ann.submit(f"/console/users/one/{user}", "/console/users/sessions")
         states = [(await each.get("/console/account")).status_code for each in (ann, ben)]
 
     assert ended.status_code == 303

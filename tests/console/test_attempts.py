@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailqueue.administration.users import sessions
+from mailqueue.administration.users import attempts
 from tests.console.visiting import ORIGIN, PASSWORD, Visiting
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ async def test_attempts_are_slowed_and_never_lock_out_the_right_password(
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr(sessions.asyncio, "sleep", sleep)
+    monkeypatch.setattr(attempts.asyncio, "sleep", sleep)
     await console.add_user("ann")
     async with (
         console.visitor(address="192.0.2.7") as attacker,
@@ -33,12 +33,12 @@ async def test_attempts_are_slowed_and_never_lock_out_the_right_password(
         other = await elsewhere.log_in("ann")
         retry = await attacker.log_in("ann", "wrong")
 
-    slowed = sessions.ATTEMPT_BURST
+    slowed = attempts.PASSWORDS.burst
     assert statuses[: slowed - 1] == [401] * (slowed - 1)
     assert set(statuses) == {401, 429}
     assert statuses[-1] == 429
     assert waited > 0
-    assert max(waits) <= sessions.ATTEMPT_WAIT_SECONDS + sessions.ATTEMPT_SECONDS
+    assert max(waits) <= attempts.WAIT_SECONDS + attempts.PASSWORDS.seconds
     assert (known.status_code, other.status_code) == (303, 303)
     assert len(waits) == waited, "neither had to wait"
     assert int(retry.headers["retry-after"]) >= 1
@@ -48,12 +48,12 @@ async def test_an_attempt_that_waits_for_its_turn_succeeds_with_the_right_passwo
     console: Visiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def sleep(seconds: float) -> None:
-        assert 0 < seconds <= sessions.ATTEMPT_WAIT_SECONDS
+        assert 0 < seconds <= attempts.WAIT_SECONDS
 
-    monkeypatch.setattr(sessions.asyncio, "sleep", sleep)
+    monkeypatch.setattr(attempts.asyncio, "sleep", sleep)
     await console.add_user("ann")
     async with console.visitor(address="192.0.2.9") as visitor:
-        for number in range(sessions.ATTEMPT_BURST + 2):
+        for number in range(attempts.PASSWORDS.burst + 2):
             await visitor.log_in("ann", f"wrong {number}")
         response = await visitor.log_in("ann")
 

@@ -1,19 +1,13 @@
 """The console in a real browser: by keyboard, hostile names, and no request elsewhere."""
 
-import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
-
 import pytest
-from playwright.async_api import Browser, Page, Request, async_playwright
+from playwright.async_api import Browser
 
-from mailqueue.api.http.server import bind, listening
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.console.visiting import PASSWORD, Visiting, visiting
-from tests.trap.test_browser import CHROMIUM, FLAGS, tracking
+from tests.console.looking import looking_at, shown
+from tests.console.visiting import PASSWORD
+from tests.trap.test_browser import tracking
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]
 
@@ -34,70 +28,6 @@ MAIL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A console, a browser's page of it, and what the browser reported and requested."""
-
-    console: Visiting
-    page: Page
-    url: str
-    complaints: list[str]
-    requests: list[str]
-
-    async def log_in(self, name: str = "ann") -> None:
-        await self.page.goto(f"{self.url}/")
-        await self.page.get_by_label("Name").fill(name)
-        await self.page.get_by_label("Password").fill(PASSWORD)
-        await self.page.keyboard.press("Enter")
-        await self.page.get_by_role("button", name="Log out").wait_for()
-
-
-@pytest.fixture(scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield launched
-        await launched.close()
-
-
-@asynccontextmanager
-async def looking_at(database: DatabaseSettings, browser: Browser) -> AsyncIterator[Seen]:
-    async with visiting(database) as console:
-        await console.add_user("ann")
-        with bind("127.0.0.1", 0, option="--port") as sock:
-            async with listening(console.app, sock) as url:
-                context = await browser.new_context()
-                page = await context.new_page()
-                seen = Seen(console, page, url, [], [])
-
-                def note(request: Request) -> None:
-                    seen.requests.append(request.url)
-
-                page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-                page.on(
-                    "console",
-                    lambda said: (
-                        seen.complaints.append(said.text) if said.type == "error" else None
-                    ),
-                )
-                page.on("request", note)
-                yield seen
-                await context.close()
-
-
-async def shown(seen: Seen, name: str) -> None:
-    """Keep a picture of the page, narrow and wide, light and dark, if a folder is named."""
-    folder = os.environ.get("CONSOLE_PICTURES")
-    if folder is None:
-        return
-    for theme in ("light", "dark"):
-        await seen.page.emulate_media(color_scheme=theme)
-        for width in (360, 1280):
-            await seen.page.set_viewport_size({"width": width, "height": 800})
-            place = Path(folder) / f"{name}-{width}-{theme}.png"
-            await seen.page.screenshot(path=place, full_page=True)
-
-
 async def test_a_recipient_is_found_and_written_to_again_by_keyboard_and_mouse(
     database: DatabaseSettings, browser: Browser
 ) -> None:
@@ -113,6 +43,7 @@ async def test_a_recipient_is_found_and_written_to_again_by_keyboard_and_mouse(
         await page.goto(f"{seen.url}/")
         await shown(seen, "login")
         await seen.log_in()
+        await page.goto(f"{seen.url}/console/projects/default/emails")
         await shown(seen, "emails")
         await page.keyboard.press("/")
         await page.keyboard.type("ann@example.com")
@@ -158,6 +89,7 @@ async def test_hostile_names_are_shown_as_text_and_hostile_mail_runs_nothing(
                 )
         await seen.log_in()
         page = seen.page
+        await page.goto(f"{seen.url}/console/projects/default/emails")
         await shown(seen, "hostile")
         paths = await page.locator(".row .cover").evaluate_all("all => all.map(one => one.href)")
         assert len(paths) == len(HOSTILE)
@@ -202,7 +134,7 @@ async def test_an_open_page_shows_that_an_email_was_cancelled(
                 " FROM mailqueue.email_queue"
             )
         await page.locator(".why .pill", has_text="cancelled").wait_for()
-        assert await page.locator("#state").get_attribute("hx-get") is None
+        assert await page.locator("[data-live-says]").inner_text() == "Updated as it changes."
 
     assert seen.complaints == []
 
@@ -215,7 +147,7 @@ async def test_the_pages_can_be_read_and_used_without_script(
             await make.queued_email(conn, subject="Your order")
         context = await browser.new_context(java_script_enabled=False)
         page = await context.new_page()
-        await page.goto(f"{seen.url}/console")
+        await page.goto(f"{seen.url}/console/projects/default/emails")
         await page.get_by_label("Name").fill("ann")
         await page.get_by_label("Password").fill(PASSWORD)
         await page.get_by_role("button", name="Log in").click()

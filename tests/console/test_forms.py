@@ -152,7 +152,7 @@ async def test_a_session_that_ended_keeps_what_was_typed(console: Visiting) -> N
 
 async def test_a_part_of_a_page_sends_the_browser_to_the_login(console: Visiting) -> None:
     async with console.visitor() as visitor:
-        response = await visitor.http.get(path_of(uuid4(), "state"), headers={"HX-Request": "true"})
+        response = await visitor.http.get(path_of(uuid4(), "live"), headers={"HX-Request": "true"})
 
     assert response.headers["hx-redirect"] == "/console/login"
     assert response.text == ""

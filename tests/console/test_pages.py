@@ -5,13 +5,16 @@ from html.parser import HTMLParser
 from uuid import UUID, uuid4
 
 import pytest
+from starlette.routing import compile_path
 
+from mailqueue.console.table import PAGES
 from tests import make
 from tests.console.visiting import Visiting, Visitor
 
 pytestmark = pytest.mark.anyio
 
 EMAILS = "/console/projects/default/emails"
+POSTS = [compile_path(page.path)[0] for page in PAGES if page.method == "POST"]
 HTML = "<p>Hello <b>Ann</b></p><script>alert(1)</script>"
 
 
@@ -22,6 +25,7 @@ class _Elements(HTMLParser):
         super().__init__()
         self.inline: list[str] = []
         self.links: set[str] = set()
+        self.posts: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
@@ -30,7 +34,8 @@ class _Elements(HTMLParser):
             self.inline.append(self.get_starttag_text() or tag)
         for name in ("href", "src", "action"):
             if given.get(name):
-                self.links.add(str(given[name]))
+                is_post = name == "action" and str(given.get("method")).lower() == "post"
+                (self.posts if is_post else self.links).add(str(given[name]))
 
 
 def elements(html: str) -> _Elements:
@@ -73,12 +78,9 @@ async def test_no_page_has_an_inline_script_or_leads_outside_or_nowhere(
             assert ("sandbox" in policy) is is_frame
             assert "unsafe" not in policy or is_frame
             assert all(link.startswith(("/", "#", "?")) for link in found.links), path
-            waiting |= {
-                link
-                for link in found.links
-                if link.startswith("/console") and not link.endswith(("logout", "/sessions"))
-                if not link.endswith("/password")
-            }
+            for action in found.posts:
+                assert any(one.fullmatch(action.partition("?")[0]) for one in POSTS), action
+            waiting |= {link for link in found.links if link.startswith("/console")}
 
     assert len(seen) > 20
 
@@ -147,17 +149,20 @@ async def test_an_email_says_why_it_waits_and_what_happened(console: Visiting) -
     async with console.visitor() as visitor:
         await logged_in(console, visitor, "viewer")
         page = (await visitor.get(f"{EMAILS}/{email}")).text
-        state = (await visitor.get(f"{EMAILS}/{email}/state")).text
+        parts = (await visitor.get(f"{EMAILS}/{email}/live")).json()
         missing = await visitor.get(f"{EMAILS}/{uuid4()}")
         wrong = await visitor.get(f"{EMAILS}/not-an-id")
     async with console.connection() as conn:
         why = await make.scalar(conn, "SELECT mailqueue.why(%s)", email)
 
-    assert why.partition(":")[0] in page
+    sentence, _, step = why.partition(":")[0].partition("; ")
+    assert sentence in page
+    assert step in page
+    assert step
     assert "accepted" in page
-    assert 'hx-trigger="every 5s"' in page
-    assert state.startswith('<div id="state"')
-    assert "<html" not in state
+    assert f'data-live="{EMAILS}/{email}/live"' in page
+    assert set(parts) == {"state", "facts"}
+    assert all(f'<div id="{name}" data-part>{part}</div>' in page for name, part in parts.items())
     assert "Show the message" not in page, "a viewer may not"
     assert (missing.status_code, wrong.status_code) == (404, 404)
 

@@ -1,9 +1,11 @@
 """The console on a database of one test, visited without a port and without a browser."""
 
 import re
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 from typing import Any
 
@@ -13,11 +15,14 @@ from mailqueue.administration.users import manage
 from mailqueue.administration.users.passwords import Cost, Passwords
 from mailqueue.api.app import create_app
 from mailqueue.console.app import console_routes
+from mailqueue.console.frame import tokens
+from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.wiring.api import build_services
-from mailqueue.wiring.console import message_sources
+from mailqueue.wiring.api import build_services, trial_transports
+from mailqueue.wiring.console import login_provider, message_sources
+from mailqueue.wiring.webhooks import poster_of
 from tests.api.support.calling import settings_for
 
 ORIGIN = "http://127.0.0.1:8025"
@@ -61,6 +66,15 @@ class Visiting:
             )
             assert response.status_code == 200, response.text
 
+    @staticmethod
+    def unconfirmed(name: str) -> bytes:
+        """Return the statement after which the sessions of a user were confirmed too long ago."""
+        return (
+            "UPDATE mailqueue.console_sessions AS s"
+            " SET confirmed_at = now() - interval '10 min 1 s'"
+            f" FROM mailqueue.console_users AS u WHERE u.id = s.user_id AND u.name = '{name}'"
+        ).encode()
+
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
@@ -80,6 +94,11 @@ class Visitor:
 
     async def log_in(self, name: str, password: str = PASSWORD, **fields: str) -> httpx2.Response:
         return await self.post("/console/login", {"name": name, "password": password} | fields)
+
+    def token(self, path: str) -> str:
+        """Return a token for a form that is sent to a path, as a page would have it."""
+        session = Secret(self.http.cookies["mailqueue_session"])
+        return tokens.new_token(session, path, now=time.time())
 
     async def submit(self, page: str, action: str, **fields: str) -> httpx2.Response:
         """Open a page and send one of its forms, with its hidden fields."""
@@ -105,7 +124,13 @@ async def visiting(database: DatabaseSettings, **options: Any) -> AsyncIterator[
     async with open_pool(database) as pool:
         settings = settings_for(database, **options)
         pages = console_routes(
-            settings, pool, message_sources(settings), passwords=Passwords(QUICK)
+            settings,
+            pool,
+            message_sources(settings),
+            issuer=login_provider(settings),
+            passwords=Passwords(QUICK),
+            open_transport=trial_transports(settings),
+            make_poster=partial(poster_of, settings),
         )
         app = create_app(settings, pool, services=build_services(settings, pool), pages=pages)
         yield Visiting(app, pool, database)

@@ -173,3 +173,19 @@ def test_a_name_server_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, te
 
     with pytest.raises(ConfigError, match=f"MAILQUEUE_RESOLVER: '{text}'"):
         load_settings()
+
+
+@pytest.mark.parametrize("text", ["12345678" * 8, "true", "null", '"quoted"', "[1]", "{}"])
+def test_a_secret_is_taken_as_it_stands(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """64 decimal digits are a master key, and no number."""
+    setting(
+        monkeypatch,
+        MAILQUEUE_MASTER_KEY=text,
+        MAILQUEUE_MASTER_KEY_PREVIOUS=text,
+        MAILQUEUE_TRAP_PASSWORD=text,
+    )
+
+    settings = load_settings()
+
+    secrets = (settings.master_key, settings.master_key_previous, settings.trap.password)
+    assert [secret and secret.reveal() for secret in secrets] == [text] * 3

@@ -2,9 +2,11 @@
 
 import pytest
 
+from mailqueue.administration.users.model import Role
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.secret import Secret
 from mailqueue.settings.environment import load_settings
-from mailqueue.settings.oidc import OidcSettings, parse_issuer
+from mailqueue.settings.oidc import CONSOLE_ROLES, GroupRule, OidcLogin, OidcSettings, parse_issuer
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,56 @@ def test_what_a_token_must_hold_is_never_empty(name: str) -> None:
     for value in ("", "two\nlines"):
         with pytest.raises(ConfigError, match=f"MAILQUEUE_{name.upper()}"):
             load_settings(**{name: value})
+
+
+LOGIN = {
+    "oidc_issuer": "https://login.example.com",
+    "oidc_client_id": "console",
+    "oidc_groups": "/staff/admins=superadmin; a=b=support:shop, blog ; r@example.com=viewer:*;",
+    "console_url": "https://mail.example.com",
+}
+
+
+def test_a_login_has_rules_by_group() -> None:
+    settings = load_settings(**LOGIN, oidc_client_secret="s", oidc_scopes="openid  groups")
+
+    assert settings.oidc is None, "without an audience there are no tokens for the API"
+    assert settings.console.oidc == OidcLogin(
+        "https://login.example.com",
+        "console",
+        (
+            GroupRule("/staff/admins", "superadmin"),
+            GroupRule("a=b", "support", ("shop", "blog")),
+            GroupRule("r@example.com", "viewer"),
+        ),
+        Secret("s"),
+        "openid groups",
+    )
+    assert tuple(Role) == CONSOLE_ROLES, "the highest first"
+
+
+@pytest.mark.parametrize("missing", ["oidc_issuer", "oidc_groups", "console_url"])
+def test_a_login_needs_an_issuer_groups_and_the_url_of_the_console(missing: str) -> None:
+    given = {name: value for name, value in LOGIN.items() if name != missing}
+    with pytest.raises(ConfigError, match=f"MAILQUEUE_{missing.upper()}: required"):
+        load_settings(**given)
+
+
+def test_what_proves_a_login_is_no_token_for_the_api() -> None:
+    with pytest.raises(ConfigError, match="must differ"):
+        load_settings(**LOGIN, oidc_audience="console")
+
+
+@pytest.mark.parametrize(
+    "rules",
+    ["admins", "=viewer:*", "a=owner", "a=superadmin:shop", "a=viewer", "a=support:", "a=:shop"],
+)
+def test_a_rule_names_a_group_a_role_and_its_projects(rules: str) -> None:
+    with pytest.raises(ConfigError, match="MAILQUEUE_OIDC_GROUPS: "):
+        load_settings(**LOGIN | {"oidc_groups": rules})
+
+
+@pytest.mark.parametrize("scopes", ["profile", 'openid "x"', "openid é"])
+def test_scopes_have_openid_among_them(scopes: str) -> None:
+    with pytest.raises(ConfigError, match="MAILQUEUE_OIDC_SCOPES: must be scopes"):
+        load_settings(**LOGIN, oidc_scopes=scopes)

@@ -12,14 +12,19 @@ from tests.cost.bounds import COUNTS, over, read_bounds
 from tests.cost.measure import Runs, measure
 from tests.cost.work import CASES
 
+MAX_MORE_RUNS = 3
+"""Further runs of a case that costs more than its bound; the least of all runs counts."""
+
 
 @pytest.fixture(scope="module")
 def runs() -> Runs:
-    runs = asyncio.run(measure(CASES))
-    # What the clock added, on a machine with much else to do, it does not add twice.
-    dear = [case for case in CASES if over({case.name: runs[case.name]}, read_bounds())]
-    again = asyncio.run(measure(dear)) if dear else {}
-    return {name: [*costs, *again.get(name, ())] for name, costs in runs.items()}
+    runs = {name: list(costs) for name, costs in asyncio.run(measure(CASES)).items()}
+    # What the clock adds, on a machine with much else to do, it does not add each time.
+    for _ in range(MAX_MORE_RUNS):
+        dear = [case for case in CASES if over({case.name: runs[case.name]}, read_bounds())]
+        for name, costs in asyncio.run(measure(dear)).items() if dear else ():
+            runs[name] += costs
+    return runs
 
 
 def test_no_work_costs_more_than_its_bound(runs: Runs) -> None:

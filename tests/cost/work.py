@@ -23,8 +23,8 @@ from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.maintenance.tasks import open_context
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.worker import QueueWorker
+from mailqueue.settings.archive import ArchiveSettings
 from mailqueue.settings.attachments import AttachmentSettings
-from mailqueue.settings.environment import ArchiveSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.adapters.sending.test_worker import settings_of, worker

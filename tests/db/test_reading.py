@@ -1,7 +1,7 @@
 """A value that cannot be read does not affect others, and every value read can be written again."""
 
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 import orjson
@@ -47,6 +47,19 @@ ROWS = """
         (6, '9999-12-31T23:59:59-12:00', '9999-12-31', '9999-12-31', '0', NULL),
         (7, NULL, NULL, NULL, NULL, (repeat('[', 6000) || repeat(']', 6000))::jsonb)
     ) AS v(n, at, here, day, span, data) ORDER BY n"""
+
+
+class ReadTime(NamedTuple):
+    at: time
+
+
+@anyio
+async def test_the_end_of_a_day_is_read_as_its_last_microsecond(conn: Conn) -> None:
+    query = b"SELECT * FROM (VALUES (time '24:00'), ('23:59:59'), ('00:00')) AS v(at)"
+
+    rows = await many(conn, Statement("tried", RowCount.MANY, query), None, ReadTime)
+
+    assert [row.at for row in rows] == [time.max, time(23, 59, 59), time.min]
 
 
 @anyio

@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from mailqueue.db.fetch import Conn
 from tests import make
 
@@ -33,10 +35,28 @@ FROM mailqueue.projects WHERE name = 'default'
 """
 
 
+_OUTBOX = """
+INSERT INTO mailqueue.webhooks (id, project_id, url, sealed_secret)
+SELECT mailqueue.uuidv7(), p.id, 'https://shop.example.com/hook', 'x'
+FROM mailqueue.projects AS p WHERE p.name = 'default';
+SELECT mailqueue.add_outbox(p.id, 'orders', 'webhook', w.id::text, 'sample')
+FROM mailqueue.projects AS p JOIN mailqueue.webhooks AS w ON w.project_id = p.id
+WHERE p.name = 'default'
+"""
+
+
 _TEMPLATE = """
 SELECT mailqueue.publish_template(mailqueue.add_template_version(
     mailqueue.add_template(NULL, '{"slug": "welcome"}'),
     '{"texts": [{"language": "en", "subject": "Hello {{ name }}", "text_body": "Hello"}]}'))
+"""
+
+
+_SEQUENCE = """
+SELECT mailqueue.put_sequence(p.id, 'onboarding',
+           '{"steps": [{"name": "welcome", "template": "welcome"}]}', true),
+       mailqueue.publish_sequence(p.id, 'onboarding')
+FROM mailqueue.projects AS p WHERE p.name = 'default'
 """
 
 
@@ -45,8 +65,12 @@ async def fill(conn: Conn) -> None:
     await conn.execute(_TEMPLATE)
     await make.sender_account(conn, name="relay", daily_limit=1000)
     await make.sender_account(conn, name="second", status="paused", status_reason="on holiday")
+    await conn.execute(_OUTBOX)
+    await conn.execute(_SEQUENCE)
+    await conn.execute("SELECT mailqueue.enroll('onboarding', 'eve@example.com')")
     worker = await make.worker(conn)
-    await make.queued_email(conn, id=EXAMPLE, campaign_id="spring", priority=0)
+    order = Jsonb({"order": 81})
+    await make.queued_email(conn, id=EXAMPLE, campaign_id="spring", priority=0, custom_data=order)
     sent = await make.queued_email(conn, priority=0, campaign_id="spring")
     failed = await make.queued_email(conn, priority=0, recipient_email="gone@example.com")
     claim_of = dict(await make.claimed(conn, worker))
@@ -57,7 +81,7 @@ async def fill(conn: Conn) -> None:
     ):
         await conn.execute(_SETTLE, (email_id, claim_of[email_id], *told))
     await make.queued_email(conn, recipient_email="gone@example.com")  # suppressed at once
-    await make.queued_email(conn, cc=["bob@example.com"])
+    await make.queued_email(conn, cc=["bob@example.com"], custom_data=order)
     await make.queued_email(conn, id=_HELD)
     await _hold(conn, _HELD)
     await make.queued_email(conn, sender="second", run_at="-infinity")

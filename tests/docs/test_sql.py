@@ -20,6 +20,7 @@ pytestmark = pytest.mark.anyio
 # Whom a page speaks to; a block that needs more says so in its first line.
 READER_BY_PAGE = {
     "docs/sending.md": "mailqueue_producer",
+    "docs/outboxes.md": "mailqueue_producer",
     "docs/dba-guide.md": "mailqueue_dba",
 }
 AS_OWNER = "-- As the owner:"

@@ -22,7 +22,7 @@ def me() -> Account:
 
 
 @pytest.fixture
-def stranger() -> Account:
+def other_user() -> Account:
     """Another user if the tests may become one; otherwise the user of the tests."""
     if os.geteuid() != 0:
         return me()
@@ -39,54 +39,56 @@ def test_a_folder_that_was_there_keeps_its_mode_and_owner(tmp_path: Path) -> Non
 
 
 def test_new_folders_can_be_passed_by_the_servers_user_whatever_the_umask(
-    reachable_folder: Path, stranger: Account
+    reachable_folder: Path, other_user: Account
 ) -> None:
     data = reachable_folder / "umask" / "deeper" / "data"
     before = os.umask(0o077)
     try:
-        prepare_folder(data, stranger)
+        prepare_folder(data, other_user)
     finally:
         os.umask(before)
 
-    assert stranger.can_enter(data)
+    assert other_user.can_enter(data)
 
 
 def test_a_shut_folder_on_the_way_is_named_with_the_fix_and_stays_shut(
-    reachable_folder: Path, stranger: Account
+    reachable_folder: Path, other_user: Account
 ) -> None:
     shut = reachable_folder / "shut"
     shut.mkdir(mode=0o700)
     data = shut / "data"
     data.mkdir(mode=0o755)
-    if stranger.is_me:  # an ordinary user is shut out of their own folder by its mode
+    if other_user.is_me:  # an ordinary user is shut out of their own folder by its mode
         shut.chmod(0o600)
 
     with pytest.raises(ConfigError, match=rf"cannot enter {shut}: .* `chmod o\+x {shut}`"):
-        require_reach(data, stranger)
+        require_reach(data, other_user)
 
-    assert mode(shut) == (0o600 if stranger.is_me else 0o700)
+    assert mode(shut) == (0o600 if other_user.is_me else 0o700)
     shut.chmod(0o700)
 
 
-def test_a_refused_folder_leaves_nothing_behind(reachable_folder: Path, stranger: Account) -> None:
+def test_a_refused_folder_leaves_nothing_behind(
+    reachable_folder: Path, other_user: Account
+) -> None:
     shut = reachable_folder / "shut before"
-    shut.mkdir(mode=0o600 if stranger.is_me else 0o700)
+    shut.mkdir(mode=0o600 if other_user.is_me else 0o700)
 
     with pytest.raises(ConfigError):
-        prepare_folder(shut / "deeper" / "data", stranger)
+        prepare_folder(shut / "deeper" / "data", other_user)
 
     shut.chmod(0o700)
     assert list(shut.iterdir()) == []
 
 
 def test_a_folder_of_programs_is_copied_whole_and_runs_there(
-    reachable_folder: Path, stranger: Account
+    reachable_folder: Path, other_user: Account
 ) -> None:
     copy = find_binaries(18).copied(reachable_folder / "programs" / "18")
 
     assert str(copy.bin).startswith(str(reachable_folder))
     for program in ("postgres", "initdb", "psql", "pg_dump"):
-        assert stranger.run([copy.program(program), "--version"]).returncode == 0
+        assert other_user.run([copy.program(program), "--version"]).returncode == 0
 
 
 def test_every_version_is_found_once_the_newest_of_the_wheel_first() -> None:

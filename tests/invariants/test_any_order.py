@@ -198,8 +198,8 @@ class Queue(RuleBasedStateMachine):
     def report_late(self, chance: Any, ending: Ending) -> None:
         claims = [email for email in self.late if chance.random() < 0.5]
         log = LogStatus.SENT if ending is Ending.SENT else None
-        refused = self.do(settle(self.conn, claims, ending, wait=timedelta(0), log=log))
-        for email in claims:
+        for email in claims:  # a mail may have been claimed more than once; refusals name the mail
+            refused = self.do(settle(self.conn, [email], ending, wait=timedelta(0), log=log))
             mail = self.mails[email.id]
             is_proof = ending is Ending.SENT and mail.lost_claim == email.claim_no
             if is_proof and mail.status in ("pending", "held"):

@@ -19,7 +19,8 @@ from mailqueue.maintenance.archive.manifest import FileFilter
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Task
 from mailqueue.maintenance.months import month_of
-from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
+from mailqueue.settings.archive import ArchiveSettings
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.concurrency.running import until

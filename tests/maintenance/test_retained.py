@@ -3,7 +3,8 @@
 import pytest
 
 from mailqueue.core.queues import QUEUES
-from mailqueue.core.retained import RETAINED, Removal, Retained
+from mailqueue.core.retained import RETAINED
+from mailqueue.core.retention import Removal, Retained
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.store.tasks import sweep_retained
 from mailqueue.operations.store.health import kinds_past_retention
@@ -19,6 +20,9 @@ KEPT_QUEUES = {
     "erasures": "a row proves that a person was erased, and holds no address",
     "maintenance_tasks": "a task has one row, which is due again",
     "inline_servers": "a row is deleted with its mail",
+    "mailboxes": "an inbox has one row, which is due again",
+    "outbox_state": "an outbox has one row, which is due again",
+    "stats_state": "counting has one row, which is due again",
 }
 """Queues whose finished rows no retention deletes, and why."""
 
@@ -83,6 +87,25 @@ async def test_counts_of_days_that_a_warm_up_counts_stay(conn: Conn) -> None:
         " JOIN mailqueue.sender_accounts AS a ON a.id = m.sender_account_id ORDER BY 1, 2",
     )
     assert left == [("cold", 10), ("warm", 10), ("warm", 850)]
+
+
+async def test_ids_of_the_outbox_stay_while_their_mail_is_queued(conn: Conn) -> None:
+    insert = (
+        "INSERT INTO mailqueue.outboxes (to_email, subject, body)"
+        " VALUES ('ann@example.com', 's', 'b') RETURNING id"
+    )
+    queued, old, new = [await make.scalar(conn, insert) for _ in range(3)]
+    await make.by_hand(conn)
+    await conn.execute(b"DELETE FROM mailqueue.email_queue WHERE id <> %s", [queued])
+    await conn.execute(
+        b"UPDATE mailqueue.outbox_rows SET accepted_on = current_date - 2600 WHERE id <> %s", [new]
+    )
+
+    gone = await sweep_retained(conn, BY_KIND["outbox_rows"])
+
+    left = await make.rows(conn, "SELECT id FROM mailqueue.outbox_rows ORDER BY sequence_number")
+    assert (gone, left) == (1, [(queued,), (new,)])
+    assert old not in (queued, new)
 
 
 async def test_records_far_past_their_retention_are_named(conn: Conn) -> None:

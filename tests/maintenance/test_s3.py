@@ -24,8 +24,9 @@ from mailqueue.maintenance.archive.manifest import FileFilter, bring_back, verif
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.tasks import open_context
 from mailqueue.ports.filestore import FileMissing
+from mailqueue.settings.archive import ArchiveSettings
 from mailqueue.settings.attachments import AttachmentSettings
-from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores, attachment_storage
 from tests import make
 from tests.concurrency.running import until

@@ -15,8 +15,9 @@ from mailqueue.mail.message.verify_files import check_files
 from mailqueue.maintenance import retention
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.tasks import open_context
+from mailqueue.settings.archive import ArchiveSettings
 from mailqueue.settings.attachments import AttachmentSettings
-from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.maintenance import stored_mail

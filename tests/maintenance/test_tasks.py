@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from mailqueue.administration import infrastructure
 from mailqueue.core.errors import ConfigError, Conflict
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -32,6 +33,17 @@ async def test_all_tasks_on_a_database_in_use_need_no_attention(desk: Maintenanc
     assert [each.task for each in done] == list(Task)
     assert [each.report.needs for each in done] == [()] * len(Task)
     assert await stored_mail.differences(desk.conn) == []
+
+
+async def test_the_end_and_the_length_of_a_run_are_kept(desk: MaintenanceContext) -> None:
+    await run(desk, Task.KEYS)
+    found = {each.task: each for each in await infrastructure.tasks(desk.conn)}
+
+    ran, other = found[Task.KEYS], found[Task.ANALYZE]
+    assert ran.last_run_at is not None
+    assert ran.last_seconds is not None
+    assert 0 <= ran.last_seconds < 60
+    assert (other.last_run_at, other.last_seconds) == (None, None)
 
 
 async def test_two_hosts_at_once_do_a_task_once(
@@ -163,6 +175,38 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         " SELECT now() - a, '', '{}', '', '', '', '', 0, ''"
         " FROM unnest('{40 d,1 d}'::interval[]) AS a"
     )
+    await conn.execute(
+        "INSERT INTO mailqueue.bulk_operations (project_id, verb, filter, reason, requested_by,"
+        " status, created_at, finished_at)"
+        " SELECT %s, 'hold', '{}', 'r', 'ann', 'done', now() - a, now() - a"
+        " FROM unnest('{500 d,1 d}'::interval[]) AS a",
+        (project,),
+    )
+    await conn.execute(
+        "INSERT INTO mailqueue.inbox_state (message_id, consumer_id, lock_id, received,"
+        " receive_count, project_id, type)"
+        " SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), now() - a, 1, %s, 'A'"
+        " FROM unnest('{31 d,29 d}'::interval[]) AS a",
+        (project,),
+    )
+    await conn.execute(
+        "INSERT INTO mailqueue.outbox_message (message_id, message_type, body, content_type,"
+        " enqueue_time, sent_time, outbox_id, project_id, status)"
+        " SELECT gen_random_uuid(), 'A', '{}', 'application/json', now() - interval '60 d', at,"
+        "        gen_random_uuid(), %s, status"
+        " FROM (VALUES (now() - interval '8 d', 'published'), (now() - interval '6 d', 'expired'),"
+        "       ('infinity', 'pending')) AS v(at, status)",
+        (project,),
+    )
+    await conn.execute(
+        "WITH queues AS (INSERT INTO mailqueue.broker_queues (name, project_id, state, seen_at)"
+        " SELECT 'q' || n, %(project)s, 'stopped', at"
+        " FROM (VALUES (1, now() - interval '31 d'), (2, now())) AS v(n, at))"
+        " INSERT INTO mailqueue.dead_letters (project_id, queue, digest, reason, created_at)"
+        " SELECT %(project)s, 'q', decode(n::text, 'hex'), 'r', at"
+        " FROM (VALUES (11, now() - interval '31 d'), (22, now())) AS v(n, at)",
+        {"project": project},
+    )
     newest = await make.worker(conn)
     await conn.execute(
         "SELECT mailqueue.stop_worker(id) FROM mailqueue.workers;"
@@ -176,6 +220,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
     assert report.counts == {
         "records": 2,
         "idempotency_keys": 1,
+        "outbox_rows": 0,
         "answers": 1,
         "request_buckets": 1,
         "trap_messages": 1,
@@ -187,9 +232,29 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "console_attempts": 0,
         "accepted_days": 0,
         "batches": 0,
+        "bulk_operations": 1,
+        "contact_list_members": 0,
+        "list_sends": 0,
         "inline_servers": 0,
         "event_keys": 0,
         "inbound_events": 0,
+        "inbox_state": 1,
+        "dead_letters": 1,
+        "broker_queues": 1,
+        "outbox_messages": 1,
+        "sequence_enrollments": 0,
+        "sequence_events": 0,
+        "schedule_recipients": 0,
+        "schedule_runs": 0,
+        "schedules": 0,
+        "stats_latency": 0,
+        "stats_minutes": 0,
+        "stats_quarters": 0,
+        "stats_values": 0,
+        "timed_events": 0,
+        "notifications": 0,
+        "seen_messages": 0,
+        "marketing_counts": 0,
         "webhook_deliveries": 0,
         "tracked_links": 0,
         "attachments": 0,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mailqueue.core.address import parse_mailbox
 from mailqueue.mime.compose import PerMail, compose
 from mailqueue.mime.decode import octets_to_text, words_to_text
-from mailqueue.mime.parse import ShownAttachment, parse_message
+from mailqueue.mime.parse import ShownAttachment, attached_file, parse_message
 from mailqueue.mime.reader import MimeLimits
 from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 
@@ -239,3 +239,23 @@ def test_a_content_type_of_thousands_of_parameters_is_read_as_absent() -> None:
     message = b'Content-Type: text/html; x="' + b";" * 4000 + b"\r\n\r\n<b>hi</b>"
 
     assert parse_message(message).text == "<b>hi</b>"
+
+
+def test_an_attachment_is_read_by_its_place_in_the_list() -> None:
+    raw = (
+        b"Content-Type: multipart/mixed; boundary=b\r\n\r\n"
+        b"--b\r\nContent-Type: text/plain\r\n\r\nHello\r\n"
+        b"--b\r\nContent-Type: text/plain\r\n\r\nSecond\r\n"
+        b'--b\r\nContent-Type: text/html; name="a/b.html"\r\n'
+        b"Content-Transfer-Encoding: base64\r\n\r\nPGI+\r\n--b--\r\n"
+    )
+    listed = parse_message(raw).attachments
+
+    for number, (name, content) in enumerate([("", b"Second"), ("a_b.html", b"<b>")]):
+        found = attached_file(raw, number)
+        assert found is not None
+        assert found == (listed[number], content)
+        assert listed[number].filename == name
+    assert attached_file(raw, 2) is None
+    assert attached_file(raw, -1) is None
+    assert attached_file(b"\xff\0 no message", 0) is None

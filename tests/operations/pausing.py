@@ -34,6 +34,12 @@ async def pause(
     return operation
 
 
+async def paused_as_a_whole(conn: Conn) -> UUID:
+    """Pause all sending; return a mail that waits."""
+    await conn.execute("SELECT mailqueue.pause_platform(NULL, 'an incident', 'ann')")
+    return await make.queued_email(conn)
+
+
 async def set_aside(conn: Conn, operation: int) -> int:
     found: int = await make.scalar(
         conn, "SELECT done FROM mailqueue.continue_operation(%s, NULL, 1000)", operation

@@ -5,6 +5,7 @@ from psycopg import errors
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
+from mailqueue.operations import acting
 from tests import make
 from tests.operations.steps import count, finished, matching
 from tests.queue.steps import claim, difference, row, sent, settle
@@ -104,3 +105,27 @@ async def test_resending_asks_again_whether_the_recipient_may_be_written_to(conn
 
     found = await make.rows(conn, "SELECT status FROM mailqueue.emails ORDER BY created_at")
     assert sorted(each[0] for each in found) == ["sent", "suppressed"]
+
+
+async def test_suppressed_mail_is_sent_as_a_new_mail_once_the_suppression_is_lifted(
+    conn: Conn,
+) -> None:
+    await make.sender_account(conn)
+    await conn.execute("INSERT INTO mailqueue.unsubscribe_list (email) VALUES ('ann@example.com')")
+    project = await make.project_named(conn)
+    old = await make.queued_email(conn, recipient_email="ann@example.com", subject="Your bill")
+    assert await make.status_of(conn, old) == "suppressed"
+
+    async def send_again() -> str | None:
+        done = await acting.act(
+            conn, old, project_id=project, action="resend", reason="it is her address", by="tests"
+        )
+        assert done.result == "resent"
+        assert done.id != old
+        return await make.status_of(conn, done.id)
+
+    assert await send_again() == "suppressed"
+    await conn.execute("DELETE FROM mailqueue.suppressions")
+    assert await send_again() == "pending"
+    subject = "SELECT DISTINCT subject FROM mailqueue.emails"
+    assert await make.rows(conn, subject) == [("Your bill",)]

@@ -36,6 +36,8 @@ pytestmark = pytest.mark.anyio
         ({"older_than": "3d"}, 0),
         ({"status": "pending"}, 5),
         ({"campaign_id": "spring", "domain": "example.net"}, 1),
+        ({"tag": "vip"}, 1),
+        ({"tag": "vi"}, 0),
     ],
 )
 async def test_each_condition_finds_its_mail_and_no_other(
@@ -45,7 +47,7 @@ async def test_each_condition_finds_its_mail_and_no_other(
     await make.sender_account(conn, name="second")
     await make.queued_email(conn, campaign_id="spring", recipient_email="a@EXAMPLE.net")
     await make.queued_email(conn, campaign_id="spring", category="marketing")
-    await make.queued_email(conn, priority=1)
+    await make.queued_email(conn, priority=1, tags=["vip", "new"])
     await make.queued_email(conn, sender="relay")
     await make.project(conn, "shop")
     await make.queued_email(conn, project="shop", campaign_id="spring")
@@ -55,6 +57,43 @@ async def test_each_condition_finds_its_mail_and_no_other(
     assert await count(conn, "hold", **conditions) == found
     assert await matching(conn, "hold", **conditions) == found
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.held") == found
+
+
+HOSTILE = ("100% off", "a_b", "a\\b", ".*", "it's; --", "[x](y)")
+"""Subjects that mean something else in a pattern, in SQL or in a regular expression."""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("SPRING", ["Your spring sale"]),
+        ("ÄRGER", ["Großer Ärger"]),
+        ("spring  sale", []),
+        ("%", ["100% off"]),
+        ("_", ["a_b"]),
+        ("\\", ["a\\b"]),
+        (".", [".*"]),
+        ("'", ["it's; --"]),
+        ("[X]", ["[x](y)"]),
+        ("^Your", []),
+        ("$", []),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("verb", ["hold", "requeue"])
+async def test_a_subject_matches_as_it_is_written_in_either_case(
+    conn: Conn, verb: str, text: str, found: list[str]
+) -> None:
+    for subject in (*HOSTILE, "Your spring sale", "Großer Ärger"):
+        await make.queued_email(conn, subject=subject)
+    if verb == "requeue":
+        await matching(conn, "cancel")
+
+    assert await count(conn, verb, subject=text) == len(found)
+    assert await matching(conn, verb, subject=text) == len(found)
+    changed = "status = 'held'" if verb == "hold" else "status = 'pending'"
+    query = f"SELECT subject FROM mailqueue.emails WHERE {changed}"
+    assert [row[0] for row in await make.rows(conn, query)] == found
 
 
 @pytest.mark.parametrize(
@@ -71,6 +110,8 @@ async def test_each_condition_finds_its_mail_and_no_other(
         ({"project": "default", "older_than": "yesterday"}, "older_than", "an age such as"),
         ({"project": "default", "older_than": "-1 day"}, "older_than", "an age such as"),
         ({"project": "default", "status": "sent"}, "status", "cancel takes mail that is pending"),
+        ({"project": "default", "subject": ""}, "subject", "1 to 998 characters"),
+        ({"project": "default", "subject": "x" * 999}, "subject", "got 999"),
         ([], "filter", "an object is needed, got array"),
         (None, "filter", "an object is needed, got null"),
     ],

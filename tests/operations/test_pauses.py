@@ -96,7 +96,7 @@ async def test_resumed_mail_goes_on_and_keeps_its_place(conn: Conn) -> None:
 
     assert await resume(conn, "campaign", "spring")
 
-    taken = await claim(conn, worker)
+    taken = [one for _ in range(2) for one in await claim(conn, worker, limit=1)]
     assert [each.id for each in taken] == [second, first]
     marks = await mark(conn, worker, taken)
     assert {each.verdict for each in marks.values()} == {MarkVerdict.GO}
@@ -177,3 +177,20 @@ async def test_a_pause_waits_for_a_claim_that_is_made_and_then_holds(
             "SELECT DISTINCT blocked_reason FROM mailqueue.lanes WHERE pause_kind = 'campaign'",
         )
         assert blocked == [("set_aside",)]
+
+
+async def test_a_project_has_a_bounded_number_of_paused_campaigns_and_domains(conn: Conn) -> None:
+    """Those of other projects and those that are over do not count, nor does one anew."""
+    await make.project(conn, "shop")
+    await conn.execute(
+        "INSERT INTO mailqueue.pauses (project_id, kind, value, until)"
+        " SELECT p.id, 'campaign', 'no ' || n, CASE n WHEN 1 THEN now() ELSE 'infinity' END"
+        " FROM mailqueue.projects AS p, generate_series(1, 1000) AS n WHERE p.name = 'default'"
+    )
+    await pause(conn, "campaign", "the last")
+    await pause(conn, "campaign", "no 2", reason="anew")
+    await conn.execute("SAVEPOINT before")
+    with pytest.raises(errors.InvalidParameterValue, match="1000 campaigns and domains"):
+        await pause(conn, "domain", "example.com")
+    await conn.execute("ROLLBACK TO before")
+    await conn.execute("SELECT mailqueue.pause_sending('domain', 'shop', 'example.com')")

@@ -118,8 +118,24 @@ async def test_the_view_says_what_is_paused_by_whom_and_why(conn: Conn) -> None:
         ("project", "default", "r"),
         ("sender", "relay", "r"),
     ]
-    actor = await make.scalar(conn, "SELECT actor FROM mailqueue.paused WHERE kind = 'campaign'")
-    assert actor.endswith(" (ann)")
+    told = await make.rows(conn, "SELECT actor, since IS NOT NULL FROM mailqueue.paused")
+    assert [(actor.endswith(" (ann)"), is_dated) for actor, is_dated in told] == [(True, True)] * 4
+
+
+@pytest.mark.parametrize("table", ["projects", "sender_accounts"])
+async def test_a_pause_by_sql_names_its_login_until_it_ends(conn: Conn, table: str) -> None:
+    await make.sender_account(conn, name="relay")
+    for kind, name in (("sender", "relay"), ("project", "default")):
+        await pause(conn, kind, name, reason="r")
+        await resume(conn, kind, name)
+    noted = f"SELECT DISTINCT paused_by, paused_at IS NULL FROM mailqueue.{table}"
+    assert await make.rows(conn, noted) == [(None, True)]
+
+    await conn.execute(f"UPDATE mailqueue.{table} SET status = 'paused'".encode())
+
+    assert await make.rows(conn, noted) == [
+        (await make.scalar(conn, "SELECT session_user::text"), False)
+    ]
 
 
 async def test_pausing_and_resuming_are_written_down(conn: Conn) -> None:

@@ -44,7 +44,8 @@ async def test_every_kind_of_column_for_words_is_known(conn: Conn) -> None:
         " JOIN pg_class AS c ON c.oid = a.attrelid JOIN pg_type AS t ON t.oid = a.atttypid"
         " WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind IN ('r', 'p')"
         " AND a.attnum > 0 AND t.typcategory IN ('S', 'U', 'A', 'X', 'C')"
-        " AND t.typname NOT IN ('uuid', '_uuid', '_int4', '_int8', '_float8', '_interval', 'xid8')",
+        " AND t.typname NOT IN ('uuid', '_uuid', '_int4', '_int8', '_float8', '_interval',"
+        " '_timestamptz', 'xid8')",
     )
 
     assert {kind for (kind,) in kinds} <= {"text", "_text", "json", "jsonb", "bytea", "name"}
@@ -71,7 +72,29 @@ async def test_a_mail_loses_who_it_went_to_and_what_it_said(desk: MaintenanceCon
     assert (content["subject"], content["text_body"]) == ("erased", "erased")
     log = await row(desk.conn, "send_logs", "email_id = %s", mail)
     assert (log["recipient_email"], log["reply"]) == ("erased@erased.invalid", None)
+    assert log["custom_data"] is None
     assert await make.rows(desk.conn, "SELECT * FROM mailqueue.books WHERE difference <> 0") == []
+
+
+async def test_an_attempt_loses_what_was_said(desk: MaintenanceContext) -> None:
+    """Finished mail or not, and each recipient: the conversation names all of them."""
+    conn = desk.conn
+    await make.sender_account(conn)
+    finished = await make.queued_email(conn, recipient_email="bob@example.com", cc=[ANN])
+    queued = await make.queued_email(conn, recipient_email="bob@example.com", cc=[ANN])
+    alone = await make.queued_email(conn, recipient_email=ANN)
+    others = await make.queued_email(conn, recipient_email="bob@example.com")
+    said = '{"protocol": "smtp", "lines": [{"ms": 1, "by": "server", "text": "550 user 4711"}]}'
+    for email in await claim(conn, await make.worker(conn)):
+        ending = Ending.RETRY if email.id == queued else Ending.FAILED
+        await settle(conn, [email], ending, log=LogStatus.DEFERRED, conversation=said)
+
+    await erased(desk)
+
+    for mail in (finished, queued, alone):
+        assert (await row(conn, "send_logs", "email_id = %s", mail))["conversation"] is None, mail
+    kept = await row(conn, "send_logs", "email_id = %s", others)
+    assert kept["conversation"] == json.loads(said)
 
 
 async def test_what_others_were_sent_too_stays(desk: MaintenanceContext) -> None:

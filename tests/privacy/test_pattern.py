@@ -1,6 +1,7 @@
 """Texts that contain a person's address, and texts that only look like it."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -89,3 +90,16 @@ def test_no_pattern_is_made_of_what_is_no_address(spellings: list[str]) -> None:
     """Such a pattern finds other persons too, and their data would be erased."""
     with pytest.raises(ValueError, match="cannot look for"):
         pattern_of(spellings)
+
+
+def test_what_is_no_address_is_refused_before_it_is_encoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A million letters take hours to encode, in which nothing else of the process goes on."""
+
+    def encoded(_: str) -> Iterator[str]:
+        pytest.fail("it is encoded")
+
+    monkeypatch.setattr(pattern, "_encoded", encoded)
+    with pytest.raises(ValueError, match="it is no address"):
+        pattern.search_of(["x" * 1_000_000])

@@ -1,5 +1,6 @@
 """Window: mail of a dead worker is returned by its marks, and only of dead workers."""
 
+import asyncio
 from datetime import timedelta
 from uuid import uuid4
 
@@ -8,6 +9,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from mailqueue.queue import store as kernel
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.steps import (
     SILENCE,
@@ -17,9 +19,11 @@ from tests.queue.steps import (
     difference,
     lose,
     mark,
+    opened,
     row,
     sent,
     settle,
+    until_waiting,
 )
 
 pytestmark = pytest.mark.anyio
@@ -86,6 +90,65 @@ async def test_rescue_takes_the_launch_that_is_known_to_be_dead_at_once(conn: Co
     assert await make.status_of(conn, lost.id) == "pending"
     assert await make.status_of(conn, kept.id) == "assigned"
     assert await beat(conn, dead) is False
+
+
+async def test_rescue_of_a_launch_waits_for_the_last_transaction_of_its_process(
+    database: DatabaseSettings,
+) -> None:
+    async with opened(database, 3) as (conn, last, rescuer):
+        await make.sender_account(conn)
+        await make.queued_email(conn)
+        launch = uuid4()
+        dead = await kernel.start_worker(
+            conn, kind="send", host="h", pid=1, version="v", launch_id=launch
+        )
+        await claim(conn, dead)
+        async with last.transaction():
+            await last.execute("SELECT FROM mailqueue.workers FOR KEY SHARE")
+            rescuing = asyncio.create_task(
+                kernel.rescue(rescuer, silence=SILENCE, launch_id=launch)
+            )
+            await until_waiting(conn, rescuer)
+        assert await rescuing == 1
+
+
+async def test_rescue_of_several_workers_locks_the_total_of_marks_before_limits_as_claims_do(
+    database: DatabaseSettings,
+) -> None:
+    async with opened(database, 3) as (conn, claimer, rescuer):
+        account = await make.sender_account(conn)
+        await make.queued_emails(conn, 3)
+        first, second, alive = [await make.worker(conn) for _ in range(3)]
+        await claim(conn, first, limit=1)
+        await mark(conn, second, await claim(conn, second, limit=1))
+        for each in (first, second):
+            await make.silent(conn, each, since=2 * SILENCE)
+        async with claimer.transaction():
+            await claimer.execute("SELECT FROM mailqueue.server_identity FOR SHARE")
+            rescuing = asyncio.create_task(kernel.rescue(rescuer, silence=SILENCE))
+            await until_waiting(conn, rescuer)
+            assert len(await claim(claimer, alive, limit=1)) == 1
+        assert await rescuing == 2
+
+        after = await counted(conn, account)
+        assert (after.sent, after.reserved) == (1, 1)
+        assert await difference(conn) == 0
+
+
+async def test_rescue_of_a_launch_whose_row_stays_locked_ends_all_the_same(
+    database: DatabaseSettings,
+) -> None:
+    async with opened(database, 2) as (conn, last):
+        launch = uuid4()
+        await kernel.start_worker(conn, kind="send", host="h", pid=1, version="v", launch_id=launch)
+        async with last.transaction():
+            await last.execute("SELECT FROM mailqueue.workers FOR KEY SHARE")
+
+            assert await kernel.rescue(conn, silence=SILENCE, launch_id=launch) == 0
+        assert (
+            await make.scalar(conn, "SELECT count(*) FROM mailqueue.workers WHERE lost_at IS NULL")
+            == 1
+        )
 
 
 async def test_rescuing_twice_changes_nothing_more(conn: Conn) -> None:

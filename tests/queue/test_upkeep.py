@@ -108,6 +108,26 @@ async def test_a_task_that_may_not_run_here_waits_with_its_reason(
     assert error == "this login may not act as the owner"
 
 
+async def test_a_task_behind_a_lock_of_another_session_is_tried_again_within_a_minute(
+    database: DatabaseSettings, db: Conn
+) -> None:
+    await only_due(db, Task.KEYS)
+    async with connect(database) as other, other.transaction():
+        await other.execute("LOCK TABLE mailqueue.api_keys")
+
+        await work_once(database, "maintenance", MaintenanceHandler(opening(database)))
+
+    _, attempts, error, _, _ = await task_of(db, Task.KEYS)
+    assert attempts == 0
+    assert error is not None
+    assert "another session holds a lock" in error
+    assert await make.scalar(
+        db,
+        "SELECT run_at <= now() + interval '1 min' FROM mailqueue.maintenance_tasks"
+        " WHERE task = 'keys'",
+    )
+
+
 async def test_every_task_of_the_program_is_a_row(db: Conn) -> None:
     found = await make.rows(db, "SELECT task FROM mailqueue.maintenance_tasks")
 

@@ -48,7 +48,9 @@ def modules() -> dict[str, ast.Module]:
     return {_dotted(path): parsed(path) for path in files(".py") if PACKAGE in path.parents}
 
 
+@cache
 def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file; callers do not change it."""
     return ast.parse(path.read_text("utf-8"), filename=str(path))
 
 

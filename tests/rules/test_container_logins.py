@@ -73,6 +73,8 @@ def environment_of(service: dict[str, Any], url: str, data: Path) -> dict[str, s
         "MAILQUEUE_NO_TRAP": "true",
         "MAILQUEUE_SUBMISSION_CERTIFICATE": str(certificate),
         "MAILQUEUE_ARCHIVE": str(data / "archive"),
+        "MAILQUEUE_RABBITMQ_URL": "amqp://127.0.0.1:1/",  # it is ready without its broker too
+        "MAILQUEUE_RABBITMQ_QUEUES": "mailqueue=default",
     }
 
 

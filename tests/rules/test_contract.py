@@ -20,6 +20,9 @@ TWINS: Mapping[frozenset[str], str] = {
     frozenset({"CreateTemplate", "NewTemplate"}): "a body is validated, a wish is a value",
     frozenset({"LogQuery", "DeliveryFilter"}): "a query is validated, a filter is a value",
     frozenset(
+        {"TimedEventsQuery", "TimedEventFilter"}
+    ): "a query is validated, a filter is a value",
+    frozenset(
         {"NewEmail", "EnqueueMessage"}
     ): "the package without dependencies knows no capability",
 }
@@ -27,6 +30,8 @@ NEAR = 0.7
 """Share of common fields from which a class is taken for a value of the contract."""
 # Classes that have most fields of a value, and why they are none: (class, value).
 RELATIVES: Mapping[tuple[str, str], str] = {
+    ("ChangeEventRule", "EventRule"): "a body is validated, and names what it changes",
+    ("ContactTally", "ImportedContacts"): "counts that still grow",
     ("EndedSuppressionRow", "EndedSuppression"): "a row; callers see its address once",
     ("ImportTally", "ImportedSuppressions"): "counts that still grow",
     ("PlatformEvent", "AdminEvent"): "a row of one of two logs, with the id of that log",

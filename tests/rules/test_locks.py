@@ -17,7 +17,8 @@ from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.model import Task
 from mailqueue.maintenance.tasks import open_context
-from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
+from mailqueue.settings.archive import ArchiveSettings
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.conftest import Server
@@ -38,7 +39,7 @@ TABLES = ("lock_rows", "lane_gather", "leases")
 
 
 @pytest.fixture
-async def stranger(
+async def holder(
     request: pytest.FixtureRequest, server: Server, fresh_db: str
 ) -> AsyncIterator[Conn]:
     """A login with one role that holds every advisory lock mailqueue has ever used."""
@@ -49,26 +50,26 @@ async def stranger(
         yield conn
 
 
-@pytest.mark.parametrize("stranger", ROLES, indirect=True)
+@pytest.mark.parametrize("holder", ROLES, indirect=True)
 @pytest.mark.parametrize("table", TABLES)
-async def test_no_login_locks_a_row_or_a_table_of_ours(stranger: Conn, table: str) -> None:
+async def test_no_login_locks_a_row_or_a_table_of_ours(holder: Conn, table: str) -> None:
     for statement in (
         "SELECT FROM mailqueue.{} FOR UPDATE",
         "SELECT FROM mailqueue.{} FOR KEY SHARE",
         "LOCK TABLE mailqueue.{} IN ACCESS SHARE MODE",
     ):
         with pytest.raises(errors.InsufficientPrivilege):
-            async with stranger.transaction():
-                await stranger.execute(statement.format(table).encode())
+            async with holder.transaction():
+                await holder.execute(statement.format(table).encode())
 
 
-@pytest.mark.parametrize("stranger", ROLES, indirect=True)
+@pytest.mark.parametrize("holder", ROLES, indirect=True)
 async def test_mail_is_claimed_whatever_a_login_holds(
-    stranger: Conn, database: DatabaseSettings
+    holder: Conn, database: DatabaseSettings
 ) -> None:
     async with AsyncExitStack() as stack:
         (conn,) = await stack.enter_async_context(opened(database, 1))
-        await stack.enter_async_context(stranger.transaction())
+        await stack.enter_async_context(holder.transaction())
         await conn.execute("SET statement_timeout = '20s'")
         await make.sender_account(conn)
         await make.queued_emails(conn, 3)
@@ -78,13 +79,13 @@ async def test_mail_is_claimed_whatever_a_login_holds(
         await conn.execute("SELECT mailqueue.set_max_send_rate(50)")
 
 
-@pytest.mark.parametrize("stranger", ROLES, indirect=True)
+@pytest.mark.parametrize("holder", ROLES, indirect=True)
 async def test_the_schema_is_migrated_and_maintained_whatever_a_login_holds(
-    stranger: Conn, database: DatabaseSettings, tmp_path: Path
+    holder: Conn, database: DatabaseSettings, tmp_path: Path
 ) -> None:
     told: list[str] = []
     stores = ArchiveStores(ArchiveSettings(tmp_path.as_uri(), None))
-    async with stranger.transaction(), asyncio.timeout(60):
+    async with holder.transaction(), asyncio.timeout(60):
         await migrate(database, told.append)
         async with open_context(database, stores, operator="x", advance=lambda _: None) as desk:
             done = await tasks.run(

@@ -11,6 +11,7 @@ GUARD = "mailqueue.smtp.client.dial"
 
 # Modules that may look up, connect or listen besides the guard, and why that is safe.
 OWN_REASONS = {
+    "mailqueue.adapters.mailboxes.imap": "speaks on a socket that the guard has opened",
     "mailqueue.api.http.server": "binds where the operator says",
     "mailqueue.client.asynchronous": "runs at the user's, who says where the API is",
     "mailqueue.client.exchange": "runs at the user's",

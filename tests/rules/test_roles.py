@@ -22,7 +22,8 @@ from tests.rules.logins import login, mail
 pytestmark = pytest.mark.anyio
 
 DBA_VIEWS = ("emails", "queue_depth", "sender_headroom", "worker_status", "recipient_history",
-             "held", "books", "sender_account_days")  # fmt: skip
+             "held", "books", "sender_account_days", "daily_kpis", "queue_kpis",
+             "table_sizes")  # fmt: skip
 API_VIEWS = ("emails", "recipient_history", "held", "queue_depth", "worker_status")
 CAPTURE = " LANGUAGE plpgsql AS $$ BEGIN RAISE 'captured as %', current_user; END $$"
 

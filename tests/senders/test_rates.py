@@ -80,3 +80,16 @@ async def test_rates_are_read_as_people_write_them(text: str, per_second: float)
 async def test_other_words_are_no_rate(text: str) -> None:
     with pytest.raises(ValueError, match="must be a rate"):
         parse_rate(text)
+
+
+async def test_a_rate_that_no_float_holds_is_listed_as_the_nearest(conn: Conn) -> None:
+    """Written past the triggers, which refuse it."""
+    for domain in ("a.example", "b.example"):
+        await rates.set_domain_rate(conn, domain, rate=5, burst=None, note=None)
+    await conn.execute("ALTER TABLE mailqueue.domain_rates DISABLE TRIGGER USER")
+    await conn.execute(
+        "UPDATE mailqueue.domain_rates"
+        " SET rate_per_second = CASE domain WHEN 'a.example' THEN 1e131000 ELSE 1e-16000 END"
+    )
+
+    assert [found.rate_per_second for found in await rates.list_rates(conn)] == [1e300, 1e-300]

@@ -25,14 +25,17 @@ def debian(reachable_folder: Path, service_user: Account) -> Iterator[Server]:
         yield Server(superuser)
 
 
+@pytest.fixture(scope="module")
+async def migrated_stock(debian: Server) -> DatabaseSettings:
+    """A database set up by the documented commands."""
+    return await _migrated(debian, f"mailqueue_{secrets.token_hex(6)}")
+
+
 @pytest.fixture(scope="module", params=["new", "grown"])
 async def stock(request: pytest.FixtureRequest, debian: Server) -> DatabaseSettings:
     """A database set up by the documented commands, empty and with rows."""
     name = f"mailqueue_{secrets.token_hex(6)}"
-    superuser = DatabaseSettings(Secret(debian.superuser), pooler=Pooler.NONE)
-    await provision(superuser, role=ROLE, password=ROLE, database=name)
-    settings = DatabaseSettings(Secret(debian.direct_url(name)), pooler=Pooler.NONE)
-    await migrate(settings)
+    settings = await _migrated(debian, name)
     async with connect(settings) as conn:
         await set_up(conn)
         if request.param == "grown":
@@ -40,4 +43,12 @@ async def stock(request: pytest.FixtureRequest, debian: Server) -> DatabaseSetti
     with psycopg.connect(debian.superuser, autocommit=True) as admin:
         for each in watch(name):
             admin.execute(each)
+    return settings
+
+
+async def _migrated(debian: Server, name: str) -> DatabaseSettings:
+    superuser = DatabaseSettings(Secret(debian.superuser), pooler=Pooler.NONE)
+    await provision(superuser, role=ROLE, password=ROLE, database=name)
+    settings = DatabaseSettings(Secret(debian.direct_url(name)), pooler=Pooler.NONE)
+    await migrate(settings)
     return settings

@@ -1,10 +1,15 @@
 import json
 import subprocess
 import sys
+from types import ModuleType
+from unittest.mock import patch
 
 import pytest
+from structlog.testing import capture_logs
 
-from mailqueue.telemetry.log import keep_private, mask
+from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
+from mailqueue.telemetry.log import configure_logging, get_logger, keep_private, mask
+from tests.logged import forget_configuration
 
 SAYS = """
 from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
@@ -98,3 +103,27 @@ def test_a_masked_address_is_not_masked_again_and_ids_stay() -> None:
     line = {"recipient": "ann***@example.com", "email_id": "0199", "sender": "relay"}
 
     assert keep_private(None, "info", dict(line)) == line
+
+
+def test_no_logger_keeps_what_another_test_configured() -> None:
+    own = get_logger("mailqueue.tried")
+    here = ModuleType("mailqueue.tried")
+    here.log = own  # type: ignore[attr-defined]
+    with patch.dict(sys.modules, {"mailqueue.tried": here}):
+        configure_logging(LogSettings(LogLevel.ERROR, LogFormat.JSON))
+        own.warning("setting.renamed")
+        forget_configuration()
+        with capture_logs() as lines:
+            own.warning("setting.renamed")
+
+    assert [line["event"] for line in lines] == ["setting.renamed"]
+
+
+def test_a_process_that_configures_no_logging_leaves_standard_output_to_its_result(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    get_logger("mailqueue.tried").warning("row.late", row_id=7)
+
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "row.late" in printed.err

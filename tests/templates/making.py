@@ -47,11 +47,12 @@ async def published(
     *,
     slug: str = "welcome",
     words: NewText | Mapping[str, NewText] = WELCOME,
+    name: str | None = None,
     category: str | None = None,
     **said: Any,
 ) -> TemplateRow:
     """Create a template with a published version."""
-    new = NewTemplate(slug, category=category)
+    new = NewTemplate(slug, name=name, category=category)
     template = await writing.create(conn, project_id, new=new, by="test")
     version = await version_of(conn, template, words, **said)
     await put_in_force(conn, template, version)

@@ -5,11 +5,15 @@ from uuid import uuid4
 
 import pytest
 
+from mailqueue.administration import revoking
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
+from mailqueue.tenants.actor import acting
 from mailqueue.tenants.keys.manage import find_key, issue_key, list_keys, revoke_key
 from mailqueue.tenants.model import Caller
+from mailqueue.tenants.projects import manage as projects_manage
 from tests import make
+from tests.rules.source import ROOT
 
 pytestmark = pytest.mark.anyio
 
@@ -96,3 +100,56 @@ def test_requests_of_test_keys_are_counted_apart_from_those_of_live_keys() -> No
 
     assert live.project_bucket == project
     assert test.project_bucket == twin.project_bucket != project
+
+
+async def test_a_revoked_key_names_who_revoked_it_whatever_the_way(conn: Conn) -> None:
+    await make.project(conn, "shop")
+    for name in ("one", "incident", "deleted", "expired"):
+        at = datetime.now(UTC) - timedelta(days=1) if name == "expired" else None
+        await issue_key(conn, "shop", name, is_test=False, expires_at=at)
+    async with acting(conn, by="ann (console)"):
+        await revoke_key(conn, "shop", "one", reason="lost")
+    incident = await make.scalar(
+        conn, "SELECT hint FROM mailqueue.api_keys WHERE name = 'incident'"
+    )
+    await revoking.revoke(conn, by="ben", reason="stolen", prefix=incident)
+    await conn.execute("SELECT mailqueue.expire_api_keys('maintenance')")
+    await projects_manage.delete(conn, "shop", by="cem")
+
+    by_name = {key.name: key.revoked_by for key in await list_keys(conn, "shop")}
+    assert by_name == {
+        "one": "ann (console)",
+        "incident": "ben",
+        "deleted": "cem",
+        "expired": None,
+    }
+
+
+async def test_keys_revoked_by_an_earlier_release_name_who_the_audit_log_names(conn: Conn) -> None:
+    for name in ("one", "incident", "active"):
+        await issue_key(conn, "default", name, is_test=False)
+    async with acting(conn, by="ann (console)"):
+        await revoke_key(conn, "default", "one")
+    incident = await make.scalar(
+        conn, "SELECT hint FROM mailqueue.api_keys WHERE name = 'incident'"
+    )
+    await conn.execute("UPDATE mailqueue.api_keys SET revoked_at = now() WHERE name = 'incident'")
+    await make.inserted(
+        conn,
+        "audit_events",
+        {
+            "project_id": await make.project_named(conn),
+            "actor": "ben",
+            "action": "api_key.revoked",
+            "subject": "api key incident",
+            "detail": {"hint": incident},
+        },
+    )
+    await conn.execute("UPDATE mailqueue.api_keys SET revoked_by = NULL")
+    (migration,) = (ROOT / "sql/migrations").glob("*_key_revoked_by.sql")
+    statement = migration.read_text("utf-8").partition("UPDATE ")[2]
+
+    await conn.execute(f"UPDATE {statement}".encode())
+
+    by_name = {key.name: key.revoked_by for key in await list_keys(conn, "default")}
+    assert by_name == {"one": "ann (console)", "incident": "ben", "active": None}

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.anyio
 WAYS = (
     "INSERT INTO mailqueue.email_queue (project, recipient_email, subject, text_body)"
     " VALUES (%s, 'ann@example.com', 'Hello', 'Hi')",
+    "INSERT INTO mailqueue.outboxes (project, to_email, subject, body)"
+    " VALUES (%s, 'ann@example.com', 'Hello', 'Hi')",
     "SELECT mailqueue.enqueue(%s, 'ann@example.com', 'Hello', text => 'Hi')",
     "SELECT mailqueue.enqueue(%s, 'ann@example.com',"
     ' options => \'{"template": "welcome", "variables": {}}\')',

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from psycopg import errors
 
+from mailqueue.audit import search as audit_search
+from mailqueue.audit.model import AuditSearch
 from mailqueue.core.errors import Conflict, InvalidField, MailqueueError, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -39,8 +41,8 @@ SETTINGS: dict[str, Any] = {
 
 async def audit_of(conn: Conn, name: str) -> list[tuple[str, str]]:
     found = await projects_manage.find(conn, name)
-    events = await projects_manage.audit(conn, found.id, limit=100)
-    return [(event.action, event.actor) for event in reversed(events)]
+    page = await audit_search.search(conn, AuditSearch(found.id), limit=100)
+    return [(event.action, event.actor) for event in reversed(page.events)]
 
 
 async def test_a_project_is_what_its_settings_say(conn: Conn) -> None:

@@ -1,17 +1,18 @@
 """Renamed columns and functions keep their old name for one release."""
 
+import json
 from uuid import UUID
 
 import pytest
 from psycopg import errors
 from psycopg.errors import Diagnostic
 from psycopg.types.json import Jsonb
-from structlog.testing import capture_logs
 
 from mailqueue.administration import settings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.store.claims import read_contents
 from tests import make
+from tests.logged import log_of
 
 pytestmark = pytest.mark.anyio
 
@@ -89,7 +90,9 @@ async def test_a_message_of_refusals_is_read_from_its_former_column(conn: Conn) 
     assert await make.rows(conn, both) == [("until 07:00", "until 07:00")]
 
 
-async def test_settings_are_changed_by_their_former_names(conn: Conn) -> None:
+async def test_settings_are_changed_by_their_former_names(
+    conn: Conn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In SQL where the installation had them before; in commands and the API everywhere."""
     await conn.execute(
         "INSERT INTO mailqueue.system_settings (name, value, kind, meaning)"
@@ -107,12 +110,13 @@ async def test_settings_are_changed_by_their_former_names(conn: Conn) -> None:
     assert await noticed(conn, change.format("8 MB", new)) == []
     assert await make.rows(conn, both) == [("8 MB",), ("8 MB",)]
 
-    with capture_logs() as log:
-        shown = await settings.change(conn, {old: "7 MB"}, by="ann")
+    log = log_of(settings, monkeypatch)
+    shown = await settings.change(conn, {old: "7 MB"}, by="ann")
 
     assert {one.name: one.value for one in shown}[new] == "7 MB"
     assert old not in {one.name for one in shown}
-    assert [(one["event"], one["current_name"]) for one in log] == [("setting.renamed", new)]
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [(one["event"], one["current_name"]) for one in lines] == [("setting.renamed", new)]
     changed = "SELECT subject FROM mailqueue.audit_events WHERE action = 'setting.changed'"
     assert await make.rows(conn, changed) == [(f"setting {new}",)] * 3
 

@@ -10,13 +10,12 @@ import jsonschema_rs
 import pytest
 from psycopg.types.json import Jsonb
 
-from mailqueue.api.http.openapi.document import openapi
-from mailqueue.api.table import ENDPOINTS
 from mailqueue.db.fetch import Conn
 from mailqueue.events import store as events
 from mailqueue.events.model import ReportedEvent, Type
 from mailqueue.webhooks.model import EventType
 from tests import make
+from tests.api.support.document import DOCUMENT
 from tests.webhooks.delivering import told, webhook
 
 pytestmark = pytest.mark.anyio
@@ -242,7 +241,7 @@ async def test_payloads_are_as_documented(conn: Conn) -> None:
     check = jsonschema_rs.Draft202012Validator(schema(), validate_formats=True)
     ref = {"$ref": "#/components/schemas/WebhookPayload"}
     check_openapi = jsonschema_rs.Draft202012Validator(
-        ref | {"components": openapi(ENDPOINTS)["components"]}, validate_formats=True
+        ref | {"components": DOCUMENT["components"]}, validate_formats=True
     )
     await webhook(conn, URL)
     email_id, claim = await claimed(conn, tags=["a"])

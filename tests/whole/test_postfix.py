@@ -7,7 +7,7 @@ import pytest
 
 from mailqueue.embedded.service_user import Account
 from tests.whole.difficult_mails import Letter, inserts, letters, read
-from tests.whole.postfix import DOMAIN, Files, postfix, sinking
+from tests.whole.postfix import DOMAIN, Files, make_home, postfix, relay, sinking
 from tests.whole.running import Up, eventually
 
 pytestmark = pytest.mark.timeout(300)
@@ -57,3 +57,37 @@ def test_postfix_delivers_every_mail_to_a_mailbox_once_and_unharmed(
 
         arrived = sorted(map(read, server.messages()))
     assert arrived == sorted(mail.arrived() for mail in mails)
+
+
+@pytest.mark.postfix
+def test_what_postfix_refuses_can_be_read_with_the_attempt(
+    shared_up: Up, reachable_folder: Path
+) -> None:
+    home = reachable_folder / "refusing"
+    make_home(home)
+    documented = "smtpd_recipient_restrictions = reject_unauth_destination"
+    with relay(home, name="mx.example.com", documented=documented) as port:
+        shared_up.rows("INSERT INTO mailqueue.projects (name) VALUES ('refusing') RETURNING id")
+        shared_up.home.json(
+            *("sender", "add", "--project", "refusing", "--name", "relay", "--host", "127.0.0.1"),
+            *("--port", str(port), "--tls", "none", "--from", "shop@example.com"),
+        )
+        ((email,),) = shared_up.rows(
+            "INSERT INTO mailqueue.email_queue (project, recipient_email, subject, text_body)"
+            " VALUES ('refusing', 'nobody@elsewhere.example', 'Hello', 'Hello') RETURNING id"
+        )
+        shown = eventually(
+            lambda: shared_up.home.json("email", "show", str(email))["attempts"], bool, seconds=60
+        )
+
+    lines = [(each["by"], each["text"]) for each in shown[0]["conversation"]["lines"]]
+    assert lines[0][0] == "server"
+    assert lines[0][1].startswith("220 mx.example.com ESMTP Postfix")
+    assert [text for by, text in lines if by == "client"][-2:] == [
+        "RCPT TO:<nobody@elsewhere.example>",
+        "DATA",
+    ]
+    assert [text for by, text in lines if by == "server"][-2:] == [
+        "554 5.7.1 <nobody@elsewhere.example>: Relay access denied",
+        "554 5.5.1 Error: no valid recipients",
+    ]

@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("to", recipient="nobody", of_all=False),
+    Case("to", recipient="nobody@", of_all=False),
     Case("to", recipient="ann@example.com\x01", of_all=False),
     Case("from_email", options={"from_email": "shop"}, flags=("--from", "shop")),
     Case(

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import urllib.error
 import urllib.request
 
 import psycopg
@@ -14,7 +15,7 @@ from tests.whole.terminal import ignore_hang_up, on_terminal
 
 KEYS = {
     *("ready", "api", "database", "trap_smtp", "trap", "data", "api_key", "submission"),
-    *("console", "console_link"),
+    *("console", "console_link", "metrics", "public"),
 }
 QUICK_SECONDS = 45  # 5 on a machine that has nothing else to do
 
@@ -49,9 +50,32 @@ def test_it_prints_one_line_stops_on_sigterm_and_starts_again_with_mail_and_keys
     assert ready["data"] == str(home.data)
     assert ready["trap"] == f"{ready['api']}/trap"
     assert ready["console"] == f"{ready['api']}/console"
+    assert ready["public"] == ready["api"]
     assert ready["console_link"].startswith(f"{ready['console']}/welcome?link=mq_link_")
     assert ready["trap_smtp"].startswith("smtp://127.0.0.1:")
     assert ready["api_key"].startswith("mq_test_")
+
+
+def status_of(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=30) as response:
+            found: int = response.status
+    except urllib.error.HTTPError as exc:
+        return exc.code
+    return found
+
+
+def test_console_and_links_have_ports_of_their_own(home: Home) -> None:
+    with up(home, "--workers", "0", "--console-port", "0", "--public-port", "0") as running:
+        api, public = running.ready["api"], running.ready["public"]
+        console = running.ready["console"].removesuffix("/console")
+        assert len({api, public, console}) == 3
+        for url in (api, public, console):
+            assert status_of(f"{url}/healthz") == 200
+            assert status_of(f"{url}/console/login") == (200 if url == console else 404)
+            assert status_of(f"{url}/v1/emails") == (401 if url == api else 404)
+        assert status_of(running.ready["console_link"]) == 200
+        assert running.ready["console_link"].startswith(console)
 
 
 def test_once_it_says_that_it_runs_every_part_answers(home: Home) -> None:

@@ -16,6 +16,7 @@ COMMAND_BY_FILE = {
     "console.py": ["console"],
     "everything.py": ["up"],
     "inbound.py": ["worker", "inbound"],
+    "rabbitmq.py": ["worker", "rabbitmq"],
     "send.py": ["worker", "send"],
     "submission.py": ["worker", "submission"],
     "webhooks.py": ["worker", "webhooks"],

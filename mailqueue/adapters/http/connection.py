@@ -89,6 +89,7 @@ class HttpConnection:
         self._timeouts = timeouts
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._end = 0.0  # of the request in progress, by the event loop's clock
+        self.asked: tuple[str, int] | None = None  # last request: method and URL, bytes of its body
 
     @property
     def is_usable(self) -> bool:
@@ -122,6 +123,8 @@ class HttpConnection:
             self.close()
             return Rejected(Fault.TRANSIENT, "", "the worker is stopping", Stage.DATA)
         self._end = by or asyncio.get_running_loop().time() + self._timeouts.call_s
+        url = f"{self._site.scheme}://{self._site.authority}{self._site.prefix}{call.path}"
+        self.asked = f"{call.method} {url}", len(call.body)
         self._transport.write(octets)
         try:
             return await self._answer()

@@ -19,7 +19,7 @@ from mailqueue.adapters.http.model import (
     ResponseLimits,
     read_origin,
 )
-from mailqueue.core.verdict import Rejected
+from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.ports.webhook import Posted, WebhookHeaders
 from mailqueue.smtp.client.trust import system_trust
 
@@ -46,12 +46,18 @@ class HttpPoster:
         *,
         tls_context: ssl.SSLContext | None = None,
         total_s: float = TOTAL_SECONDS,
+        posts_once: bool = False,
     ) -> None:
-        """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later."""
+        """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later.
+
+        With `posts_once` each request has a connection of its own: one that is kept may close
+        while a request is on its way, which is then sent again.
+        """
         threads = ThreadPoolExecutor(MAX_LOOKUPS, thread_name_prefix="lookup")
         self._policy = replace(policy, lookups=threads)
         self._tls_context = tls_context
         self._total_s = total_s
+        self._posts_once = posts_once
         self._kept: dict[HttpOrigin, deque[tuple[float, HttpConnection]]] = {}
 
     async def post(self, url: str, headers: WebhookHeaders, body: bytes) -> Posted:
@@ -59,8 +65,9 @@ class HttpPoster:
         begun = _now()
         answer = await self._asked(url, headers, body, by=begun + self._total_s)
         took_ms = round((_now() - begun) * 1000)
-        if isinstance(answer, str):
-            return Posted(None, answer, took_ms=took_ms)
+        if isinstance(answer, Rejected):
+            was_sent = answer.kind is Fault.AMBIGUOUS
+            return Posted(None, answer.detail, took_ms=took_ms, was_sent=was_sent)
         return Posted(
             answer.status,
             body=answer.body,
@@ -86,11 +93,11 @@ class HttpPoster:
 
     async def _asked(
         self, url: str, headers: WebhookHeaders, body: bytes, *, by: float
-    ) -> HttpResponse | str:
+    ) -> HttpResponse | Rejected:
         try:
             site, path = target_of(url)
         except ValueError as exc:
-            return str(exc)
+            return Rejected(Fault.ACCOUNT, "", str(exc), Stage.CONNECT)
         call = HttpRequest("POST", path, headers, body)
         try:
             async with asyncio.timeout_at(by + BODY_SECONDS):
@@ -100,7 +107,7 @@ class HttpPoster:
 
     async def _called(
         self, site: HttpOrigin, call: HttpRequest, *, by: float
-    ) -> HttpResponse | str:
+    ) -> HttpResponse | Rejected:
         connection = self._taken(site)
         if connection is not None:
             answer = await connection.ask(call, may_finish=_always, by=by)
@@ -112,10 +119,10 @@ class HttpPoster:
             # The server closed an idle connection: try once more on a new one.
         opened = await self._opened(site, by=by)
         if isinstance(opened, Rejected):
-            return _words(opened)
+            return opened
         answer = await opened.ask(call, may_finish=_always, by=by)
         if isinstance(answer, Rejected):
-            return _words(answer)
+            return answer
         self._keep(site, opened)
         return answer
 
@@ -142,13 +149,14 @@ class HttpPoster:
 
     def _keep(self, site: HttpOrigin, connection: HttpConnection) -> None:
         kept = self._kept.setdefault(site, deque())
-        if connection.is_usable and len(kept) < MAX_KEPT_CONNECTIONS:
+        is_kept = connection.is_usable and len(kept) < MAX_KEPT_CONNECTIONS
+        if is_kept and not self._posts_once:
             kept.append((_now(), connection))
         else:
             connection.close()
 
 
-_LATE = "no answer in time"
+_LATE = Rejected(Fault.AMBIGUOUS, "", "no answer in time", Stage.DATA)
 
 
 def target_of(url: str) -> tuple[HttpOrigin, str]:
@@ -176,10 +184,6 @@ def retry_after_of(header: str | None, *, now: datetime) -> timedelta | None:
     if until.tzinfo is None:  # "-0000"
         until = until.replace(tzinfo=UTC)
     return min(max(until - now, timedelta(0)), _MAX_WAIT)
-
-
-def _words(refused: Rejected) -> str:
-    return refused.detail
 
 
 def _always() -> bool:

@@ -47,25 +47,46 @@ class SignedTokens:
 
     async def read(self, token: str) -> TokenIdentity:
         """Return the administrator that a token identifies; see the port."""
-        alg, kid = _signed_by(token)
-        # Before any keys are fetched; the claims count only after the signature.
-        _check(fault_of(_json_of(token.split(".")[1]), self._settings, now=self._clock()))
-        key = await self._keys.find(kid, alg)
-        if key is None:
-            raise Unauthorized("this token is not valid: its key is not one of the issuer's")
-        try:
-            registry = _Registry(algorithms=[str(one_name(alg))], strict_check_header=False)
-            claims = jwt.decode(token, key, registry=registry).claims
-        except (JoseError, ValueError, RecursionError):
-            raise Unauthorized("this token is not valid: its signature is wrong") from None
-        _check(fault_of(claims, self._settings, now=self._clock()))
+        claims = await verified_claims(
+            token,
+            self._keys,
+            lambda claims: fault_of(claims, self._settings, now=self._clock()),
+        )
         if not has_role(claims, self._settings):
             raise Forbidden(f"role {self._settings.role}")
         return TokenIdentity(claims["sub"], called(claims))
 
 
-def _signed_by(token: str) -> tuple[str, str | None]:
-    """Return the algorithm and the key id of a token's header."""
+async def verified_claims(
+    token: str, keys: IssuerKeys, fault: Callable[[dict[str, Any]], str | None]
+) -> dict[str, Any]:
+    """Return the claims of a token that a key of the issuer signed, without the fault.
+
+    Raises:
+        Unauthorized: it is not such a token.
+        Unavailable: the issuer's keys cannot be fetched now.
+    """
+    alg, kid = signed_by(token)
+    # Before any keys are fetched; the claims count only after the signature.
+    _check(fault(_json_of(token.split(".")[1])))
+    key = await keys.find(kid, alg)
+    if key is None:
+        raise Unauthorized("this token is not valid: its key is not one of the issuer's")
+    try:
+        registry = _Registry(algorithms=[str(one_name(alg))], strict_check_header=False)
+        claims = jwt.decode(token, key, registry=registry).claims
+    except (JoseError, ValueError, RecursionError):
+        raise Unauthorized("this token is not valid: its signature is wrong") from None
+    _check(fault(claims))
+    return claims
+
+
+def signed_by(token: str) -> tuple[str, str | None]:
+    """Return the algorithm and the key id of a token's header.
+
+    Raises:
+        Unauthorized: it has no valid one.
+    """
     if len(token) > MAX_CHARACTERS or not _COMPACT.fullmatch(token):
         raise Unauthorized("this token is not valid")
     header = _json_of(token.partition(".")[0])

@@ -66,8 +66,9 @@ class Gmail(ProviderApi):
         token = await self._tokens.get()
         if isinstance(token, Rejected):
             return token
+        if token != self._token:  # replies to requests with the one before are still awaited
+            self.secrets = tuple(filter(None, (token, self._token)))
         self._token = token
-        self.secrets = (token,)
         return None
 
     def renew(self, answer: HttpResponse) -> bool:

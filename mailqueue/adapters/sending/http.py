@@ -16,6 +16,7 @@ from mailqueue.adapters.http.model import (
 )
 from mailqueue.adapters.sending.api import ProviderApi, ProviderMail
 from mailqueue.adapters.sending.checked import CheckedApi
+from mailqueue.adapters.sending.record import HttpExchange, recorded
 from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.trust import system_trust
@@ -116,6 +117,7 @@ class HttpChannel:
         self._connection = connection
         self._opened_at = _now()
         self._is_lost = False
+        self._exchanges: list[HttpExchange] = []  # of the emails whose verdicts are awaited
 
     @property
     def is_usable(self) -> bool:
@@ -201,13 +203,14 @@ class HttpChannel:
             objection = _LOST
         if objection is not None:
             return [objection] * len(group)
+        self._exchanges.clear()
         answer, doubt = await self._answer(group, may_finish)
         if isinstance(answer, Rejected):
             if not _is_of_mail(answer):
                 self._is_lost = True
             elif len(group) > 1:  # one of them: nothing was sent
                 return await self._of_halves(group, may_finish)
-            return [answer] * len(group)
+            return self._recorded([answer] * len(group))
         judged = self._checked.judge(group, answer)
         if len(group) > 1 and not answer.is_success and all(map(_is_of_mail, judged)):
             # One of them caused the refusal: send halves, so that the others are not refused.
@@ -215,12 +218,16 @@ class HttpChannel:
         for verdict in judged:
             self._transport.note(verdict)
         if doubt is None:
-            return judged
+            return self._recorded(judged)
         # The repeated request was refused, so the outcome of the first is unknown.
-        return [
+        doubted = [
             doubt if _is_for_now(verdict) and not _is_in_doubt(verdict) else verdict
             for verdict in judged
         ]
+        return self._recorded(doubted)
+
+    def _recorded(self, verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+        return recorded(verdicts, self._exchanges, secrets=self._service.secrets)
 
     async def _of_halves(
         self, group: Sequence[ProviderMail], may_finish: Callable[[], bool]
@@ -255,7 +262,12 @@ class HttpChannel:
             if isinstance(connection, Rejected):
                 return connection
             self._connection = connection
-        return await self._checked.ask(self._connection, group, may_finish=may_finish)
+        connection, began = self._connection, _now()
+        connection.asked = None
+        answer = await self._checked.ask(connection, group, may_finish=may_finish)
+        if connection.asked is not None:
+            self._exchanges.append(HttpExchange(began, _now(), *connection.asked, answer))
+        return answer
 
 
 _LOST = Rejected(Fault.TRANSIENT, "", "the connection broke at an earlier email", Stage.CONNECT)

@@ -22,19 +22,18 @@ def redacted(text: str, secrets: Iterable[Secret]) -> str:
 
     A text of DETAIL_CHARACTERS was cut there, perhaps within a secret: its beginning is redacted.
     """
+    known = [secret.reveal() for secret in secrets if secret]
+    # Of all secrets together: one may be a part of another.
+    plain = sorted({form for one in known for form in _written(one)}, key=len, reverse=True)
+    encoded = list(dict.fromkeys(form for one in known for form in _in_base64(one)))
     is_cut = len(text) >= DETAIL_CHARACTERS
-    for secret in secrets:
-        if not secret:
-            continue
-        plain = sorted(dict.fromkeys(_written(secret.reveal())), key=len, reverse=True)
-        encoded = list(dict.fromkeys(_in_base64(secret.reveal())))
-        for form in plain:
-            text = text.replace(form, REDACTED)
-        for form in encoded:
-            text = _without_word(text, form)
-        if is_cut:
-            text = _without_beginning(text, [*plain, *encoded])
-    return text
+    if is_cut:
+        text = _without_beginning(text, plain, is_whole=True)
+    for form in plain:
+        text = text.replace(form, REDACTED)
+    for form in encoded:
+        text = _without_word(text, form)
+    return _without_beginning(text, encoded) if is_cut else text
 
 
 def _written(secret: str) -> Iterator[str]:
@@ -85,10 +84,13 @@ def _without_word(text: str, digits: str) -> str:
     return text
 
 
-def _without_beginning(text: str, forms: Iterable[str]) -> str:
-    """Return a text without the beginning of a secret at its end."""
+def _without_beginning(text: str, forms: Iterable[str], *, is_whole: bool = False) -> str:
+    """Return a text without the longest beginning of a secret at its end, `is_whole` or not."""
+    longest = 0
     for form in forms:
-        for size in range(len(form) - 1, MIN_PART - 1, -1):
+        for size in range(len(form) if is_whole else len(form) - 1, MIN_PART - 1, -1):
+            if size <= longest:
+                break
             if text.endswith(form[:size]):
-                return text[:-size] + REDACTED
-    return text
+                longest = size
+    return text[:-longest] + REDACTED if longest else text

@@ -135,7 +135,11 @@ def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
 
 
 def _counted(mail: SendAttempt, answer: HttpResponse, data: dict[str, Any]) -> Verdict:
-    """Parse the number of accepted recipients and the list of refused ones."""
+    """Parse the number of accepted recipients and the list of refused ones.
+
+    Recipients that were refused without being named count as sent: a second attempt would reach
+    the others twice, and SMTP2GO names them in a `reject` event.
+    """
     failures = [str(one) for one in data.get("failures") or []]
     words = "; ".join(failures)
     message_id = data.get("email_id")
@@ -145,6 +149,10 @@ def _counted(mail: SendAttempt, answer: HttpResponse, data: dict[str, Any]) -> V
     refused = tuple(Refused(one, why) for one in outcomes.named_in(words, mail.envelope.recipients))
     if len(refused) == len(mail.envelope.recipients):
         return why if len(refused) == 1 else AllRefused(refused)
+    failed = data.get("failed")
+    unnamed = (failed if isinstance(failed, int) else len(failures)) - len(refused)
+    if unnamed > 0:
+        words = f"{unnamed} of {len(mail.envelope.recipients)} refused, not named: {words or '-'}"
     return Accepted(
         "200",
         outcomes.cleaned(words) or "accepted",

@@ -1,10 +1,11 @@
-"""Add, list and remove users of the console, and make links by which they set a password."""
+"""Add, list, change and remove users of the console; make links by which they set a password."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from mailqueue.administration.users import store
 from mailqueue.administration.users.model import PasswordLink
+from mailqueue.administration.users.second_factor.store import reset_second_factor as _reset
 from mailqueue.contract.administration import ConsoleUser
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
@@ -91,6 +92,35 @@ async def find(conn: Conn, name: str) -> ConsoleUser:
         if each.name.lower() == name.strip().lower():
             return each
     raise NotFound("user", name)
+
+
+async def change(
+    conn: Conn,
+    name: str,
+    *,
+    role: str | None = None,
+    projects: Sequence[str] | None = None,
+    sees_all: bool | None = None,
+    reset_second_factor: bool = False,
+    by: str,
+) -> ConsoleUser:
+    """Change the role and projects of a user, at once for open sessions; None leaves one as it is.
+
+    With `reset_second_factor` the user's next login needs no code, and open sessions end.
+
+    Raises:
+        NotFound: there is no such user.
+        InvalidField: role and projects do not fit, or the user logs in at an issuer.
+    """
+    async with conn.transaction():
+        if reset_second_factor and not await _reset(conn, name, by=by):
+            raise NotFound("user", name)
+        is_more = not (role is None and projects is None and sees_all is None)
+        if (is_more or not reset_second_factor) and not await store.change(
+            conn, name, role=role, sees_all=sees_all, projects=projects, by=by
+        ):
+            raise NotFound("user", name)
+    return await find(conn, name)
 
 
 async def remove(conn: Conn, name: str, *, by: str) -> None:

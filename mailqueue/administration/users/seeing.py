@@ -1,4 +1,4 @@
-"""The projects and emails that a user of the console sees, and the tokens of forms."""
+"""The projects that a user of the console sees, and the tokens of forms."""
 
 from uuid import UUID
 
@@ -25,11 +25,6 @@ async def project(conn: Conn, user: UUID, name: str) -> SeenProject:
     if found is None:
         raise NotFound("project", name[:100])
     return found
-
-
-async def project_of_email(conn: Conn, user: UUID, email_id: UUID) -> str | None:
-    """Return the name of the project of an email; None if the user does not see it."""
-    return await store.find_email(conn, user, email_id)
 
 
 async def take_action(conn: Conn, token_hash: bytes) -> bool:

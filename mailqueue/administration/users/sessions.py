@@ -1,38 +1,44 @@
-"""Log in with a password, and find, list and end sessions."""
+"""Log in with a password or at an issuer, and find, list and end sessions."""
 
-import asyncio
 import hashlib
-import ipaddress
-import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from mailqueue.administration.users import store
+from mailqueue.administration.users import grants, store
+from mailqueue.administration.users.attempts import ISSUER, Attempts
+from mailqueue.administration.users.beginning import begin_session, hash_of, network_hash
 from mailqueue.administration.users.model import (
     BegunSession,
+    CodeNeeded,
     ListedSession,
     LoginSource,
     Session,
 )
 from mailqueue.administration.users.passwords import Passwords, check_password
-from mailqueue.core.errors import InvalidField, NotFound, TooManyRequests, Unauthorized
+from mailqueue.administration.users.proofs import NOT_YOURS, Proofs, use
+from mailqueue.administration.users.second_factor import unfinished
+from mailqueue.core.errors import (
+    Forbidden,
+    InvalidField,
+    NotFound,
+    Unauthorized,
+)
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn, Lend
+from mailqueue.ports.identity import IssuerIdentity
+from mailqueue.settings.oidc import GroupRule
+from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.keys import text as keys_text
+from mailqueue.vault.masterkey import MasterKey
+
+log = get_logger(__name__)
 
 IDLE = timedelta(hours=2)
 """How long a session is valid without a request."""
-LASTS = timedelta(hours=12)
-"""How long a session is valid at most."""
-ATTEMPT_SECONDS = 5.0
-"""Seconds between attempts of one client that has used up its burst."""
-ATTEMPT_BURST = 10
-"""Attempts of one client that need not wait."""
-ATTEMPT_WAIT_SECONDS = 30.0
-"""Seconds that an attempt waits at most for its turn; later ones are refused."""
-MAX_WAITING = 200
-"""Attempts that wait in this process; further ones are refused."""
+CONFIRMED = timedelta(minutes=10)
+"""How long a login or a confirmation counts for destructive acts."""
 WRONG = "name or password is wrong"
 _NO_LINK = ("valid link", "at this address: it was used, replaced, or is too old")
 
@@ -48,43 +54,111 @@ class Logins:
 
     lend: Lend
     passwords: Passwords
-    _waiting: int = 0
+    attempts: Attempts
+    proofs: Proofs
 
-    async def log_in(self, name: str, password: str, client: LoginSource) -> BegunSession:
-        """Begin a session.
+    async def log_in(
+        self, name: str, password: str, client: LoginSource
+    ) -> BegunSession | CodeNeeded:
+        """Begin a session, or ask for a code where the user has a second factor.
 
         Raises:
             Unauthorized: the name or the password is wrong.
             TooManyRequests: too many attempts come from this client.
-            Unavailable: too many people log in at the same time.
+            Unavailable: too many people log in at the same time, or there is no master key.
         """
-        browser_hash = _hash(client.browser)
+        browser_hash = hash_of(client.browser)
         async with self.lend() as conn:
             found = await store.find_login(conn, name, browser_hash=browser_hash)
         is_known = found is not None and found.is_known_browser and client.browser is not None
-        await self._wait_for_turn(browser_hash if is_known else _network_hash(client.address))
+        await self.attempts.wait_for_turn(
+            browser_hash if is_known else network_hash(client.address)
+        )
         is_right = await self.passwords.verify(
             None if found is None else found.password_hash, password, is_known_browser=is_known
         )
         if found is None or not is_right:
             raise Unauthorized(WRONG)
-        # A new token for each login, so that a session fixed in advance is never used.
-        begun = BegunSession(
-            _new_token(), client.browser if is_known and client.browser else _new_token()
-        )
+        if found.has_second_factor:
+            master, now = self.proofs.master(), self.proofs.now()
+            return CodeNeeded(unfinished.keep(master, found.user_id, found.password_hash, now=now))
         async with self.lend() as conn:
-            session = await store.begin_session(
-                conn,
-                found,
-                token_hash=_hash(begun.token),
-                browser_hash=_hash(begun.browser),
-                address=client.address,
-                user_agent=client.user_agent,
-                lasts=LASTS,
+            begun = await begin_session(
+                conn, found.user_id, client, found.password_hash, is_known=is_known
             )
-        if session is None:
+        if begun is None:
             raise Unauthorized(WRONG)
         return begun
+
+    async def log_in_at_issuer(
+        self, identity: IssuerIdentity, rules: Sequence[GroupRule], client: LoginSource
+    ) -> BegunSession:
+        """Begin a session of a person whom an issuer has identified.
+
+        The user is added at the first login, and gets role and projects anew with each.
+
+        Raises:
+            Forbidden: no rule fits the person, or the user was removed here.
+        """
+        grant = grants.granted(identity.values, rules)
+        async with self.lend() as conn:
+            user = await store.find_user_of_issuer(
+                conn,
+                identity.issuer,
+                identity.subject,
+                names=grants.names_of(identity),
+                grant=grant,
+            )
+            begun = None
+            if user is not None:
+                begun = await begin_session(conn, user, client, None, is_known=False)
+        if begun is None:
+            log.warning("console.refused", issuer=identity.issuer, subject=identity.subject)
+            raise Forbidden("a role in this console", "ask an administrator for one")
+        return begun
+
+    async def confirm(self, session: Session, password: str, code: str = "") -> None:
+        """Let a session do destructive acts for a while, by the user's password.
+
+        Users with a second factor give a code too, which is used up.
+
+        Raises:
+            InvalidField: the password or the code is wrong; it is not said which.
+            TooManyRequests: too many wrong ones were given.
+            Unavailable: the second factor cannot be opened.
+        """
+        proof = await self.proofs.whole(session, password, code)
+        async with self.lend() as conn, conn.transaction():
+            await use(conn, session, proof)
+            if not await store.confirm_session(
+                conn,
+                session.session_id,
+                password_hash=proof.password_hash,
+                is_whole=proof.code is not None,
+            ):
+                raise InvalidField("password", NOT_YOURS)
+
+    async def confirm_at_issuer(self, session: Session, identity: IssuerIdentity) -> None:
+        """Let a session do destructive acts for a while, by a new login at the issuer.
+
+        Raises:
+            Unauthorized: another person has logged in there.
+        """
+        async with self.lend() as conn:
+            is_user = await store.confirm_session(
+                conn, session.session_id, issuer=identity.issuer, subject=identity.subject
+            )
+        if not is_user:
+            raise Unauthorized("another person has logged in at the issuer")
+
+    async def wait_for_turn(self, client: LoginSource) -> None:
+        """Wait until a login at an issuer may be judged, so that no number of them overloads it.
+
+        Raises:
+            TooManyRequests: too many logins come from this network.
+        """
+        network = hashlib.sha256(b"issuer " + network_hash(client.address)).digest()
+        await self.attempts.wait_for_turn(network, ISSUER)
 
     async def set_password(self, token: str, password: str) -> str:
         """Set a password by a link, which is used up; return the name of the user.
@@ -110,42 +184,29 @@ class Logins:
             TooManyRequests: too many wrong passwords were given.
         """
         check_password(new, name=session.name)
-        await self._wait_for_turn(hashlib.sha256(session.user_id.bytes).digest())
-        async with self.lend() as conn:
-            found = await store.find_login(conn, session.name, browser_hash=b"")
-        known = None if found is None else found.password_hash
-        if not await self.passwords.verify(known, current, is_known_browser=True):
-            raise InvalidField("current", "is not your password")
+        await self.proofs.password(session, current, field="current")
         password_hash = await self.passwords.hash(new)
         async with self.lend() as conn:
             await store.change_password(
                 conn, session.user_id, session=session.session_id, password_hash=password_hash
             )
 
-    async def _wait_for_turn(self, client_hash: bytes) -> None:
-        async with self.lend() as conn:
-            wait = await store.take_attempt(
-                conn,
-                client_hash,
-                seconds=ATTEMPT_SECONDS,
-                burst=ATTEMPT_BURST,
-                wait=ATTEMPT_WAIT_SECONDS,
-            )
-        if wait is None or (wait and self._waiting >= MAX_WAITING):
-            raise TooManyRequests(
-                "too many attempts to log in come from here", timedelta(seconds=ATTEMPT_SECONDS)
-            )
-        if wait:
-            self._waiting += 1
-            try:
-                await asyncio.sleep(wait)
-            finally:
-                self._waiting -= 1
+
+def make_logins(
+    lend: Lend,
+    passwords: Passwords,
+    read_master: Callable[[], MasterKey | None] = lambda: None,
+) -> Logins:
+    """Return logins by passwords, and by codes under a master key."""
+    attempts = Attempts(lend)
+    return Logins(lend, passwords, attempts, Proofs(lend, passwords, attempts, read_master))
 
 
 async def find(conn: Conn, token: Secret, *, is_use: bool = True) -> Session | None:
     """Return the valid session of a token; `is_use` False for what a page asks for by itself."""
-    return await store.find_session(conn, _hash(token), idle=IDLE, is_use=is_use)
+    return await store.find_session(
+        conn, hash_of(token), idle=IDLE, recent=CONFIRMED, is_use=is_use
+    )
 
 
 async def list_of(conn: Conn, user: UUID) -> list[ListedSession]:
@@ -182,24 +243,3 @@ async def name_of_link(conn: Conn, token: str) -> str:
 
 def _is_link(token: str) -> bool:
     return len(token) < 100 and token.isascii() and keys_text.has_checksum(token)
-
-
-def _new_token() -> Secret:
-    return Secret(secrets.token_urlsafe(32))
-
-
-def _hash(token: Secret | None) -> bytes:
-    return hashlib.sha256(b"" if token is None else token.reveal().encode()).digest()
-
-
-def _network_hash(address: str | None) -> bytes:
-    """Return the hash of the network of an address: IPv6 clients choose the last 64 bits."""
-    try:
-        found = ipaddress.ip_address(address or "")
-    except ValueError:
-        return hashlib.sha256(b"unknown").digest()
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    bits = 64 if found.version == 6 else 32
-    network = ipaddress.ip_network((found, bits), strict=False)
-    return hashlib.sha256(str(network).encode()).digest()

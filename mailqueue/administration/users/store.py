@@ -4,8 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from mailqueue.administration.users.model import ListedSession, Login, SeenProject, Session
-from mailqueue.contract.administration import ConsoleUser
+from mailqueue.administration.users.model import (
+    GrantedRole,
+    ListedSession,
+    Login,
+    SeenProject,
+    Session,
+    SessionAccess,
+)
+from mailqueue.contract.administration import ConsoleUser, ProjectMember
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.refusals import refusals
 
@@ -63,6 +70,26 @@ async def change_password(conn: Conn, user: UUID, *, session: UUID, password_has
     return await value(conn, "change_console_password", params, bool)
 
 
+async def change(
+    conn: Conn,
+    name: str,
+    *,
+    role: str | None,
+    sees_all: bool | None,
+    projects: Sequence[str] | None,
+    by: str,
+) -> bool:
+    """Change what is not None; return False if there is no such user.
+
+    Raises:
+        InvalidField: role and projects do not fit, or the user logs in at an issuer.
+    """
+    params = {"name": name, "role": role, "sees_all": sees_all, "by": by}
+    listed = None if projects is None else list(projects)
+    with refusals(otherwise=""):
+        return await value(conn, "change_console_user", params | {"projects": listed}, bool)
+
+
 async def remove(conn: Conn, name: str, *, by: str) -> bool:
     """Remove a user; return False if there is no such user."""
     return await value(conn, "remove_console_user", {"name": name, "by": by}, bool)
@@ -71,6 +98,55 @@ async def remove(conn: Conn, name: str, *, by: str) -> bool:
 async def list_users(conn: Conn) -> list[ConsoleUser]:
     """Return users by name, removed ones last."""
     return await many(conn, "list_console_users", None, ConsoleUser)
+
+
+async def find_user_of_issuer(
+    conn: Conn,
+    issuer: str,
+    subject: str,
+    *,
+    names: Sequence[str],
+    grant: GrantedRole | None,
+) -> UUID | None:
+    """Return the user with this subject, with the grant of this login; None if it may not log in.
+
+    A new user gets the first free name.
+    """
+    params = {"issuer": issuer, "subject": subject, "names": list(names)}
+    granted = {
+        "role": grant and grant.role,
+        "sees_all": grant is not None and not grant.projects,
+        "projects": list(grant.projects) if grant else [],
+    }
+    return await maybe(conn, "find_user_of_issuer", params | granted, UUID)
+
+
+async def list_members(
+    conn: Conn,
+    project: UUID,
+    *,
+    limit: int,
+    after: str | None = None,
+    user: UUID | None = None,
+    name: str | None = None,
+) -> list[ProjectMember]:
+    """Return the members of a project by name, from the one behind `after`; or one by id or name.
+
+    Names are compared in lower case.
+    """
+    params = {"project": project, "limit": limit, "after": after, "user": user, "name": name}
+    return await many(conn, "list_console_members", params, ProjectMember)
+
+
+async def remove_member(conn: Conn, project: UUID, user: UUID, *, by: str) -> bool:
+    """Take a project from a user; return False if the user is no member.
+
+    Raises:
+        InvalidField: the issuer at which the user logs in says which projects the user sees.
+    """
+    params = {"project": project, "user": user, "by": by}
+    with refusals(otherwise=""):
+        return await value(conn, "remove_console_member", params, bool)
 
 
 async def find_login(conn: Conn, name: str, *, browser_hash: bytes) -> Login | None:
@@ -88,26 +164,60 @@ async def take_attempt(
 
 async def begin_session(
     conn: Conn,
-    login: Login,
+    user: UUID,
     *,
+    password_hash: str | None,
     token_hash: bytes,
     browser_hash: bytes,
     address: str | None,
     user_agent: str | None,
     lasts: timedelta,
+    is_whole: bool,
 ) -> UUID | None:
-    """Insert a session; None if the password was replaced or the user removed meanwhile."""
-    params = {"user": login.user_id, "password_hash": login.password_hash, "token": token_hash}
+    """Insert a session; None if the password was replaced or the user removed meanwhile.
+
+    `password_hash` is that of the password verified, None after a login at an issuer. `is_whole` is
+    whether a code was verified too: without it users with a second factor have no session.
+    """
+    params = {"user": user, "password_hash": password_hash, "token": token_hash}
     client = {"browser": browser_hash, "address": address, "user_agent": user_agent}
-    return await maybe(conn, "begin_console_session", params | client | {"lasts": lasts}, UUID)
+    whole = {"lasts": lasts, "is_whole": is_whole}
+    return await maybe(conn, "begin_console_session", params | client | whole, UUID)
 
 
 async def find_session(
-    conn: Conn, token_hash: bytes, *, idle: timedelta, is_use: bool
+    conn: Conn, token_hash: bytes, *, idle: timedelta, recent: timedelta, is_use: bool
 ) -> Session | None:
     """Return the valid session of a token; `is_use` is whether its idle time begins anew."""
-    params = {"token": token_hash, "idle": idle, "is_use": is_use}
+    params = {"token": token_hash, "idle": idle, "recent": recent, "is_use": is_use}
     return await maybe(conn, "find_console_session", params, Session)
+
+
+async def confirm_session(
+    conn: Conn,
+    session: UUID,
+    *,
+    password_hash: str | None = None,
+    issuer: str | None = None,
+    subject: str | None = None,
+    is_whole: bool = False,
+) -> bool:
+    """Note a proof, a password or a login at the issuer; return False unless it is the user's.
+
+    `is_whole` is whether a code was verified too, which users with a second factor need.
+    """
+    params = {"session": session, "password_hash": password_hash, "is_whole": is_whole}
+    return await value(
+        conn, "confirm_console_session", params | {"issuer": issuer, "subject": subject}, bool
+    )
+
+
+async def recheck_sessions(
+    conn: Conn, tokens: list[bytes], projects: list[str | None], *, idle: timedelta
+) -> list[SessionAccess]:
+    """Return what the users of valid sessions see, each by its place from 1."""
+    params = {"tokens": tokens, "projects": projects, "idle": idle}
+    return await many(conn, "recheck_console_sessions", params, SessionAccess)
 
 
 async def list_sessions(conn: Conn, user: UUID, *, idle: timedelta) -> list[ListedSession]:
@@ -133,11 +243,6 @@ async def list_projects(
 async def find_project(conn: Conn, user: UUID, name: str) -> SeenProject | None:
     """Return a project that a user sees, by name."""
     return await maybe(conn, "find_project_of_user", {"user": user, "name": name}, SeenProject)
-
-
-async def find_email(conn: Conn, user: UUID, email_id: UUID) -> str | None:
-    """Return the name of the project of an email that a user sees."""
-    return await maybe(conn, "find_email_of_user", {"user": user, "id": email_id}, str)
 
 
 async def take_action(conn: Conn, token_hash: bytes) -> bool:

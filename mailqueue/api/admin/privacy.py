@@ -7,7 +7,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.privacy import ErasureState, ExportedPerson
 from mailqueue.privacy import erasing, persons
-from mailqueue.privacy.exporting import export_person
+from mailqueue.privacy.exporting import export_person, note_export
 from mailqueue.privacy.model import ProjectName
 from mailqueue.privacy.values import state_of
 from mailqueue.tenants.model import Scope
@@ -54,6 +54,7 @@ async def export(call: RequestContext) -> ExportedPerson:
     project = _project(call)
     async with call.connection() as conn:
         spellings = await persons.find(conn, project, call.path["email_hash"])
+        await note_export(conn, project.id, spellings)
     found = await export_person(call.connection, project, spellings)
     return ExportedPerson(spellings[0], found["mails"], found["records"], found["archives"])
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from mailqueue.administration.events import TYPES
 from mailqueue.api.emails.schema import Instant, StorableText
 from mailqueue.api.http.pagination import PageQuery
-from mailqueue.api.http.schema_base import StrictRequestModel
+from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 
 SettingName = Annotated[str, Field(max_length=100)]
 
@@ -61,14 +61,37 @@ class EventsQuery(PageQuery):
     """End of the period, exclusive, RFC 3339 with offset; now if omitted."""
 
 
+class VerifyQuery(RequestModel):
+    """Options of a verification."""
+
+    head: Annotated[str, Field(max_length=100)] | None = None
+    """`head` of an earlier verification: checks also that no seal up to it was removed."""
+
+
+ConsoleRole = Literal["superadmin", "project_admin", "support", "viewer"]
+
+
 class AddUser(StrictRequestModel):
     """A user of the console."""
 
     name: Annotated[StorableText, Field(min_length=1, max_length=100)]
     """Name to log in with, and in the audit log."""
-    role: Literal["superadmin", "project_admin", "support", "viewer"]
+    role: ConsoleRole
     """What the user may do."""
     projects: Annotated[list[StorableText], Field(default_factory=list, max_length=1000)]
     """Slugs of the projects that the user sees; none for a superadmin."""
     all_projects: bool = False
     """Whether the user sees every project, present and future."""
+
+
+class ChangeUser(StrictRequestModel):
+    """Changes to a user of the console; what is left out stays as it is."""
+
+    role: ConsoleRole | None = None
+    """What the user may do."""
+    projects: Annotated[list[StorableText], Field(max_length=1000)] | None = None
+    """Slugs of all projects that the user sees from now on, in place of those before."""
+    all_projects: bool | None = None
+    """Whether the user sees every project, present and future."""
+    reset_second_factor: bool = False
+    """Whether to delete the user's second factor and recovery codes; open sessions end."""

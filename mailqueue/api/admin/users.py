@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from mailqueue.administration.users import manage
 from mailqueue.administration.users.model import PasswordLink
-from mailqueue.api.admin.schema import AddUser
+from mailqueue.api.admin.schema import AddUser, ChangeUser
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.origin import origin_of
@@ -35,13 +35,28 @@ async def add_user(call: RequestContext) -> ConsoleLink:
             sees_all=wanted.all_projects,
             by=call.by,
         )
-    return _shown(call, made)
+    return shown_link(call, made)
 
 
 async def link_user(call: RequestContext) -> ConsoleLink:
     """Replace the link by which a user sets a password."""
     async with call.connection() as conn:
-        return _shown(call, await manage.renew_link(conn, call.path["name"], by=call.by))
+        return shown_link(call, await manage.renew_link(conn, call.path["name"], by=call.by))
+
+
+async def change_user(call: RequestContext) -> ConsoleUser:
+    """Change the role and projects of a user of the console."""
+    wanted: ChangeUser = call.body
+    async with call.connection() as conn:
+        return await manage.change(
+            conn,
+            call.path["name"],
+            role=wanted.role,
+            projects=wanted.projects,
+            sees_all=wanted.all_projects,
+            reset_second_factor=wanted.reset_second_factor,
+            by=call.by,
+        )
 
 
 async def remove_user(call: RequestContext) -> Response:
@@ -51,7 +66,8 @@ async def remove_user(call: RequestContext) -> Response:
     return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
-def _shown(call: RequestContext, made: PasswordLink) -> ConsoleLink:
+def shown_link(call: RequestContext, made: PasswordLink) -> ConsoleLink:
+    """Return a link that sets a password, at the URL of the console."""
     base = call.settings.console.url or origin_of(
         call.request.scope, call.settings.tracking.public_url
     )
@@ -96,6 +112,22 @@ ENDPOINTS = (
         hidden=("link",),
         description="An earlier link is void. The password stays valid until the link is used,"
         " which ends all sessions of the user.",
+    ),
+    Endpoint(
+        "PATCH",
+        f"{_PATH}/{{name}}",
+        None,
+        "Change the role and projects of a user of the console, or reset the second factor.",
+        change_user,
+        request=ChangeUser,
+        response=ConsoleUser,
+        superadmin=True,
+        tag=_TAG,
+        description="Open sessions have the new rights with their next request. Users who log in at"
+        " an issuer get role and projects from there, and are not changed here."
+        " `reset_second_factor` is for people who have lost their device and their recovery codes:"
+        " the next login needs the password alone, and open sessions end.",
+        example={"role": "viewer", "projects": ["simplify-hiring"]},
     ),
     Endpoint(
         "DELETE",

@@ -183,4 +183,7 @@ async def accept_all(
                     if is_strict and isinstance(result, InvalidField):
                         raise OneRefused(index, result)
                     judged[index] = result
+    made = next((one.id for one in judged.values() if isinstance(one, Sent)), None)
+    if made is not None:
+        call.name_after(made)
     return [judged[index] for index in range(len(requests))]

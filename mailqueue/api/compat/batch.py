@@ -56,6 +56,7 @@ async def accept_together(call: RequestContext, requests: Sequence[Wanted]) -> l
                 ids.append(result.id)
         owner, subject = call.caller.project_id, emails[0].subject
         await compat_store.keep_batch(conn, owner, ids, subject=subject, by=call.by)
+    call.name_after(ids[0])
     return list(sent.values())
 
 

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from mailqueue.api.http.body import body_of, headers_by_name
+from mailqueue.api.http.requests.body import body_of, headers_by_name
 
 MAX_UNREAD = 64 * 1024 * 1024
 SECONDS = 20.0

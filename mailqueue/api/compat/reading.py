@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 
 from mailqueue.api.compat.drain import drained_body
-from mailqueue.api.http.body import is_heavy
 from mailqueue.api.http.context import RequestContext
-from mailqueue.api.http.large_bodies import in_turn
+from mailqueue.api.http.requests.body import is_heavy
+from mailqueue.api.http.requests.large_bodies import in_turn
 from mailqueue.api.http.responses import BadJson
 from mailqueue.api.http.validation import count_values
 

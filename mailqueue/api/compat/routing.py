@@ -18,7 +18,7 @@ from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.http.auth import caller_of, check_rate_limit, reads_only
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.http.large_bodies import admit, release
+from mailqueue.api.http.requests.large_bodies import admit, release
 from mailqueue.api.http.responses import RawHeaders, answer_fault, note_away
 from mailqueue.api.http.router import Methods, variables
 from mailqueue.api.http.runtime import Runtime

@@ -1,4 +1,4 @@
-"""Endpoints that change, cancel, hold, release and resend mail, singly or by batch."""
+"""Endpoints that change, cancel, hold, release, resend, resolve and move mail, or its batch."""
 
 from functools import partial
 
@@ -35,6 +35,52 @@ async def act(call: RequestContext, *, action: str) -> Acted:
             project_id=call.caller.project_id,
             action=action,
             reason=call.body.reason,
+            by=call.by,
+        )
+
+
+class Resolution(StrictRequestModel):
+    """Whether an email whose outcome is unknown was sent."""
+
+    was_sent: bool
+    """true finishes the email as sent; false queues it again."""
+    note: StorableText | None = Field(default=None, min_length=1, max_length=500)
+    """Evidence, stored with the email."""
+
+
+async def resolve(call: RequestContext) -> Acted:
+    """Record whether a mail in doubt was sent."""
+    wanted: Resolution = call.body
+    email_id = call.id("email_id")
+    async with call.connection() as conn:
+        return await acting.act(
+            conn,
+            email_id,
+            project_id=call.caller.project_id,
+            action="was_sent" if wanted.was_sent else "was_not_sent",
+            reason=wanted.note,
+            by=call.by,
+        )
+
+
+class Move(ReasonGiven):
+    """Sender account that is to send an email."""
+
+    sender: StorableText | None = Field(min_length=1, max_length=100)
+    """Name of the sender account; null for any."""
+
+
+async def move(call: RequestContext) -> Acted:
+    """Let another sender account send a mail."""
+    wanted: Move = call.body
+    email_id = call.id("email_id")
+    async with call.connection() as conn:
+        return await acting.move(
+            conn,
+            email_id,
+            project_id=call.caller.project_id,
+            sender=wanted.sender,
+            reason=wanted.reason,
             by=call.by,
         )
 
@@ -147,6 +193,33 @@ ACTING_ENDPOINTS = (
         "Resend an email.",
         "`resent`: sent again as a new email with the `id` of the response. `requeued`: it had "
         "not been sent, and is queued again with the same id.",
+    ),
+    Endpoint(
+        "POST",
+        "/v1/emails/{email_id}/resolve",
+        Scope.EMAIL_SEND,
+        "Record whether an email in doubt was sent.",
+        resolve,
+        request=Resolution,
+        response=Acted,
+        tag="Emails",
+        description="For an email that is held because a server or worker was lost while sending "
+        "it. `sent`: it is finished. `queued`: it is sent again.",
+        example={"was_sent": False, "note": "The recipient has not received it"},
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/emails/{email_id}/move",
+        Scope.EMAIL_SEND,
+        "Let another sender account send an email.",
+        move,
+        request=Move,
+        response=Acted,
+        tag="Emails",
+        description="For an email that is pending or held; later attempts use the account too.",
+        example={"sender": "backup", "reason": "the other server is down"},
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "PATCH",

@@ -17,6 +17,7 @@ from mailqueue.core.errors import Conflict
 from mailqueue.core.paging import key_of
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.mail.reads import emails
+from mailqueue.mail.reads.custom_data import parse_filter
 from mailqueue.mail.reads.model import EmailQuery, StatusName
 from mailqueue.tenants.model import Scope
 
@@ -42,6 +43,11 @@ class EmailsQuery(PageQuery):
     """Filter by category, such as `marketing`."""
     batch: UUID | None = None
     """Filter by batch id."""
+    custom_data: str | None = None
+    """Filter by `custom_data` that contains this: `KEY=VALUE`, such as `order=81`, or a JSON
+    object, such as `{"order": 81}`. Template variables, and custom data of more than 2,000
+    characters without them, are not searched.
+    """
     since: Instant | None = None
     """Accepted at this time or later: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."""
     until: Instant | None = None
@@ -62,6 +68,7 @@ async def list_(call: RequestContext) -> Page[ListedEmail]:
         campaign=query.campaign,
         category=query.category,
         batch=query.batch,
+        custom_data=None if query.custom_data is None else parse_filter(query.custom_data),
         since=query.since,
         until=query.until,
         before=before,
@@ -138,12 +145,12 @@ ENDPOINTS = (
         "GET",
         "/v1/emails/{email_id}",
         Scope.EMAIL_READ,
-        "Show an email with its recipients, attempts and newest events.",
+        "Show an email with its recipients, newest attempts and newest events.",
         email,
         response=Email,
         tag=_TAG,
-        description="`events` has the newest 100; where there are more, `more_events` is the path "
-        "that lists all of them.",
+        description="`attempts` has the newest 200, `events` the newest 100; where there are more "
+        "events, `more_events` is the path that lists all of them.",
         test_keys=ForTestKeys.OWN,
     ),
     Endpoint(

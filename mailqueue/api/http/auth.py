@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from starlette.requests import Request
 
-from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.tenants.keys.manage import not_in_force

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from mailqueue.api.http.body import HEAVY_VALUES, headers_by_name
 from mailqueue.api.http.dependencies import Services
-from mailqueue.api.http.large_bodies import LARGE_BYTES, in_turn
+from mailqueue.api.http.requests.body import HEAVY_VALUES, headers_by_name
+from mailqueue.api.http.requests.large_bodies import LARGE_BYTES, in_turn
+from mailqueue.api.http.responses import IS_NAMED, REQUEST_ID
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
@@ -100,6 +101,14 @@ class RequestContext:
     @property
     def services(self) -> Services:
         return self.runtime.services
+
+    def name_after(self, made: UUID) -> None:
+        """Name the request after the email or batch it made, unless the caller named it.
+
+        A search for the request id finds the email then, though it is stored nowhere else.
+        """
+        if IS_NAMED not in self.request.scope:
+            self.request.scope[REQUEST_ID] = made.hex
 
     async def in_turn(self, work: Callable[[], T]) -> T:
         """Run work on the request's data: for a large request in a thread, one at a time."""

@@ -4,19 +4,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from mailqueue.core.errors import Conflict, Unauthorized
-from mailqueue.core.secret import Secret
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
+from mailqueue.operations.activity import Activity
 from mailqueue.ports.inbound import InboundProvider
 from mailqueue.ports.transport import Transport
-from mailqueue.ports.webhook import Poster
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.senders.inline import InlineServer
-from mailqueue.senders.model import SenderAccount
-from mailqueue.smtp.client.transcript import Transcript
+from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.templates.cache import TemplateCache
 from mailqueue.tenants.model import Admin
 from mailqueue.tracking.keyring import Keyring
+from mailqueue.webhooks.trial import MakePoster, no_poster
 
 AdminOf = Callable[[str], Awaitable[Admin]]
 """Return the administrator who owns a token; raise Unauthorized if it is not valid."""
@@ -28,24 +27,6 @@ TransportOf = Callable[[InlineServer], Transport]
 def no_transport(server: InlineServer) -> Transport:  # noqa: ARG001
     """Raise ConfigError: no server can be reached."""
     raise Conflict("this process does not send emails")
-
-
-OpenTransport = Callable[[SenderAccount, Secret | None, Transcript], Transport]
-"""Return the transport of a sender account with its password decrypted; log to the transcript."""
-
-
-def no_account(
-    account: SenderAccount,
-    password: Secret | None,  # noqa: ARG001
-    transcript: Transcript,  # noqa: ARG001
-) -> Transport:
-    """Raise: no account can be tested."""
-    raise Conflict(f"sender account {account.name} cannot be tested by this process")
-
-
-def no_poster() -> Poster:
-    """Raise: no webhook can be called."""
-    raise Conflict("this process does not call webhooks")
 
 
 async def no_admin(token: str) -> Admin:  # noqa: ARG001
@@ -60,7 +41,7 @@ class Services:
     admin_of: AdminOf = no_admin
     open_way: OpenTransport = no_account
     transport_of: TransportOf = no_transport  # transport of a server that is named for one mail
-    make_poster: Callable[[], Poster] = no_poster  # HTTP client that calls webhooks
+    make_poster: MakePoster = no_poster
     storage: AttachmentStorage = field(default_factory=AttachmentStorage)  # large attachments
     # Compiles and previews templates.
     compile_process: CompileProcess = field(default_factory=CompileProcess)
@@ -70,5 +51,6 @@ class Services:
     inbound: Mapping[str, InboundProvider] = field(
         default_factory=dict
     )  # sources of events, by name
+    activity: Activity = field(default_factory=Activity)  # what all projects send now
     # Versions from which mail is accepted.
     template_cache: TemplateCache = field(default_factory=TemplateCache)

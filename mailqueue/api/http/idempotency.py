@@ -18,7 +18,7 @@ from starlette.responses import Response
 from mailqueue.api.http import store
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, Once
-from mailqueue.api.http.large_bodies import LARGE_BYTES, in_turn
+from mailqueue.api.http.requests.large_bodies import LARGE_BYTES, in_turn
 from mailqueue.api.http.responses import Busy, json_bytes_answer
 from mailqueue.api.http.validation import MAX_VALUES
 from mailqueue.core.errors import Conflict, InvalidField, MailqueueError

@@ -1,5 +1,6 @@
 """Middleware for every request: a request id, a log line without secrets, connections kept."""
 
+import asyncio
 import logging
 import os
 import re
@@ -10,7 +11,9 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mailqueue.api.http.responses import AWAY, HEAD, REQUEST_ID
+from mailqueue.api.http.request_metrics import count_request
+from mailqueue.api.http.responses import AWAY, HEAD, IS_NAMED, REQUEST_ID
+from mailqueue.core.asgi import CLOSING
 from mailqueue.telemetry.log import get_logger
 
 _TOKEN = re.compile(r"^(/(?:inbound/[^/]{1,40}|t/[a-z]|pref)/).+")
@@ -31,8 +34,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = _request_id(scope)
-        scope[REQUEST_ID] = request_id
+        scope[REQUEST_ID] = _request_id(scope)
         began = time.perf_counter()
         status = 0
 
@@ -42,7 +44,7 @@ class RequestMiddleware:
                 status = int(message["status"])
                 message["headers"] = [
                     *message.get("headers", ()),
-                    (b"x-request-id", request_id.encode()),
+                    (b"x-request-id", scope[REQUEST_ID].encode()),
                 ]
             await send(message)
 
@@ -52,19 +54,24 @@ class RequestMiddleware:
             scope[FAILED] = status == HTTPStatus.INTERNAL_SERVER_ERROR
             raise
         finally:
-            _note(scope, status, request_id=request_id, seconds=time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            count_request(scope, status, seconds)
+            _note(scope, status, request_id=scope[REQUEST_ID], seconds=seconds)
 
 
 class ConnectionKeeper:
     """ASGI wrapper for a server: after an error that was answered, the connection stays open.
 
     Servers close the connection of a request that raised, and the client's next one is lost.
+    `closing` is set when the server stops.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, closing: asyncio.Event) -> None:
         self._app = app
+        self._closing = closing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[CLOSING] = self._closing
         try:
             await self._app(scope, receive, send)
         except Exception:
@@ -78,6 +85,7 @@ def _request_id(scope: Scope) -> str:
     head = scope[HEAD] = dict(scope["headers"])
     given = head.get(b"x-request-id")
     if given is not None and _GIVEN.fullmatch(given):
+        scope[IS_NAMED] = True
         return str(given, "ascii")
     return os.urandom(9).hex()
 

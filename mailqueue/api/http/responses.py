@@ -1,5 +1,6 @@
 """HTTP responses: results and errors as JSON, without tracebacks."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from http import HTTPStatus
@@ -59,11 +60,15 @@ MAX_VIOLATIONS = 20
 
 
 REQUEST_ID = "mailqueue.request_id"
+IS_NAMED = "mailqueue.is_named"
+"""Key in the request scope: whether the caller chose the request id."""
 AWAY = "mailqueue.away"
 """Key in the request scope: the cause of an unavailable service, for the log only."""
 HEAD = "mailqueue.head"
 """Key in the request scope: the headers by name."""
 # Texts for pydantic's errors.
+_LENGTH = re.compile(r"Value should have at (least|most) (\d+) items? after validation, not (\d+)")
+"""What pydantic says of a text that is too short or too long."""
 _WHY_BY_FAULT = {"missing": "is needed", "extra_forbidden": "there is no such field"}
 _GUARDS = [(name.encode(), text.encode()) for name, text in GUARDS.items()]
 
@@ -158,7 +163,7 @@ def error_answer(
 
 def invalid_request(exc: ValidationError) -> InputError:
     """Return the error messages for a body or query; input values are never repeated."""
-    found = exc.errors(include_input=False, include_url=False, include_context=False)
+    found = exc.errors(include_url=False, include_context=False)
     first = found[0]
     if first["type"] == "json_invalid":
         return BadJson(f"the body is not JSON: {first['msg'].removeprefix('Invalid JSON: ')}")
@@ -166,7 +171,10 @@ def invalid_request(exc: ValidationError) -> InputError:
         if first["type"] != "value_error":
             return BadJson("the body must be a JSON object")
         return BadJson(first["msg"].removeprefix("Value error, "))
-    violations = {_path(each["loc"]): _why(each["type"], each["msg"]) for each in reversed(found)}
+    violations = {
+        _path(each["loc"]): _why(each["type"], each["msg"], is_text=isinstance(each["input"], str))
+        for each in reversed(found)
+    }
     return Violations(list(reversed(violations.items()))[:MAX_VIOLATIONS])
 
 
@@ -177,8 +185,10 @@ def _path(loc: tuple[int | str, ...]) -> str:
     return ".".join(each[:100] for each in kept)[:300]
 
 
-def _why(fault: str, message: str) -> str:
+def _why(fault: str, message: str, *, is_text: bool) -> str:
     why = _WHY_BY_FAULT.get(fault) or message.removeprefix("Value error, ")
+    if is_text and (length := _LENGTH.fullmatch(why)) is not None:
+        return "at {} {} characters, got {}".format(*length.groups())
     return why[:1].lower() + why[1:]
 
 

@@ -11,11 +11,12 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 from mailqueue.api.http.auth import PROJECT, authenticate, check_rate_limit, reads_only
-from mailqueue.api.http.body import body_of, check_type, parse_query, read_as
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, Once
 from mailqueue.api.http.idempotency import REPLAYED, respond_once
-from mailqueue.api.http.large_bodies import admit, release
+from mailqueue.api.http.request_metrics import ROUTE
+from mailqueue.api.http.requests.body import body_of, check_type, parse_query, read_as
+from mailqueue.api.http.requests.large_bodies import admit, release
 from mailqueue.api.http.responses import (
     RawHeaders,
     error_answer,
@@ -81,6 +82,7 @@ class Routing(BaseRoute):
         methods: Methods = scope[_FOUND]
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         endpoint = methods.get(method)
+        scope[ROUTE] = next(iter(methods.values())).path if endpoint is None else endpoint.path
         try:
             if endpoint is None:
                 response = _no_such_method(scope, methods)

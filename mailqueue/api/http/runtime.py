@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from mailqueue.api.http.dependencies import Services
-from mailqueue.api.http.large_bodies import Bodies
+from mailqueue.api.http.requests.large_bodies import Bodies
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.accept.intake import Intake

@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from mailqueue.api.http.header_limits import BoundedHeads
 from mailqueue.api.http.middleware import ConnectionKeeper
+from mailqueue.api.http.requests.header_limits import BoundedHeads
 from mailqueue.core.errors import ConfigError
 
+App = ASGIApp
+"""An app that `listening` serves."""
 GRACE_SECONDS = 5
 
 
@@ -58,11 +60,12 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def listening(
-    app: ASGIApp, sock: socket.socket, *, connections: type[BoundedHeads] = BoundedHeads
+    app: App, sock: socket.socket, *, connections: type[BoundedHeads] = BoundedHeads
 ) -> AsyncIterator[str]:
     """Serve the app on the socket while the block runs; yield its URL once it answers."""
+    closing = asyncio.Event()
     config = uvicorn.Config(
-        ConnectionKeeper(app),
+        ConnectionKeeper(app, closing),
         loop="none",
         http=connections,
         log_config=None,
@@ -79,6 +82,7 @@ async def listening(
         host, port = sock.getsockname()[:2]
         yield local_url("http", host, port)
     finally:
+        closing.set()
         server.should_exit = True
         await serving
 

@@ -18,10 +18,12 @@ from mailqueue.api.projects.schema import (
     StatsQuery,
     Suspension,
 )
+from mailqueue.audit import search as audit_search
+from mailqueue.audit.model import AuditPage
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import AuditEvent, ProjectDetails, ProjectStats, Retention
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.paging import key_of
+from mailqueue.core.paging import cursor_of, key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.archive import manifest
 from mailqueue.tenants.model import Project
@@ -30,6 +32,10 @@ from mailqueue.tenants.projects import stats as projects_stats
 from mailqueue.tenants.projects.values import details_of, stats_of
 
 PATH = "/admin/projects"
+AUDIT_PAGES = (
+    f"Newest first. A search looks at {audit_search.MAX_LOOKED:,} entries for a page, which may "
+    "have fewer entries than `limit`, or none, and a `next_cursor` with which the search goes on."
+)
 
 
 async def create(call: RequestContext) -> ProjectDetails:
@@ -113,11 +119,16 @@ async def audit_log(call: RequestContext) -> Page[AuditEvent]:
     query: AuditQuery = call.query
     (before,) = key_of(query.cursor, int)
     async with call.connection() as conn:
-        found = await named(conn, call.path["id"])
-        events = await projects_manage.audit(
-            conn, found.id, action=query.action, before=before, limit=query.limit + 1
+        project = await named(conn, call.path["id"])
+        found = await audit_search.search(
+            conn, query.search(project.id), before=before, limit=query.limit
         )
-    return page_of(events, query.limit, key=lambda each: (each.id,))
+    return shown_audit(found)
+
+
+def shown_audit(page: AuditPage) -> Page[AuditEvent]:
+    """Return a page of the audit log as callers see it."""
+    return Page(page.events, None if page.next is None else cursor_of(page.next))
 
 
 async def named(conn: Conn, text: str) -> Project:
@@ -255,5 +266,6 @@ ENDPOINTS = (
         audit_log,
         query=AuditQuery,
         response=Page[AuditEvent],
+        description=AUDIT_PAGES,
     ),
 )

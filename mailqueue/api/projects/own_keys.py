@@ -35,7 +35,8 @@ class NewKey(StrictRequestModel):
     """Name of the key, such as Billing."""
     scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
     """Permissions: `email:send`, `email:read`, `template:read`, `template:write`, `analytics:read`,
-    `suppression:manage`, `webhook:manage`, `project:read`, `project:write`.
+    `suppression:manage`, `webhook:manage`, `project:read`, `project:write`,
+    `contacts:read`, `contacts:write`.
     """
     expires_in_days: Annotated[int, Field(ge=1, le=3_650)] | None = None
     """Lifetime in days; no end if omitted."""

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import Field
 
+from mailqueue.api.emails.schema import Instant, StorableText
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
+from mailqueue.audit.model import AuditSearch
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects.stats import MAX_DAYS
 
@@ -115,6 +118,8 @@ class ProjectSettings(StrictRequestModel):
     """Templates. Null is no bound."""
     max_events: Bound | None = None
     """Stored events; further opens and clicks are not stored. Null is no bound."""
+    max_contacts: Bound | None = None
+    """Contacts; null is no bound."""
     max_age_hours_critical: Hours | None = None
     """Hours after which critical emails expire that name no time; null is 1."""
     max_age_hours_high: Hours | None = None
@@ -128,6 +133,34 @@ class ProjectSettings(StrictRequestModel):
     unsubscribe_on_all: bool | None = None
     """Whether emails of every category have unsubscribe headers that do not say otherwise; null is
     false: marketing only.
+    """
+    low_priority_window: Annotated[str, Field(max_length=100)] | None = None
+    """Time of day at which emails of low priority are sent, such as `22:00-06:00 Europe/Berlin`, or
+    `22:00-06:00` in `timezone`; null is any time.
+    """
+    quiet_hours: Annotated[str, Field(max_length=100)] | None = None
+    """Time of day at which no marketing is sent, such as `21:00-08:00`, in the time zone of the
+    contact, else in `timezone`; held back emails are sent when it ends. Null is none.
+    """
+    frequency_cap: Annotated[str, Field(max_length=100)] | None = None
+    """Marketing emails that each recipient gets in a number of days, such as `3/7d`: at most 100
+    in at most 366 days; more are sent as soon as it allows. Null is any number.
+    """
+    outbox_duplicates: str | None = None
+    """Second `INSERT` of an id into view `outboxes`: `error` raises SQLSTATE 23505, `skip` gives no
+    row; null is `error`.
+    """
+    ordering: Annotated[str, Field(max_length=100)] | None = None
+    """What emails have in common that go in the order in which they were inserted: `project`,
+    `outboxes` or `custom_data.NAME`; null is no order.
+    """
+    ordering_on_failure: str | None = None
+    """When an ordered email fails or expires: `continue` with the next one, or `block`; null is
+    `continue`.
+    """
+    management_events: Annotated[str, Field(max_length=100)] | None = None
+    """By which ways events may archive and resend emails: `sql`, `api` and `rabbitmq`, separated by
+    commas; null is none.
     """
     retention: Annotated[dict[RetainedKind, Keep | None], Field(max_length=20)] | None = None
     """Retention by kind of record, such as `email_history`; null for a kind resets it."""
@@ -172,4 +205,18 @@ class AuditQuery(PageQuery):
     """Filters of audit events."""
 
     action: Annotated[str, Field(max_length=100)] | None = None
-    """Filter by action, as the list shows it."""
+    """Filter by action, such as `api_key.revoked`, or by the word before or after its point."""
+    actor: Annotated[StorableText, Field(min_length=1, max_length=200)] | None = None
+    """Filter by a part of the actor, in any case."""
+    subject: Annotated[StorableText, Field(min_length=1, max_length=400)] | None = None
+    """Filter by a part of the subject, such as `api key web`, in any case."""
+    since: Instant | None = None
+    """Start of the period, RFC 3339 with offset."""
+    until: Instant | None = None
+    """End of the period, exclusive, RFC 3339 with offset."""
+
+    def search(self, project_id: UUID | None) -> AuditSearch:
+        """Return the search of a project; None: of all projects and the installation."""
+        return AuditSearch(
+            project_id, self.action, self.actor, self.subject, self.since, self.until
+        )

@@ -12,6 +12,7 @@ from mailqueue.api.projects.endpoints import named
 from mailqueue.api.templates.schema import CloneTemplate
 from mailqueue.contract.templates import Template
 from mailqueue.core.errors import Conflict
+from mailqueue.db.fetch import Conn
 from mailqueue.templates import cloning, writing
 from mailqueue.templates.values import template_of
 
@@ -30,17 +31,31 @@ async def copy(call: RequestContext) -> Template:
     wanted: CopyTemplate = call.body
     given = call.path["template"]
     async with call.connection() as conn:
-        source, target = await named(conn, call.path["id"]), await named(conn, wanted.project_id)
-        if target.deleted_at is not None:
-            raise Conflict(f"project {target.name} is deleted")
+        source, target = (
+            await named(conn, call.path["id"]),
+            await target_of(conn, wanted.project_id),
+        )
         try:
             template = await writing.find(conn, source.id, template_id=UUID(given))
         except ValueError:
             template = await writing.find(conn, source.id, slug=given[:100])
         made = await cloning.clone(
-            conn, template, to=target.id, slug=wanted.slug, name=wanted.name, by=call.by
+            conn, template, to=target, slug=wanted.slug, name=wanted.name, by=call.by
         )
         return template_of(made)
+
+
+async def target_of(conn: Conn, text: str) -> UUID:
+    """Return the project to which a template is copied, by its id or slug.
+
+    Raises:
+        NotFound: there is no such project.
+        Conflict: it is deleted.
+    """
+    found = await named(conn, text)
+    if found.deleted_at is not None:
+        raise Conflict(f"project {found.name} is deleted")
+    return found.id
 
 
 ENDPOINTS = (

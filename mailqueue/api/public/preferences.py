@@ -12,7 +12,6 @@ from mailqueue.suppression.subscriptions import choices as subscriptions_choices
 from mailqueue.suppression.subscriptions.model import (
     EVERYTHING,
     Choice,
-    ChoiceOrigin,
     ChoiceSource,
     Subscription,
     Subscriptions,
@@ -40,7 +39,7 @@ async def preferences(visit: Visit) -> Response:
     if visit.request.method != "POST":
         return await _shown(visit)
     form = await form_of(visit.request)
-    said = ChoiceOrigin(ChoiceSource.CENTRE, visit.user_agent)
+    said = visit.origin(ChoiceSource.CENTRE)
     if form.get("action") == "leave":
         async with visit.connection() as conn:
             await subscriptions_choices.unsubscribe(conn, visit.reader, from_all=True, origin=said)

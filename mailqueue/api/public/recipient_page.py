@@ -11,19 +11,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message
 
-from mailqueue.api.http.body import body_of
+from mailqueue.api.http.requests.body import body_of
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.rendering import page
 from mailqueue.api.public.wording import PageTexts, words_for
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.subscriptions import choices
-from mailqueue.suppression.subscriptions.model import Reader
+from mailqueue.suppression.subscriptions.model import ChoiceOrigin, ChoiceSource, Reader
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import InvalidToken, Seals, Token, TokenKind
+from mailqueue.tracking.visitors import network_of
 
 MAX_FORM_BYTES = 64 * 1024
+MAX_FIELDS = 500
+"""Fields of a form."""
+_URLENCODED = "application/x-www-form-urlencoded"
 _MAX_AGENT_CHARACTERS = 500
 _log = get_logger(__name__)
 
@@ -39,14 +43,17 @@ class Visit:
     token: Token
     words: PageTexts
 
-    @property
-    def user_agent(self) -> str | None:
-        """Return the printable User-Agent; None when DNT or Sec-GPC asks not to be tracked."""
-        headers = self.request.headers
+    def origin(self, source: ChoiceSource) -> ChoiceOrigin:
+        """Return what is stored about a choice: its source, the User-Agent and the network.
+
+        Of a visitor who asks not to be tracked (DNT, Sec-GPC) only the source is stored.
+        """
+        headers, client = self.request.headers, self.request.client
         if headers.get("dnt") == "1" or headers.get("sec-gpc") == "1":
-            return None
+            return ChoiceOrigin(source, None, None)
         agent = "".join(filter(str.isprintable, headers.get("user-agent", "")))
-        return agent[:_MAX_AGENT_CHARACTERS] or None
+        network = None if client is None else network_of(client.host)
+        return ChoiceOrigin(source, agent[:_MAX_AGENT_CHARACTERS] or None, network)
 
     def connection(self) -> AbstractAsyncContextManager[Conn]:
         """Return a connection in a transaction that acts for the project of the mail."""
@@ -106,13 +113,18 @@ async def form_of(request: Request) -> dict[str, str]:
         HTTPException: the body is too large, too slow, or no form.
     """
     body = await body_of(request, max_bytes=MAX_FORM_BYTES)
-    if "content-type" not in request.headers:
-        return dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=500))
+    given = request.headers.get("content-type", _URLENCODED)
+    if given.partition(";")[0].strip().lower() == _URLENCODED:
+        try:
+            text = body.decode("utf-8", "replace")
+            return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))
+        except ValueError:
+            raise HTTPException(HTTPStatus.BAD_REQUEST, "the form has too many fields") from None
 
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    form = await Request(request.scope, receive).form(max_files=0, max_fields=500)
+    form = await Request(request.scope, receive).form(max_files=0, max_fields=MAX_FIELDS)
     return {name: value for name, value in form.multi_items() if isinstance(value, str)}
 
 

@@ -3,6 +3,7 @@
 from starlette.routing import BaseRoute, Route
 
 from mailqueue.api.http.runtime import Runtime
+from mailqueue.api.public.confirm import confirm
 from mailqueue.api.public.preferences import preferences
 from mailqueue.api.public.recipient_page import RecipientPage
 from mailqueue.api.public.unsubscribe import unsubscribe
@@ -12,11 +13,13 @@ from mailqueue.vault.masterkey import master_key_of
 
 
 def people_routes(runtime: Runtime) -> list[BaseRoute]:
-    """Return the routes of the unsubscribe page and of the preference center."""
+    """Return the routes of the pages of recipients: unsubscribe, preferences, confirm."""
     keyring = Keyring(lambda: master_key_of(runtime.settings))
     unsubscribing = RecipientPage(runtime, keyring, TokenKind.UNSUBSCRIBE, unsubscribe)
     choosing = RecipientPage(runtime, keyring, TokenKind.PREFERENCES, preferences)
+    confirming = RecipientPage(runtime, keyring, TokenKind.CONFIRM, confirm)
     return [
+        Route("/confirm/{token}", confirming.respond, methods=["GET", "POST"]),
         Route("/t/u/{token}", unsubscribing.respond, methods=["GET", "POST"]),
         Route("/pref/{token}", choosing.respond, methods=["GET", "POST"]),
     ]

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from mailqueue.api.public.recipient_page import Visit, form_of
 from mailqueue.api.public.rendering import page
 from mailqueue.suppression.subscriptions import choices
-from mailqueue.suppression.subscriptions.model import ChoiceOrigin, ChoiceSource
+from mailqueue.suppression.subscriptions.model import ChoiceSource
 from mailqueue.tracking.tokens import Token, TokenKind
 
 
@@ -29,9 +29,7 @@ async def unsubscribe(visit: Visit) -> Response:
         # 400, so that the sender of an unknown form does not take it for success.
         return await _page(visit, "ask", status=HTTPStatus.BAD_REQUEST)
     from_all = not is_one_click and form.get("scope") == "all"
-    said = ChoiceOrigin(
-        ChoiceSource.ONE_CLICK if is_one_click else ChoiceSource.PAGE, visit.user_agent
-    )
+    said = visit.origin(ChoiceSource.ONE_CLICK if is_one_click else ChoiceSource.PAGE)
     async with visit.connection() as conn:
         if action == "subscribe":
             await choices.subscribe_again(conn, visit.reader, origin=said)

@@ -8,8 +8,8 @@ from starlette.exceptions import HTTPException
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.requests.spool import spooled
 from mailqueue.api.http.schema_base import RequestModel
-from mailqueue.api.http.spool import spooled
 from mailqueue.api.sending.service import renamed
 from mailqueue.contract.sending import Uploaded
 from mailqueue.core.errors import InvalidField

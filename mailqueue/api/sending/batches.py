@@ -17,6 +17,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.acceptance import (
     AcceptedBatch,
     AcceptResult,
+    Expanding,
     RecipientsRefused,
     accept_shared,
 )
@@ -24,6 +25,11 @@ from mailqueue.mail.accept.batches import find_batch
 from mailqueue.mail.model import NewBatch
 from mailqueue.tenants.model import Scope
 
+LISTS = (
+    "A recipient may be the name of a list, which has no `@`: workers make an email for each "
+    "contact that is in it, and `GET /v1/batches/{batch_id}` shows how far they are. A contact "
+    "gets one email of a batch, whatever lists it is in."
+)
 # Options that all mails share: they are stored once.
 _SHARED = ("from_email", "from_name", "reply_to", "headers", "attachments")
 
@@ -65,6 +71,8 @@ async def sent_to_many(
         raise Violations(
             [(f"recipients.{place}.{fault.field}", fault.why) for place, fault in named.items()]
         ) from None
+    if accepted.id is not None:
+        call.name_after(accepted.id)
     warnings = _warnings(cc=request.cc, bcc=request.bcc, count=len(request.recipients))
     return _answer(accepted, [one.email for one in request.recipients], warnings)
 
@@ -107,7 +115,7 @@ def own_of(one: BatchRecipient) -> dict[str, Any]:
 def _named(fault: InvalidField) -> InvalidField:
     """Return the refusal of a recipient with the field's name in the request."""
     found = sending_service.renamed(fault)
-    return InvalidField("email", found.why) if found.field == "to" else found
+    return InvalidField("email", found.why) if found.field in ("to", "recipients") else found
 
 
 def _answer(accepted: AcceptedBatch, addresses: Sequence[str], warnings: Sequence[str]) -> Batch:
@@ -127,7 +135,9 @@ def _answer(accepted: AcceptedBatch, addresses: Sequence[str], warnings: Sequenc
     )
 
 
-def _result(index: int, address: str, result: AcceptResult) -> BatchResult:
+def _result(index: int, address: str, result: AcceptResult | Expanding) -> BatchResult:
+    if isinstance(result, Expanding):
+        return BatchResult(index, address, None, "expanding", None)
     if isinstance(result, InvalidField):
         return BatchResult(index, address, None, "rejected", str(_named(result)))
     return BatchResult(index, address, result.id, result.status, result.reason)
@@ -146,6 +156,7 @@ async def batch(call: RequestContext) -> BatchState:
         recipients=found.recipients,
         rejected=found.rejected,
         counts=found.counts,
+        lists=found.lists,
     )
 
 
@@ -160,6 +171,7 @@ BATCH_ENDPOINTS = (
         response=Batch,
         status=HTTPStatus.ACCEPTED,
         tag="Sending",
+        description=LISTS,
         example={
             "subject": "We moved",
             "text_body": "Our new address is …",

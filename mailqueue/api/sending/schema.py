@@ -183,9 +183,9 @@ class BatchRecipient(StrictRequestModel):
     """One recipient of a batch."""
 
     email: StorableText
-    """Address, such as `ann@example.com`."""
+    """Address, such as `ann@example.com`, or the name of a list of contacts."""
     name: StorableText | None = None
-    """Name beside the address."""
+    """Name beside the address; not with a list."""
     custom_data: StorableObject | None = None
     """A JSON object stored with this email, up to 64 KiB."""
     tags: list[StorableText] | None = None

@@ -67,9 +67,11 @@ async def accepted(call: RequestContext, request: SendRequest | TemplateRequest)
     """
     email = new_email(call.caller, request)
     try:
-        return await call.runtime.intake.accept(call.caller, email, size=call.size)
+        sent = await call.runtime.intake.accept(call.caller, email, size=call.size)
     except InvalidField as exc:
         raise renamed(exc) from None
+    call.name_after(sent.id)
+    return sent
 
 
 async def accepted_all(

@@ -10,13 +10,14 @@ from starlette.responses import Response
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
-from mailqueue.api.sending.batches import own_of, sent_to_many
+from mailqueue.api.sending.batches import LISTS, own_of, sent_to_many
 from mailqueue.api.sending.dry_run import run_dry
 from mailqueue.api.sending.keys import with_key
 from mailqueue.api.sending.override import sent_by_override
 from mailqueue.api.sending.prepare import routed, store_files
 from mailqueue.api.sending.schema import TemplateBatchRequest, TemplateRecipient, TemplateRequest
 from mailqueue.api.sending.service import accepted, renamed
+from mailqueue.contacts.model import is_list_name
 from mailqueue.contract.sending import Batch, Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates.accepting import ChosenVersion, choose
@@ -87,8 +88,10 @@ def _own(
 ) -> dict[str, Any]:
     variables = request.variables | one.variables
     own = own_of(one)
+    # The fields of each contact are added when its email is made.
+    added: dict[str, Any] = {"contact": {}} if is_list_name(one.email) else {}
     try:
-        chosen.check(variables)
+        chosen.check(variables | added)
         if "variables" in own.setdefault("custom_data", {}):
             raise InvalidField(
                 "custom_data", "is taken by the template's variables: use another name"
@@ -134,6 +137,8 @@ TEMPLATE_ENDPOINTS = (
         response=Batch,
         status=HTTPStatus.ACCEPTED,
         tag="Sending",
+        description=f"{LISTS} Its fields are variables: `contact.first_name`, "
+        "`contact.attributes.plan` and so on, and its language chooses that of the text.",
         example=_WELCOME
         | {"recipients": [{"email": "ann@example.com", "variables": {"FirstName": "Ann"}}]},
         test_keys=ForTestKeys.OWN,

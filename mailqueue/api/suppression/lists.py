@@ -4,7 +4,7 @@ from starlette.responses import StreamingResponse
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.spool import spooled
+from mailqueue.api.http.requests.spool import spooled
 from mailqueue.api.suppression.schema import (
     ExportQuery,
     ImportQuery,

@@ -14,7 +14,7 @@ from mailqueue.api.templates.schema import (
     TemplatesQuery,
 )
 from mailqueue.api.templates.versions import VERSION_ENDPOINTS
-from mailqueue.api.templates.views import template_of
+from mailqueue.api.templates.views import owner_of, template_of
 from mailqueue.contract.page import Page
 from mailqueue.contract.templates import Preview, Template
 from mailqueue.core.errors import NotFound
@@ -39,9 +39,7 @@ async def create(call: RequestContext) -> Template:
         language=None if wanted.language is None else wanted.language.lower().replace("_", "-"),
     )
     async with call.connection() as conn:
-        return values.template_of(
-            await writing.create(conn, call.caller.project_id, new=new, by=call.by)
-        )
+        return values.template_of(await writing.create(conn, owner_of(call), new=new, by=call.by))
 
 
 async def index(call: RequestContext) -> Page[Template]:
@@ -51,7 +49,7 @@ async def index(call: RequestContext) -> Page[Template]:
     async with call.connection() as conn:
         found = await writing.list_all(
             conn,
-            call.caller.project_id,
+            owner_of(call),
             category=query.category,
             status=query.status,
             q=query.q,

@@ -5,21 +5,22 @@ from http import HTTPStatus
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.templates.schema import PutPart
+from mailqueue.api.templates.views import owner_of
 from mailqueue.contract.page import Page
 from mailqueue.contract.templates import TemplatePart
 from mailqueue.core.errors import NotFound
 from mailqueue.templates import values, writing
 from mailqueue.tenants.model import Scope
 
-_PATH = "/v1/projects/{pid}/template-parts"
-_ONE = _PATH + "/{name}"
+PATH = "/v1/projects/{pid}/template-parts"
+_ONE = PATH + "/{name}"
 _TAG = "Templates"
 
 
 async def index(call: RequestContext) -> Page[TemplatePart]:
     """List layouts and partials by name."""
     async with call.connection() as conn:
-        found = await writing.list_parts(conn, call.caller.project_id)
+        found = await writing.list_parts(conn, owner_of(call))
     return Page([values.part_of(one) for one in found], None)
 
 
@@ -27,7 +28,7 @@ async def show(call: RequestContext) -> TemplatePart:
     """Return a layout or partial: the project's, else the platform's."""
     name = call.path["name"]
     async with call.connection() as conn:
-        found = await writing.list_parts(conn, call.caller.project_id)
+        found = await writing.list_parts(conn, owner_of(call))
     for one in found:
         if one.name == name:
             return values.part_of(one)
@@ -37,7 +38,7 @@ async def show(call: RequestContext) -> TemplatePart:
 async def put(call: RequestContext) -> TemplatePart:
     """Create or replace a layout or partial."""
     wanted: PutPart = call.body
-    own, name = call.caller.project_id, call.path["name"]
+    own, name = owner_of(call), call.path["name"]
     async with call.connection() as conn:
         await writing.put_part(
             conn, own, name=name, kind=wanted.kind, source=wanted.source, by=call.by
@@ -49,14 +50,14 @@ async def put(call: RequestContext) -> TemplatePart:
 async def remove(call: RequestContext) -> None:
     """Delete a layout or partial."""
     async with call.connection() as conn:
-        own = call.caller.project_id
+        own = owner_of(call)
         await writing.remove_part(conn, own, name=call.path["name"], by=call.by)
 
 
 PART_ENDPOINTS = (
     Endpoint(
         "GET",
-        _PATH,
+        PATH,
         Scope.TEMPLATE_READ,
         "List layouts and partials by name, including those of the platform.",
         index,

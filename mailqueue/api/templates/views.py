@@ -11,11 +11,16 @@ from mailqueue.templates.model import TemplateRow, VersionRow
 _DIGITS = 9
 
 
+def owner_of(call: RequestContext) -> UUID | None:
+    """Return the project whose templates a request names; None: the platform's."""
+    return call.tenant
+
+
 async def template_of(call: RequestContext, conn: Conn, *, to_change: bool = False) -> TemplateRow:
     """Return the template that a path names by id or slug."""
     find = writing.find_own if to_change else writing.find
     given = call.path["template"]
-    own = call.caller.project_id
+    own = owner_of(call)
     try:
         return await find(conn, own, template_id=UUID(given))
     except ValueError:

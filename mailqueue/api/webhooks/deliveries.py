@@ -90,6 +90,7 @@ async def retry_many(call: RequestContext) -> RetriedDeliveries:
             statuses=body.statuses,
             types=list(body.types),
             limit=body.limit,
+            is_dry=body.dry_run,
             by=call.by,
         )
     return RetriedDeliveries(count)
@@ -156,7 +157,7 @@ LOG_ENDPOINTS = (
         tag=_TAG,
         example={"since": "2026-11-20T08:00:00Z", "until": "2026-11-20T12:00:00Z"},
         description="Failed and cancelled deliveries, unless `statuses` names others. At most "
-        "10,000 per request: repeat until none is left.",
+        "10,000 per request: repeat until none is left. With `dry_run` they are only counted.",
         test_keys=ForTestKeys.OWN,
     ),
     Endpoint(

@@ -107,3 +107,5 @@ class RangeRetry(StrictRequestModel):
     """Filter by event types; all if omitted."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 10_000
     """Maximum number of deliveries, oldest first."""
+    dry_run: bool = False
+    """Whether to count the deliveries only, and change nothing."""

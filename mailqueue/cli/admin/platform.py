@@ -1,10 +1,11 @@
-"""`mailqueue platform`: settings, flags, audit log and API keys of the whole installation."""
+"""`mailqueue platform`: settings, flags, audit log, API keys and storage of the installation."""
 
 import click
 
 from mailqueue.administration import revoking, settings
+from mailqueue.cli.admin import storage
 from mailqueue.cli.admin.events import events
-from mailqueue.cli.projects.status import audit_page
+from mailqueue.cli.projects.audit import platform_audit
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
@@ -16,14 +17,6 @@ from mailqueue.contract.page import Page
 
 _SETTINGS = (Column("name", "SETTING"), Column("value", "VALUE"), Column("meaning", "MEANING"))
 _KEYS = (Column("project", "PROJECT"), Column("name", "KEY"), Column("hint", "BEGINS WITH"))
-_AUDIT = (
-    Column("id", "ID", numeric=True),
-    Column("occurred_at", "WHEN"),
-    Column("project", "PROJECT"),
-    Column("actor", "WHO"),
-    Column("action", "DID"),
-    Column("subject", "TO"),
-)
 
 
 @click.group(
@@ -35,10 +28,14 @@ _AUDIT = (
     ),
 )
 def platform() -> None:
-    """Show and change settings, flags and API keys of the whole installation."""
+    """Show and change settings, flags and API keys of the whole installation; show its storage."""
 
 
 platform.add_command(events)
+platform.add_command(platform_audit)
+platform.add_command(storage.partitions)
+platform.add_command(storage.disk)
+platform.add_command(storage.tasks)
 
 
 @platform.command(name="settings", epilog=examples("mailqueue platform settings"))
@@ -89,23 +86,6 @@ def flag(*, name: str, to: str) -> None:
             return await settings.switch(app.conn, {name: to == "on"}, by=operator())
 
     _print_changed(execute(switched), name)
-
-
-@platform.command(epilog=examples("mailqueue platform audit --action project.suspended"))
-@click.option("--action", help="Filter by action, such as setting.changed.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
-@click.option("--before", type=int, help="Show entries older than the entry with this id.")
-@json_option
-def audit(*, action: str | None, limit: int, before: int | None) -> None:
-    """List the audit log of all projects, newest first."""
-    listed = execute(lambda app: audit_page(app, None, action=action, before=before, limit=limit))
-    print_rows(listed.data, _AUDIT, document=listed)
 
 
 @platform.command(

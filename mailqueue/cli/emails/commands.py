@@ -23,6 +23,14 @@ from mailqueue.operations.model import PRIORITIES
 _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 
 
+_background_option = click.option(
+    "--background",
+    "is_background",
+    is_flag=True,
+    help="Let workers do it, in batches; `mailqueue operation list` shows the progress.",
+)
+
+
 @click.group(
     cls=CommandGroup,
     epilog=examples(
@@ -40,13 +48,21 @@ def email() -> None:
 email.add_command(list_)
 
 
-@email.command(epilog=examples(f"mailqueue email show {_ID}"))
+@email.command(
+    epilog=examples(f"mailqueue email show {_ID}", f"mailqueue email show {_ID} --attempts")
+)
 @click.argument("email_id", metavar="ID", type=click.UUID)
+@click.option(
+    "--attempts",
+    "with_conversations",
+    is_flag=True,
+    help="Show what was said at each attempt that was not accepted; --json always has it.",
+)
 @json_option
-def show(*, email_id: UUID) -> None:
+def show(*, email_id: UUID, with_conversations: bool) -> None:
     """Show one email with its recipients, attempts and events."""
     found = execute(lambda app: emails.explain(app.conn, email_id))
-    print_result(found, lambda: print_email(found))
+    print_result(found, lambda: print_email(found, with_conversations=with_conversations))
 
 
 @email.command(
@@ -63,8 +79,9 @@ def show(*, email_id: UUID) -> None:
     show_default=True,
     help="Reason, recorded in the audit log.",
 )
+@_background_option
 @json_option
-def cancel(*, selection: Selection, reason: str) -> None:
+def cancel(*, selection: Selection, reason: str, is_background: bool) -> None:
     """Cancel unfinished emails, including those a worker has claimed but not yet handed over."""
     deed = EmailCommand(
         "cancel",
@@ -72,13 +89,14 @@ def cancel(*, selection: Selection, reason: str) -> None:
         {"reason": reason},
         lambda conn, operation: emails.cancel(conn, operation, reason=reason),
     )
-    run_command(selection, deed)
+    run_command(selection, deed, is_background=is_background)
 
 
 @email.command(
     epilog=examples(
         f"mailqueue email hold {_ID} --reason 'wait for legal'",
         "mailqueue email hold --project default --domain example.com --yes",
+        "mailqueue email hold --project default --subject 'spring sale' --background --yes",
     )
 )
 @selection_options
@@ -88,8 +106,9 @@ def cancel(*, selection: Selection, reason: str) -> None:
     show_default=True,
     help="Reason, recorded in the audit log.",
 )
+@_background_option
 @json_option
-def hold(*, selection: Selection, reason: str) -> None:
+def hold(*, selection: Selection, reason: str, is_background: bool) -> None:
     """Hold pending emails until they are released."""
     deed = EmailCommand(
         "hold",
@@ -97,7 +116,7 @@ def hold(*, selection: Selection, reason: str) -> None:
         {"reason": reason},
         lambda conn, operation: emails.hold(conn, operation, reason=reason),
     )
-    run_command(selection, deed)
+    run_command(selection, deed, is_background=is_background)
 
 
 @email.command(
@@ -107,10 +126,12 @@ def hold(*, selection: Selection, reason: str) -> None:
     )
 )
 @selection_options
+@_background_option
 @json_option
-def release(*, selection: Selection) -> None:
+def release(*, selection: Selection, is_background: bool) -> None:
     """Release held emails, so that they are sent."""
-    run_command(selection, EmailCommand("release", "released", {}, emails.release))
+    deed = EmailCommand("release", "released", {}, emails.release)
+    run_command(selection, deed, is_background=is_background)
 
 
 @email.command(
@@ -183,6 +204,27 @@ def reprioritise(*, selection: Selection, priority: str) -> None:
         lambda conn, operation: emails.reprioritise(conn, operation, priority=priority),
     )
     run_command(selection, deed)
+
+
+@email.command(
+    epilog=examples(f"mailqueue email move {_ID} --sender backup --reason 'relay is down'")
+)
+@click.argument("ids", metavar="ID...", type=click.UUID, nargs=-1, required=True)
+@click.option("--sender", metavar="NAME", help="Sender account of the email's project.")
+@click.option("--any", "is_any", is_flag=True, help="Let any sender account send it.")
+@click.option("--reason", default="by hand", show_default=True, help="Reason for the audit log.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done and change nothing.")
+@json_option
+def move(
+    *, ids: Sequence[UUID], sender: str | None, is_any: bool, reason: str, dry_run: bool
+) -> None:
+    """Let another sender account send pending or held emails."""
+    if (sender is not None) == is_any:
+        raise click.UsageError("give either --sender or --any")
+    operation = EmailOperation(ids, operator(), is_trial=dry_run)
+    print_handled(
+        execute(lambda app: emails.move(app.conn, operation, sender=sender, reason=reason))
+    )
 
 
 @email.command(

@@ -14,8 +14,10 @@ from mailqueue.cli.support.output import Column, examples, table
 from mailqueue.cli.support.paging import read_page
 from mailqueue.contract.emails import ListedEmail
 from mailqueue.contract.page import Page
+from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.mail.reads import emails
+from mailqueue.mail.reads.custom_data import DataFilter, parse_filter
 from mailqueue.mail.reads.model import EmailQuery, StatusName
 from mailqueue.tenants.projects import manage as projects
 
@@ -29,12 +31,21 @@ _COLUMNS = (
 )
 
 
+def _data_filter(text: str | None) -> DataFilter | None:
+    """Return the filter that a text is; report a usage error for other text."""
+    try:
+        return None if text is None else parse_filter(text)
+    except InvalidField as exc:
+        raise click.BadParameter(exc.why) from exc
+
+
 @click.command(
     "list",
     epilog=examples(
         "mailqueue email list --to ann@example.com",
         "mailqueue email list --project shop --status failed --since 2d",
         "mailqueue email list --tag invoice --since 2030-05-01T00:00:00Z --json",
+        "mailqueue email list --custom-data order=81",
     ),
 )
 @click.option("--project", default="default", show_default=True, help="Project of the emails.")
@@ -51,6 +62,12 @@ _COLUMNS = (
 @click.option("--campaign", metavar="ID", help="Filter by campaign.")
 @click.option("--category", metavar="CATEGORY", help="Filter by category, such as marketing.")
 @click.option("--batch", type=click.UUID, metavar="ID", help="Filter by batch.")
+@click.option(
+    "--custom-data",
+    metavar="KEY=VALUE",
+    callback=lambda _ctx, _param, text: _data_filter(text),
+    help="Filter by custom data that contains this value, or this JSON object.",
+)
 @click.option(
     "--since",
     type=PastInstant(),

@@ -13,11 +13,14 @@ from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.confirmation import confirm
 from mailqueue.cli.support.output import Column, table
 from mailqueue.cli.support.progress import progress
+from mailqueue.contract.background import BackgroundOperation
 from mailqueue.contract.operations import ActionResult, BulkAction, BulkResult
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import bulk
+from mailqueue.operations import background, bulk
+from mailqueue.operations.background import OperationVerb
 from mailqueue.operations.emails import EmailOperation
 from mailqueue.operations.model import BulkOperation
+from mailqueue.tenants.projects import manage as projects_manage
 
 EXIT_UNCHANGED = 1
 
@@ -34,8 +37,12 @@ class EmailCommand:
     act: Callable[[Conn, EmailOperation], Awaitable[list[ActionResult]]]
 
 
-def run_command(selection: Selection, command: EmailCommand) -> None:
+def run_command(
+    selection: Selection, command: EmailCommand, *, is_background: bool = False
+) -> None:
     """Run the operation on the selected emails and print the result."""
+    if selection.ids and is_background:
+        raise click.UsageError("--background takes a filter, not ids")
     if selection.ids:
         operation = EmailOperation(selection.ids, operator(), is_trial=selection.is_trial)
         print_handled(execute(lambda app: command.act(app.conn, operation)))
@@ -47,6 +54,10 @@ def run_command(selection: Selection, command: EmailCommand) -> None:
         return
     if matching:
         confirm(f"{matching} emails will be {command.past}. Continue?", is_sure=selection.is_sure)
+    if is_background:
+        begun = execute(lambda app: _begun(app.conn, order))
+        print_message(begun, f"operation {begun.id} has begun; see `mailqueue operation list`")
+        return
     done = run(_carried_out(order, matching)) if matching else None
     _print(command, matching=matching, done=done or BulkResult(0, 0))
 
@@ -76,6 +87,18 @@ def _print(command: EmailCommand, *, matching: int, done: BulkResult | None) -> 
         f"{matching} would be {command.past}" if done is None else f"{done.emails} {command.past}"
     )
     print_message(document, text)
+
+
+async def _begun(conn: Conn, order: BulkOperation) -> BackgroundOperation:
+    project = await projects_manage.find(conn, order.where["project"])
+    return await background.begin(
+        conn,
+        project.id,
+        verb=OperationVerb(order.verb),
+        where={name: value for name, value in order.where.items() if name != "project"},
+        reason=order.argument.get("reason", "by an operator"),
+        by=operator(),
+    )
 
 
 async def _carried_out(order: BulkOperation, matching: int) -> BulkResult:

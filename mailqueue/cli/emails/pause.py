@@ -11,7 +11,7 @@ from mailqueue.cli.support.instants import end_options
 from mailqueue.cli.support.output import Column, Command, examples, show
 from mailqueue.cli.support.progress import progress
 from mailqueue.contract.operations import BulkResult, Pause, Resumed
-from mailqueue.operations import pausing
+from mailqueue.operations import pausing, platform
 from mailqueue.operations.pausing import PauseKind, Target
 
 _PAUSES = (
@@ -24,9 +24,14 @@ _PAUSES = (
 )
 
 
+PLATFORM = "platform"
+"""All sending; it has no name."""
+
+
 def _target_arguments(command: Command) -> Command:
-    kind = click.argument("kind", type=click.Choice([each.value for each in PauseKind]))
-    name = click.argument("name", metavar="NAME")
+    kinds = [*(each.value for each in PauseKind), PLATFORM]
+    kind = click.argument("kind", type=click.Choice(kinds))
+    name = click.argument("name", metavar="[NAME]", required=False)
     project = click.option(
         "--project",
         default="default",
@@ -42,6 +47,7 @@ def _target_arguments(command: Command) -> Command:
         "mailqueue pause domain example.com --for 30min --reason 'they throttle us'",
         "mailqueue pause project shop --reason 'moving house'",
         "mailqueue pause sender relay --project shop --until 2030-01-31T08:00+01:00",
+        "mailqueue pause platform --reason 'the provider reports an incident'",
     )
 )
 @_target_arguments
@@ -51,26 +57,41 @@ def _target_arguments(command: Command) -> Command:
 def pause(
     *,
     kind: str,
-    name: str,
+    name: str | None,
     project: str,
     until: datetime | timedelta | None,
     reason: str | None,
 ) -> None:
-    """Pause the emails of a project, sender account, campaign or recipient domain.
+    """Pause the emails of a project, sender account, campaign or recipient domain, or all emails.
 
     It takes effect at once, for queued emails and for emails accepted later. Emails keep their
-    position and their expiry. Sending resumes by itself when the pause ends.
+    position and their expiry. Sending resumes by itself when the pause ends. `platform`, which
+    needs a reason, pauses all sending: what a worker holds is sent, and no more is claimed.
     """
-    done = run(_paused(_target(kind, name, project), until, reason))
+    target = _target(kind, name, project)
+    if target is None:
+        if not reason:
+            raise click.UsageError("--reason is needed to pause all sending")
+        done = execute(
+            lambda app: platform.pause(app.conn, until=until, reason=reason, by=operator())
+        )
+    else:
+        done = run(_paused(target, until, reason))
     print_message(
         done, f"paused; {done.emails} queued emails set aside" if done.emails else "paused"
     )
 
 
-@click.command(epilog=examples("mailqueue resume campaign spring", "mailqueue resume sender relay"))
+@click.command(
+    epilog=examples(
+        "mailqueue resume campaign spring",
+        "mailqueue resume sender relay",
+        "mailqueue resume platform",
+    )
+)
 @_target_arguments
 @json_option
-def resume(*, kind: str, name: str, project: str) -> None:
+def resume(*, kind: str, name: str | None, project: str) -> None:
     """End a pause; waiting emails are sent."""
     target = _target(kind, name, project)
     execute(lambda app: _resumed(app, target))
@@ -86,13 +107,20 @@ def pauses(*, project: str | None) -> None:
     print_rows(found, _PAUSES, row=_told, nothing="nothing is paused")
 
 
-def _target(kind: str, name: str, project: str) -> Target:
+def _target(kind: str, name: str | None, project: str) -> Target | None:
+    """Return what is paused; None: the platform."""
+    if kind == PLATFORM:
+        if name is not None:
+            raise click.UsageError("platform takes no NAME")
+        return None
+    if name is None:
+        raise click.UsageError(f"NAME of the {kind} is needed")
     return Target(PauseKind(kind), name if kind == PauseKind.PROJECT else project, name)
 
 
 def _told(one: Pause) -> dict[str, object]:
     return {
-        "project": one.project,
+        "project": one.project or "all",
         "kind": one.kind,
         "name": one.name,
         "until": show(one.until) if one.until else "resumed",
@@ -111,7 +139,10 @@ async def _paused(
             )
 
 
-async def _resumed(app: Opened, target: Target) -> None:
+async def _resumed(app: Opened, target: Target | None) -> None:
+    if target is None:
+        await platform.resume(app.conn, by=operator())
+        return
     await pausing.resume(app.conn, target, by=operator())
 
 

@@ -30,6 +30,7 @@ _FILTERS = {
     "campaign_id": click.option(
         "--campaign", "campaign_id", metavar="ID", help="Campaign of the emails."
     ),
+    "tag": click.option("--tag", metavar="WORD", help="Tag of the emails."),
     "lane": click.option(
         "--lane", metavar="PRIORITY[/ROUTE]", help="Lane, such as low or high/relay."
     ),
@@ -37,6 +38,12 @@ _FILTERS = {
     "domain": click.option("--domain", metavar="DOMAIN", help="Recipient domain."),
     "status": click.option("--status", metavar="WORD", help="Status, such as pending or failed."),
     "category": click.option("--category", metavar="WORD", help="Category, such as marketing."),
+    "subject": click.option(
+        "--subject",
+        metavar="TEXT",
+        help="Text that the subject contains, in upper or lower case; no patterns. For emails of a "
+        "template: the template's subject.",
+    ),
     "older_than": click.option(
         "--older-than", metavar="AGE", help="Minimum age, such as 30min, 4h or 2d."
     ),

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import click
 
-from mailqueue.cli.support.output import Column, facts, paint, table
-from mailqueue.contract.emails import Event, OperatorEmail
+from mailqueue.cli.support.output import Column, facts, paint, show, table
+from mailqueue.contract.emails import Attempt, AttemptConversation, Event, OperatorEmail
 from mailqueue.mail.reads.emails import detail_of
 
 _RECIPIENTS = (
@@ -27,6 +27,11 @@ _ATTEMPTS = (
     Column("response_ms", "MS", numeric=True),
     Column("reply", "REPLY"),
 )
+_LINES = (
+    Column("ms", "MS", numeric=True),
+    Column("by", "BY"),
+    Column("text", "TEXT"),
+)
 _EVENTS = (
     Column("occurred_at", "AT"),
     Column("type", "WHAT"),
@@ -38,7 +43,7 @@ _EVENTS = (
 )
 
 
-def print_email(email: OperatorEmail) -> None:
+def print_email(email: OperatorEmail, *, with_conversations: bool = False) -> None:
     """Print an email; leave out empty tables."""
     facts(_facts(email))
     sections: tuple[tuple[str, Sequence[object], Sequence[Column]], ...] = (
@@ -51,6 +56,19 @@ def print_email(email: OperatorEmail) -> None:
             click.echo()
             click.echo(paint(title, bold=True))
             table(rows, columns)
+    for attempt in email.attempts if with_conversations else ():
+        if attempt.conversation is not None:
+            _print_conversation(attempt, attempt.conversation)
+
+
+def _print_conversation(attempt: Attempt, conversation: AttemptConversation) -> None:
+    click.echo()
+    heading = f"Attempt {attempt.attempt}, {conversation.protocol.upper()}"
+    click.echo(paint(heading, bold=True))
+    table(conversation.lines, _LINES)
+    if conversation.body is not None:
+        for line in conversation.body.splitlines():
+            click.echo(f"  {show(line)}")
 
 
 def _event(event: Event) -> dict[str, object]:

@@ -7,17 +7,21 @@ from uuid import UUID
 import click
 
 from mailqueue.cli.events.received import raw, received, retry
+from mailqueue.cli.inbox.events import deliver, inbox, print_deliveries, replay
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.cli.support.paging import read_page
+from mailqueue.contract.automation.inbox import InboxEventDetail
 from mailqueue.contract.emails import RecipientEvent, RecordedEvent
 from mailqueue.contract.operations import Notice
 from mailqueue.contract.page import Page
+from mailqueue.core.errors import NotFound
 from mailqueue.events import listing
 from mailqueue.events.model import EventQuery, Type
+from mailqueue.inbox import events
 
 _TYPES = sorted(
     {*(one.value for one in Type), "suppressed", "expired", "cancelled", "held", "resolved"}
@@ -56,10 +60,11 @@ _NOTICES = (
         "mailqueue event list --address ann@example.com",
         "mailqueue event notices",
         "mailqueue event received --status failed",
+        "mailqueue event inbox --status failed",
     ),
 )
 def event() -> None:
-    """Show deliveries, bounces, complaints, opens, clicks and webhook requests of providers."""
+    """Show events of emails, webhook requests of providers, and events of other services."""
 
 
 def _id_of_email(context: click.Context, option: click.Parameter, text: str | None) -> UUID | None:
@@ -132,8 +137,11 @@ async def _of_address(app: Opened, project: str, address: str, limit: int) -> Pa
 @click.argument("event_id", type=click.UUID)
 @json_option
 def show(*, event_id: UUID) -> None:
-    """Show one event with all its details."""
-    one = execute(lambda app: listing.find_event(app.conn, event_id))
+    """Show one event with all its details: of an email, or the message of another service."""
+    one = execute(lambda app: _found(app, event_id))
+    if isinstance(one, list):
+        print_deliveries(one)
+        return
 
     def as_text() -> None:
         data = one.data if isinstance(one.data, dict) else {}
@@ -142,6 +150,13 @@ def show(*, event_id: UUID) -> None:
         facts([*((name, getattr(one, name)) for name in (*names, *more)), *sorted(data.items())])
 
     print_result(one, as_text)
+
+
+async def _found(app: Opened, event_id: UUID) -> RecordedEvent | list[InboxEventDetail]:
+    try:
+        return await events.show(app.conn, None, event_id)
+    except NotFound:
+        return await listing.find_event(app.conn, event_id)
 
 
 @event.command(
@@ -178,3 +193,6 @@ async def _noticed(
 event.add_command(received)
 event.add_command(raw)
 event.add_command(retry)
+event.add_command(inbox)
+event.add_command(deliver)
+event.add_command(replay)

@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import click
 
+from mailqueue.cli.projects.audit import project_audit
 from mailqueue.cli.projects.settings import add, change, list_, show
-from mailqueue.cli.projects.status import activate, audit, remove, stats, suspend, usage
+from mailqueue.cli.projects.status import activate, remove, stats, suspend, usage
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.groups import CommandGroup
@@ -15,13 +16,14 @@ from mailqueue.contract.projects import RetrySchedule
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.mail.accept import retry_schedule
-from mailqueue.mail.accept.retry_schedule import LADDERS, Ladder, OfCategory
+from mailqueue.mail.accept.retry_schedule import LADDERS, Exhausted, Ladder, OfCategory
 
 _COLUMNS = (
     Column("category", "CATEGORY"),
     Column("steps", "WAITS"),
     Column("max_attempts", "ATTEMPTS", numeric=True),
     Column("soft", "SOFT BOUNCES"),
+    Column("on_exhausted", "THEN"),
 )
 
 
@@ -39,7 +41,7 @@ def project() -> None:
     """Add, change, suspend and remove projects."""
 
 
-for _command in (add, list_, show, change, suspend, activate, remove, stats, usage, audit):
+for _command in (add, list_, show, change, suspend, activate, remove, stats, usage, project_audit):
     project.add_command(_command)
 
 
@@ -47,12 +49,13 @@ for _command in (add, list_, show, change, suspend, activate, remove, stats, usa
     epilog=examples(
         "mailqueue project retries shop",
         "mailqueue project retries shop documents",
+        "mailqueue project retries shop outbox --category orders",
         "mailqueue project retries shop --category otp --steps 10s,30s,2min --max-attempts 4",
         "mailqueue project retries shop default --category otp",
     )
 )
 @click.argument("name", metavar="PROJECT")
-@click.argument("known", metavar="[default|documents]", required=False)
+@click.argument("known", metavar="[default|documents|outbox]", required=False)
 @click.option(
     "--category", default="", help="Category the schedule is for.  [default: all other categories]"
 )
@@ -70,6 +73,12 @@ for _command in (add, list_, show, change, suspend, activate, remove, stats, usa
 @click.option(
     "--soft-retries", type=int, help="Maximum retries after a full mailbox.  [default: 3]"
 )
+@click.option(
+    "--on-exhausted",
+    metavar="fail|hold",
+    help="What becomes of an email after its last attempt: it fails, or is held until a person"
+    " decides.  [default: fail]",
+)
 @json_option
 def retries(
     *,
@@ -80,13 +89,14 @@ def retries(
     max_attempts: int | None,
     soft_wait: str | None,
     soft_retries: int | None,
+    on_exhausted: str | None,
 ) -> None:
     """Show or set the retry schedule of a project: when temporarily refused emails are retried.
 
-    Each delay varies at random by up to a fifth. An email fails at its own max_attempts and when
+    Each delay varies at random by up to a fifth. An email ends at its own max_attempts and when
     it expires, whatever the schedule says.
     """
-    options = (steps, max_attempts, soft_wait, soft_retries)
+    options = (steps, max_attempts, soft_wait, soft_retries, on_exhausted)
     chosen = _chosen(known, *options)
     is_change = any(given is not None for given in (known, *options))
     found = execute(lambda app: _done(app, name, category, chosen, is_change=is_change))
@@ -107,6 +117,7 @@ def _chosen(
     max_attempts: int | None,
     soft_wait: str | None,
     soft_retries: int | None,
+    on_exhausted: str | None,
 ) -> Ladder | None:
     """Return the retry schedule; None is the default one, which has no row."""
     if known is not None and known not in LADDERS:
@@ -121,6 +132,10 @@ def _chosen(
         asked = replace(asked, soft_wait=wait)
     if soft_retries is not None:
         asked = replace(asked, soft_retries=soft_retries)
+    if on_exhausted is not None:
+        if on_exhausted not in list(Exhausted):
+            raise InvalidField("on_exhausted", f"must be fail or hold, got {on_exhausted!r}")
+        asked = replace(asked, on_exhausted=Exhausted(on_exhausted))
     return None if asked == retry_schedule.DEFAULT else asked
 
 
@@ -139,6 +154,7 @@ def _document(each: OfCategory) -> RetrySchedule:
         max_attempts=each.ladder.max_attempts,
         soft_wait_seconds=None if wait is None else wait.total_seconds(),
         soft_retries=each.ladder.soft_retries,
+        on_exhausted=each.ladder.on_exhausted,
     )
 
 
@@ -149,4 +165,5 @@ def _row(each: OfCategory) -> dict[str, object]:
         "steps": ", ".join(str(step) for step in each.ladder.steps) + ", …",
         "max_attempts": each.ladder.max_attempts,
         "soft": None if soft is None else f"after {soft}, {each.ladder.soft_retries} times",
+        "on_exhausted": each.ladder.on_exhausted,
     }

@@ -1,8 +1,7 @@
-"""`mailqueue project suspend|activate|remove|stats|usage|audit`: status and history."""
+"""`mailqueue project suspend|activate|remove|stats|usage`: status and statistics."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from uuid import UUID
 
 import click
 
@@ -12,9 +11,7 @@ from mailqueue.cli.support.answer import execute, json_option, print_result, pri
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.output import Column, examples, facts, table
-from mailqueue.cli.support.paging import read_page
-from mailqueue.contract.page import Page
-from mailqueue.contract.projects import AuditEvent, BoundUsage
+from mailqueue.contract.projects import BoundUsage
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
@@ -36,13 +33,6 @@ _BOUNDS = (
     Column("bound", "BOUND"),
     Column("used", "USED", numeric=True),
     Column("max", "MAX", numeric=True),
-)
-_AUDIT = (
-    Column("id", "ID", numeric=True),
-    Column("occurred_at", "WHEN"),
-    Column("actor", "WHO"),
-    Column("action", "DID"),
-    Column("subject", "TO"),
 )
 
 
@@ -117,46 +107,6 @@ def usage(*, name: str | None) -> None:
         return await projects_stats.bounds(app.conn, None if project is None else project.id)
 
     print_rows(execute(found), _BOUNDS)
-
-
-@click.command(epilog=examples("mailqueue project audit shop --limit 20"))
-@click.argument("name", metavar="PROJECT", default="default")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
-@click.option("--before", type=int, help="Show entries older than the entry with this id.")
-@json_option
-def audit(*, name: str, limit: int, before: int | None) -> None:
-    """List the audit log of a project, newest first."""
-
-    async def found(app: Opened) -> Page[AuditEvent]:
-        project = await projects_manage.find(app.conn, name)
-        return await audit_page(app, project.id, before=before, limit=limit)
-
-    events = execute(found)
-    print_rows(events.data, _AUDIT, document=events)
-
-
-async def audit_page(
-    app: Opened,
-    project_id: UUID | None,
-    *,
-    action: str | None = None,
-    before: int | None,
-    limit: int,
-) -> Page[AuditEvent]:
-    """Return a page of the audit log of a project, or (None) of all, newest first."""
-
-    async def read(behind: int | None, rows: int) -> list[AuditEvent]:
-        return await projects_manage.audit(
-            app.conn, project_id, action=action, before=behind, limit=rows
-        )
-
-    return await read_page(read, limit, key=lambda event: event.id, behind=before)
 
 
 def _do(work: Callable[[Conn], Awaitable[Project]]) -> None:

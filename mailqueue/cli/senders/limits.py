@@ -29,39 +29,24 @@ def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any
     return read
 
 
-_NONE = "N|none"
-_WITH_NONE = ("daily_limit", "hourly_limit", "minute_limit", "rate_per_second", "burst")
-"""Options to which None is a value: `none` was given."""
-_OPTIONS = (
-    click.option(
-        "--daily-limit",
-        callback=_or_none(int),
-        metavar=_NONE,
-        help="Recipients per day, or `none`.",
-    ),
-    click.option(
-        "--hourly-limit",
-        callback=_or_none(int),
-        metavar=_NONE,
-        help="Recipients in any 60 minutes, or `none`.",
-    ),
-    click.option(
-        "--minute-limit",
-        callback=_or_none(int),
-        metavar=_NONE,
-        help="Recipients in any 60 seconds, or `none`.",
-    ),
-    click.option(
-        "--rate-per-second",
-        callback=_or_none(float),
-        metavar=_NONE,
-        help="Recipients per second, or `none`.",
-    ),
-    click.option(
+_NUMBERS = (
+    ("--daily-limit", int, "Recipients per day, or `none`."),
+    ("--hourly-limit", int, "Recipients in any 60 minutes, or `none`."),
+    ("--minute-limit", int, "Recipients in any 60 seconds, or `none`."),
+    ("--rate-per-second", float, "Recipients per second, or `none`."),
+    (
         "--burst",
-        callback=_or_none(int),
-        metavar=_NONE,
-        help="Recipients that one second may have beyond the rate; `none`: one second of the rate.",
+        int,
+        "Recipients that one second may have beyond the rate; `none`: one second of the rate.",
+    ),
+)
+"""Options that take a number or `none`: flag, type and help."""
+_WITH_NONE = tuple(flag.removeprefix("--").replace("-", "_") for flag, _, _ in _NUMBERS)
+"""Limits to which None is a value: `none` was given."""
+_OPTIONS = (
+    *(
+        click.option(flag, callback=_or_none(kind), metavar="N|none", help=text)
+        for flag, kind, text in _NUMBERS
     ),
     click.option("--batch-size", type=int, help="Emails claimed at once."),
     click.option("--send-delay-ms", type=int, help="Milliseconds between two emails."),

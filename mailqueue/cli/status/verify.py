@@ -78,8 +78,8 @@ def _print_audit(audit: AuditVerification) -> None:
         said += f", {audit.changed} permitted changes"
     if audit.waiting:
         said += f", {audit.waiting} not sealed yet"
-    if audit.deleted_until:
-        said += f", older rows deleted by retention at {audit.deleted_until[:19]} UTC"
+    if audit.deleted_until is not None:
+        said += f", older rows deleted by retention at {audit.deleted_until:%Y-%m-%d %H:%M:%S} UTC"
     click.echo(said)
     if audit.head is not None:
         click.echo(f"audit log head: {audit.head}")

@@ -8,25 +8,12 @@ import click
 
 from mailqueue.cli.support.output import Column, paint, show, table
 from mailqueue.contract.operations import LaneDepth, Overview, SenderToday
-from mailqueue.operations.model import PRIORITIES
+from mailqueue.operations.model import BLOCKED_WORDS, PRIORITIES
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 TableRows = list[Mapping[str, object]]
-
-# Texts of the reasons for which a lane or account is blocked.
-_WORDS = {
-    "no_sender": "no sender account",
-    "daily_limit": "daily limit used up",
-    "hourly_limit": "hourly limit used up",
-    "minute_limit": "minute limit used up",
-    "rate": "rate used up",
-    "unreachable": "waiting for its server",
-    "limited": "limited by its provider",
-    "circuit": "circuit open",
-    "half_open": "circuit half open",
-}
 
 _LANES = (
     Column("project", "PROJECT"),
@@ -152,5 +139,5 @@ def _sender(sender: SenderToday) -> Mapping[str, object]:
 def _blocked(reason: str | None, until: object) -> str | None:
     if reason is None:
         return None
-    words = _WORDS.get(reason, reason)
+    words = BLOCKED_WORDS.get(reason, reason)
     return f"{words} until {show(until)}" if until else words

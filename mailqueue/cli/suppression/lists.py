@@ -1,11 +1,9 @@
 """`mailqueue suppression import` and `export`: whole suppression lists."""
 
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from shutil import copyfileobj
-from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, cast
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import BinaryIO
 
 import click
 
@@ -14,6 +12,7 @@ from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import examples, show
 from mailqueue.cli.support.progress import progress
+from mailqueue.cli.support.seekable import seekable
 from mailqueue.contract.suppression import BadLine, ListEncoding, SuppressionReason
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
@@ -23,8 +22,6 @@ from mailqueue.suppression.lists.importing import import_list
 from mailqueue.suppression.model import ImportTally
 
 EXIT_BAD_LINES = 1
-IN_MEMORY_BYTES = 1024 * 1024
-"""Bytes of standard input that are held in memory; more is kept in a temporary file."""
 
 _project = click.option(
     "--project", default="default", show_default=True, help="Project of the list."
@@ -63,7 +60,7 @@ def import_(
     tally = ImportTally()
 
     async def imported() -> None:
-        with _seekable(file) as whole, progress("importing", None) as advance:
+        with seekable(file) as whole, progress("importing", None) as advance:
             async with opened() as app:
                 await import_list(
                     app.conn,
@@ -130,19 +127,6 @@ def export(*, form: str, reason: str | None, category: str | None, project: str)
         out.flush()
 
     run(exported())
-
-
-@contextmanager
-def _seekable(file: BinaryIO) -> Iterator[BinaryIO]:
-    """Yield the file, or a copy of what comes through a pipe."""
-    if file.seekable():
-        yield file
-        return
-    with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as copy:
-        kept = cast(BinaryIO, copy)
-        copyfileobj(file, kept)
-        kept.seek(0)
-        yield kept
 
 
 def _tell(bad: BadLine) -> None:

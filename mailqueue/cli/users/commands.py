@@ -1,4 +1,4 @@
-"""`mailqueue user add|link|list|remove`: people who log in to the console."""
+"""`mailqueue user add|link|list|change|remove`: people who log in to the console."""
 
 import click
 
@@ -23,7 +23,8 @@ _COLUMNS = (
     Column("name", "USER"),
     Column("role", "ROLE"),
     Column("projects", "PROJECTS"),
-    Column("password", "PASSWORD"),
+    Column("password", "PASSWORD OR ISSUER"),
+    Column("second_factor", "SECOND FACTOR"),
     Column("last_login_at", "LAST LOGIN"),
     Column("sessions", "SESSIONS", numeric=True),
     Column("removed_at", "REMOVED"),
@@ -37,6 +38,7 @@ _COLUMNS = (
         "mailqueue user add ben --role support --project shop",
         "mailqueue user link ben",
         "mailqueue user list",
+        "mailqueue user change ben --role viewer",
         "mailqueue user remove ben",
     ),
 )
@@ -69,9 +71,9 @@ def add(*, name: str, role: str, projects: tuple[str, ...], all_projects: bool) 
         made = await manage.add(
             app.conn, name, role=role, projects=projects, sees_all=all_projects, by=operator()
         )
-        return _shown(made, app.settings)
+        return shown_link(made, app.settings)
 
-    _print_link(execute(added))
+    print_link(execute(added))
 
 
 @user.command(epilog=examples("mailqueue user link ann"))
@@ -85,9 +87,9 @@ def link(*, name: str) -> None:
 
     async def linked(app: Opened) -> ConsoleLink:
         made = await manage.renew_link(app.conn, name, by=operator())
-        return _shown(made, app.settings)
+        return shown_link(made, app.settings)
 
-    _print_link(execute(linked))
+    print_link(execute(linked))
 
 
 @user.command(name="list", epilog=examples("mailqueue user list"))
@@ -96,6 +98,63 @@ def list_() -> None:
     """List the users of the console by name, removed ones last."""
     found = execute(lambda app: manage.list_all(app.conn))
     print_rows(found, _COLUMNS, row=_row)
+
+
+@user.command(
+    epilog=examples(
+        "mailqueue user change ben --role project_admin",
+        "mailqueue user change ben --project shop --project blog",
+        "mailqueue user change eve --role viewer --all-projects",
+        "mailqueue user change ben --reset-second-factor",
+    )
+)
+@click.argument("name")
+@click.option(
+    "--role", type=click.Choice([str(each) for each in Role]), help="What the user may do."
+)
+@click.option(
+    "--project",
+    "projects",
+    multiple=True,
+    help="A project that the user sees, in place of those before.",
+)
+@click.option("--all-projects", is_flag=True, help="The user sees every project, new ones too.")
+@click.option(
+    "--reset-second-factor",
+    is_flag=True,
+    help="The next login needs no code; open sessions end.",
+)
+@json_option
+def change(
+    *,
+    name: str,
+    role: str | None,
+    projects: tuple[str, ...],
+    all_projects: bool,
+    reset_second_factor: bool,
+) -> None:
+    """Change what a user of the console may do, and sees. Open sessions follow at once.
+
+    A second factor is reset for people who have lost their device and their recovery codes.
+    """
+    if role is None and not projects and not all_projects and not reset_second_factor:
+        raise click.UsageError(
+            "give a new --role, --project or --all-projects, or --reset-second-factor"
+        )
+    changed = execute(
+        lambda app: manage.change(
+            app.conn,
+            name,
+            role=role,
+            projects=projects or None,
+            sees_all=True if all_projects else None,
+            reset_second_factor=reset_second_factor,
+            by=operator(),
+        )
+    )
+    seen = "every project" if changed.sees_all else ", ".join(changed.projects)
+    reset = "; the second factor was reset" if reset_second_factor else ""
+    print_message(changed, f"{changed.name} is {changed.role} of {seen}{reset}")
 
 
 @user.command(epilog=examples("mailqueue user remove ben"))
@@ -109,13 +168,15 @@ def remove(*, name: str) -> None:
     print_message(gone, f"{name} can no longer log in to the console")
 
 
-def _shown(made: PasswordLink, settings: Settings) -> ConsoleLink:
+def shown_link(made: PasswordLink, settings: Settings) -> ConsoleLink:
     """Return a link at the URL of the console, else where `mailqueue up` serves it."""
     base = settings.console.url or f"http://127.0.0.1:{settings.api.port}"
     return ConsoleLink(made.name, manage.link_url(base, made), made.until)
 
 
-def _print_link(made: ConsoleLink) -> None:
+def print_link(made: ConsoleLink) -> None:
+    """Print a link that sets a password."""
+
     def as_text() -> None:
         click.echo(f"{made.name} sets a password here, once, within 24 hours:\n\n  {made.link}\n")
 
@@ -127,7 +188,8 @@ def _row(each: ConsoleUser) -> dict[str, object]:
         "name": each.name,
         "role": each.role,
         "projects": "all" if each.sees_all else ", ".join(each.projects),
-        "password": "yes" if each.has_password else "not set",
+        "password": each.issuer or ("yes" if each.has_password else "not set"),
+        "second_factor": "yes" if each.has_second_factor else "",
         "last_login_at": each.last_login_at,
         "sessions": each.sessions,
         "removed_at": each.removed_at,

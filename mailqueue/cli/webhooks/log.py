@@ -154,6 +154,7 @@ def delivery(*, webhook_id: UUID, delivery_id: UUID) -> None:
 @click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Filter by event type.")
 @_since
 @click.option("--until", metavar="AGO", help="Filter by age: at least this old, such as 30min.")
+@click.option("--dry-run", is_flag=True, help="Count the deliveries only; change nothing.")
 @json_option
 def retry(
     *,
@@ -163,6 +164,7 @@ def retry(
     kinds: tuple[str, ...],
     since: str | None,
     until: str | None,
+    dry_run: bool,
 ) -> None:
     """Retry deliveries from the first attempt, up to 10,000 per run."""
     begin, end = _ago(since), _ago(until)
@@ -180,12 +182,16 @@ def retry(
             until=end,
             statuses=statuses or deliveries.NOT_DELIVERED,
             types=kinds,
+            is_dry=dry_run,
             by=operator(),
         )
 
+    if delivery_id is not None and dry_run:
+        raise click.UsageError("--dry-run counts many deliveries; --delivery names one")
     count = execute(retried)
     more = "; run it again for more" if count == deliveries.MAX_RETRIED else ""
-    print_message(RetriedDeliveries(count), f"{count} deliveries will be retried{more}")
+    said = "deliveries would be retried" if dry_run else "deliveries will be retried"
+    print_message(RetriedDeliveries(count), f"{count} {said}{more}")
 
 
 def _ago(text: str | None) -> datetime | None:

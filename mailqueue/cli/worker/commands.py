@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from mailqueue.cli.main import Lazy, LazyGroup
+from mailqueue.cli.commands import Lazy
+from mailqueue.cli.main import LazyGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.core.queues import QUEUES
 
@@ -14,15 +15,23 @@ COMMANDS: Mapping[str, Lazy] = {
     "bounces": Lazy(
         "mailqueue.cli.worker.bounces:bounces", "Receive bounce emails by SMTP and LMTP."
     ),
+    "rabbitmq": Lazy(
+        "mailqueue.cli.worker.rabbitmq:rabbitmq", "Take events from queues of RabbitMQ."
+    ),
 } | {
     spec.name: Lazy(f"mailqueue.cli.worker.queues:{spec.name}", f"Process {spec.work}.")
     for spec in QUEUES
 }
 
+RUNNING: Mapping[str, Lazy] = {
+    "drain": Lazy("mailqueue.cli.worker.drain:drain", "Let workers claim nothing more."),
+    "resume": Lazy("mailqueue.cli.worker.drain:resume", "Let drained workers claim again."),
+}
+
 # A worker that died is started again by this command: it loads its own kind and no other.
 worker = LazyGroup(
     name="worker",
-    sections={"Commands": COMMANDS},
+    sections={"Commands": COMMANDS, "Running workers": RUNNING},
     help="Run workers without `mailqueue up`, on any number of hosts.",
     epilog=examples("mailqueue worker send --processes 4", "mailqueue worker inbound"),
 )

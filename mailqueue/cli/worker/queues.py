@@ -10,6 +10,7 @@ from uuid import UUID
 import click
 import uvloop
 
+from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.settings import command_settings
 from mailqueue.core.queues import ALONE_MEMORY_BYTES, QUEUES, QueueSpec, queue_named
@@ -22,6 +23,7 @@ from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import run_queues
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging, get_logger
+from mailqueue.telemetry.metrics.memory import MEMORY
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.wiring.queues import kinds_of
 
@@ -107,7 +109,11 @@ async def _run_in_child(
 ) -> None:
     async with connect(settings.database, application_name="mailqueue/start") as conn:
         await require_current(conn, may_be_newer=False)
-    async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
+    async with (
+        signals.stop_signal() as stop,
+        supervised(stop) as tell_ready,
+        metrics_beside(settings),
+    ):
         options = [] if in_flight is None else [f"--in-flight={in_flight}"]
         children = [queue_children(queues, options)]
         await WorkerPool(settings, children).run(stop, ready=tell_ready)
@@ -125,13 +131,15 @@ async def _run_here(
 ) -> None:
     async with connect(settings.database, application_name="mailqueue/start") as conn:
         await require_current(conn, may_be_newer=True)
+    rows = InProgress(memory)
+    MEMORY.count_in(rows.metrics())
     async with signals.stop_signal(ends_with_parent=True) as stop:
         await run_queues(
             settings.database,
             kinds_of(settings, queues, in_flight=in_flight),
             stop,
             launch_id=launch_id,
-            in_progress=InProgress(memory),
+            in_progress=rows,
             is_alone=is_alone,
             until_idle=until_idle,
         )

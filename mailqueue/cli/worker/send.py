@@ -7,6 +7,7 @@ from uuid import UUID
 import click
 import uvloop
 
+from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.settings import command_settings
 from mailqueue.core.queues import ALONE_MEMORY_BYTES
@@ -19,6 +20,7 @@ from mailqueue.queue.in_progress import InProgress
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging
+from mailqueue.telemetry.metrics.memory import MEMORY
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.wiring import sending
 
@@ -71,6 +73,7 @@ async def _send_here(
         signals.relax_garbage_collection()
         signals.raise_open_files_limit()
         rows = InProgress(memory)
+        MEMORY.count_in(rows.metrics())
         # Declared lost, it registers again under another number.
         while not await sending.build_send_worker(
             settings, launch_id=launch_id, in_progress=rows, is_alone=is_alone
@@ -81,7 +84,11 @@ async def _send_here(
 
 async def _send_in_children(settings: Settings) -> None:
     await _prepare(settings, is_parent=True)
-    async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
+    async with (
+        signals.stop_signal() as stop,
+        supervised(stop) as tell_ready,
+        metrics_beside(settings),
+    ):
         await WorkerPool(settings, sending_children(settings)).run(stop, ready=tell_ready)
 
 

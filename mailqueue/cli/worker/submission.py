@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 import uvloop
 
+from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.settings import command_settings
@@ -76,6 +77,7 @@ async def _serve(settings: Settings) -> None:
         signals.stop_signal() as stop,
         supervised(stop) as tell_ready,
         open_pool(settings.database, application_name="mailqueue/submission") as pool,
+        metrics_beside(settings, pool=pool),
     ):
         async with borrow(pool, settings.database) as conn:
             await require_current(conn)

@@ -10,10 +10,13 @@ from mailqueue.console.emails.pages import EMAIL, email_id_of, find_email
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.forms import text_of
-from mailqueue.console.frame.page import ConsolePage
+from mailqueue.console.frame.page import act_pages
 from mailqueue.console.frame.rendering import project_path
+from mailqueue.contract.emails import Acted
 from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.db.fetch import Conn
 from mailqueue.operations import acting
+from mailqueue.senders import accounts
 
 MAX_REASON = 500
 """Maximum length in characters of a reason, which stands in the audit log."""
@@ -33,14 +36,7 @@ async def act(context: PageContext, *, action: EmailAction) -> Response:
         return await _asked(context, action, reason, fault, HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
         async with context.acting_once() as conn:
-            done = await acting.act(
-                conn,
-                email_id,
-                project_id=project.id,
-                action=action.name,
-                reason=reason or "in the console",
-                by=context.user.by,
-            )
+            done = await _done(context, conn, action, reason)
     except DoneBefore:
         return context.redirect(project_path(project.name, "emails", email_id, done="before"))
     except Conflict as exc:
@@ -51,6 +47,19 @@ async def act(context: PageContext, *, action: EmailAction) -> Response:
     return context.redirect(project_path(project.name, "emails", done.id, done=action.name))
 
 
+async def _done(context: PageContext, conn: Conn, action: EmailAction, reason: str) -> Acted:
+    email_id, project_id, by = email_id_of(context), context.seen.id, context.user.by
+    why = reason or "in the console"
+    if action.name == "move":
+        sender = text_of(context.form, "sender") or None
+        return await acting.move(
+            conn, email_id, project_id=project_id, sender=sender, reason=why, by=by
+        )
+    return await acting.act(
+        conn, email_id, project_id=project_id, action=action.name, reason=why, by=by
+    )
+
+
 async def _asked(
     context: PageContext,
     action: EmailAction,
@@ -59,6 +68,11 @@ async def _asked(
     status: int = HTTPStatus.OK,
 ) -> Response:
     email = await find_email(context)
+    senders: list[str] = []
+    if action.name == "move":
+        async with context.connection() as conn:
+            listed = await accounts.list_all(conn, project=context.seen.name)
+            senders = [each.name for each in listed if each.provider != "trap"]
     return context.page(
         "emails/act.html",
         status=status,
@@ -69,6 +83,8 @@ async def _asked(
         needed=sentence(acting.NEEDED[action.name]),
         reason=reason,
         fault=fault,
+        senders=senders,
+        sender=text_of(context.form, "sender") or context.query("sender"),
         longest=MAX_REASON,
     )
 
@@ -76,14 +92,12 @@ async def _asked(
 PAGES = tuple(
     page
     for action in ACTIONS.values()
-    for page in (
-        ConsolePage("GET", f"{EMAIL}/{action.name}", action.right, partial(ask, action=action)),
-        ConsolePage(
-            "POST",
-            f"{EMAIL}/{action.name}",
-            action.right,
-            partial(act, action=action),
-            keeps=("reason",),
-        ),
+    for page in act_pages(
+        f"{EMAIL}/{action.name}",
+        action.right,
+        ask=partial(ask, action=action),
+        act=partial(act, action=action),
+        keeps=("reason", "sender"),
+        step_up=action.is_destructive,
     )
 )

@@ -19,6 +19,8 @@ class EmailAction:
     consequences: Mapping[str, str]
     """What will happen, by the state of the email; an empty text for all others."""
     is_destructive: bool = False
+    of_doubt: bool = False
+    """Whether it is for an email only of which it is not known whether it was sent."""
 
     def consequence(self, status: str) -> str:
         """Return what will happen to an email in a state, in words."""
@@ -47,6 +49,9 @@ ACTIONS: Mapping[str, EmailAction] = {
                 "": _AGAIN,
                 "sent": "It was sent before. Its recipients get it once more, as a new email with "
                 "an id of its own. Suppressed recipients do not get it.",
+                "suppressed": "It was not sent, because its recipients are suppressed. It is "
+                "queued as a new email with an id of its own, for those whose suppression was "
+                "lifted.",
             },
         ),
         EmailAction(
@@ -71,14 +76,50 @@ ACTIONS: Mapping[str, EmailAction] = {
             },
             is_destructive=True,
         ),
+        EmailAction(
+            "move",
+            "Move",
+            Right.CONTROL,
+            "The email was moved to the sender account.",
+            {
+                "": "It waits for the sender account that you choose, within the limits of that "
+                "account. Attempts that were made count."
+            },
+        ),
+        EmailAction(
+            "was_sent",
+            "It was sent",
+            Right.CONTROL,
+            "The email is finished as sent.",
+            {
+                "": "The email is finished as sent, and its recipients get nothing more. Choose "
+                "this if the recipient or the server confirms it."
+            },
+            of_doubt=True,
+        ),
+        EmailAction(
+            "was_not_sent",
+            "It was not sent",
+            Right.CONTROL,
+            "The email is sent again.",
+            {
+                "": "The email is queued and sent. If it was sent before after all, its recipients "
+                "get it twice."
+            },
+            of_doubt=True,
+        ),
     )
 }
 
 
-def offered(status: str, rights: Collection[Right]) -> list[EmailAction]:
+def offered(
+    status: str, rights: Collection[Right], *, is_in_doubt: bool = False
+) -> list[EmailAction]:
     """Return the actions that the state of an email and the rights of a user allow."""
     return [
         action
         for action in ACTIONS.values()
-        if action.right in rights and status in STATES[action.name]
+        if action.right in rights
+        and status in STATES[action.name]
+        and (is_in_doubt or not action.of_doubt)
     ]

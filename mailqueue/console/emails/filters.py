@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import get_args
 from uuid import UUID
 
-from mailqueue.console.frame.forms import text_of
+from mailqueue.console.frame.forms import day_of, text_of
+from mailqueue.core.errors import InvalidField
+from mailqueue.mail.reads.custom_data import DataFilter, parse_filter
 from mailqueue.mail.reads.model import EmailQuery, StatusName
 
 STATUSES = tuple(each for each in get_args(StatusName) if each not in ("queued", "sending"))
-TEXTS = ("to", "tag", "sender", "campaign", "category")
+TEXTS = ("to", "tag", "sender", "campaign", "category", "data")
 DAYS = ("since", "until")
 NAMES = ("status", *TEXTS, "batch", *DAYS)
 
@@ -25,6 +27,7 @@ class EmailFilters:
     batch: UUID | None = None
     since: datetime | None = None
     until: datetime | None = None
+    data: DataFilter | None = None
     faults: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -48,6 +51,7 @@ class EmailFilters:
             campaign=self.typed["campaign"] or None,
             category=self.typed["category"] or None,
             batch=self.batch,
+            custom_data=self.data,
             since=self.since,
             until=self.until,
             before=self.before,
@@ -65,9 +69,14 @@ def read_filters(query: Mapping[str, str]) -> EmailFilters:
     batch = _uuid(typed["batch"])
     if typed["batch"] and batch is None:
         faults["batch"] = "must be the id of a batch"
+    data: DataFilter | None = None
+    try:
+        data = parse_filter(typed["data"]) if typed["data"] else None
+    except InvalidField as exc:
+        faults["data"] = exc.why
     days: dict[str, datetime | None] = {}
     for name in DAYS:
-        days[name] = _day(typed[name])
+        days[name] = day_of(typed[name])
         if typed[name] and days[name] is None:
             faults[name] = "must be a day such as 2030-05-01"
     until = days["until"]
@@ -76,6 +85,7 @@ def read_filters(query: Mapping[str, str]) -> EmailFilters:
         before=_uuid(text_of(query, "before")),
         status=status,
         batch=batch,
+        data=data,
         since=days["since"],
         until=None if until is None else until + timedelta(days=1),  # the day is included
         faults=faults,
@@ -87,11 +97,3 @@ def _uuid(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
-
-
-def _day(text: str) -> datetime | None:
-    try:
-        found = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return found if 1970 <= found.year < 9999 else None

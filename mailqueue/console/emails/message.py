@@ -4,7 +4,9 @@ Each look is recorded in the audit log before anything is shown.
 """
 
 import asyncio
+import re
 from enum import StrEnum
+from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, Response
 
@@ -13,9 +15,9 @@ from mailqueue.console.emails.pages import EMAIL, email_id_of
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.guard import MAIL_POLICY
 from mailqueue.console.frame.page import ConsolePage
-from mailqueue.core.errors import Conflict
+from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.mail.message.preview import build_preview, find_email
-from mailqueue.mime.parse import ShownMessage, parse_message
+from mailqueue.mime.parse import ShownMessage, attached_file, parse_message
 from mailqueue.operations import acting
 
 SOURCE_BYTES = 1024 * 1024
@@ -71,6 +73,33 @@ async def download(context: PageContext) -> Response:
     return Response(raw, media_type="message/rfc822", headers=headers)
 
 
+async def download_file(context: PageContext) -> Response:
+    """Return one file of the message, which no browser shows."""
+    given: str = context.request.path_params["number"]
+    number = int(given) if given.isascii() and given.isdigit() and len(given) < 5 else -1
+    found = await asyncio.to_thread(attached_file, await _built(context), number)
+    if found is None:
+        raise NotFound("file", given.replace("\0", "?")[:100])
+    file, content = found
+    await _note(context, f"{MessageView.FILES}/{number}")
+    headers = {
+        "Content-Disposition": attachment_disposition(file.filename or f"file-{number}"),
+        "Content-Security-Policy": "sandbox",
+    }
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+def attachment_disposition(filename: str) -> str:
+    """Return the header by which a browser saves a file of an untrusted name. Pure.
+
+    A path, a leading dot, control characters and those that reverse the text are not in the name.
+    """
+    kept = "".join(char if char.isprintable() else "_" for char in filename)
+    name = re.sub(r'[/\\:*?"<>|;%]', "_", kept).strip(" .")[:150] or "file"
+    ascii_name = name.encode("ascii", "replace").decode().replace("?", "_")
+    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
 async def _built(context: PageContext) -> bytes:
     """Return the message as a server receives it, without signatures.
 
@@ -88,9 +117,9 @@ async def _built(context: PageContext) -> bytes:
     return built.message
 
 
-async def _note(context: PageContext, view: MessageView) -> None:
+async def _note(context: PageContext, part: str) -> None:
     async with context.connection() as conn:
-        await acting.note_view(conn, context.seen.id, email_id=email_id_of(context), part=str(view))
+        await acting.note_view(conn, context.seen.id, email_id=email_id_of(context), part=part)
 
 
 def _chosen(name: str, content: ShownMessage) -> MessageView:
@@ -104,4 +133,5 @@ PAGES = (
     ConsolePage("GET", f"{EMAIL}/message", Right.READ_MESSAGES, show_message),
     ConsolePage("GET", f"{EMAIL}/message/html", Right.READ_MESSAGES, show_html),
     ConsolePage("GET", f"{EMAIL}/message/download", Right.READ_MESSAGES, download),
+    ConsolePage("GET", f"{EMAIL}/message/files/{{number}}", Right.READ_MESSAGES, download_file),
 )

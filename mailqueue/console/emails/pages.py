@@ -1,24 +1,33 @@
 """The list of a project's emails, and one email with its timeline."""
 
+from collections.abc import Mapping
+from functools import partial
 from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.administration.users.model import Right, SeenProject
 from mailqueue.console.emails.actions import ACTIONS, offered
 from mailqueue.console.emails.filters import STATUSES, read_filters
+from mailqueue.console.emails.reasons import explained
 from mailqueue.console.emails.timeline import timeline
-from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.page import ConsolePage
+from mailqueue.console.live.stream import LiveView, read_now, stream
 from mailqueue.contract.emails import Email
 from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails
+from mailqueue.tenants.actor import act_for
+from mailqueue.webhooks import deliveries
 
 PATH = "/console/projects/{project}/emails"
 EMAIL = f"{PATH}/{{email_id}}"
 PAGE_ROWS = 50
-UNFINISHED = frozenset({"pending", "assigned", "held"})
-"""States of an email whose page looks for changes."""
+READ_SECONDS = 5.0
+"""Seconds between two reads of an email for its open pages."""
+READER = "open pages (console)"
+"""Who reads for all open pages; a read is not audited."""
 
 
 async def show_list(context: PageContext) -> Response:
@@ -38,12 +47,20 @@ async def show_list(context: PageContext) -> Response:
 
 async def show_email(context: PageContext) -> Response:
     """Show one email: its state and why, what can be done, and what happened to it."""
-    return await _shown(context, "emails/email.html")
+    values, parts = await read_now(context, _view_of(context))
+    done = context.query("done")
+    return context.page(
+        "emails/email.html",
+        email=values["email"],
+        parts=parts,
+        done=ACTIONS[done].done if done in ACTIONS else "",
+        is_repeated=done == "before",
+    )
 
 
-async def show_state(context: PageContext) -> Response:
-    """Show the part of the page of an email that changes; a script asks for it again and again."""
-    return await _shown(context, "emails/state.html")
+async def changes(context: PageContext) -> Response:
+    """Return what changes on the page of an email."""
+    return await stream(context, _view_of(context))
 
 
 def email_id_of(context: PageContext) -> UUID:
@@ -69,22 +86,50 @@ async def find_email(context: PageContext) -> Email:
         return await emails.find(conn, email_id_of(context), project_id=context.seen.id)
 
 
-async def _shown(context: PageContext, template: str) -> Response:
-    email = await find_email(context)
-    done = context.query("done")
-    return context.page(
-        template,
-        email=email,
-        timeline=timeline(email),
-        actions=offered(email.status, context.user.rights),
-        is_live=email.status in UNFINISHED,
-        done=ACTIONS[done].done if done in ACTIONS else "",
-        is_repeated=done == "before",
+async def read_email(
+    email_id: UUID,
+    rights: frozenset[Right],
+    console: Console,  # noqa: ARG001
+    conn: Conn,
+    project: SeenProject | None,
+) -> Mapping[str, object]:
+    """Return what the page of an email shows users with these rights.
+
+    Raises:
+        NotFound: the project has no such email, or is gone.
+    """
+    assert project is not None, "an email is of a project"
+    async with conn.transaction():
+        if not await act_for(conn, project.id, by=READER):
+            raise NotFound("project", project.name)
+        email = await emails.find(conn, email_id, project_id=project.id)
+        told = await deliveries.list_of_email(conn, project.id, email_id)
+    reason = explained(email.why)
+    return {
+        "email": email,
+        "reason": reason,
+        "timeline": timeline(email),
+        "told": told,
+        "actions": offered(email.status, rights, is_in_doubt=reason.is_in_doubt),
+        "may_read": Right.READ_MESSAGES in rights,
+    }
+
+
+def _view_of(context: PageContext) -> LiveView:
+    email_id, rights = email_id_of(context), context.user.rights
+    return LiveView(
+        "email",
+        Right.READ,
+        partial(read_email, email_id, rights),
+        {"state": "emails/changing.html", "facts": "emails/facts.html"},
+        seconds=READ_SECONDS,
+        of=email_id,
+        rights=rights,
     )
 
 
 PAGES = (
     ConsolePage("GET", PATH, Right.READ, show_list),
     ConsolePage("GET", EMAIL, Right.READ, show_email),
-    ConsolePage("GET", f"{EMAIL}/state", Right.READ, show_state),
+    ConsolePage("GET", f"{EMAIL}/live", Right.READ, changes),
 )

@@ -1,11 +1,11 @@
-"""Static files of the console, each under a name that changes with its content."""
+"""Static files of the console's sections, each under a name that changes with its content."""
 
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-_STATIC = Path(__file__).parent / "static"
+_CONSOLE = Path(__file__).parent.parent
 _TYPE_BY_SUFFIX = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -28,13 +28,18 @@ def _asset(path: Path) -> StaticFile:
     return StaticFile(content, _TYPE_BY_SUFFIX[path.suffix], version)
 
 
-ASSETS = MappingProxyType(
-    {
-        path.name: _asset(path)
-        for path in sorted(_STATIC.rglob("*"))
-        if path.suffix in _TYPE_BY_SUFFIX
-    }
-)
+def _assets() -> dict[str, StaticFile]:
+    found: dict[str, StaticFile] = {}
+    for path in sorted(_CONSOLE.glob("*/static/**/*")):
+        if path.suffix not in _TYPE_BY_SUFFIX:
+            continue
+        if path.name in found:
+            raise ValueError(f"two static files have the name {path.name}")
+        found[path.name] = _asset(path)
+    return found
+
+
+ASSETS = MappingProxyType(_assets())
 
 
 def asset_url(name: str) -> str:

@@ -1,27 +1,39 @@
 """The context of a page: the session, the project in the path, and connections for both."""
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from mailqueue.administration.infrastructure import Storage
 from mailqueue.administration.users import seeing
 from mailqueue.administration.users.model import Right, SeenProject, Session
+from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import Logins
 from mailqueue.console.frame import tokens
+from mailqueue.console.frame.banner import PauseBanner
 from mailqueue.console.frame.forms import text_of
+from mailqueue.console.frame.navigation import NavigationLink, Section, links
 from mailqueue.console.frame.rendering import render
-from mailqueue.core.errors import Unauthorized
+from mailqueue.console.live.reader import LiveReader
+from mailqueue.contract.operations import Pause
+from mailqueue.core.errors import Forbidden, Unauthorized
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.message.preview import MessageSources
+from mailqueue.operations.activity import Activity
+from mailqueue.ports.identity import LoginProvider
+from mailqueue.rendering.process.host import CompileProcess
+from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.actor import act_for
+from mailqueue.webhooks.trial import MakePoster, no_poster
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,16 @@ class Console:
     pool: Pool
     sources: MessageSources
     logins: Logins
+    live: LiveReader
+    activity: Activity
+    second_factors: SecondFactors
+    sections: Sequence[Section] = ()
+    issuer: LoginProvider | None = None  # None: users log in with a password only
+    open_transport: OpenTransport = no_account
+    banner: PauseBanner = field(default_factory=PauseBanner)
+    compile_process: CompileProcess = field(default_factory=CompileProcess)
+    storage: Storage = field(default_factory=Storage)
+    make_poster: MakePoster = no_poster
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Conn]:
@@ -54,6 +76,8 @@ class PageContext:
     token: Secret | None = None  # of the session
     project: SeenProject | None = None
     form: Mapping[str, str] = field(default_factory=dict)
+    upload: UploadFile | None = None  # the file of a form, until the page is answered
+    pause: Pause | None = None  # of all sending
 
     @property
     def user(self) -> Session:
@@ -67,9 +91,26 @@ class PageContext:
         assert self.project is not None, "this page has no project in its path"
         return self.project
 
+    @property
+    def lacks_second_factor(self) -> bool:
+        """Return whether the user must turn on a second factor before anything else."""
+        session = self.session
+        is_without = (
+            session is not None and session.issuer is None and not session.has_second_factor
+        )
+        return is_without and self.console.settings.console.requires_second_factor
+
     def may(self, right: Right) -> bool:
         """Return whether the user has a right."""
         return self.session is not None and right in self.session.rights
+
+    def sections(self) -> list[NavigationLink]:
+        """Return the navigation of this page."""
+        if self.session is None or self.lacks_second_factor:
+            return []
+        project = self.project.name if self.project else None
+        here = self.request.url.path
+        return links(self.console.sections, self.session, project, here)
 
     def query(self, name: str) -> str:
         """Return a text of the query, or an empty text."""
@@ -81,21 +122,55 @@ class PageContext:
 
         Row-level security shows rows of this project only, whatever the user's role.
         """
+        async with self.connection_for(self.seen) as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def connection_for(self, project: SeenProject) -> AsyncIterator[Conn]:
+        """Yield a connection as `connection` does, for another project that the user sees."""
         async with self.console.lend() as conn, conn.transaction():
-            if not await act_for(conn, self.seen.id, by=self.user.by):
+            if not await act_for(conn, project.id, by=self.user.by):
                 raise Unauthorized("the session is not valid")
             yield conn
 
     @asynccontextmanager
-    async def acting_once(self) -> AsyncIterator[Conn]:
-        """Yield a connection as `connection` does, for the form's action.
+    async def installation(self) -> AsyncIterator[Conn]:
+        """Yield a connection in a transaction for all projects, with the rights of the API.
+
+        Raises:
+            Forbidden: the user does not administer the installation.
+        """
+        if not (self.may(Right.ADMINISTER) and self.user.sees_all):
+            raise Forbidden(f"the right to {Right.ADMINISTER}")
+        async with self.console.lend() as conn, conn.transaction():
+            await act_for(conn, None, by=self.user.by)
+            yield conn
+
+    @asynccontextmanager
+    async def acting_once(self, *, on_installation: bool = False) -> AsyncIterator[Conn]:
+        """Yield a connection as `connection` or `installation` does, for the form's action.
 
         The token of the form is used up in the same transaction.
 
         Raises:
             DoneBefore: the form was sent before.
         """
-        async with self.connection() as conn:
+        lent = self.installation() if on_installation else self.connection()
+        async with lent as conn:
+            if not await seeing.take_action(conn, tokens.hash_of(self.form.get("token", ""))):
+                raise DoneBefore
+            yield conn
+
+    @asynccontextmanager
+    async def administering_once(self) -> AsyncIterator[Conn]:
+        """Yield a connection in a transaction of the installation, for the form's action.
+
+        The token of the form is used up in the same transaction.
+
+        Raises:
+            DoneBefore: the form was sent before.
+        """
+        async with self.console.lend() as conn, conn.transaction():
             if not await seeing.take_action(conn, tokens.hash_of(self.form.get("token", ""))):
                 raise DoneBefore
             yield conn
@@ -109,6 +184,17 @@ class PageContext:
     def page(self, template: str, *, status: int = HTTPStatus.OK, **values: object) -> HTMLResponse:
         """Return a rendered page."""
         return HTMLResponse(render(template, page=self, Right=Right, **values), status)
+
+    def form_page(
+        self,
+        template: str,
+        typed: Mapping[str, str],
+        faults: Mapping[str, str] | None = None,
+        **values: object,
+    ) -> HTMLResponse:
+        """Return a rendered page with a form: what was typed, and what is wrong with it (422)."""
+        status = HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK
+        return self.page(template, status=status, typed=typed, faults=faults or {}, **values)
 
     @staticmethod
     def redirect(path: str) -> Response:

@@ -1,15 +1,21 @@
-"""The cookies of the console: the session, and a token that stays in the browser after a login."""
+"""The cookies of the console: the session, a login in progress at an issuer or between password
+and code, and a token that stays in the browser after a login.
+"""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mailqueue.administration.users.beginning import LASTS
 from mailqueue.administration.users.model import BegunSession
-from mailqueue.administration.users.sessions import LASTS
+from mailqueue.administration.users.second_factor import unfinished
 from mailqueue.core.secret import Secret
 
 BROWSER_SECONDS = 180 * 24 * 3600
 """How long a browser keeps the token by which its logins are counted apart from others."""
+FLOW_SECONDS = 600
+"""Seconds that a login at an issuer may take."""
 _MAX_CHARACTERS = 100
+_MAX_FLOW_CHARACTERS = 3_500
 
 
 def session_of(request: Request) -> Secret | None:
@@ -20,6 +26,36 @@ def session_of(request: Request) -> Secret | None:
 def browser_of(request: Request) -> Secret | None:
     """Return the token that an earlier login left in the browser."""
     return _read(request, "browser")
+
+
+def flow_of(request: Request) -> Secret | None:
+    """Return the secrets of the login at an issuer that this browser has begun."""
+    return _read(request, "login", most=_MAX_FLOW_CHARACTERS)
+
+
+def keep_flow(request: Request, response: Response, flow: Secret) -> None:
+    """Keep the secrets of a login at an issuer until the browser returns from there."""
+    _set(request, response, "login", flow, FLOW_SECONDS)
+
+
+def end_flow(request: Request, response: Response) -> None:
+    """Remove the secrets of a login at an issuer."""
+    _set(request, response, "login", Secret(""), 0)
+
+
+def unfinished_of(request: Request) -> Secret | None:
+    """Return the login of this browser that waits for a code."""
+    return _read(request, "code", most=unfinished.MAX_CHARACTERS)
+
+
+def keep_unfinished(request: Request, response: Response, kept: Secret) -> None:
+    """Keep a login whose password was right until its code is given."""
+    _set(request, response, "code", kept, unfinished.LASTS_SECONDS)
+
+
+def end_unfinished(request: Request, response: Response) -> None:
+    """Remove the login that waits for a code."""
+    _set(request, response, "code", Secret(""), 0)
 
 
 def is_encrypted(request: Request) -> bool:
@@ -44,9 +80,9 @@ def _name(request: Request, kind: str) -> str:
     return f"{prefix}mailqueue_{kind}"
 
 
-def _read(request: Request, kind: str) -> Secret | None:
+def _read(request: Request, kind: str, *, most: int = _MAX_CHARACTERS) -> Secret | None:
     given = request.cookies.get(_name(request, kind), "")
-    return Secret(given) if given and given.isascii() and len(given) <= _MAX_CHARACTERS else None
+    return Secret(given) if given and given.isascii() and len(given) <= most else None
 
 
 def _set(request: Request, response: Response, kind: str, token: Secret, seconds: int) -> None:

@@ -24,7 +24,9 @@ class ConsolePage:
     """One method of one path.
 
     A path with `{project}` needs a project that the user sees, and the right there. `keeps` names
-    the fields of a form that are kept when the session has ended; never secrets.
+    the fields of a form that are kept when the session has ended; never secrets. `step_up` is for
+    destructive acts: the user must have logged in or confirmed recently. A GET of the same path, or
+    of one above it, is the page to which a confirmation leads back.
     """
 
     method: str
@@ -32,3 +34,26 @@ class ConsolePage:
     access: Right | Access
     handler: PageHandler
     keeps: tuple[str, ...] = ()
+    step_up: bool = False
+    needs_all: bool = False
+    """Whether only users who see every project see the page."""
+    max_upload: int = 0
+    """Bytes of a file that the form may have; 0: it has none."""
+    before_second_factor: bool = False
+    """Whether users see the page who must turn on a second factor before they see others."""
+
+
+def act_pages(
+    path: str,
+    right: Right,
+    *,
+    ask: PageHandler,
+    act: PageHandler,
+    keeps: tuple[str, ...],
+    step_up: bool,
+) -> tuple[ConsolePage, ConsolePage]:
+    """Return the page that says what an act will do, with its form, and the page that does it."""
+    return (
+        ConsolePage("GET", path, right, ask, step_up=step_up),
+        ConsolePage("POST", path, right, act, keeps=keeps, step_up=step_up),
+    )

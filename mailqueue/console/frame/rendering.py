@@ -9,6 +9,8 @@ from jinja2 import Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from mailqueue.console.frame.assets import asset_url
 
 _CONSOLE = Path(__file__).parent.parent
+_AGES = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"))
+"""The units of an age in seconds, each with the smaller one beside it."""
 
 
 def render(template: str, **values: object) -> str:
@@ -39,6 +41,33 @@ def shown_duration(milliseconds: int | None) -> str:
     )
 
 
+def shown_age(age: timedelta | None) -> str:
+    """Return an age in its largest unit and the next one, such as `2 h 5 min`."""
+    if age is None:
+        return "–"
+    seconds = max(0, int(age.total_seconds()))
+    if seconds < 60:
+        return f"{seconds} s"
+    for large, large_unit, small, small_unit in _AGES:
+        if seconds >= large:
+            rest = seconds % large // small
+            return f"{seconds // large} {large_unit}" + (f" {rest} {small_unit}" if rest else "")
+    return f"{seconds // 60} min"
+
+
+def shown_count(count: int) -> str:
+    """Return a number with commas between groups of three digits."""
+    return f"{count:,}"
+
+
+def shown_share(part: int, whole: int) -> str:
+    """Return a part of a whole in percent; a dash of nothing."""
+    if whole == 0:
+        return "–"
+    percent = 100 * part / whole
+    return f"{percent:.0f} %" if percent >= 9.95 or percent == 0 else f"{percent:.1f} %"
+
+
 def shown_size(count: int) -> str:
     """Return a number of bytes with its unit, such as 1.2 MB."""
     if count < 1_000:
@@ -61,6 +90,11 @@ def project_path(project: str, *parts: object, **query: object) -> str:
     path = "/".join(
         ("/console/projects", *(quote(str(part), safe="") for part in (project, *parts)))
     )
+    return path_with(path, **query)
+
+
+def path_with(path: str, **query: object) -> str:
+    """Return a path with a query; empty parameters are left out."""
     given = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(given)}" if given else path
 
@@ -77,9 +111,16 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=asset_url, project_path=project_path)
+    environment.globals.update(asset=asset_url, path_with=path_with, project_path=project_path)
     environment.filters.update(
-        time=shown_time, exact=exact_time, duration=shown_duration, size=shown_size, words=words
+        time=shown_time,
+        exact=exact_time,
+        duration=shown_duration,
+        age=shown_age,
+        count=shown_count,
+        share=shown_share,
+        size=shown_size,
+        words=words,
     )
     return environment
 

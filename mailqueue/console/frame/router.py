@@ -17,13 +17,15 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.frame import cookies, tokens
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.errors import error_page
-from mailqueue.console.frame.forms import read_form
+from mailqueue.console.frame.forms import read_form, read_form_with_file
 from mailqueue.console.frame.guard import SAFE_METHODS, is_same_origin
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.core.errors import Forbidden, MailqueueError, NotFound
 from mailqueue.telemetry.log import get_logger
 
 LOGIN = "/console/login"
+CONFIRM = "/console/confirm"
+SECOND_FACTOR = "/console/account/second-factor"
 HOME = "/console"
 _MAX_NEXT = 2_000
 log = get_logger(__name__)
@@ -35,6 +37,18 @@ class LoggedOut(Exception):
     def __init__(self, kept: Sequence[str]) -> None:
         self.kept = kept
         super().__init__("there is no valid session")
+
+
+class Unconfirmed(Exception):
+    """The act needs a recent proof of the user; `kept` names the fields to return to the page."""
+
+    def __init__(self, kept: Sequence[str]) -> None:
+        self.kept = kept
+        super().__init__("a recent confirmation is needed")
+
+
+class NoSecondFactor(Exception):
+    """The user must turn on a second factor before the page is shown."""
 
 
 @dataclass(slots=True)
@@ -62,7 +76,11 @@ class Router:
         try:
             response = await self._answered(context)
         except LoggedOut as exc:
-            response = _to_login(context, exc.kept)
+            response = _to_login(context, self._asking(context), exc.kept)
+        except Unconfirmed as exc:
+            response = _through(context, CONFIRM, self._asking(context), exc.kept)
+        except NoSecondFactor:
+            response = _elsewhere(context, SECOND_FACTOR)
         except (MailqueueError, HTTPException) as exc:
             response = error_page(context, exc)
         except Exception:
@@ -79,10 +97,21 @@ class Router:
             raise HTTPException(HTTPStatus.FORBIDDEN, "this form was sent by another site")
         await self._identify(context)
         is_public = page.access is Access.PUBLIC
+        if page.max_upload:
+            await self._authorize(context, page)  # before anything is uploaded
+            async with read_form_with_file(request, max_bytes=page.max_upload) as read:
+                context.form, context.upload = read
+                return await self._shown(context, page)
         if page.method not in SAFE_METHODS and (context.session or page.keeps or is_public):
             context.form = await read_form(request)
-        if not is_public:
-            await self._authorize(context, page)
+        return await self._shown(context, page)
+
+    async def _shown(self, context: PageContext, page: ConsolePage) -> Response:
+        if page.access is not Access.PUBLIC:
+            if not page.max_upload:
+                await self._authorize(context, page)
+            self._check_form(context, page)
+            context.pause = await self.console.banner.current(self.console.lend)
         return await page.handler(context)
 
     def _found(self, request: Request) -> ConsolePage:
@@ -104,15 +133,19 @@ class Router:
         token = cookies.session_of(context.request)
         if token is None:
             return
-        by_hand = "hx-request" not in context.request.headers  # else a page that was left open
+        headers = context.request.headers
+        # Else a page that was left open asks.
+        by_hand = "hx-request" not in headers and headers.get("accept") != "text/event-stream"
         async with self.console.lend() as conn:
             context.session = await sessions.find(conn, token, is_use=by_hand)
         context.token = token if context.session is not None else None
 
     async def _authorize(self, context: PageContext, page: ConsolePage) -> None:
-        """Check session, project, right, and the token of a form, in this order."""
-        if context.session is None or context.token is None:
+        """Check session, second factor, project and right, in this order."""
+        if context.session is None:
             raise LoggedOut(page.keeps)
+        if context.lacks_second_factor and not page.before_second_factor:
+            raise NoSecondFactor
         name = context.request.path_params.get("project")
         if name is not None:
             if "\0" in name:
@@ -121,6 +154,13 @@ class Router:
                 context.project = await seeing.project(conn, context.session.user_id, name)
         if isinstance(page.access, Right) and page.access not in context.session.rights:
             raise Forbidden(f"the right to {page.access}")
+        if page.needs_all and not context.session.sees_all:
+            raise Forbidden("the right to see every project")
+
+    def _check_form(self, context: PageContext, page: ConsolePage) -> None:
+        """Check the token of a form, and a recent proof of the user where the page needs it."""
+        if context.session is None or context.token is None:
+            raise LoggedOut(page.keeps)
         if page.method not in SAFE_METHODS:
             given, path = context.form.get("token", ""), context.request.url.path
             if not tokens.is_valid(given, context.token, path, now=self.now()):
@@ -128,6 +168,18 @@ class Router:
                     HTTPStatus.FORBIDDEN,
                     "this form is too old, or was made for another session; nothing was done",
                 )
+        if page.step_up and not context.session.is_confirmed:
+            raise Unconfirmed(page.keeps)
+
+    def _asking(self, context: PageContext) -> str:
+        """Return the path of the page that has the form of this request."""
+        path: str = context.request.url.path
+        while path != HOME:
+            for route in self._routes:
+                if route.match(path) is not None and "GET" in route.methods:
+                    return path
+            path = path.rpartition("/")[0]
+        return HOME
 
 
 class _Route:
@@ -143,17 +195,28 @@ class _Route:
         return found.groupdict() if found else None
 
 
-def _to_login(context: PageContext, kept: Sequence[str]) -> Response:
-    """Return to the page after the login; what was typed stays, except secrets."""
+def _to_login(context: PageContext, path: str, kept: Sequence[str]) -> Response:
+    response = _through(context, LOGIN, path, kept)
+    if cookies.session_of(context.request) is not None:
+        cookies.end(context.request, response)
+    return response
+
+
+def _elsewhere(context: PageContext, to: str) -> Response:
+    """Go to another page; of a part of a page, the whole page goes there."""
+    if "hx-request" in context.request.headers:
+        return Response(status_code=HTTPStatus.OK, headers={"HX-Redirect": to})
+    return RedirectResponse(to, HTTPStatus.SEE_OTHER)
+
+
+def _through(context: PageContext, to: str, path: str, kept: Sequence[str]) -> Response:
+    """Go to a page that leads back to a path; what was typed stays, except secrets."""
     request = context.request
-    if "hx-request" in request.headers:  # a part of a page: the whole page goes to the login
-        return Response(status_code=HTTPStatus.OK, headers={"HX-Redirect": LOGIN})
-    path, query = request.url.path, request.url.query
+    if "hx-request" in request.headers:
+        return _elsewhere(context, to)
+    query = request.url.query
     if context.form:
         query = urlencode({name: context.form[name] for name in kept if name in context.form})
     back = f"{path}?{query}" if query else path
     asked = "" if path == HOME or len(back) > _MAX_NEXT else f"?{urlencode({'next': back})}"
-    response = RedirectResponse(LOGIN + asked, HTTPStatus.SEE_OTHER)
-    if cookies.session_of(request) is not None:
-        cookies.end(request, response)
-    return response
+    return RedirectResponse(to + asked, HTTPStatus.SEE_OTHER)

@@ -1,24 +1,41 @@
 """Log in and out, set a password by a link, and one's own account."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from uuid import UUID
 
 from starlette.responses import Response
 
 from mailqueue.administration.users import sessions
-from mailqueue.administration.users.model import LoginSource
+from mailqueue.administration.users.model import CodeNeeded, LoginSource
 from mailqueue.administration.users.passwords import MIN_CHARACTERS
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.forms import text_of
 from mailqueue.console.frame.page import Access, ConsolePage
+from mailqueue.console.frame.rendering import path_with
 from mailqueue.console.frame.router import HOME, LOGIN
-from mailqueue.core.errors import InvalidField, NotFound, TooManyRequests, Unauthorized, Unavailable
+from mailqueue.core.errors import (
+    Forbidden,
+    InvalidField,
+    MailqueueError,
+    NotFound,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
 from mailqueue.trap.access import is_loopback
 
+CODE = f"{LOGIN}/code"
 WELCOME = "/console/welcome"
 ACCOUNT = "/console/account"
+_STATUSES: Mapping[type[MailqueueError], HTTPStatus] = {
+    Unauthorized: HTTPStatus.UNAUTHORIZED,
+    Forbidden: HTTPStatus.FORBIDDEN,
+    TooManyRequests: HTTPStatus.TOO_MANY_REQUESTS,
+    Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+}
 
 
 async def show_login(context: PageContext) -> Response:
@@ -34,21 +51,16 @@ async def log_in(context: PageContext) -> Response:
     form = context.form
     name, after = text_of(form, "name"), local_path(text_of(form, "next"))
     request = context.request
-    client = LoginSource(
-        address=request.client.host if request.client else None,
-        user_agent=request.headers.get("user-agent", "").replace("\0", "?")[:300] or None,
-        browser=cookies.browser_of(request),
-    )
     try:
-        begun = await context.console.logins.log_in(name, form.get("password", ""), client)
-    except Unauthorized as exc:
-        return _login(context, name, after, str(exc), HTTPStatus.UNAUTHORIZED)
-    except TooManyRequests as exc:
-        response = _login(context, name, after, str(exc), HTTPStatus.TOO_MANY_REQUESTS)
-        response.headers["Retry-After"] = str(int(exc.retry_after.total_seconds()))
+        begun = await context.console.logins.log_in(
+            name, form.get("password", ""), source_of(context)
+        )
+    except (Unauthorized, TooManyRequests, Unavailable) as exc:
+        return refused(context, exc, name, after)
+    if isinstance(begun, CodeNeeded):
+        response = context.redirect(path_with(CODE, next=after))
+        cookies.keep_unfinished(request, response, begun.kept)
         return response
-    except Unavailable as exc:
-        return _login(context, name, after, exc.public_message, HTTPStatus.SERVICE_UNAVAILABLE)
     response = context.redirect(after)
     cookies.begin(request, response, begun)
     return response
@@ -122,6 +134,26 @@ async def end_session(context: PageContext) -> Response:
     return context.redirect(f"{ACCOUNT}?done=session")
 
 
+def source_of(context: PageContext) -> LoginSource:
+    """Return where a login comes from."""
+    request = context.request
+    return LoginSource(
+        address=request.client.host if request.client else None,
+        user_agent=request.headers.get("user-agent", "").replace("\0", "?")[:300] or None,
+        browser=cookies.browser_of(request),
+    )
+
+
+def refused(context: PageContext, exc: MailqueueError, name: str, after: str) -> Response:
+    """Show the login form again, and why the login was refused."""
+    status = next(status for kind, status in _STATUSES.items() if isinstance(exc, kind))
+    why = exc.public_message if isinstance(exc, Unavailable) else str(exc)
+    response = _login(context, name, after, why, status)
+    if isinstance(exc, TooManyRequests):
+        response.headers["Retry-After"] = str(int(exc.retry_after.total_seconds()))
+    return response
+
+
 def local_path(given: str) -> str:
     """Return the path of a page to go to after the login: one of the console, else its first. Pure.
 
@@ -151,6 +183,7 @@ def _login(
         after=after,
         fault=sentence(fault) if fault else "",
         notice=notice,
+        issuer=context.console.issuer and context.console.issuer.host,
         is_open=not cookies.is_encrypted(request) and not is_loopback(host),
     )
 
@@ -169,10 +202,12 @@ def _welcome(context: PageContext, name: str, link: str, fault: str = "") -> Res
 async def _account(context: PageContext, fault: str = "") -> Response:
     async with context.console.lend() as conn:
         found = await sessions.list_of(conn, context.user.user_id)
+    factor = await context.console.second_factors.find(context.user)
     return context.page(
         "login/account.html",
         status=HTTPStatus.UNPROCESSABLE_ENTITY if fault else HTTPStatus.OK,
         sessions=found,
+        factor=factor,
         fault=fault,
         done=context.query("done"),
         least=MIN_CHARACTERS,
@@ -182,7 +217,7 @@ async def _account(context: PageContext, fault: str = "") -> Response:
 PAGES = (
     ConsolePage("GET", LOGIN, Access.PUBLIC, show_login),
     ConsolePage("POST", LOGIN, Access.PUBLIC, log_in),
-    ConsolePage("POST", "/console/logout", Access.SIGNED_IN, log_out),
+    ConsolePage("POST", "/console/logout", Access.SIGNED_IN, log_out, before_second_factor=True),
     ConsolePage("GET", WELCOME, Access.PUBLIC, show_welcome),
     ConsolePage("POST", WELCOME, Access.PUBLIC, set_password),
     ConsolePage("GET", ACCOUNT, Access.SIGNED_IN, show_account),

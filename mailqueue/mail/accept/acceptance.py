@@ -37,11 +37,16 @@ Numbered = tuple[int, NewEmail]
 
 
 @dataclass(frozen=True, slots=True)
+class Expanding:
+    """A recipient of a batch that is the name of a list: workers make its mail."""
+
+
+@dataclass(frozen=True, slots=True)
 class AcceptedBatch:
     """A batch, and a result for each of its recipients, in order."""
 
     id: UUID
-    results: Sequence[AcceptResult]
+    results: Sequence[AcceptResult | Expanding]
 
 
 class RecipientsRefused(InputError):
@@ -131,7 +136,11 @@ def results_of(rows: Sequence[SharedRow]) -> AcceptedBatch:
     batch_id = rows[0].batch_id
     if batch_id is None:
         raise RecipientsRefused(faults)
-    results = [faults.get(row.place) or _sent(row.id, row.status, row.reason) for row in rows]
+    results: list[AcceptResult | Expanding] = [
+        faults.get(row.place)
+        or (Expanding() if row.status == "expanding" else _sent(row.id, row.status, row.reason))
+        for row in rows
+    ]
     return AcceptedBatch(batch_id, results)
 
 

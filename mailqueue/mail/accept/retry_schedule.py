@@ -5,8 +5,9 @@ The database applies them, by function `retry_wait`; `default` is what it does w
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from enum import StrEnum
 from uuid import UUID
 
 from mailqueue.core.errors import InvalidField, NotFound
@@ -18,6 +19,13 @@ DAY = timedelta(days=1)
 _MAX_STEPS = 50
 _LONGEST = timedelta(days=30)
 _CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+
+
+class Exhausted(StrEnum):
+    """What becomes of an email whose attempts are used up."""
+
+    FAIL = "fail"
+    HOLD = "hold"  # until a person decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +40,18 @@ class Ladder:
     max_attempts: int | None = None
     soft_wait: timedelta | None = DAY
     soft_retries: int = 3
+    on_exhausted: Exhausted = Exhausted.FAIL
 
 
 DEFAULT = Ladder(tuple(timedelta(minutes=count) for count in (1, 5, 15, 60)))
+# Five attempts within a day, for large mail that may be late.
+_DOCUMENTS = Ladder(tuple(timedelta(minutes=count) for count in (5, 15, 60, 240)), 5)
 LADDERS: Mapping[str, Ladder] = {
     "default": DEFAULT,
-    # Five attempts within a day, for large mail that may be late.
-    "documents": Ladder(tuple(timedelta(minutes=count) for count in (5, 15, 60, 240)), 5),
+    "documents": _DOCUMENTS,
+    # The same for mail that a person is to look at if it could not be sent. A full mailbox is a
+    # failure like any other: after a day it would be one attempt more than the five.
+    "outbox": replace(_DOCUMENTS, soft_wait=None, on_exhausted=Exhausted.HOLD),
 }
 """Schedules by name."""
 
@@ -69,7 +82,12 @@ async def choose(conn: Conn, project: str, *, category: str, ladder: Ladder | No
         await retry_schedule_store.drop_ladder(conn, project_id, category=category)
         return
     row = LadderRow(
-        category, list(ladder.steps), ladder.max_attempts, ladder.soft_wait, ladder.soft_retries
+        category,
+        list(ladder.steps),
+        ladder.max_attempts,
+        ladder.soft_wait,
+        ladder.soft_retries,
+        ladder.on_exhausted,
     )
     await retry_schedule_store.set_ladder(conn, project_id, row=row)
 
@@ -84,7 +102,13 @@ async def list_all(conn: Conn, project: str) -> list[OfCategory]:
     chosen = [
         OfCategory(
             row.category,
-            Ladder(tuple(row.steps), row.max_attempts, row.soft_wait, row.soft_retries),
+            Ladder(
+                tuple(row.steps),
+                row.max_attempts,
+                row.soft_wait,
+                row.soft_retries,
+                Exhausted(row.on_exhausted),
+            ),
         )
         for row in rows
     ]

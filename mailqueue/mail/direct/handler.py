@@ -34,6 +34,7 @@ from mailqueue.mail.message.attachments import (
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.mail.model import ClaimedEmail, Ending, FileFault, LoadedEmail, SendOutcome
+from mailqueue.mail.send.correlated import CorrelationLog
 from mailqueue.mail.send.load import load_emails
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.ports.transport import Transport
@@ -93,6 +94,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
         self._templates = TemplateCache()
         self._files = AttachmentLoader(self._read_files)
         self._file_bytes = 0
+        self._correlated = CorrelationLog()
 
     async def handle(self, row: ClaimedServer) -> Outcome | Attempted:
         async def begin(conn: Conn) -> tuple[BegunQueued, float]:
@@ -107,7 +109,13 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
                 return Done("held")
             case BeginState.MARKED:
                 reach("custom-smtp.marked")
-                outcome = await self._attempted(row, begun.email, end=end)
+                self._correlated.claimed([begun.email])
+                try:
+                    outcome = await self._attempted(row, begun.email, end=end)
+                except BaseException:
+                    self._correlated.forget(begun.email.id, begun.email.claim_no)
+                    raise
+                self._correlated.answered(outcome)
                 reach("custom-smtp.answered")
                 return Attempted(begun.worker_id, outcome)
             case _:

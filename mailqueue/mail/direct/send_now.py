@@ -8,8 +8,17 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mailqueue.core.address import parse_mailbox
+from mailqueue.core.conversation import document_of, without_secrets
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Accepted, AllRefused, Fault, Rejected, Stage, Verdict
+from mailqueue.core.verdict import (
+    Accepted,
+    AllRefused,
+    Fault,
+    Rejected,
+    Stage,
+    Verdict,
+    conversation_of,
+)
 from mailqueue.db.fetch import Lend
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.direct import store as direct_store
@@ -188,8 +197,10 @@ def _once(attempt: SendAttempt, verdict: Verdict, done: SendOutcome) -> SendOutc
     ]
     is_sent = isinstance(verdict, Accepted)
     log = LogStatus.SENT if is_sent else done.log or LogStatus.FAILED
+    record = conversation_of(verdict)
     return done._replace(
         ending=Ending.SENT if is_sent else Ending.FAILED,
+        conversation=None if record is None else document_of(record),
         wait=None,
         left=None,
         log=LogStatus.FAILED if log is LogStatus.DEFERRED else log,
@@ -252,4 +263,10 @@ def _without(hidden: Sequence[Secret], done: SendOutcome) -> SendOutcome:
         RecipientOutcome(one.address, one.status, plain(one.reason), one.code, one.hard)
         for one in done.recipients
     )
-    return done._replace(reason=plain(done.reason), reply=plain(done.reply), recipients=recipients)
+    record = done.conversation
+    return done._replace(
+        reason=plain(done.reason),
+        reply=plain(done.reply),
+        recipients=recipients,
+        conversation=record and without_secrets(record, [one.reveal() for one in hidden if one]),
+    )

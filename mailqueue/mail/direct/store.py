@@ -199,6 +199,7 @@ async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:
         "reply": done.reply,
         "ms": done.response_ms,
         "hard": done.hard,
+        "conversation": done.conversation,
         **recipient_columns(done.recipients),
     }
     return await fetch.value(conn, "settle_inline", asked, bool)

@@ -12,20 +12,28 @@ from mailqueue.mail.reads.model import EmailQuery
 
 MAX_EVENTS = 100
 """Events of one email that are shown with it; the others are listed by themselves."""
+MAX_ATTEMPTS = 200
+"""Attempts of one email that are shown with it: the newest."""
+MAX_CONVERSATIONS = 20
+"""Attempts of one email that are shown with what was said: the newest."""
 
 
 async def find(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email:
-    """Return an email of a project with its recipients, attempts, newest events and timeline.
+    """Return an email of a project with its recipients, newest attempts and events, and timeline.
 
     Raises:
         NotFound: the project has no such email.
     """
     email = await find_state(conn, email_id, project_id=project_id)
     newest = await store.list_newest_events(conn, email_id, limit=MAX_EVENTS + 1)
+    attempts = await store.list_newest_attempts(
+        conn, email_id, limit=MAX_ATTEMPTS + 1, conversations=MAX_CONVERSATIONS
+    )
     email = replace(
         email,
         recipients=await store.list_recipients(conn, email_id) or [_only_recipient(email)],
-        attempts=await store.list_attempts(conn, email_id),
+        attempts=attempts[MAX_ATTEMPTS - 1 :: -1],
+        has_more_attempts=len(attempts) > MAX_ATTEMPTS,
         events=newest[MAX_EVENTS - 1 :: -1],
         more_events=f"/v1/emails/{email_id}/events" if len(newest) > MAX_EVENTS else None,
     )

@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from mailqueue.mail.reads.custom_data import DataFilter
+
 StatusName = Literal[
     "queued",
     "pending",
@@ -34,6 +36,7 @@ class EmailQuery:
     campaign: str | None = None
     category: str | None = None
     batch: UUID | None = None
+    custom_data: DataFilter | None = None
     since: datetime | None = None  # accepted then or later
     until: datetime | None = None  # accepted before
     before: UUID | None = None  # the last email of the previous page
@@ -42,4 +45,9 @@ class EmailQuery:
     def params(self) -> dict[str, Any]:
         """Return the filters as SQL parameters."""
         named = {each.name: getattr(self, each.name) for each in fields(self)}
-        return named | {"status": _STATE_BY_NAME.get(self.status or "", self.status)}
+        data, or_data = named.pop("custom_data") or (None, None)
+        return named | {
+            "status": _STATE_BY_NAME.get(self.status or "", self.status),
+            "data": data,
+            "or_data": or_data,
+        }

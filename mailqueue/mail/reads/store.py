@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mailqueue.contract.emails import Attempt, Email, Event, ListedEmail, Recipient
 from mailqueue.db.fetch import Conn, many, maybe
+from mailqueue.mail.reads.conversations import with_conversation
 
 
 async def list_page(conn: Conn, params: Mapping[str, Any]) -> list[ListedEmail]:
@@ -25,9 +26,13 @@ async def list_recipients(conn: Conn, email_id: UUID) -> list[Recipient]:
     return await many(conn, "list_email_recipients", {"id": email_id}, Recipient)
 
 
-async def list_attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
-    """Return the attempts to send an email, oldest first."""
-    return await many(conn, "list_email_attempts", {"id": email_id}, Attempt)
+async def list_newest_attempts(
+    conn: Conn, email_id: UUID, *, limit: int, conversations: int
+) -> list[Attempt]:
+    """Return the newest attempts to send an email, newest first; so many with what was said."""
+    params = {"id": email_id, "limit": limit, "conversations": conversations}
+    found = await many(conn, "list_newest_attempts", params, Attempt)
+    return [with_conversation(each) for each in found]
 
 
 async def list_newest_events(conn: Conn, email_id: UUID, *, limit: int) -> list[Event]:

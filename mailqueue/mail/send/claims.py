@@ -1,13 +1,17 @@
 """Claims emails for one worker, and finds those of a claim whose answer was lost."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 
-from mailqueue.db.faults import concerns_rows
+from mailqueue.db.faults import may_be_of_a_row
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail
+from mailqueue.mail.send.begun import QUEUE
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.claims import Taken
+from mailqueue.queue.store import isolate_claim
 from mailqueue.telemetry.log import get_logger
 
 log = get_logger(__name__)
@@ -31,7 +35,7 @@ class Claims:
         """Claim due emails of accounts other than those to avoid, with what they say.
 
         What they say is not read where one of them cannot be read, so that they can be read one by
-        one. With `may_mark` a single email is marked.
+        one; an email whose change is refused is left out. With `may_mark` a single email is marked.
 
         Raises:
             LeaseLost: this worker was declared lost, or has left.
@@ -51,9 +55,9 @@ class Claims:
                     may_mark=may_mark,
                 )
             except Exception as exc:
-                if not concerns_rows(exc):
+                if not may_be_of_a_row(exc):
                     raise
-                log.warning("claim.unreadable", error=f"{type(exc).__name__}: {exc}"[:200])
+                log.warning("claim.refused", error=f"{type(exc).__name__}: {exc}"[:200])
                 taken = Taken(await self._found(conn) or await self._unread(conn, avoid))
         self._is_in_doubt = False
         self._last = max((email.claim_no for email in taken.emails), default=self._last)
@@ -65,13 +69,29 @@ class Claims:
         Raises:
             LeaseLost: this worker was declared lost, or has left.
         """
-        return Taken(await claims_store.claim_suspect(conn, self._worker, lease=self._lease))
+        suspect = partial(claims_store.claim_suspect, conn, self._worker, lease=self._lease)
+        try:
+            return Taken(await suspect())
+        except Exception as exc:
+            if not may_be_of_a_row(exc):
+                raise
+            async with isolated(conn):
+                return Taken(await suspect())
 
     async def _found(self, conn: Conn) -> list[ClaimedEmail]:
         """Return the emails of claims whose answers were lost."""
         return await claims_store.find_claims(conn, self._worker, after=self._last)
 
     async def _unread(self, conn: Conn, avoid: Sequence[int]) -> list[ClaimedEmail]:
-        return await claims_store.claim(
-            conn, self._worker, limit=self._limit, lease=self._lease, avoid=avoid
-        )
+        async with isolated(conn):
+            return await claims_store.claim(
+                conn, self._worker, limit=self._limit, lease=self._lease, avoid=avoid
+            )
+
+
+@asynccontextmanager
+async def isolated(conn: Conn) -> AsyncIterator[None]:
+    """Run a transaction whose claims leave out each email whose change is refused."""
+    async with conn.transaction():
+        await isolate_claim(conn, QUEUE)
+        yield

@@ -4,7 +4,17 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import assert_never
 
-from mailqueue.core.verdict import Accepted, AllRefused, Fault, Refused, Rejected, Stage, Verdict
+from mailqueue.core.conversation import document_of
+from mailqueue.core.verdict import (
+    Accepted,
+    AllRefused,
+    Fault,
+    Refused,
+    Rejected,
+    Stage,
+    Verdict,
+    conversation_of,
+)
 from mailqueue.mail.model import Ending, LogStatus, RecipientOutcome, SendOutcome
 from mailqueue.ports.transport import SendAttempt
 
@@ -48,6 +58,8 @@ def outcome_of(attempt: SendAttempt, verdict: Verdict, took_ms: int) -> SendOutc
         )
         if verdict.refused:
             done = _partly_accepted(done, verdict)
+    if done.log is not None and (record := conversation_of(verdict)) is not None:
+        done = done._replace(conversation=document_of(record))
     if not attempt.suppressed:
         return done
     suppressed = [

@@ -5,6 +5,7 @@ emails of unknown outcome when the process dies. The commit that frees slots fil
 """
 
 import asyncio
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,11 +15,14 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
 from mailqueue.mail.model import ClaimedEmail, Ending, Marks, SendOutcome
+from mailqueue.mail.send import counting
 from mailqueue.mail.send.begun import BegunEmails
 from mailqueue.mail.send.concurrency import AccountSlots, Mail, Slots
+from mailqueue.mail.send.correlated import CorrelationLog
 from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.queue.settler import RETRY_SECONDS
 from mailqueue.telemetry.log import get_logger
+from mailqueue.telemetry.metrics.memory import MEMORY
 
 _Request = tuple[Sequence[ClaimedEmail], AccountSlots, "asyncio.Future[Marks]"]
 MIN_LINGER_SECONDS, MAX_LINGER_SECONDS = 0.004, 0.05
@@ -63,6 +67,7 @@ class EmailSettler:
         self._batch = batch
         self._wake = wake
         self.begun = begun or BegunEmails()
+        self.correlated = CorrelationLog()
         self._open: dict[Mail, AccountSlots] = {}  # marked emails, and whose slots they hold
         self._on_wire = 0  # marked emails without an outcome
         self.outcomes: deque[SendOutcome] = deque()  # to be written
@@ -82,9 +87,15 @@ class EmailSettler:
         """Queue an outcome to be written."""
         self.outcomes.append(outcome)
         self.begun.end(outcome.id, outcome.claim_no)
+        self.correlated.answered(outcome)
         self.is_idle.clear()
         if (outcome.id, outcome.claim_no) in self._open:
             self._on_wire -= 1
+        MEMORY.numbers[counting.RESULTS[outcome.log]] += 1
+        if (took_ms := outcome.response_ms) is not None:
+            bucket = bisect_left(counting.BOUNDS_MS, took_ms)
+            MEMORY.numbers[counting.DURATION + bucket] += 1
+            MEMORY.numbers[counting.DURATION_SUM] += took_ms / 1000
         self._schedule()
 
     def mark(
@@ -110,6 +121,7 @@ class EmailSettler:
     def forget(self, email_id: UUID, claim_no: int) -> None:
         """Free the slot of a marked email that is no longer this worker's."""
         self.begun.end(email_id, claim_no)
+        self.correlated.forget(email_id, claim_no)
         account = self._open.pop((email_id, claim_no), None)
         if account is not None:
             self._on_wire -= 1
@@ -149,7 +161,10 @@ class EmailSettler:
             )
             self.marks += bool(new) and not written.marks.are_lost
             reach("settle.committed")
-            self._linger = min(max(loop.time() - begun, MIN_LINGER_SECONDS), MAX_LINGER_SECONDS)
+            took = loop.time() - begun
+            self._linger = min(max(took, MIN_LINGER_SECONDS), MAX_LINGER_SECONDS)
+            MEMORY.numbers[counting.COMMITS] += 1
+            MEMORY.numbers[counting.COMMIT_SECONDS] += took
             for _, _, done in requests:
                 if not done.done():
                     done.set_result(written.marks)

@@ -44,6 +44,8 @@ from mailqueue.queue.tasks import cancelled
 from mailqueue.queue.wakeup import Wakeup
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
+from mailqueue.telemetry.metrics.declared import CLAIMED_ROWS, CLAIMS
+from mailqueue.telemetry.metrics.memory import MEMORY
 
 LEASE = timedelta(minutes=30)
 
@@ -198,8 +200,11 @@ class SendWorker:
             except LeaseLost:
                 self._heartbeat.is_lost = True
                 return
+            MEMORY.record(CLAIMS, 1, QUEUE)
             if taken.emails:
+                MEMORY.record(CLAIMED_ROWS, len(taken.emails), QUEUE)
                 reach("claim.committed")
+                settler.correlated.claimed(taken.emails)
                 if taken.marks is not None:
                     mail = (taken.emails[0].id, taken.emails[0].claim_no)
                     now = asyncio.get_running_loop().time()
@@ -237,6 +242,7 @@ class SendWorker:
                 await asyncio.sleep(MAX_PAUSE_SECONDS)
                 continue
             missed = 0
+            self._settler.correlated.claimed(taken.emails)
             mails = await self._loader.load(taken)
             await self._dispatcher.dispatch(mails, taken.send_at, taken.claimed_at)
             while not self._dispatcher.waiting().is_idle:  # until its outcome is written

@@ -79,6 +79,8 @@ async def remove(conn: Conn, kind: str, records: Sequence[Record], *, span: Peri
         "ids": [str(each.fields["id"]) for each in records],
         "times": [str(each.fields[time]) for each in records],
     }
+    if kind == RecordKind.LOGS:  # its primary key begins with the email
+        keys["emails"] = [str(each.fields["email_id"]) for each in records]
     if statements.lock is not None:
         await fetch.run(conn, statements.lock, keys)
     gone = await fetch.many(conn, statements.remove, keys | _times(span), int)

@@ -8,7 +8,7 @@ from uuid import UUID
 from psycopg import errors, sql
 
 from mailqueue.core.errors import Unavailable
-from mailqueue.core.retained import Retained
+from mailqueue.core.retention import Retained
 from mailqueue.core.storable_text import storable
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
@@ -45,10 +45,11 @@ def locks_told() -> Iterator[None]:
         ) from exc
 
 
-async def note_run(conn: Conn, task: Task, report: TaskReport) -> None:
+async def note_run(conn: Conn, task: Task, report: TaskReport, *, took: timedelta) -> None:
     """Record a run of a task; the next one is due after its interval."""
     text = "; ".join((report.summary, *report.needs))
-    await fetch.run(conn, "note_maintenance_run", {"task": task.value, "report": storable(text)})
+    noted = {"task": task.value, "report": storable(text), "took": took}
+    await fetch.run(conn, "note_maintenance_run", noted)
 
 
 async def set_up_session(conn: Conn) -> None:

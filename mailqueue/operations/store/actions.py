@@ -54,12 +54,21 @@ class ActedOn(NamedTuple):
 
 
 async def act_on_email(
-    conn: Conn, email_id: UUID, *, project_id: UUID, action: str, reason: str, by: str
+    conn: Conn, email_id: UUID, *, project_id: UUID, action: str, reason: str | None, by: str
 ) -> ActedOn | None:
-    """Cancel, hold, release or resend a mail of a project; return None if there is no such mail."""
+    """Cancel, hold, release, resend or resolve a mail; return None if there is no such mail."""
     asked = {"id": email_id, "project_id": project_id, "action": action, "reason": reason}
     with refusals():
         return await fetch.maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
+
+
+async def move(
+    conn: Conn, email_id: UUID, *, project_id: UUID, sender: str | None, reason: str, by: str
+) -> ActedOn | None:
+    """Send a mail by another account, or any for None; return None if there is no such mail."""
+    asked = {"id": email_id, "project_id": project_id, "sender": sender, "reason": reason}
+    with refusals():
+        return await fetch.maybe(conn, "move_email", asked | {"by": by}, ActedOn)
 
 
 async def note_view(conn: Conn, project_id: UUID, *, email_id: UUID, part: str) -> None:

@@ -1,13 +1,22 @@
 """SQL of the overview for operators."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.contract.administration import StatusCount
 from mailqueue.contract.emails import LoggedAttempt
-from mailqueue.contract.operations import BookLine, LaneDepth, SenderToday, WorkerSeen
+from mailqueue.contract.operations import (
+    AccountTraffic,
+    BookLine,
+    LaneDepth,
+    SenderToday,
+    WorkerSeen,
+)
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.mail.reads.conversations import with_conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +27,32 @@ class ServerFacts:
     version_num: int
     encoding: str
     isolation: str
+
+
+class TrafficRow(NamedTuple):
+    """How the attempts of a project ended within a minute."""
+
+    minute: datetime
+    project_id: UUID
+    sent: int
+    deferred: int
+    bounced: int
+    failed: int
+
+
+async def clock(conn: Conn) -> datetime:
+    """Return the time of the server."""
+    return await fetch.value(conn, "read_clock", None, datetime)
+
+
+async def traffic(conn: Conn, *, since: datetime, until: datetime) -> list[TrafficRow]:
+    """Return how the attempts of a span ended, by minute and project."""
+    return await fetch.many(conn, "list_traffic", {"since": since, "until": until}, TrafficRow)
+
+
+async def accounts(conn: Conn, *, since: datetime) -> list[AccountTraffic]:
+    """Return the attempts of each sender account since a time, the slowest account first."""
+    return await fetch.many(conn, "list_account_board", {"since": since}, AccountTraffic)
 
 
 async def lane_depths(conn: Conn) -> list[LaneDepth]:
@@ -45,6 +80,11 @@ async def why(conn: Conn, email_id: UUID) -> str:
     return await fetch.value(conn, "explain_email", {"id": email_id}, str)
 
 
+async def has_sent(conn: Conn, project_id: UUID | None) -> bool:
+    """Return whether a sender account of a project (None: of any) has ever sent mail."""
+    return await fetch.value(conn, "has_sent", {"project_id": project_id}, bool)
+
+
 async def archived(conn: Conn, email_id: UUID) -> str | None:
     """Return how to find a mail in the archive; None if none is archived."""
     return await fetch.maybe(conn, "find_archived_email", {"id": email_id}, str)
@@ -52,7 +92,8 @@ async def archived(conn: Conn, email_id: UUID) -> str | None:
 
 async def attempts(conn: Conn, email_id: UUID) -> list[LoggedAttempt]:
     """Return the attempts to send a mail, in order."""
-    return await fetch.many(conn, "show_attempts", {"id": email_id}, LoggedAttempt)
+    found = await fetch.many(conn, "show_attempts", {"id": email_id}, LoggedAttempt)
+    return [with_conversation(each) for each in found]
 
 
 async def books(conn: Conn) -> list[BookLine]:

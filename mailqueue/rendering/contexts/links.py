@@ -16,7 +16,9 @@ SCHEMES = frozenset({
 # fmt: on
 """Schemes that a value may give a link. Others have to be written in the template."""
 
-LATER = {name: f"{{{{ {name} }}}}" for name in ("unsubscribe_url", "preferences_url")}
+LATER = {
+    name: f"{{{{ {name} }}}}" for name in ("unsubscribe_url", "preferences_url", "confirm_url")
+}
 """Variables of every mail: each stands for itself until the mail is known."""
 
 _SCRIPTS = frozenset({"javascript", "vbscript", "livescript", "mocha", "data", "about", "blob"})

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 
-from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict, with_conversation
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.envelope import EncodedEmail, Extensions, encode
+from mailqueue.smtp.client.record import OpeningRecord, record_of
+from mailqueue.smtp.client.transaction import MailTransaction
 from mailqueue.telemetry.log import get_logger
 
 LARGE_BYTES = 256 * 1024
@@ -17,24 +19,45 @@ log = get_logger(__name__)
 class EnvelopeBatch:
     """The emails of one `send` call, and how far they have been sent."""
 
-    __slots__ = ("_fault", "_large", "_loop", "_mails", "_next", "_offered", "_planned", "_report")
+    __slots__ = (
+        "_fault",
+        "_large",
+        "_loop",
+        "_mails",
+        "_next",
+        "_offered",
+        "_opening",
+        "_planned",
+        "_report",
+    )
 
-    def __init__(self, mails: Sequence[SendAttempt], report: Report, offered: Extensions) -> None:
+    def __init__(
+        self,
+        mails: Sequence[SendAttempt],
+        report: Report,
+        offered: Extensions,
+        opening: OpeningRecord,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._mails = mails
         self._report = report
         self._fault: Exception | None = None  # the first that a report raised
         self._offered = offered
+        self._opening = opening
         self._next = 0
         self._planned: EncodedEmail | Verdict | None = None  # of the next mail
         self._large: dict[int, EncodedEmail | Verdict] = {}  # encoded ahead, by place
 
     @classmethod
     async def of(
-        cls, mails: Sequence[SendAttempt], report: Report, offered: Extensions
+        cls,
+        mails: Sequence[SendAttempt],
+        report: Report,
+        offered: Extensions,
+        opening: OpeningRecord,
     ) -> "EnvelopeBatch":
         """Return the batch of these emails; large ones are encoded in a thread."""
-        batch = cls(mails, report, offered)
+        batch = cls(mails, report, offered, opening)
         for place, mail in enumerate(mails):
             if len(mail.message) >= LARGE_BYTES:
                 batch._large[place] = await asyncio.to_thread(_encoded, mail, offered)
@@ -70,6 +93,36 @@ class EnvelopeBatch:
             self._report(mail, verdict, took_ms)
         except Exception as exc:
             self._fault = self._fault or exc
+
+    def report_answered(self, turns: list[MailTransaction], *, lost: str = "") -> None:
+        """Report the emails of transactions that a reply ended, and clear the list.
+
+        `lost` is the reason the connection ended if their replies cannot be trusted.
+        """
+        for turn in turns:
+            if lost:
+                self.report_lost(turn, lost, trusted=False)
+            else:
+                self._report_recorded(turn, turn.verdict(), "")
+        turns.clear()
+
+    def report_lost(
+        self, turn: MailTransaction, why: str, *, trusted: bool, stage: Stage | None = None
+    ) -> None:
+        """Report the email of a transaction whose connection ended."""
+        verdict = turn.verdict_when_lost(why, trusted=trusted, stage=stage)
+        self._report_recorded(turn, verdict, why)
+
+    def _report_recorded(self, turn: MailTransaction, verdict: Verdict, why: str) -> None:
+        """Report with the record of the transaction, unless all recipients were accepted."""
+        if verdict.__class__ is not Accepted or verdict.refused:
+            now = self._loop.time()
+            try:
+                record = record_of(self._opening, turn.log, ended=now, why=why)
+                verdict = with_conversation(verdict, record)
+            except Exception:  # the verdict counts without it
+                log.exception("conversation.not_recorded", email_id=str(turn.plan.mail.email_id))
+        self.report(turn.plan.mail, verdict, started=turn.started)
 
     def raise_fault(self) -> None:
         """Raise the first exception of a report."""

@@ -14,12 +14,12 @@ from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.batch import EnvelopeBatch, behind
 from mailqueue.smtp.client.deadline import Deadline
 from mailqueue.smtp.client.envelope import Extensions
+from mailqueue.smtp.client.record import OpeningRecord, Unread
 from mailqueue.smtp.client.replies import Malformed, Reply, ReplyReader
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
 from mailqueue.smtp.client.transaction import BROKEN, CLOSING, MailTransaction, NextStep, take_all
 
 DOT = b".\r\n"
-RESET = b"RSET\r\n"
 GO_ON = NextStep.GO_ON
 # Larger bodies are written without the next envelope: unsent bytes then include the final dot.
 MAX_SHARED_BODY_BYTES = 65536
@@ -30,10 +30,17 @@ class Conversation(asyncio.Protocol):
     """The mail transactions on one connection; one `send` at a time."""
 
     def __init__(
-        self, transport: asyncio.Transport, offered: Extensions, timeouts: SmtpTimeouts
+        self,
+        transport: asyncio.Transport,
+        offered: Extensions,
+        timeouts: SmtpTimeouts,
+        *,
+        opening: OpeningRecord | None = None,
     ) -> None:
         """Take over a connection that is greeted, secured and authenticated."""
         self._loop = asyncio.get_running_loop()
+        self._opening = opening or OpeningRecord((), self._loop.time())
+        self._received_at = 0.0  # when the last bytes came
         self._transport = transport
         self._offered = offered
         self._timeouts = timeouts
@@ -66,7 +73,7 @@ class Conversation(asyncio.Protocol):
         self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         """Send the emails in order and report each exactly once; see `ports.transport.Channel`."""
-        self._batch = batch = await EnvelopeBatch.of(mails, report, self._offered)
+        self._batch = batch = await EnvelopeBatch.of(mails, report, self._offered, self._opening)
         self._may_finish = may_finish
         self._done = done = self._loop.create_future()
         if self.is_usable:
@@ -99,11 +106,14 @@ class Conversation(asyncio.Protocol):
         if not self._is_open:  # the answer to QUIT
             self._transport.close()
             return
+        self._received_at = self._loop.time()
         if self._owed == 4 and self._all_taken(data):
             return
         if replies := self._reader.feed(data):
             self._deadline.set(self._timeouts.command_s)
         for reply in replies:
+            if self._turn is not None:
+                self._turn.log.append((self._received_at, reply))
             if isinstance(reply, Malformed):
                 self._fail(f"the server sent {reply.why}", trusted=False)
             elif self._owed == 0:
@@ -124,7 +134,9 @@ class Conversation(asyncio.Protocol):
         turn, ahead, batch = self._turn, self._ahead, self._batch
         if turn is None or ahead is None or batch is None or self._unsent_bytes:
             return False
-        if not self._reader.is_between_replies or not take_all(turn, ahead, data):
+        if not self._reader.is_between_replies:
+            return False
+        if not take_all(turn, ahead, data, self._received_at):
             return False
         self._end_turn(turn)
         self._turn, self._ahead, self._is_reused, self._owed = ahead, None, False, 0
@@ -165,7 +177,8 @@ class Conversation(asyncio.Protocol):
         elif self._is_resetting:
             self._is_resetting = False
         elif turn.handed_over and self._unsent_bytes:
-            self._take_early(turn, reply)
+            self._take_early_refusal(turn, reply)
+            self._fail("the server answered before it received the message", trusted=False)
         else:
             self._is_reused = False
             then = turn.take(reply)
@@ -181,11 +194,6 @@ class Conversation(asyncio.Protocol):
             elif then is BROKEN:
                 self._fail(f"the server answered {reply.code} out of sequence", trusted=False)
 
-    def _take_early(self, turn: MailTransaction, reply: Reply) -> None:
-        """Read a reply that came before all bytes were sent: only a refusal is a verdict."""
-        self._take_early_refusal(turn, reply)
-        self._fail("the server answered before it received the message", trusted=False)
-
     def _take_surplus(self, reply: Reply) -> None:
         """Read an unexpected reply; after the 354 it may be an early refusal."""
         turn = self._turn
@@ -198,20 +206,21 @@ class Conversation(asyncio.Protocol):
         if self._batch is not None and reply.code >= 400:
             turn.take(reply)
             self._end_turn(turn)
-            self._report_answered(self._batch)
+            self._batch.report_answered(self._answered)
 
     def _advance(self, batch: EnvelopeBatch) -> None:
         """Write the next bytes; every expected reply was read."""
-        self._report_answered(batch)
+        batch.report_answered(self._answered)
         turn = self._turn
         if turn is None:
             self._begin(batch)
         elif turn.then is NextStep.BODY:
             self._write_body(turn, batch)
-        elif turn.then is NextStep.LONE_DOT:
-            self._write(DOT, owed=1)
         else:
-            self._write(turn.plan.commands[turn.step], owed=1)
+            is_lone = turn.then is NextStep.LONE_DOT
+            command = DOT if is_lone else turn.plan.commands[turn.step]
+            turn.log.append((self._received_at, (command,)))
+            self._write(command, owed=1)
 
     def _begin(self, batch: EnvelopeBatch) -> None:
         """Begin the next email or end the batch; RSET comes first if one is needed."""
@@ -219,12 +228,10 @@ class Conversation(asyncio.Protocol):
         if planned is None:
             self._complete()
             return
-        grouped = self._offered.pipelining
-        self._turn = MailTransaction(planned, grouped=grouped, started=self._loop.time())
-        commands = planned.commands if grouped else planned.commands[:1]
-        if self._needs_reset:
-            commands = (RESET, *commands) if grouped else (RESET,)
-            self._needs_reset, self._is_resetting = False, True
+        grouped, started = self._offered.pipelining, self._loop.time()
+        self._turn = turn = MailTransaction(planned, grouped=grouped, started=started)
+        self._is_resetting, self._needs_reset = self._needs_reset, False
+        commands = turn.begin(with_reset=self._is_resetting)
         self._write(b"".join(commands), owed=len(commands))
 
     def _write_body(self, turn: MailTransaction, batch: EnvelopeBatch) -> None:
@@ -238,6 +245,7 @@ class Conversation(asyncio.Protocol):
         self._deadline.set(self._wait_s)
         self._owed = 1
         body = turn.plan.body
+        turn.log.append((self._received_at, len(body)))
         if len(body) > MAX_SHARED_BODY_BYTES:
             self._transport.write(body)
             reach("message.half_written")
@@ -248,7 +256,7 @@ class Conversation(asyncio.Protocol):
         if self._offered.pipelining and (ahead := batch.take_ready()) is not None:
             self._ahead = MailTransaction(ahead, grouped=True, started=self._loop.time())
             self._owed += len(ahead.commands)
-            parts += ahead.commands
+            parts += self._ahead.begin()
         self._transport.write(b"".join(parts))
         reach("dot.written")
 
@@ -263,11 +271,6 @@ class Conversation(asyncio.Protocol):
         self._needs_reset = turn.needs_reset
         self._answered.append(turn)
 
-    def _report_answered(self, batch: EnvelopeBatch) -> None:
-        for turn in self._answered:
-            batch.report(turn.plan.mail, turn.verdict(), started=turn.started)
-        self._answered.clear()
-
     def _fail(self, why: str, *, trusted: bool = True) -> None:
         """Close the connection and report every email of the batch by its progress."""
         self._is_open = False
@@ -276,19 +279,15 @@ class Conversation(asyncio.Protocol):
         self._turn = self._ahead = None
         if batch is None:
             return
-        if trusted:
-            self._report_answered(batch)
-        for answered in self._answered:
-            verdict = answered.verdict_when_lost(why, trusted=False)
-            batch.report(answered.plan.mail, verdict, started=answered.started)
-        self._answered.clear()
+        batch.report_answered(self._answered, lost="" if trusted else why)
         if turn is not None:
             if self._unsent_bytes and ahead is None:
                 turn.handed_over = False  # the unsent bytes include the final dot
+            if unfinished := self._reader.unfinished:
+                turn.log.append((self._received_at, Unread(unfinished)))
             never_heard = turn.step == 0 and (self._is_resetting or self._is_reused)
             stage = Stage.CONNECT if never_heard else None
-            verdict = turn.verdict_when_lost(why, trusted=trusted, stage=stage)
-            batch.report(turn.plan.mail, verdict, started=turn.started)
+            batch.report_lost(turn, why, trusted=trusted, stage=stage)
         if ahead is not None:
             batch.report(ahead.plan.mail, behind(why), started=ahead.started)
         batch.report_rest(why)

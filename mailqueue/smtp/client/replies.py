@@ -1,12 +1,14 @@
 """Parses an SMTP server's replies from received bytes, split at any place. Pure."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 MAX_LINE_BYTES = 4096  # RFC 5321 section 4.5.3.1.5 allows 512; some servers send more
 MAX_LINES = 128
 MAX_DETAIL_CHARS = 500
+MAX_SHOWN_LINES = 8
+"""Lines of an unfinished reply that are shown."""
 
 LINE = re.compile(rb"([2-5][0-9][0-9])(?:([ -])([^\0\r\n]*))?\r?\n")
 ENHANCED = re.compile(r"([245]\.\d{1,3}\.\d{1,3})(?:\s|$)")
@@ -30,9 +32,14 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Bytes that are not a reply; what follows them is not read."""
+    """Bytes that are not a reply; what follows them is not read.
+
+    `unread` is what was received since the last whole reply, up to the end of the line at fault, at
+    most MAX_LINE_BYTES.
+    """
 
     why: str
+    unread: bytes = field(default=b"", compare=False, repr=False)
 
 
 class ReplyReader:
@@ -49,6 +56,14 @@ class ReplyReader:
     def is_between_replies(self) -> bool:
         """Return whether every byte received so far belongs to a finished reply."""
         return not self._rest and not self._lines
+
+    @property
+    def unfinished(self) -> bytes:
+        """Return at most MAX_LINE_BYTES of the unfinished reply."""
+        lines = b"".join(
+            self._code + b"-" + line + b"\r\n" for line in self._lines[:MAX_SHOWN_LINES]
+        )
+        return (lines + self._rest)[:MAX_LINE_BYTES]
 
     def feed(self, data: bytes) -> list[Reply | Malformed]:
         """Return the replies that these bytes complete; only the last can be Malformed."""
@@ -68,15 +83,24 @@ class ReplyReader:
                 continue
             fault = self._take_part(code, mark, text or b"", replies)
             if fault is not None:
-                replies.append(fault)
+                replies.append(self._with_unread(fault, match[0]))
                 return replies
         if start < len(data):
             fault = _unfinished(data, start)
             if fault is None:
                 self._rest = data[start:]
             else:
-                replies.append(fault)
+                # The lines after it may be replies about the next email.
+                end = data.find(b"\n", start, start + MAX_LINE_BYTES) + 1
+                replies.append(
+                    self._with_unread(fault, data[start : end or start + MAX_LINE_BYTES])
+                )
         return replies
+
+    def _with_unread(self, fault: Malformed, data: bytes) -> Malformed:
+        unread = self.unfinished + data
+        self._lines = []
+        return replace(fault, unread=unread[:MAX_LINE_BYTES])
 
     def _take_part(
         self, code: bytes, mark: bytes | None, text: bytes, replies: list[Reply | Malformed]

@@ -8,22 +8,31 @@ import base64
 import re
 import socket
 import ssl
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from ipaddress import ip_address
-from typing import Any, cast
+from typing import cast
 
 import aiosmtplib
 
+from mailqueue.core.conversation import ConversationRecord
 from mailqueue.core.outbound_guard import is_public
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Fault, Rejected, Stage
 from mailqueue.smtp.client.classify import OpeningStep, classify_opening
 from mailqueue.smtp.client.conversation import Conversation
 from mailqueue.smtp.client.envelope import Extensions
+from mailqueue.smtp.client.record import OpeningRecord, opening_of, record_of
 from mailqueue.smtp.client.replies import Reply
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
-from mailqueue.smtp.client.transcript import CLIENT, RecordedSmtp, RecordedTransport, Transcript
+from mailqueue.smtp.client.transcript import (
+    CLIENT,
+    NOTE,
+    RecordedSmtp,
+    RecordedTransport,
+    Transcript,
+)
 
 NO_EHLO = (500, 502, 504)
 NO_PASSWORD = Secret("")
@@ -48,7 +57,7 @@ class SessionOptions:
     password: Secret = NO_PASSWORD
     has_token: bool = False  # the password is an access token: AUTH XOAUTH2
     local_hostname: str = ""  # "": the address literal of the local end of the connection
-    transcript: Transcript | None = None  # records commands and replies
+    transcript: Transcript | None = None  # records the emails too
 
 
 async def open_session(
@@ -72,7 +81,8 @@ async def open_session(
         raise
     if refused is not None:
         opening.abandon()
-        return _without_secrets(refused, login)
+        refused = _without_secrets(refused, login)
+        return replace(refused, conversation=opening.record_of_refusal(refused))
     return opening.hand_over()
 
 
@@ -85,12 +95,15 @@ class _Opening:
         self._login = login
         self._timeouts = timeouts
         self._smtp: aiosmtplib.SMTP | None = None
+        self._transcript = Transcript() if login.transcript is None else login.transcript
+        self._first_line = len(self._transcript.lines)
+        self._began, self._began_monotonic = asyncio.get_running_loop().time(), time.monotonic()
 
     async def run(self) -> Rejected | None:
-        login = self._login
-        self._smtp = smtp = _client(
-            login.transcript,
-            self._sock,
+        login, transcript = self._login, self._transcript
+        self._smtp = smtp = RecordedSmtp(
+            transcript,
+            sock=self._sock,
             hostname=login.host,
             use_tls=login.tls is TlsMode.IMPLICIT,
             start_tls=False,
@@ -99,18 +112,19 @@ class _Opening:
             timeout=self._timeouts.command_s,
         )
         greeting = await smtp.connect()
-        if login.transcript is not None:
-            login.transcript.hide(_echoes(login))
-            login.transcript.add_reply(greeting)
+        transcript.hide(_echoes(login))
+        if login.tls is TlsMode.IMPLICIT:
+            self._note_tls(smtp)
+        transcript.add_reply(greeting)
         await self._hello(smtp)
         if login.tls is TlsMode.STARTTLS:
             self.step = OpeningStep.STARTTLS
             if not smtp.supports_extension("starttls"):
                 return _rejected(Fault.ACCOUNT, "the server does not offer STARTTLS")
             answer = await smtp.starttls()  # discards what was received before TLS
-            if login.transcript is not None:
-                login.transcript.add(CLIENT, "STARTTLS")
-                login.transcript.add_reply(answer)
+            transcript.add(CLIENT, "STARTTLS")
+            transcript.add_reply(answer)
+            self._note_tls(smtp)
             await self._hello(smtp)
         if login.username:
             self.step = OpeningStep.AUTH
@@ -135,7 +149,24 @@ class _Opening:
         transport = cast(asyncio.Transport, smtp.transport)
         if self._login.transcript is not None:
             transport = RecordedTransport(transport, self._login.transcript)
-        return Conversation(transport, _offered(smtp.esmtp_extensions), self._timeouts)
+        offered = _offered(smtp.esmtp_extensions)
+        return Conversation(transport, offered, self._timeouts, opening=self._record())
+
+    def _note_tls(self, smtp: aiosmtplib.SMTP) -> None:
+        """Record the protocol and the cipher of the connection."""
+        found = smtp.transport.get_extra_info("ssl_object") if smtp.transport else None
+        if found is not None and (cipher := found.cipher()) is not None:
+            self._transcript.add(NOTE, f"{found.version()}, {cipher[0]}")
+
+    def record_of_refusal(self, refused: Rejected) -> ConversationRecord:
+        """Return the record of a session that was not opened."""
+        why = f"{refused.code} {refused.detail}".strip()
+        now = asyncio.get_running_loop().time()
+        return record_of(self._record(), (), ended=now, why=why)
+
+    def _record(self) -> OpeningRecord:
+        lines = self._transcript.since(self._first_line, self._began_monotonic)
+        return opening_of(lines, began=self._began, hidden=_echoes(self._login))
 
     def abandon(self) -> None:
         transport = self._smtp.transport if self._smtp is not None else None
@@ -145,12 +176,6 @@ class _Opening:
             self._sock.close()
         else:  # no isinstance(): uvloop's transports do not inherit from asyncio's
             cast(asyncio.WriteTransport, transport).abort()
-
-
-def _client(transcript: Transcript | None, sock: socket.socket, **options: Any) -> aiosmtplib.SMTP:
-    if transcript is None:
-        return aiosmtplib.SMTP(sock=sock, **options)
-    return RecordedSmtp(transcript, sock=sock, **options)
 
 
 async def _authenticate(smtp: aiosmtplib.SMTP, login: SessionOptions) -> Rejected | None:

@@ -17,9 +17,11 @@ from mailqueue.core.verdict import (
 )
 from mailqueue.smtp.client.classify import classify
 from mailqueue.smtp.client.envelope import EncodedEmail
+from mailqueue.smtp.client.record import LogEntry, ReadAhead
 from mailqueue.smtp.client.replies import Reply, enhanced_code
 
 CLOSING = 421
+RESET = b"RSET\r\n"
 # The replies to most emails: positive to its dot, and to MAIL, RCPT and DATA of the next email.
 _ALL_TAKEN = re.compile(
     rb"250 ([^\0\r\n]{0,500})\r\n250 [^\0\r\n]{0,500}\r\n250 [^\0\r\n]{0,500}\r\n"
@@ -54,6 +56,7 @@ class MailTransaction:
         "_reply",
         "grouped",
         "handed_over",
+        "log",
         "plan",
         "started",
         "step",
@@ -67,12 +70,21 @@ class MailTransaction:
         self.step = 0  # 0 MAIL, then one per recipient, then DATA, then the dot
         self.then = GO_ON
         self.handed_over = False  # the final dot was written to the connection
+        self.log: list[LogEntry] = []  # for the record of an attempt that is not accepted
         self._data = len(plan.recipients) + 1
         self._dot = self._data + 1
         self._accepted: list[str] = []
         self._refused: list[Refused] = list(plan.refused)
         self._refusal: Rejected | None = None  # of the whole transaction
         self._reply: Reply | None = None  # to the final dot, when it was 250
+
+    def begin(self, *, with_reset: bool = False) -> tuple[bytes, ...]:
+        """Return the commands that are written first, behind RSET if it is needed; record them."""
+        commands = self.plan.commands if self.grouped else self.plan.commands[:1]
+        if with_reset:
+            commands = (RESET, *commands) if self.grouped else (RESET,)
+        self.log.append((self.started, commands))
+        return commands
 
     @property
     def needs_reset(self) -> bool:
@@ -210,7 +222,9 @@ class MailTransaction:
         return classify(stage, code, enhanced_code(code, detail), detail, recipients=count)
 
 
-def take_all(turn: MailTransaction, ahead: MailTransaction, data: bytes) -> bool:
+def take_all(
+    turn: MailTransaction, ahead: MailTransaction, data: bytes, received_at: float = 0.0
+) -> bool:
     """Read these bytes if they are the four replies that end one email and let the next follow.
 
     `turn` has been handed over, `ahead` is a group with one recipient, and none of the four was
@@ -220,6 +234,9 @@ def take_all(turn: MailTransaction, ahead: MailTransaction, data: bytes) -> bool
     found = _ALL_TAKEN.fullmatch(data)
     if found is None:
         return False
-    turn._end(Reply(250, found[1]))
+    reply = Reply(250, found[1])
+    turn.log.append((received_at, reply))
+    turn._end(reply)
+    ahead.log.append((received_at, ReadAhead(data)))
     ahead._go_ahead()
     return True

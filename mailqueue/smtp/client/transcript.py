@@ -2,26 +2,32 @@
 
 import asyncio
 import re
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import aiosmtplib
 
-CLIENT, SERVER = "client", "server"
+from mailqueue.core.conversation import UNSEEN, SaidBy, SaidLine, without
+
+CLIENT, SERVER, NOTE = SaidBy.CLIENT, SaidBy.SERVER, SaidBy.NOTE
 MAX_LINES = 200
 _MAX_LINE_CHARACTERS = 500
 _GOES_ON = 334
 _COMMAND = re.compile(rb"(?:MAIL FROM:|RCPT TO:|DATA\r\n|RSET\r\n|QUIT\r\n|NOOP\r\n)")
-_UNSEEN = re.compile("[^\x20-\x7e\xa0-\U0010ffff]|[\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """One line, sent by `client` (this program) or `server`."""
+    """One line, sent by `client` (this program) or `server`, or a `note`.
 
-    by: str
+    `at` is the time of the monotonic clock, in seconds.
+    """
+
+    by: SaidBy
     text: str
+    at: float = field(default=0.0, compare=False, repr=False)
 
 
 class Transcript:
@@ -35,16 +41,21 @@ class Transcript:
         """Redact these texts in every line added from now on."""
         self._hidden = sorted(filter(None, secrets), key=len, reverse=True)
 
-    def add(self, by: str, text: str) -> None:
+    def add(self, by: SaidBy, text: str) -> None:
         """Add a text of one or more lines."""
+        at = time.monotonic()
         for line in text.splitlines():
             if len(self.lines) >= MAX_LINES:
                 return
-            for secret in self._hidden:
-                line = line.replace(secret, "***")
-            self.lines.append(
-                TranscriptLine(by, _UNSEEN.sub("\ufffd", line)[:_MAX_LINE_CHARACTERS])
-            )
+            shown = UNSEEN.sub("\ufffd", without(line, self._hidden))
+            self.lines.append(TranscriptLine(by, shown[:_MAX_LINE_CHARACTERS], at))
+
+    def since(self, start: int, began: float) -> list[SaidLine]:
+        """Return the lines from an index on, with milliseconds since `began`."""
+        return [
+            SaidLine(max(0, round((line.at - began) * 1000)), line.by, line.text)
+            for line in self.lines[start:]
+        ]
 
     def add_reply(self, response: aiosmtplib.SMTPResponse) -> None:
         """Add the server's reply."""

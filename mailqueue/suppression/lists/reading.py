@@ -38,13 +38,26 @@ def read_lines(
     Raises:
         InvalidField: field `file`; it is neither, or no column is named for the address.
     """
+    for number, values in read_records(file, encoding):
+        yield _line(number, values, otherwise)
+
+
+def read_records(
+    file: BinaryIO, encoding: ListEncoding = ListEncoding.UTF_8
+) -> Iterator[ListRecord]:
+    """Yield the values of each line by column name, or why the line is invalid.
+
+    Names of columns are in lower case with underscores for spaces; values of CSV are texts.
+
+    Raises:
+        InvalidField: field `file`; it is neither CSV nor JSON, or no column is named for the
+            address.
+    """
     text = text_of(file, encoding)
     try:
         start, above = _leading(text)
         is_json = start[:1] in ("[", "{")
-        records = _objects(start, text) if is_json else _rows(start, text, above=above)
-        for number, values in records:
-            yield _line(number, values, otherwise)
+        yield from _objects(start, text) if is_json else _rows(start, text, above=above)
     finally:
         text.detach()
 
@@ -110,7 +123,9 @@ def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[ListRec
 
 def _chained(start: str, text: io.TextIOWrapper) -> Iterator[str]:
     yield start
-    yield from text
+    # `yield from` would close the file when reading ends early.
+    for line in text:  # noqa: UP028
+        yield line
 
 
 def _separator(header: str) -> str:

@@ -80,8 +80,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOrigin:
-    """Where and by whom a choice was made; `user_agent` None: not to be stored."""
+    """Where and by whom a choice was made; `user_agent` or `network` None: not to be stored."""
 
     source: ChoiceSource
     user_agent: str | None = None
+    network: str | None = None  # of the client: /24, or /48 for IPv6
     by: str = "recipient"

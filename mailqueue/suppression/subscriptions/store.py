@@ -112,6 +112,7 @@ async def change(
         "email_id": reader.email_id,
         "campaign_id": reader.campaign_id,
         "user_agent": origin.user_agent,
+        "network": origin.network,
         "by": origin.by,
     }
     with refusals(otherwise=""):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from mailqueue.contract.projects import AuditEvent
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Project
@@ -129,19 +128,3 @@ async def delete(conn: Conn, name: str, *, by: str) -> Project:
     except InvalidField as exc:
         raise Conflict(exc.why) from exc
     return await find(conn, name)
-
-
-async def audit(
-    conn: Conn,
-    project_id: UUID | None,
-    *,
-    action: str | None = None,
-    before: int | None = None,
-    limit: int,
-) -> list[AuditEvent]:
-    """Return audit events of a project, newest first; None: of all projects and the
-    installation.
-    """
-    return await store.list_audit(
-        conn, project_id=project_id, action=action, before=before, limit=limit
-    )

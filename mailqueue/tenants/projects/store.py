@@ -5,7 +5,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from mailqueue.contract.projects import AuditEvent, BoundUsage
+from mailqueue.contract.projects import BoundUsage
 from mailqueue.core.errors import Conflict
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db.fetch import Conn, many, maybe, run, value
@@ -103,13 +103,3 @@ async def project_days(conn: Conn, project_id: UUID, *, days: int) -> list[Proje
 async def project_bounds(conn: Conn, project_id: UUID | None) -> list[BoundUsage]:
     """Read what a project, or (None) each that is not deleted, uses of its bounds."""
     return await many(conn, "list_project_bounds", {"id": project_id}, BoundUsage)
-
-
-async def list_audit(
-    conn: Conn, *, project_id: UUID | None, action: str | None, before: int | None, limit: int
-) -> list[AuditEvent]:
-    """Return audit events, newest first; `project_id` None: of all projects and the
-    installation.
-    """
-    params = {"project_id": project_id, "action": action, "before": before, "most": limit}
-    return await many(conn, "list_audit", params, AuditEvent)

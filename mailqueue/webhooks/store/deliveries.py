@@ -13,12 +13,13 @@ from mailqueue.core.queues import QueueSpec
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.queue.store import outcome_values
+from mailqueue.queue.outcomes import outcome_values
 from mailqueue.webhooks.model import (
     CallResult,
     ClaimedDelivery,
     DeliveryAttemptRow,
     DeliveryFilter,
+    DeliveryOfEmail,
     DeliveryPayload,
     DeliveryRow,
     SettledCall,
@@ -45,6 +46,12 @@ async def list_page(
         **asdict(filters),
     }
     return await fetch.many(conn, "list_webhook_deliveries", asked, DeliveryRow)
+
+
+async def list_of_email(conn: Conn, project_id: UUID, email_id: UUID) -> list[DeliveryOfEmail]:
+    """Return the deliveries of the newest events of an email, oldest first."""
+    asked = {"project_id": project_id, "email_id": email_id}
+    return await fetch.many(conn, "list_deliveries_of_email", asked, DeliveryOfEmail)
 
 
 async def payload_of(conn: Conn, project_id: UUID, event_id: UUID) -> dict[str, Any] | None:
@@ -93,6 +100,30 @@ async def retry(
         "by": by,
     }
     return await fetch.value(conn, "retry_webhook_deliveries", row, int)
+
+
+async def count_retries(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    statuses: Sequence[str],
+    types: Sequence[str] | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+) -> int:
+    """Return the number of ended deliveries that `retry` would queue again, at most `limit`."""
+    row = {
+        "project_id": project_id,
+        "webhook_id": webhook_id,
+        "statuses": list(statuses),
+        "types": None if types is None else list(types),
+        "since": since,
+        "until": until,
+        "most": limit,
+    }
+    return await fetch.value(conn, "count_webhook_retries", row, int)
 
 
 async def log_test(

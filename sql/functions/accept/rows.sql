@@ -55,6 +55,7 @@ AS $$
 DECLARE
     v_stopped uuid[];
     v_count integer := 0;
+    v_is_special boolean;
 BEGIN
     INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on, bytes)
     SELECT q.lane_id, min(q.run_at), count(*) FILTER (WHERE q.created_at = now()), (now() AT TIME ZONE 'UTC')::date,
@@ -80,9 +81,17 @@ BEGIN
     IF v_stopped IS NOT NULL THEN
         v_count := mailqueue.suppress_new(v_stopped);
     END IF;
+    -- One look-up for what few projects have.
+    v_is_special := EXISTS (SELECT FROM mailqueue.projects AS p WHERE p.ordering IS NOT NULL OR p.has_event_outboxes);
     IF EXISTS (SELECT FROM mailqueue.webhooks AS w
-                WHERE w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types))) THEN
+                WHERE w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)))
+       OR v_is_special
+       AND EXISTS (SELECT FROM mailqueue.outbox_state AS s
+                    WHERE s.events IS NOT NULL AND (s.events = '{}' OR 'email.queued' = ANY (s.events))) THEN
         PERFORM mailqueue.enqueue_queued_events(p_ids);
+    END IF;
+    IF v_is_special AND EXISTS (SELECT FROM mailqueue.projects AS p WHERE p.ordering IS NOT NULL) THEN
+        PERFORM mailqueue.take_places(p_ids);
     END IF;
     PERFORM mailqueue.wake_workers();  -- NOTIFY serialises the commits of the whole server, so only if a worker waits
     RETURN v_count;

@@ -52,7 +52,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     IF p_text !~ ('^[0-9]{4,6}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?'
-                  '([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)( BC)?$')
+                  '([Zz]|[+-](0[0-9]|1[0-5])(:?[0-5][0-9])?)( BC)?$')
        AND p_text NOT IN ('infinity', '-infinity') THEN
         RAISE EXCEPTION 'a timestamp in RFC 3339 format is needed' USING ERRCODE = '22007';
     END IF;
@@ -167,13 +167,14 @@ DECLARE
     v_parts text[];
 BEGIN
     p_mailbox := btrim(p_mailbox, E' \t');
-    v_parts := regexp_match(p_mailbox, '^(.*?)\s*<([^<>]*)>$');
+    v_parts := regexp_match(p_mailbox, '^(.*)<([^<>]*)>$');
     IF v_parts IS NULL THEN
         address := p_mailbox;
         RETURN;
     END IF;
     address := v_parts[2];
-    name := v_parts[1];
+    -- Not by the pattern: with (.*?)\s* it takes the square of the number of spaces.
+    name := rtrim(v_parts[1], E' \t\n\r\f\v');
     IF name !~ '^( *("([^"\\]|\\.)*"|[^ "<>(),:;@\\]+))*$' THEN
         address := p_mailbox;  -- a comma, a second address, extra angle brackets: check_address() rejects the whole
         name := NULL;

@@ -19,6 +19,7 @@ DECLARE
     v_opens boolean; v_clicks boolean; v_max_age integer;    -- the same; in hours
     v_unsubscribes boolean;                                  -- the same
     v_is_addressless boolean;                                -- the project lacks the address that marketing needs
+    v_ordering text;                                         -- its project orders mail
     v_is_said boolean := NEW.delivery IS NOT NULL;
     v_files jsonb;
     -- Computed here and not in the statements below: an expression of a statement is prepared anew for each mail.
@@ -52,10 +53,11 @@ BEGIN
            CASE NEW.priority WHEN 0 THEN p.max_age_hours_critical WHEN 1 THEN p.max_age_hours_high
                              WHEN 2 THEN p.max_age_hours_normal ELSE p.max_age_hours_low END,
            p.unsubscribe_on_all, p.require_postal_address AND p.postal_address IS NULL,
-           EXISTS (SELECT FROM mailqueue.subscribed_webhooks(p.id, 'email.queued'))
+           p.has_event_outboxes AND EXISTS (SELECT FROM mailqueue.event_outboxes(p.id, 'email.queued'))
+           OR EXISTS (SELECT FROM mailqueue.subscribed_webhooks(p.id, 'email.queued')), p.ordering
       INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_is_bound,
            v_is_bounded, v_delivery, v_opens, v_clicks, v_max_age, v_unsubscribes,
-           v_is_addressless, v_is_told
+           v_is_addressless, v_is_told, v_ordering
       FROM mailqueue.projects AS p
       LEFT JOIN mailqueue.lanes AS l
         ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = v_route
@@ -80,7 +82,7 @@ BEGIN
                                                NEW.recipient_email);
     END IF;
     NEW.is_test := coalesce(NEW.sender = '(test)', false);    -- lanes of this route have no accounts but traps
-    NEW.sender := NULL;
+    NEW.sender := NULL; NEW.is_ordered := NULL;
     IF v_delivery IS NOT NULL AND NOT v_is_said THEN
         NEW.delivery := v_delivery;
     END IF;
@@ -133,6 +135,9 @@ BEGIN
     END IF;
     IF v_is_told AND NEW.recipients > 0 THEN
         PERFORM mailqueue.enqueue_queued_event(NEW);
+    END IF;
+    IF v_ordering IS NOT NULL AND NEW.recipients > 0 THEN
+        NEW := mailqueue.take_place(NEW, v_ordering);
     END IF;
     IF v_is_awaited THEN  -- NOTIFY serialises the commits of the whole server, so only if a worker waits
         PERFORM pg_notify('mailqueue_email_queue', '');

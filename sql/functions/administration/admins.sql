@@ -201,14 +201,15 @@ BEGIN
     PERFORM mailqueue.check_text('reason', p_reason, 500);
     RETURN QUERY
         WITH gone AS (
-            UPDATE mailqueue.api_keys AS k SET revoked_at = clock_timestamp(), revoked_reason = p_reason
+            UPDATE mailqueue.api_keys AS k
+               SET revoked_at = clock_timestamp(), revoked_reason = p_reason, revoked_by = p_actor
              WHERE k.revoked_at IS NULL AND (v_project IS NULL OR k.project_id = v_project)
                AND (p_prefix IS NULL OR starts_with(k.hint, p_prefix)) AND (p_hash IS NULL OR k.key_hash = p_hash)
-            RETURNING k.project_id, k.name, k.hint
+            RETURNING k.project_id, k.id, k.name, k.hint
         ), told AS (
             INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
             SELECT g.project_id, p_actor, 'api_key.revoked', 'api key ' || g.name,
-                   jsonb_strip_nulls(jsonb_build_object('hint', g.hint, 'reason', p_reason))
+                   jsonb_strip_nulls(jsonb_build_object('id', g.id, 'hint', g.hint, 'reason', p_reason))
               FROM gone AS g
         )
         SELECT p.name, g.name, g.hint FROM gone AS g JOIN mailqueue.projects AS p ON p.id = g.project_id ORDER BY 1, 2;

@@ -49,6 +49,22 @@ COMMENT ON FUNCTION mailqueue.project_today(uuid) IS
     'What a project sent today and may still send, and what is in its queue. Limits count recipients, the queue '
     'counts mails; the day is that of the project''s time zone.';
 
+-- Accounts count what they sent, day by day; nothing else knows it without reading the history.
+CREATE OR REPLACE FUNCTION mailqueue.has_sent(p_project uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN EXISTS (
+        SELECT FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
+         WHERE a.provider <> 'trap' AND (p_project IS NULL OR a.project_id = p_project)
+           AND (EXISTS (SELECT FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id AND c.sent > 0)
+                OR EXISTS (SELECT FROM mailqueue.limit_days AS d WHERE d.limit_id = m.id AND d.sent > 0)));
+END $$;
+COMMENT ON FUNCTION mailqueue.has_sent(uuid) IS
+    'Whether a sender account of a project (NULL: of any) has ever sent mail; the mail trap does not count.';
+
 -- Days of UTC: accepted mail by day of acceptance, outcomes by day of outcome.
 CREATE OR REPLACE FUNCTION mailqueue.project_days(p_project uuid, p_days integer)
 RETURNS TABLE (day date, accepted bigint, sent bigint, failed bigint, suppressed bigint, expired bigint,
@@ -236,22 +252,44 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT h.name, h.state, h.found, h.fix FROM mailqueue.health AS h WHERE mailqueue.tenant() IS NULL $$;
 COMMENT ON FUNCTION mailqueue.health_board() IS 'Result of each check of the installation.';
 
-CREATE OR REPLACE FUNCTION mailqueue.audit_page(p_project uuid, p_action text, p_before bigint, p_most integer)
-RETURNS TABLE (id bigint, occurred_at timestamptz, project text, actor text, action text, subject text, detail jsonb)
-LANGUAGE plpgsql STABLE SECURITY DEFINER
+-- Found by the BRIN index: the cost is the attempts of the span, however long the log is.
+CREATE OR REPLACE FUNCTION mailqueue.traffic_board(p_since timestamptz, p_until timestamptz)
+RETURNS TABLE (minute timestamptz, project_id uuid, sent bigint, deferred bigint, bounced bigint, failed bigint)
+LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET plan_cache_mode = force_custom_plan SET jit = off
+SET enable_seqscan = off SET enable_indexscan = off SET jit = off
 AS $$
-#variable_conflict use_column
-BEGIN
-    PERFORM mailqueue.check_tenant(p_project);
-    RETURN QUERY
-        SELECT e.id, e.occurred_at, p.name, e.actor, e.action, e.subject, e.detail
-          FROM mailqueue.audit_events AS e LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id
-         WHERE (p_project IS NULL OR e.project_id = p_project) AND (p_action IS NULL OR e.action = p_action)
-           AND e.id < coalesce(p_before, 9223372036854775807)
-           AND (mailqueue.tenant() IS NULL OR mailqueue.tenant() = e.project_id)
-         ORDER BY e.id DESC LIMIT p_most;
-END $$;
-COMMENT ON FUNCTION mailqueue.audit_page(uuid, text, bigint, integer) IS
-    'Audit rows of a project, or of all projects and the installation (NULL), newest first.';
+    SELECT date_trunc('minute', l.sent_at, 'UTC'), l.project_id, count(*) FILTER (WHERE l.status = 'sent'),
+           count(*) FILTER (WHERE l.status = 'deferred'), count(*) FILTER (WHERE l.status = 'bounced'),
+           count(*) FILTER (WHERE l.status IN ('failed', 'rejected', 'unknown'))
+      FROM mailqueue.send_logs AS l
+     WHERE l.sent_at >= p_since AND l.sent_at < p_until AND mailqueue.tenant() IS NULL
+     GROUP BY 1, 2
+$$;
+COMMENT ON FUNCTION mailqueue.traffic_board(timestamptz, timestamptz) IS
+    'How the attempts of a span ended, by minute and project.';
+
+CREATE OR REPLACE FUNCTION mailqueue.account_board(p_since timestamptz)
+RETURNS TABLE (project text, sender text, provider text, attempts bigint, sent bigint, deferred bigint, bounced bigint,
+               failed bigint, median_ms integer, p95_ms integer)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_indexscan = off SET jit = off
+AS $$
+    SELECT p.name, a.name, a.provider, t.attempts, t.sent, t.deferred, t.bounced, t.failed, t.median_ms, t.p95_ms
+      FROM (SELECT l.sender_account_id, count(*) AS attempts, count(*) FILTER (WHERE l.status = 'sent') AS sent,
+                   count(*) FILTER (WHERE l.status = 'deferred') AS deferred,
+                   count(*) FILTER (WHERE l.status = 'bounced') AS bounced,
+                   count(*) FILTER (WHERE l.status IN ('failed', 'rejected', 'unknown')) AS failed,
+                   percentile_disc(0.5) WITHIN GROUP (ORDER BY l.response_ms) AS median_ms,
+                   percentile_disc(0.95) WITHIN GROUP (ORDER BY l.response_ms) AS p95_ms
+              FROM mailqueue.send_logs AS l
+             WHERE l.sent_at >= p_since AND l.sender_account_id IS NOT NULL AND mailqueue.tenant() IS NULL
+             GROUP BY l.sender_account_id) AS t
+      JOIN mailqueue.sender_accounts AS a ON a.id = t.sender_account_id
+      JOIN mailqueue.projects AS p ON p.id = a.project_id
+     ORDER BY t.p95_ms DESC NULLS LAST, p.name, a.name
+$$;
+COMMENT ON FUNCTION mailqueue.account_board(timestamptz) IS
+    'Attempts of each sender account since a time: how they ended, and how long servers took in milliseconds; the '
+    'slowest account first.';

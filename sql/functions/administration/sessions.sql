@@ -1,18 +1,22 @@
 -- Sessions of the console's users, attempts to log in, what a user sees, and forms that act once.
 
--- p_browser: hash of the token that stays in a browser after a login.
-CREATE OR REPLACE FUNCTION mailqueue.find_console_login(p_name text, p_browser bytea)
-RETURNS TABLE (user_id uuid, password_hash text, is_known_browser boolean)
+-- p_browser: hash of the token that stays in a browser after a login. It returned fewer columns.
+DROP FUNCTION IF EXISTS mailqueue.find_console_login(text, bytea);
+CREATE FUNCTION mailqueue.find_console_login(p_name text, p_browser bytea)
+RETURNS TABLE (user_id uuid, password_hash text, is_known_browser boolean, has_second_factor boolean)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT u.id, u.password_hash,
-           EXISTS (SELECT FROM mailqueue.console_sessions AS s WHERE s.user_id = u.id AND s.browser_hash = p_browser)
+           EXISTS (SELECT FROM mailqueue.console_sessions AS s WHERE s.user_id = u.id AND s.browser_hash = p_browser),
+           EXISTS (SELECT FROM mailqueue.console_second_factors AS f
+                    WHERE f.user_id = u.id AND f.turned_on_at IS NOT NULL)
       FROM mailqueue.console_users AS u
      WHERE lower(u.name) = lower(btrim(p_name)) AND u.removed_at IS NULL AND u.password_hash IS NOT NULL
 $$;
 COMMENT ON FUNCTION mailqueue.find_console_login(text, bytea) IS
-    'The password of a user, and whether the user has logged in with this browser before.';
+    'The password of a user, whether the user has logged in with this browser before, and whether a second factor is '
+    'on.';
 
 -- GCRA: next_at is when all attempts so far would have come at one per p_seconds. p_burst of them need not wait. An
 -- attempt that would wait longer than p_wait seconds is not counted.
@@ -32,8 +36,10 @@ $$;
 COMMENT ON FUNCTION mailqueue.take_console_attempt(bytea, float8, integer, float8) IS
     'Seconds until an attempt to log in may be judged; NULL if too many came from this client.';
 
+-- p_is_whole: whether the second factor was verified too; without it only users who have none log in.
+DROP FUNCTION IF EXISTS mailqueue.begin_console_session(uuid, bytea, bytea, inet, text, interval, text);
 CREATE OR REPLACE FUNCTION mailqueue.begin_console_session(p_user uuid, p_token bytea, p_browser bytea, p_address inet,
-    p_user_agent text, p_lasts interval, p_password_hash text)
+    p_user_agent text, p_lasts interval, p_password_hash text, p_is_whole boolean)
 RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -43,9 +49,15 @@ DECLARE
     v_name text;
 BEGIN
     PERFORM mailqueue.check_administers();
-    -- The password that was verified: it may have been replaced meanwhile.
+    -- A second factor that is being turned on is waited for.
+    PERFORM FROM mailqueue.console_users AS u WHERE u.id = p_user FOR NO KEY UPDATE;
+    -- The password that was verified: it may have been replaced meanwhile. NULL: the issuer's word was verified.
     UPDATE mailqueue.console_users AS u SET last_login_at = clock_timestamp()
-     WHERE u.id = p_user AND u.removed_at IS NULL AND u.password_hash = p_password_hash RETURNING u.name INTO v_name;
+     WHERE u.id = p_user AND u.removed_at IS NULL
+       AND (u.password_hash = p_password_hash OR (u.issuer IS NOT NULL AND p_password_hash IS NULL))
+       AND (p_is_whole OR NOT EXISTS (SELECT FROM mailqueue.console_second_factors AS f
+                                       WHERE f.user_id = u.id AND f.turned_on_at IS NOT NULL))
+    RETURNING u.name INTO v_name;
     IF v_name IS NULL THEN
         RETURN NULL;
     END IF;
@@ -57,17 +69,23 @@ BEGIN
             jsonb_build_object('session', v_id, 'address', host(p_address)));
     RETURN v_id;
 END $$;
-COMMENT ON FUNCTION mailqueue.begin_console_session(uuid, bytea, bytea, inet, text, interval, text) IS
-    'Begin a session of a user whose password was verified; NULL if it was replaced or the user removed meanwhile.';
+COMMENT ON FUNCTION mailqueue.begin_console_session(uuid, bytea, bytea, inet, text, interval, text, boolean) IS
+    'Begin a session of a user whose password, or login at an issuer, was verified; NULL if the password was replaced '
+    'or the user removed meanwhile, or a second factor is on and was not verified.';
 
 -- The last use is updated once a minute, without waiting for locks. p_is_use: false for what a page asks for by itself.
-CREATE OR REPLACE FUNCTION mailqueue.find_console_session(p_token bytea, p_idle interval, p_is_use boolean)
-RETURNS TABLE (session_id uuid, user_id uuid, name text, role text, sees_all boolean, created_at timestamptz)
+-- p_recent: how long a confirmation counts.
+DROP FUNCTION IF EXISTS mailqueue.find_console_session(bytea, interval, boolean);
+DROP FUNCTION IF EXISTS mailqueue.find_console_session(bytea, interval, boolean, interval);
+CREATE FUNCTION mailqueue.find_console_session(p_token bytea, p_idle interval, p_is_use boolean,
+    p_recent interval)
+RETURNS TABLE (session_id uuid, user_id uuid, name text, role text, sees_all boolean, issuer text,
+               created_at timestamptz, is_confirmed boolean, has_second_factor boolean)
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH found AS MATERIALIZED (
-        SELECT s.id, s.user_id, u.name, u.role, u.sees_all, s.created_at, s.used_at
+        SELECT s.id, s.user_id, u.name, u.role, u.sees_all, u.issuer, s.created_at, s.used_at, s.confirmed_at
           FROM mailqueue.console_sessions AS s JOIN mailqueue.console_users AS u ON u.id = s.user_id
          WHERE s.token_hash = p_token AND s.ended_at IS NULL AND s.expires_at > clock_timestamp()
            AND s.used_at > clock_timestamp() - p_idle AND u.removed_at IS NULL
@@ -78,10 +96,45 @@ AS $$
     ), noted AS (
         UPDATE mailqueue.console_sessions AS s SET used_at = clock_timestamp() FROM unnoted AS u WHERE s.id = u.id
     )
-    SELECT f.id, f.user_id, f.name, f.role, f.sees_all, f.created_at FROM found AS f
+    SELECT f.id, f.user_id, f.name, f.role, f.sees_all, f.issuer, f.created_at,
+           f.confirmed_at > clock_timestamp() - p_recent,
+           EXISTS (SELECT FROM mailqueue.console_second_factors AS o
+                    WHERE o.user_id = f.user_id AND o.turned_on_at IS NOT NULL)
+      FROM found AS f
 $$;
-COMMENT ON FUNCTION mailqueue.find_console_session(bytea, interval, boolean) IS
+COMMENT ON FUNCTION mailqueue.find_console_session(bytea, interval, boolean, interval) IS
     'The session whose token has this hash, with its user, if it was used within the interval and has not ended.';
+
+-- One proof is given: the hash of the password that was verified, or the subject that the issuer has named.
+-- p_is_whole: as in begin_console_session().
+DROP FUNCTION IF EXISTS mailqueue.confirm_console_session(uuid, text, text, text);
+CREATE OR REPLACE FUNCTION mailqueue.confirm_console_session(p_session uuid, p_password_hash text, p_issuer text,
+    p_subject text, p_is_whole boolean)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_name text;
+BEGIN
+    PERFORM mailqueue.check_administers();
+    UPDATE mailqueue.console_sessions AS s SET confirmed_at = clock_timestamp()
+      FROM mailqueue.console_users AS u
+     WHERE s.id = p_session AND s.ended_at IS NULL AND u.id = s.user_id AND u.removed_at IS NULL
+       AND (u.password_hash = p_password_hash OR (u.issuer, u.subject) = (p_issuer, p_subject))
+       AND (p_is_whole OR NOT EXISTS (SELECT FROM mailqueue.console_second_factors AS f
+                                       WHERE f.user_id = u.id AND f.turned_on_at IS NOT NULL))
+    RETURNING u.name INTO v_name;
+    IF v_name IS NULL THEN
+        RETURN false;
+    END IF;
+    INSERT INTO mailqueue.audit_events (actor, action, subject, detail)
+    VALUES (v_name || ' (console)', 'console_user.confirmed', 'user ' || v_name,
+            jsonb_build_object('session', p_session));
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.confirm_console_session(uuid, text, text, text, boolean) IS
+    'Note that the user of a session has proved once more to be its user; false unless the proof is the user''s.';
 
 CREATE OR REPLACE FUNCTION mailqueue.console_sessions_of(p_user uuid, p_idle interval)
 RETURNS TABLE (id uuid, address text, user_agent text, created_at timestamptz, used_at timestamptz,
@@ -151,21 +204,8 @@ $$;
 COMMENT ON FUNCTION mailqueue.project_of_console_user(uuid, text) IS
     'A project that a user of the console sees, by its name; no row if there is none.';
 
-CREATE OR REPLACE FUNCTION mailqueue.email_of_console_user(p_user uuid, p_email uuid) RETURNS text
-LANGUAGE sql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-    SELECT p.name
-      FROM (SELECT q.project_id FROM mailqueue.email_queue AS q WHERE q.id = p_email
-            UNION ALL SELECT h.project_id FROM mailqueue.email_history AS h WHERE h.id = p_email) AS e
-      JOIN mailqueue.projects AS p ON p.id = e.project_id
-      JOIN mailqueue.console_users AS u ON u.id = p_user AND u.removed_at IS NULL
-     WHERE u.sees_all OR EXISTS (SELECT FROM mailqueue.console_members AS m
-                                  WHERE m.user_id = u.id AND m.project_id = p.id)
-     LIMIT 1
-$$;
-COMMENT ON FUNCTION mailqueue.email_of_console_user(uuid, uuid) IS
-    'Name of the project of an email, if the user of the console sees it; else NULL.';
+-- mailqueue.search_of_console_user() finds emails too.
+DROP FUNCTION IF EXISTS mailqueue.email_of_console_user(uuid, uuid);
 
 CREATE OR REPLACE FUNCTION mailqueue.take_console_action(p_token bytea) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER

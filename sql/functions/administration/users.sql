@@ -1,5 +1,24 @@
 -- People who log in to the console: roles, projects, passwords, and links that set one.
 
+CREATE OR REPLACE FUNCTION mailqueue.check_console_role(p_role text, p_sees_all boolean, p_projects text[]) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF p_role IS NULL OR p_role NOT IN ('superadmin', 'project_admin', 'support', 'viewer') THEN
+        PERFORM mailqueue.refuse('role',
+                                 format('superadmin, project_admin, support or viewer, got %s',
+                                        to_json(left(p_role, 100))));
+    ELSIF p_sees_all AND cardinality(p_projects) > 0 THEN
+        PERFORM mailqueue.refuse('project', 'a user who sees all projects has no list of projects');
+    ELSIF NOT p_sees_all AND coalesce(cardinality(p_projects), 0) = 0 THEN
+        PERFORM mailqueue.refuse('project',
+                                 format('a user with role %s needs at least one project, or all projects', p_role));
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_console_role(text, boolean, text[]) IS
+    'Refuse a role of the console''s users that does not exist, or does not fit the projects.';
+
 CREATE OR REPLACE FUNCTION mailqueue.add_console_user(p_name text, p_role text, p_sees_all boolean, p_projects text[],
     p_link bytea, p_link_until timestamptz, p_actor text DEFAULT session_user)
 RETURNS uuid
@@ -15,16 +34,8 @@ BEGIN
         PERFORM mailqueue.refuse('name', 'a name is needed');
     ELSIF strpos(p_name, '/') > 0 THEN
         PERFORM mailqueue.refuse('name', 'must not contain /');
-    ELSIF p_role IS NULL OR p_role NOT IN ('superadmin', 'project_admin', 'support', 'viewer') THEN
-        PERFORM mailqueue.refuse('role',
-                                 format('superadmin, project_admin, support or viewer, got %s',
-                                        to_json(left(p_role, 100))));
-    ELSIF v_all AND cardinality(p_projects) > 0 THEN
-        PERFORM mailqueue.refuse('project', 'a user who sees all projects has no list of projects');
-    ELSIF NOT v_all AND coalesce(cardinality(p_projects), 0) = 0 THEN
-        PERFORM mailqueue.refuse('project',
-                                 format('a user with role %s needs at least one project, or all projects', p_role));
     END IF;
+    PERFORM mailqueue.check_console_role(p_role, v_all, p_projects);
     PERFORM mailqueue.check_text('name', p_name, 100);
     INSERT INTO mailqueue.console_users (name, role, sees_all, link_hash, link_until, created_by)
     VALUES (btrim(p_name), p_role, v_all, p_link, p_link_until, p_actor)
@@ -36,6 +47,7 @@ BEGIN
     END IF;
     INSERT INTO mailqueue.console_members (user_id, project_id)
     SELECT DISTINCT v_id, mailqueue.project_named(n) FROM unnest(p_projects) AS n;
+    PERFORM mailqueue.note_console_members(v_id, '{}', p_actor);
     INSERT INTO mailqueue.audit_events (actor, action, subject, detail)
     VALUES (p_actor, 'console_user.added', 'user ' || btrim(p_name),
             jsonb_build_object('role', p_role, 'all_projects', v_all, 'projects', coalesce(p_projects, '{}')));
@@ -56,11 +68,12 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_administers();
     IF EXISTS (SELECT FROM mailqueue.console_users AS u
-                WHERE u.role = 'superadmin' AND u.password_hash IS NOT NULL) THEN
+                WHERE u.role = 'superadmin'
+                  AND (u.password_hash IS NOT NULL OR (u.issuer IS NOT NULL AND u.removed_at IS NULL))) THEN
         RETURN NULL;
     END IF;
     SELECT u.name INTO v_name FROM mailqueue.console_users AS u
-     WHERE u.role = 'superadmin' AND u.removed_at IS NULL ORDER BY u.created_at, u.id LIMIT 1;
+     WHERE u.role = 'superadmin' AND u.removed_at IS NULL AND u.issuer IS NULL ORDER BY u.created_at, u.id LIMIT 1;
     IF v_name IS NOT NULL THEN
         PERFORM mailqueue.link_console_user(v_name, p_link, p_until, p_actor);
     ELSIF NOT EXISTS (SELECT FROM mailqueue.console_users AS u WHERE lower(u.name) = 'admin') THEN
@@ -81,6 +94,10 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     PERFORM mailqueue.check_administers();
+    IF EXISTS (SELECT FROM mailqueue.console_users AS u
+                WHERE lower(u.name) = lower(p_name) AND u.removed_at IS NULL AND u.issuer IS NOT NULL) THEN
+        PERFORM mailqueue.refuse('name', 'this user logs in at an issuer, and has no password here');
+    END IF;
     UPDATE mailqueue.console_users AS u SET link_hash = p_link, link_until = p_until
      WHERE lower(u.name) = lower(p_name) AND u.removed_at IS NULL;
     IF FOUND THEN
@@ -149,6 +166,58 @@ END $$;
 COMMENT ON FUNCTION mailqueue.change_console_password(uuid, uuid, text) IS
     'Replace the password of a user and end all other sessions; false if there is no such user.';
 
+-- NULL: as it is. A list of projects ends that the user sees all, and the other way round. Rights are read with each
+-- request, so that open sessions have the new ones at once.
+CREATE OR REPLACE FUNCTION mailqueue.change_console_user(p_name text, p_role text, p_sees_all boolean,
+    p_projects text[], p_actor text DEFAULT session_user)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    u mailqueue.console_users;
+    v_role text;
+    v_all boolean;
+    v_before text[];
+    v_ids uuid[];
+    v_projects text[];
+BEGIN
+    PERFORM mailqueue.check_administers();
+    SELECT * INTO u FROM mailqueue.console_users AS o
+     WHERE lower(o.name) = lower(btrim(p_name)) AND o.removed_at IS NULL FOR NO KEY UPDATE;
+    IF u.id IS NULL THEN
+        RETURN false;
+    ELSIF u.issuer IS NOT NULL THEN
+        PERFORM mailqueue.refuse('name', 'the issuer at which this user logs in says role and projects');
+    END IF;
+    v_before := ARRAY(SELECT p.name FROM mailqueue.console_members AS m
+                        JOIN mailqueue.projects AS p ON p.id = m.project_id
+                       WHERE m.user_id = u.id ORDER BY 1);
+    v_ids := ARRAY(SELECT m.project_id FROM mailqueue.console_members AS m WHERE m.user_id = u.id);
+    v_role := coalesce(p_role, u.role);
+    v_all := v_role = 'superadmin'
+             OR coalesce(p_sees_all, p_projects IS NULL AND u.sees_all AND u.role <> 'superadmin');
+    v_projects := coalesce(p_projects, CASE WHEN v_all THEN '{}' ELSE v_before END);
+    PERFORM mailqueue.check_console_role(v_role, v_all, v_projects);
+    v_projects := ARRAY(SELECT DISTINCT n FROM unnest(v_projects) AS n ORDER BY 1);
+    IF (v_role, v_all, v_projects) = (u.role, u.sees_all, v_before) THEN
+        RETURN true;
+    END IF;
+    UPDATE mailqueue.console_users AS o SET role = v_role, sees_all = v_all WHERE o.id = u.id;
+    DELETE FROM mailqueue.console_members AS m WHERE m.user_id = u.id;
+    INSERT INTO mailqueue.console_members (user_id, project_id)
+    SELECT u.id, mailqueue.project_named(n) FROM unnest(v_projects) AS n;
+    PERFORM mailqueue.note_console_members(u.id, v_ids, p_actor);
+    INSERT INTO mailqueue.audit_events (actor, action, subject, detail)
+    VALUES (p_actor, 'console_user.changed', 'user ' || u.name,
+            jsonb_build_object('role', v_role, 'all_projects', v_all, 'projects', v_projects,
+                               'before', jsonb_build_object('role', u.role, 'all_projects', u.sees_all,
+                                                            'projects', v_before)));
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.change_console_user(text, text, boolean, text[], text) IS
+    'Change role and projects of a user of the console, at once for open sessions; false if there is no such user.';
+
 CREATE OR REPLACE FUNCTION mailqueue.remove_console_user(p_name text, p_actor text DEFAULT session_user)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -164,6 +233,7 @@ BEGIN
     IF v_id IS NULL THEN
         RETURN false;
     END IF;
+    DELETE FROM mailqueue.console_second_factors AS f WHERE f.user_id = v_id;
     UPDATE mailqueue.console_sessions AS s SET ended_at = clock_timestamp()
      WHERE s.user_id = v_id AND s.ended_at IS NULL;
     INSERT INTO mailqueue.audit_events (actor, action, subject)
@@ -173,20 +243,24 @@ END $$;
 COMMENT ON FUNCTION mailqueue.remove_console_user(text, text) IS
     'Remove a user of the console and end the user''s sessions; false if there is no such user.';
 
-CREATE OR REPLACE FUNCTION mailqueue.console_users_listed()
-RETURNS TABLE (id uuid, name text, role text, sees_all boolean, projects text[], has_password boolean,
+-- It returned fewer columns.
+DROP FUNCTION IF EXISTS mailqueue.console_users_listed();
+CREATE FUNCTION mailqueue.console_users_listed()
+RETURNS TABLE (id uuid, name text, role text, sees_all boolean, projects text[], issuer text, has_password boolean,
                link_until timestamptz, sessions integer, created_by text, created_at timestamptz,
-               last_login_at timestamptz, removed_at timestamptz)
+               last_login_at timestamptz, removed_at timestamptz, has_second_factor boolean)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT u.id, u.name, u.role, u.sees_all,
            ARRAY(SELECT p.name FROM mailqueue.console_members AS m JOIN mailqueue.projects AS p ON p.id = m.project_id
                   WHERE m.user_id = u.id ORDER BY p.name),
-           u.password_hash IS NOT NULL, u.link_until,
+           u.issuer, u.password_hash IS NOT NULL, u.link_until,
            (SELECT count(*) FROM mailqueue.console_sessions AS s
              WHERE s.user_id = u.id AND s.ended_at IS NULL AND s.expires_at > clock_timestamp())::integer,
-           u.created_by, u.created_at, u.last_login_at, u.removed_at
+           u.created_by, u.created_at, u.last_login_at, u.removed_at,
+           EXISTS (SELECT FROM mailqueue.console_second_factors AS f
+                    WHERE f.user_id = u.id AND f.turned_on_at IS NOT NULL)
       FROM mailqueue.console_users AS u
      ORDER BY u.removed_at IS NOT NULL, lower(u.name)
 $$;

@@ -58,7 +58,10 @@ DECLARE
     v_contents bigint[] := '{}';                             -- their contents
     v_from date; v_to date;                                  -- days between which these were written
     v_several uuid[] := '{}';                                -- messages that have recipients of their own
-    m record;                                                -- its mark
+    v_skip uuid[] := ARRAY(SELECT r.row_id FROM mailqueue.refused_rows AS r    -- see queue/refused.sql
+                            WHERE r.table_name = 'email_queue' AND r.retry_at > v_now LIMIT 10000);
+    v_isolates boolean := coalesce(current_setting('mailqueue.isolates_claims', true) = 'email_queue', false);
+    v_refused uuid[]; m record;                              -- its mark
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'claim_emails() needs READ COMMITTED' USING ERRCODE = '25001';
@@ -163,8 +166,15 @@ BEGIN
                                  v_max_share - v_limits[p].share);
                 v_room := least(v_limits[a].day_left - v_limits[a].used, v_limits[p].day_left - v_limits[p].used);
                 v_is_full := l.probed_at < v_now - interval '1 second';  -- once a second from the beginning of the lane
-                v_got := mailqueue.pick_emails(l.id, CASE WHEN v_is_full THEN '-infinity' ELSE l.due_floor END, v_now,
-                                               v_quota, v_room);
+                -- Once, or where rows are isolated until none of those picked is refused; at last no row.
+                FOR i IN 0..10 LOOP
+                    v_got := mailqueue.pick_emails(l.id, CASE WHEN v_is_full THEN '-infinity' ELSE l.due_floor END,
+                                                   v_now, CASE WHEN i < 10 THEN v_quota ELSE 0 END, v_room, v_skip);
+                    EXIT WHEN NOT v_isolates OR v_got.ids IS NULL;
+                    v_refused := mailqueue.refused_rows_of('email_queue', p_worker, v_got.ids);
+                    EXIT WHEN v_refused = '{}';
+                    v_skip := v_skip || v_refused;
+                END LOOP;
                 v_picked := v_got.recipients;
                 v_is_test := coalesce(l.home_route, l.route) LIKE '(test)%';  -- only its trap counts test mail
                 IF v_has_rates AND d IS NULL AND v_picked > 0 AND NOT v_is_test THEN
@@ -209,8 +219,8 @@ BEGIN
 
                 IF v_picked < v_quota THEN
                     SELECT n.until, n.why INTO l.blocked_until, l.blocked_reason
-                      FROM mailqueue.next_look(l, v_got.ids, v_got.last_due, v_picked, v_got.passed > 0, v_room, v_now,
-                                               v_is_full) AS n;
+                      FROM mailqueue.next_look(l, v_got.ids || v_skip, v_got.last_due, v_picked, v_got.passed > 0,
+                                               v_room, v_now, v_is_full) AS n;
                 END IF;
                 l.vtime := l.vtime + v_got.recipients * 100000::bigint / l.weight;
                 l.due_floor := coalesce(v_got.last_due, l.due_floor);
@@ -255,14 +265,7 @@ BEGIN
     END LOOP;
 
     IF v_left < v_asked THEN
-        IF v_platform_day IS NOT NULL THEN
-            PERFORM mailqueue.reserve(0, v_platform_day, v_asked - v_left, v_now);
-        END IF;
-        PERFORM mailqueue.reserve_all(array_agg(m.id), array_agg(m.today), array_agg(m.used), v_now)
-           FROM unnest(v_limits) AS m WHERE m.used > 0;
-        IF v_has_windows THEN
-            PERFORM mailqueue.reserve_windows(array_agg(m.id), array_agg(m.used), v_now) FROM unnest(v_limits) AS m;
-        END IF;
+        PERFORM mailqueue.reserve_claimed(v_limits, v_platform_day, v_asked - v_left, v_has_windows, v_now);
     END IF;
     IF p_reads AND v_left < v_asked THEN
         -- By id on the days of all mails together: partitions of other days are not opened.

@@ -30,6 +30,7 @@ BEGIN
     SELECT g.signal_floor INTO v_floor FROM mailqueue.lane_gather AS g
      WHERE g.is_only
        AND (EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid >= g.signal_floor)
+            OR EXISTS (SELECT FROM mailqueue.order_signals AS o WHERE o.look_at <= v_now)
             OR EXISTS (SELECT FROM mailqueue.lanes AS l WHERE l.blocked_until <= v_now)
             OR g.signal_floor > pg_snapshot_xmax(pg_current_snapshot())
             OR EXISTS (SELECT FROM mailqueue.lane_classes AS c
@@ -43,6 +44,7 @@ BEGIN
         PERFORM FROM mailqueue.lane_gather AS g
           WHERE g.is_only
             AND (EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid >= g.signal_floor)
+                 OR EXISTS (SELECT FROM mailqueue.order_signals AS o WHERE o.look_at <= v_now)
                  OR EXISTS (SELECT FROM mailqueue.lanes AS l WHERE l.blocked_until <= v_now));
         IF FOUND THEN
             woken := -1;                                         -- another process is doing it
@@ -56,6 +58,9 @@ BEGIN
         END IF;
         next_wake := coalesce(v_brake, next_wake);
         RETURN;
+    END IF;
+    IF EXISTS (SELECT FROM mailqueue.order_signals AS o WHERE o.look_at <= v_now) THEN
+        PERFORM mailqueue.release_ordered(v_now);            -- signals the lanes that are woken below
     END IF;
     FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c
                     WHERE c.moved_at < v_now - interval '50 ms' ORDER BY c.priority LOOP
@@ -75,8 +80,8 @@ BEGIN
     IF EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid >= v_floor) THEN
         WITH gone AS (
             DELETE FROM mailqueue.lane_signals AS s
-             WHERE (s.xid, s.id) IN (SELECT o.xid, o.id FROM mailqueue.lane_signals AS o
-                                      WHERE o.xid >= v_floor ORDER BY o.xid, o.id LIMIT 5000)
+             WHERE s.ctid = ANY (ARRAY(SELECT o.ctid FROM mailqueue.lane_signals AS o
+                                        WHERE o.xid >= v_floor ORDER BY o.xid LIMIT 5000))
             RETURNING s.lane_id, s.due_at, s.emails, s.accepted_on, s.bytes
         ), counted AS (
             INSERT INTO mailqueue.accepted_days AS a (project_id, day, emails)

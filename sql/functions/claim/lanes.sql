@@ -96,6 +96,10 @@ BEGIN
     PERFORM mailqueue.keep_limit(NEW.id, NULL, NEW.daily_limit, NEW.rate_per_second, NEW.burst, 2147483647,
         NEW.time_zone,
         CASE WHEN NEW.status <> 'active' THEN NEW.status END, NEW.status_until);
+    UPDATE mailqueue.limits AS m SET low_from = w.low_from, low_until = w.low_until, low_zone = w.low_zone
+      FROM mailqueue.low_priority_window(NEW.low_priority_window, NEW.time_zone) AS w
+     WHERE m.project_id = NEW.id AND m.sender_account_id IS NULL
+       AND (m.low_from, m.low_until, m.low_zone) IS DISTINCT FROM (w.low_from, w.low_until, w.low_zone);
     PERFORM mailqueue.make_lanes(NEW.id);
     RETURN NULL;
 END $$;
@@ -108,12 +112,19 @@ CREATE OR REPLACE FUNCTION mailqueue.sender_accounts_revision() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+DECLARE
+    v_old mailqueue.sender_accounts := OLD;
 BEGIN
+    v_old.last_used_at := NEW.last_used_at;
+    IF NEW.last_used_at IS DISTINCT FROM OLD.last_used_at AND v_old IS NOT DISTINCT FROM NEW THEN
+        RETURN NEW;
+    END IF;
     NEW.revision := OLD.revision + 1;
     NEW.updated_at := now();
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.sender_accounts_revision() IS 'BEFORE UPDATE of a sender account: count the change.';
+COMMENT ON FUNCTION mailqueue.sender_accounts_revision() IS
+    'BEFORE UPDATE of a sender account: count the change; its last use is none.';
 
 CREATE OR REPLACE TRIGGER sender_accounts_revision BEFORE UPDATE ON mailqueue.sender_accounts
     FOR EACH ROW EXECUTE FUNCTION mailqueue.sender_accounts_revision();
@@ -124,6 +135,9 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
+    IF TG_OP = 'UPDATE' AND NEW.revision = OLD.revision THEN  -- its last use was noted: no lanes are locked
+        RETURN NULL;
+    END IF;
     IF TG_OP = 'INSERT' OR NEW.status_until IS DISTINCT FROM OLD.status_until THEN
         PERFORM mailqueue.check_instant('until', NEW.status_until, true);
     END IF;

@@ -13,7 +13,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_several uuid[];                                        -- messages that have recipients of their own
-    v_aside uuid[];                                          -- mail of paused campaigns and domains
+    v_aside uuid[];                                          -- mail of pauses, quiet hours and frequency caps
     v_at tid;
     v_now timestamptz;                                       -- an index is not searched for a volatile function
 BEGIN
@@ -42,6 +42,9 @@ BEGIN
     v_now := clock_timestamp();
     IF EXISTS (SELECT FROM mailqueue.pauses AS p WHERE p.until > v_now) THEN
         v_aside := mailqueue.set_aside_claimed(p_ids, p_claims);
+    END IF;
+    IF EXISTS (SELECT FROM mailqueue.projects AS p WHERE p.quiet_hours IS NOT NULL OR p.frequency_cap IS NOT NULL) THEN
+        v_aside := v_aside || mailqueue.hold_back_claimed(p_ids, p_claims);
     END IF;
     v_several := ARRAY(SELECT DISTINCT r.email_id FROM mailqueue.email_recipients AS r WHERE r.email_id = ANY (p_ids));
     RETURN QUERY

@@ -53,7 +53,7 @@ BEGIN
     RETURN ARRAY(
         SELECT ROW(r.limit_id, r.sender_account_id, least(r.headroom, r.batch_size),
                    r.room, r.until, r.why, r.today, 0, 0, s.revision, s.is_fallback, r.rate, r.tokens,
-                   r.has_windows)::mailqueue.claim_limit
+                   r.has_windows, r.low_opens_at)::mailqueue.claim_limit
           FROM mailqueue.headroom(v_locked, p_now) AS r
           LEFT JOIN mailqueue.sender_accounts AS s ON s.id = r.sender_account_id);
 END $$;
@@ -145,6 +145,12 @@ BEGIN
             RETURN;
         END IF;
     END LOOP;
+    IF p_lane.priority = 3 AND p_limits[p_project].low_opens_at IS NOT NULL THEN
+        until := p_limits[p_project].low_opens_at;
+        why := 'outside_window';
+        place := NULL;
+        RETURN;
+    END IF;
     FOR k IN 1..cardinality(p_lane.account_limits) LOOP
         CONTINUE WHEN p_lane.account_limits[k] IS NULL;
         place := array_position(p_ids, p_lane.account_limits[k]);
@@ -176,14 +182,14 @@ COMMENT ON FUNCTION mailqueue.choose_account(mailqueue.lanes, integer[], mailque
                                              integer[], integer[], timestamptz) IS
     'Choose the account that sends the mail of a lane, or say until when the lane waits and why.';
 
--- Its columns differ from those of the release before.
+-- Its columns and parameters differ from those of releases before.
 DROP FUNCTION IF EXISTS mailqueue.pick_emails(integer, timestamptz, timestamptz, integer, integer);
 
 -- Rows of one lane that fit, in order of being due: about p_quota recipients, the last message may go over it, and
--- never more than p_room. Messages with more recipients than p_room are skipped, not waited for. contents are those of
--- ids, written on the days between content_from and content_to.
+-- never more than p_room, none of p_skip. Messages with more recipients than p_room are skipped, not waited for.
+-- contents are those of ids, written on the days between content_from and content_to.
 CREATE OR REPLACE FUNCTION mailqueue.pick_emails(p_lane integer, p_floor timestamptz, p_now timestamptz,
-    p_quota integer, p_room integer, OUT ids uuid[], OUT recipients integer, OUT last_due timestamptz,
+    p_quota integer, p_room integer, p_skip uuid[], OUT ids uuid[], OUT recipients integer, OUT last_due timestamptz,
     OUT passed integer, OUT contents bigint[], OUT content_from date, OUT content_to date)
 LANGUAGE plpgsql
 AS $$
@@ -196,7 +202,8 @@ BEGIN
         SELECT q.id, q.run_at, q.recipients, q.content_id, q.content_on FROM mailqueue.email_queue AS q
          WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= p_now AND q.run_at >= p_floor
            AND q.recipients <= p_room AND q.crashes = 0      -- suspects: see suspects.sql
-         ORDER BY q.run_at, q.id LIMIT p_quota FOR NO KEY UPDATE SKIP LOCKED
+           AND q.id <> ALL (p_skip)
+         ORDER BY q.run_at LIMIT p_quota FOR NO KEY UPDATE SKIP LOCKED
     )
     SELECT array_agg(g.id), array_agg(g.content_id), array_agg(g.recipients::integer), coalesce(sum(g.recipients), 0),
            max(g.run_at), 0, min(g.content_on), max(g.content_on)
@@ -216,7 +223,7 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.pick_emails(integer, timestamptz, timestamptz, integer, integer) IS
+COMMENT ON FUNCTION mailqueue.pick_emails(integer, timestamptz, timestamptz, integer, integer, uuid[]) IS
     'Lock the due mails of one lane that fit into a quota and the room of its limits.';
 
 -- When a lane is looked at again that had less than its quota: it is empty, its next mail is not due, another claim
@@ -232,7 +239,7 @@ BEGIN
     SELECT q.run_at, q.recipients INTO until, v_size FROM mailqueue.email_queue AS q
      WHERE q.status = 'pending' AND q.lane_id = p_lane.id AND q.id <> ALL (coalesce(p_taken, '{}')) AND q.crashes = 0
        AND q.run_at >= CASE WHEN p_is_full THEN '-infinity' ELSE greatest(p_lane.due_floor, p_last_due) END
-     ORDER BY q.run_at, q.id LIMIT 1;
+     ORDER BY q.run_at LIMIT 1;
     IF until IS NULL THEN
         until := CASE WHEN p_is_full THEN 'infinity' ELSE p_now + interval '1 second' END;
         why := 'empty';
@@ -256,3 +263,20 @@ COMMENT ON FUNCTION mailqueue.next_look(mailqueue.lanes, uuid[], timestamptz, in
 -- An earlier version assigned the mails of a claim by a function of its own.
 DROP FUNCTION IF EXISTS mailqueue.assign_emails(mailqueue.claim_pick[], integer, bigint, timestamptz, interval,
                                                 boolean);
+
+CREATE OR REPLACE FUNCTION mailqueue.reserve_claimed(p_limits mailqueue.claim_limit[], p_platform_day date,
+    p_recipients integer, p_has_windows boolean, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    IF p_platform_day IS NOT NULL THEN
+        PERFORM mailqueue.reserve(0, p_platform_day, p_recipients, p_now);
+    END IF;
+    PERFORM mailqueue.reserve_all(array_agg(m.id), array_agg(m.today), array_agg(m.used), p_now)
+       FROM unnest(p_limits) AS m WHERE m.used > 0;
+    IF p_has_windows THEN
+        PERFORM mailqueue.reserve_windows(array_agg(m.id), array_agg(m.used), p_now) FROM unnest(p_limits) AS m;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.reserve_claimed(mailqueue.claim_limit[], date, integer, boolean, timestamptz) IS
+    'Reserve what a claim took of its limits, and of that of the installation where it has one.';

@@ -38,15 +38,17 @@ AS $$
 BEGIN
     -- Waits for a running claim of this worker; afterwards it cannot claim. Rows of a later claim would stay assigned.
     PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker FOR UPDATE;
-    PERFORM mailqueue.return_claims(p_worker), mailqueue.return_rows(p_worker);
+    PERFORM mailqueue.return_claims(ARRAY[p_worker]), mailqueue.return_rows(p_worker);
     UPDATE mailqueue.workers AS w SET stopped_at = clock_timestamp() WHERE w.id = p_worker AND w.lost_at IS NULL;
     DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = p_worker;
 END $$;
 COMMENT ON FUNCTION mailqueue.stop_worker(integer) IS 'Unregister a worker; what it still holds returns to the queues.';
 
 -- Marked mail may have been sent: its reservation counts as spent, and its policy for unknown outcomes decides. Other
--- mail returns as if it had never been claimed.
-CREATE OR REPLACE FUNCTION mailqueue.return_claims(p_worker integer) RETURNS integer
+-- mail returns as if it had never been claimed. Of all workers at once: their marks, the total of the marks, their mail
+-- and the limits are locked in this order, as by claims and by another rescue.
+DROP FUNCTION IF EXISTS mailqueue.return_claims(integer);
+CREATE OR REPLACE FUNCTION mailqueue.return_claims(p_workers integer[]) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
@@ -60,17 +62,31 @@ DECLARE
     v_rev bigint;
 BEGIN
     -- Waits for a mark that is being written; afterwards none can be.
-    DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker RETURNING s.email_ids, s.claim_nos, s.rev
-      INTO v_ids, v_claims, v_rev;
+    IF cardinality(p_workers) > 1 THEN
+        PERFORM FROM mailqueue.send_intents AS s
+          WHERE s.worker_id = ANY (p_workers) ORDER BY s.worker_id, s.rev FOR UPDATE;
+    END IF;
+    WITH ended AS (
+        DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = ANY (p_workers)
+        RETURNING s.email_ids, s.claim_nos, s.rev
+    )
+    SELECT array_agg(m.id), array_agg(m.claim_no), (SELECT sum(e.rev) FROM ended AS e)
+      INTO v_ids, v_claims, v_rev
+      FROM ended AS e CROSS JOIN LATERAL unnest(e.email_ids, e.claim_nos) AS m(id, claim_no);
     IF v_rev > 0 THEN
         PERFORM mailqueue.keep_marks(v_rev);
     END IF;
     WITH held AS MATERIALIZED (
         SELECT q.id, q.claim_no, q.assigned_to, q.account_day, q.project_id, q.project_day, q.recipients,
                EXISTS (SELECT FROM unnest(v_ids, v_claims) AS m(id, claim_no)
-                        WHERE m.id = q.id AND m.claim_no = q.claim_no) AS is_marked
+                        WHERE m.id = q.id AND m.claim_no = q.claim_no)
+               OR EXISTS (SELECT FROM mailqueue.refused_rows AS r    -- its mark is gone: it may have been sent
+                           WHERE r.table_name = 'email_queue' AND r.row_id = q.id) AS is_marked
           FROM mailqueue.email_queue AS q
-         WHERE q.status = 'assigned' AND q.worker_id = p_worker ORDER BY q.id FOR NO KEY UPDATE OF q
+         WHERE q.status = 'assigned' AND q.worker_id = ANY (p_workers)
+           AND q.id <> ALL (ARRAY(SELECT r.row_id FROM mailqueue.refused_rows AS r    -- see queue/refused.sql
+                                   WHERE r.table_name = 'email_queue' AND r.retry_at > clock_timestamp()))
+         ORDER BY q.id FOR NO KEY UPDATE OF q
     ), back AS (
         UPDATE mailqueue.email_queue AS q
            SET status = CASE WHEN h.is_marked AND (q.delivery = 'hold' OR q.unknowns > 0) THEN 'held'
@@ -115,8 +131,8 @@ BEGIN
     END IF;
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.return_claims(integer) IS
-    'Return all mail of a worker to the queue; returns the number of mails.';
+COMMENT ON FUNCTION mailqueue.return_claims(integer[]) IS
+    'Return all mail of workers to the queue; returns the number of mails.';
 
 -- Mail of unknown outcome stays with its account, and is not claimed while the account cannot send.
 CREATE OR REPLACE FUNCTION mailqueue.expire_unknown() RETURNS void
@@ -149,29 +165,54 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    w record;
-    v_rescued integer := 0;
+    v_gone integer[];
+    v_lost integer[];
+    v_rescued integer;
+    v_lock_timeout text := current_setting('lock_timeout');
 BEGIN
+    -- The last transaction of a process that has ended may still hold its row: without the wait it would be skipped
+    -- below, and found by its silence only.
+    IF p_launch IS NOT NULL THEN
+        BEGIN
+            PERFORM set_config('lock_timeout', '2s', true);
+            PERFORM FROM mailqueue.workers AS k
+              WHERE k.launch_id = p_launch AND k.stopped_at IS NULL AND k.lost_at IS NULL FOR UPDATE;
+        EXCEPTION WHEN lock_not_available THEN
+            NULL;
+        END;
+        PERFORM set_config('lock_timeout', v_lock_timeout, true);
+    END IF;
     PERFORM mailqueue.forget_expired_grants();
     PERFORM mailqueue.expire_unknown();
     -- A heartbeat in the future is from before the clock was set back: the silence counts from now.
     UPDATE mailqueue.workers AS k SET beat_at = clock_timestamp()
      WHERE k.stopped_at IS NULL AND k.lost_at IS NULL AND k.beat_at > clock_timestamp() + p_silence;
     -- Workers whose row was deleted by hand: no missed heartbeat would find them.
-    FOR w IN SELECT s.worker_id FROM mailqueue.send_intents AS s
-              WHERE NOT EXISTS (SELECT FROM mailqueue.workers AS k WHERE k.id = s.worker_id) ORDER BY s.worker_id LOOP
-        v_rescued := v_rescued + mailqueue.return_claims(w.worker_id);
-    END LOOP;
-    FOR w IN
-        SELECT k.id FROM mailqueue.workers AS k
-         WHERE k.stopped_at IS NULL AND k.lost_at IS NULL
-           AND (k.beat_at < clock_timestamp() - p_silence OR k.launch_id = p_launch)
-         ORDER BY k.id LIMIT 100 FOR UPDATE SKIP LOCKED
-    LOOP
-        UPDATE mailqueue.workers AS k SET lost_at = clock_timestamp() WHERE k.id = w.id;
-        v_rescued := v_rescued + mailqueue.return_claims(w.id) + mailqueue.return_rows(w.id);
-        DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = w.id;
-    END LOOP;
+    v_gone := ARRAY(SELECT s.worker_id FROM mailqueue.send_intents AS s
+                     WHERE NOT EXISTS (SELECT FROM mailqueue.workers AS k WHERE k.id = s.worker_id));
+    v_lost := ARRAY(SELECT k.id FROM mailqueue.workers AS k
+                     WHERE k.stopped_at IS NULL AND k.lost_at IS NULL
+                       AND (k.beat_at < clock_timestamp() - p_silence OR k.launch_id = p_launch)
+                     ORDER BY k.id LIMIT 100 FOR UPDATE SKIP LOCKED);
+    UPDATE mailqueue.workers AS k SET lost_at = clock_timestamp() WHERE k.id = ANY (v_lost);
+    -- And those that still hold mail whose return was refused.
+    v_gone := v_gone || ARRAY(
+        SELECT q.worker_id FROM mailqueue.refused_rows AS r
+          JOIN mailqueue.email_queue AS q ON q.id = r.row_id AND q.status = 'assigned'
+          JOIN mailqueue.workers AS k ON k.id = q.worker_id AND coalesce(k.lost_at, k.stopped_at) IS NOT NULL
+         WHERE r.table_name = 'email_queue' AND r.retry_at <= clock_timestamp());
+    BEGIN
+        v_rescued := mailqueue.return_claims(v_gone || v_lost);
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR raise_exception
+                   OR data_corrupted THEN
+        PERFORM mailqueue.refused_rows_of('email_queue', NULL, ARRAY(
+            SELECT q.id FROM mailqueue.email_queue AS q
+             WHERE q.status = 'assigned' AND q.worker_id = ANY (v_gone || v_lost)
+             ORDER BY q.id FOR NO KEY UPDATE));
+        v_rescued := mailqueue.return_claims(v_gone || v_lost);
+    END;
+    v_rescued := v_rescued + coalesce((SELECT sum(mailqueue.return_rows(i)) FROM unnest(v_lost) AS i), 0);
+    DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = ANY (v_lost);
     PERFORM mailqueue.fail_suspects();
     RETURN v_rescued + mailqueue.return_rows(NULL);
 END $$;

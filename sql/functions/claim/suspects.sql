@@ -76,6 +76,8 @@ DECLARE
     p integer; d integer; a integer;                         -- places in v_limits: project, domain, account
     v_is_test boolean;
     v_later uuid[] := '{}';
+    v_skip uuid[] := ARRAY(SELECT r.row_id FROM mailqueue.refused_rows AS r    -- see queue/refused.sql
+                            WHERE r.table_name = 'email_queue' AND r.retry_at > v_now LIMIT 10000);
 BEGIN
     PERFORM FROM mailqueue.workers AS w
       WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL
@@ -90,7 +92,8 @@ BEGIN
         SELECT r.headroom, r.today INTO v_platform_room, v_platform_day FROM mailqueue.headroom('{0}', v_now) AS r;
     END IF;
     FOR s IN SELECT q.id, q.lane_id, q.recipients FROM mailqueue.email_queue AS q
-              WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now ORDER BY q.run_at LIMIT 50 LOOP
+              WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now AND q.id <> ALL (v_skip)
+              ORDER BY q.run_at LIMIT 50 LOOP
         IF v_platform_room <= 0 OR NOT EXISTS (
             SELECT FROM mailqueue.lanes AS k WHERE k.id = s.lane_id
                AND (k.blocked_until IS NULL OR k.blocked_reason IN ('empty', 'not_due', 'recheck')))
@@ -126,6 +129,9 @@ BEGIN
           WHERE q.id = s.id AND q.status = 'pending' AND q.lane_id = l.id AND q.crashes > 0
             FOR NO KEY UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND;
+        IF current_setting('mailqueue.isolates_claims', true) = 'email_queue' THEN
+            CONTINUE WHEN mailqueue.refused_rows_of('email_queue', p_worker, ARRAY[s.id]) <> '{}';
+        END IF;
         v_is_test := coalesce(l.home_route, l.route) LIKE '(test)%';
         IF d IS NULL AND NOT v_is_test AND EXISTS (SELECT FROM mailqueue.domain_rates) THEN
             SELECT r.recipients INTO v_moved FROM mailqueue.move_rated(l.id, ARRAY[s.id]) AS r;

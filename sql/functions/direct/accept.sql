@@ -47,6 +47,10 @@ BEGIN
              WHERE e.id = v_id AND e.created_at = now() AND e.status = 'suppressed') AS h ON true;
         RETURN;
     END IF;
+    IF q.is_ordered THEN
+        PERFORM mailqueue.leave_order(ARRAY[q.id]);
+        SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id;
+    END IF;
     UPDATE mailqueue.email_queue AS e SET run_at = '9999-01-01 00:00+00' WHERE e.id = v_id;
     INSERT INTO mailqueue.inline_servers (id, project_id, email_id, sealed, run_at, expires_at)
     VALUES (p_id, q.project_id, v_id, p_sealed, q.run_at, q.expires_at);
@@ -79,6 +83,7 @@ BEGIN
       INTO v_ids, v_status, v_reasons, v_batch
       FROM mailqueue.enqueue_shared(p_project, p_contents, p_options || '{"delivery": "hold"}', p_recipients,
                                     p_is_strict, p_by) AS s;
+    PERFORM mailqueue.leave_order(v_ids);
     INSERT INTO mailqueue.inline_servers (id, project_id, email_id, sealed, run_at, expires_at)
     SELECT p_servers[o.n], q.project_id, q.id, p_sealed[o.n], q.run_at, q.expires_at
       FROM unnest(v_ids) WITH ORDINALITY AS o(id, n)

@@ -14,14 +14,31 @@ DECLARE
     v_limits integer[];
     v_day date;
     l record;
+    v_back record;
 BEGIN
     IF NOT mailqueue.is_sending() THEN
         RAISE EXCEPTION 'no mail is sent since the database was restored, copied or promoted: mailqueue restored'
             USING ERRCODE = '53400';
+    ELSIF (SELECT z.since IS NOT NULL FROM mailqueue.platform_pause() AS z) THEN
+        RAISE EXCEPTION 'all sending is paused' USING ERRCODE = '53400';
     ELSIF (SELECT p.is_dkim_required FROM mailqueue.projects AS p WHERE p.id = q.project_id) THEN
         RAISE EXCEPTION 'signing is required' USING ERRCODE = '53400';
     ELSIF (SELECT z.kind IS NOT NULL FROM mailqueue.pause_of(q.id) AS z) THEN
         RAISE EXCEPTION 'paused' USING ERRCODE = '53400';
+    END IF;
+    IF q.category = 'marketing' AND NOT q.is_test THEN
+        FOR l IN SELECT p.quiet_hours, p.frequency_cap, p.time_zone FROM mailqueue.projects AS p
+                  WHERE p.id = q.project_id AND (p.quiet_hours IS NOT NULL OR p.frequency_cap IS NOT NULL) LOOP
+            IF l.frequency_cap IS NOT NULL THEN
+                PERFORM mailqueue.lock_marketing_counts(ARRAY[q]);
+            END IF;
+            SELECT * INTO v_back FROM mailqueue.held_back(q, l.quiet_hours, l.frequency_cap, l.time_zone);
+            IF v_back.until IS NOT NULL THEN
+                RAISE EXCEPTION '%', v_back.words
+                      USING ERRCODE = '53400',
+                            DETAIL = ceil(extract(epoch FROM v_back.until - clock_timestamp()))::text;
+            END IF;
+        END LOOP;
     END IF;
     -- The limits of the project and of the installation; those of accounts do not apply to this mail.
     SELECT array_agg(k.id ORDER BY k.id) INTO v_limits FROM (
@@ -30,6 +47,11 @@ BEGIN
          ORDER BY m.id FOR NO KEY UPDATE) AS k;
     v_now := clock_timestamp();
     FOR l IN SELECT * FROM mailqueue.headroom(v_limits, v_now) AS h ORDER BY h.limit_id LOOP
+        IF l.low_opens_at IS NOT NULL
+           AND (SELECT k.priority = 3 FROM mailqueue.lanes AS k WHERE k.id = q.lane_id) THEN
+            RAISE EXCEPTION 'outside_window'
+                  USING ERRCODE = '53400', DETAIL = ceil(extract(epoch FROM l.low_opens_at - v_now))::text;
+        END IF;
         IF l.headroom < q.recipients AND (l.why IS NOT NULL OR l.daily_limit - l.sent - l.reserved < q.recipients) THEN
             RAISE EXCEPTION '%', coalesce(l.why, 'daily_limit') USING ERRCODE = '53400',
                   DETAIL = CASE WHEN isfinite(l.until) THEN ceil(extract(epoch FROM l.until - v_now))::text ELSE '' END;
@@ -99,6 +121,10 @@ BEGIN
                     WHERE e.id = v_id AND e.created_at = now() AND e.status = 'suppressed') AS h ON true;
         RETURN;
     END IF;
+    IF q.is_ordered THEN
+        PERFORM mailqueue.leave_order(ARRAY[q.id]);
+        SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id;
+    END IF;
     SELECT m.worker_id, m.claim_no INTO v_worker, v_claim FROM mailqueue.mark_inline(q, p_host, p_pid, p_version) AS m;
     RETURN QUERY
         SELECT q.id, 'sending', NULL, v_worker, v_claim, q.recipients, q.category, q.recipient_email, q.recipient_name,
@@ -113,13 +139,18 @@ COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS
 -- An earlier version has no p_wait.
 DROP FUNCTION IF EXISTS mailqueue.settle_inline(integer, uuid, bigint, text, text, integer, text, text, text, text,
                                                 text, integer, boolean, text[], text[], text[], text[], boolean[]);
+-- Another has no p_conversation.
+DROP FUNCTION IF EXISTS mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text,
+                                                text, text, text, text, integer, boolean, text[], text[], text[],
+                                                text[], boolean[]);
 
 -- p_addresses and later parameters: recipients of a message that has several. Returns false if rescue held the mail
 -- meanwhile.
 CREATE OR REPLACE FUNCTION mailqueue.settle_inline(p_worker integer, p_id uuid, p_claim bigint, p_outcome text,
     p_reason text, p_wait interval, p_spent integer, p_left integer, p_log text, p_message_id text, p_code text,
     p_enhanced text, p_reply text, p_ms integer, p_hard boolean,
-    p_addresses text[], p_statuses text[], p_reasons text[], p_codes text[], p_hards boolean[]) RETURNS boolean
+    p_addresses text[], p_statuses text[], p_reasons text[], p_codes text[], p_hards boolean[],
+    p_conversation text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -143,7 +174,8 @@ BEGIN
     END IF;
     v_lost := mailqueue.settle_emails(ARRAY[p_id], ARRAY[p_claim], ARRAY[p_outcome], ARRAY[p_reason], ARRAY[p_wait],
         ARRAY[p_spent], ARRAY[p_left], ARRAY[p_log], ARRAY[p_message_id], ARRAY[NULL::text], ARRAY[p_code],
-        ARRAY[p_enhanced], ARRAY[p_reply], ARRAY[p_ms], ARRAY[p_hard]);
+        ARRAY[p_enhanced], ARRAY[p_reply], ARRAY[p_ms], ARRAY[p_hard],
+        CASE WHEN p_conversation IS NOT NULL THEN ARRAY[p_conversation] END);
     IF v_is_kept THEN
         PERFORM mailqueue.keep_inline_server(p_id, p_worker);
     END IF;
@@ -152,5 +184,5 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text, text,
     text, text, text, integer, boolean, text[], text[], text[], text[],
-    boolean[]) IS
+    boolean[], text) IS
     'Record the outcome of a mail that was sent by a custom SMTP server.';

@@ -118,7 +118,9 @@ BEGIN
         GET STACKED DIAGNOSTICS v_why = MESSAGE_TEXT, v_wait = PG_EXCEPTION_DETAIL;
         state := 'waiting';
         reason := coalesce(mailqueue.limit_words(v_why, NULL), v_why);
-        wait := make_interval(secs => least(60, greatest(1, coalesce(nullif(v_wait, '')::numeric, 60))));
+        -- A window lasts for hours: one that is changed meanwhile is noticed a quarter of an hour later.
+        wait := make_interval(secs => least(CASE v_why WHEN 'outside_window' THEN 900 ELSE 60 END,
+                                            greatest(1, coalesce(nullif(v_wait, '')::numeric, 60))));
         UPDATE mailqueue.email_queue AS e SET last_error = begin_custom_smtp.reason WHERE e.id = q.id;
         RETURN NEXT;
         RETURN;

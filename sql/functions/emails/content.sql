@@ -88,9 +88,11 @@ BEGIN
                 'limit',
                 (SELECT jsonb_build_object('daily_limit', h.daily_limit, 'sent', h.sent, 'reserved', h.reserved,
                                            'headroom', h.headroom,
-                                           'why', mailqueue.limit_words(h.why, h.daily_limit), 'until',
-                                           nullif(h.until, 'infinity'))
-                   FROM mailqueue.headroom(ARRAY[l.project_limit], clock_timestamp()) AS h),
+                                           'why', mailqueue.limit_words(coalesce(h.why, w.why), h.daily_limit), 'until',
+                                           nullif(CASE WHEN h.why IS NULL THEN w.until ELSE h.until END, 'infinity'))
+                   FROM mailqueue.headroom(ARRAY[l.project_limit], clock_timestamp()) AS h
+                   LEFT JOIN LATERAL (SELECT 'outside_window' AS why, h.low_opens_at AS until
+                                       WHERE e.priority = 3 AND h.low_opens_at IS NOT NULL) AS w ON true),
                 'senders',
                 (SELECT jsonb_agg(jsonb_build_object('name', a.name, 'provider', a.provider, 'daily_limit',
                                                      h.daily_limit, 'sent', h.sent,

@@ -2,12 +2,15 @@
 
 -- Queue and history are searched separately, each in the order of its index: a join is not pushed into a UNION, and a
 -- page must not cost as much as all pages behind it. p_before: the last id of the page before; p_sender: name of the
--- account that sent or tried the mail.
+-- account that sent or tried the mail; p_data, p_or_data: its custom_data contains one of them.
 DROP FUNCTION IF EXISTS mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
                                               uuid, integer);
+DROP FUNCTION IF EXISTS mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
+                                              uuid, integer, text);
 CREATE OR REPLACE FUNCTION mailqueue.list_emails(p_project uuid, p_status text, p_tag text, p_from text, p_to text,
     p_campaign text, p_category text, p_batch uuid, p_since timestamptz, p_until timestamptz, p_before uuid,
-    p_limit integer, p_sender text DEFAULT NULL)
+    p_limit integer, p_sender text DEFAULT NULL, p_data jsonb DEFAULT NULL,
+    p_or_data jsonb DEFAULT NULL)
 RETURNS TABLE (id uuid, status text, reason text, priority smallint, category text, from_email text,
                recipient_email text, recipient_name text, recipients smallint, subject text, campaign_id text,
                tags text[], sender text, attempts smallint, created_at timestamptz,
@@ -22,6 +25,9 @@ DECLARE
     v_to text[] := mailqueue.address_spellings(p_to);
     v_is_test boolean := mailqueue.mode();                   -- NULL: both
     v_sender integer;
+    v_project jsonb := jsonb_build_object('$project', p_project);
+    v_data jsonb := p_data || v_project;
+    v_or_data jsonb := p_or_data || v_project;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF p_sender IS NOT NULL THEN
@@ -32,7 +38,7 @@ BEGIN
         END IF;
     END IF;
     IF p_batch IS NOT NULL THEN
-        v_ids := coalesce((SELECT b.email_ids FROM mailqueue.batches AS b
+        v_ids := coalesce((SELECT mailqueue.emails_of_batch(b) FROM mailqueue.batches AS b
                             WHERE b.id = p_batch AND b.project_id = p_project),
                           '{}');
     END IF;
@@ -51,8 +57,10 @@ BEGIN
         (SELECT q.id, q.project_id, q.status, q.last_error AS reason, q.priority, q.category, q.recipient_email,
                 q.recipient_name, q.recipients, q.campaign_id, q.tags, q.assigned_to, q.attempts, q.created_at,
                 CASE WHEN q.run_at < '9000-01-01' THEN q.run_at
-                     ELSE (SELECT coalesce(x.run_at, x.look_at) FROM mailqueue.inline_servers AS x
-                            WHERE x.email_id = q.id) END AS run_at,
+                     ELSE coalesce((SELECT coalesce(x.run_at, x.look_at) FROM mailqueue.inline_servers AS x
+                                     WHERE x.email_id = q.id),
+                                   (SELECT o.run_at FROM mailqueue.email_order AS o
+                                     WHERE o.email_id = q.id)) END AS run_at,
                 NULL::timestamptz AS finished_at, q.content_id, q.content_on
            FROM mailqueue.email_queue AS q
            LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = q.content_id
@@ -65,6 +73,10 @@ BEGIN
             AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))
             AND (v_sender IS NULL OR q.assigned_to = v_sender)
             AND (p_since IS NULL OR q.created_at >= p_since) AND (p_until IS NULL OR q.created_at < p_until)
+            AND (p_data IS NULL
+                 OR mailqueue.is_searched(q.custom_data)
+                    AND (mailqueue.searched_data(q.project_id, q.custom_data) @> v_data
+                         OR mailqueue.searched_data(q.project_id, q.custom_data) @> v_or_data))
           ORDER BY q.id DESC LIMIT p_limit)
         UNION ALL
         (SELECT h.id, h.project_id, h.status, h.reason, h.priority, h.category, h.recipient_email, h.recipient_name,
@@ -81,6 +93,10 @@ BEGIN
             AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))
             AND (v_sender IS NULL OR h.assigned_to = v_sender)
             AND (p_since IS NULL OR h.created_at >= p_since) AND (p_until IS NULL OR h.created_at < p_until)
+            AND (p_data IS NULL
+                 OR mailqueue.is_searched(h.custom_data)
+                    AND (mailqueue.searched_data(h.project_id, h.custom_data) @> v_data
+                         OR mailqueue.searched_data(h.project_id, h.custom_data) @> v_or_data))
           ORDER BY h.id DESC LIMIT p_limit)
         ORDER BY id DESC LIMIT p_limit
     )
@@ -92,5 +108,5 @@ BEGIN
      ORDER BY e.id DESC;
 END $$;
 COMMENT ON FUNCTION mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
-                                          uuid, integer, text) IS
+                                          uuid, integer, text, jsonb, jsonb) IS
     'A page of a project''s mail, finished or not, newest first; parameters that are NULL do not filter.';

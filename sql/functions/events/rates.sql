@@ -103,7 +103,8 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE mailqueue.sender_accounts AS x
-       SET status = 'paused', status_reason = v_words, status_until = NULL, updated_at = now() WHERE x.id = a.id;
+       SET status = 'paused', status_reason = v_words, status_until = NULL, paused_by = 'mailqueue', updated_at = now()
+     WHERE x.id = a.id;
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
     VALUES (a.project_id, 'mailqueue', 'sender.paused_for_rates', 'sender ' || a.name,
             jsonb_build_object('reason', v_words, 'sent', r.sent, 'hard_bounces', r.hard_bounces, 'complaints',

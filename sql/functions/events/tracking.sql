@@ -29,7 +29,10 @@ AS $$
          WHERE v.email_id = ANY (p_ids) AND v.type = 'clicked' AND v.source = 'tracking'
            AND v.occurred_at > clock_timestamp() - p_within
            AND NOT v.data ? 'is_machine' AND (mailqueue.tenant() IS NULL OR v.project_id = mailqueue.tenant())
-        RETURNING v.email_id
+        RETURNING v.id, v.email_id, v.project_id
+    ), recounted AS (
+        INSERT INTO mailqueue.stats_corrections (project_id, email_id, kind, event_ids)
+        SELECT j.project_id, j.email_id, 'judged', array_agg(j.id) FROM judged AS j GROUP BY j.project_id, j.email_id
     )
     SELECT count(*) FROM judged
 $$;
@@ -106,6 +109,16 @@ END $$;
 COMMENT ON FUNCTION mailqueue.note_tracking_domain(uuid, text, boolean) IS
     'Store whether a project''s tracking domain leads to this installation, so that links of its mail use it. Returns'
     ' since when it is confirmed.';
+
+CREATE OR REPLACE FUNCTION mailqueue.confirmed_tracking_domains() RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT p.tracking_domain FROM mailqueue.projects AS p
+     WHERE p.tracking_domain IS NOT NULL AND p.tracking_checked_at IS NOT NULL AND p.deleted_at IS NULL
+$$;
+COMMENT ON FUNCTION mailqueue.confirmed_tracking_domains() IS
+    'Tracking domains of all projects whose DNS leads to this installation.';
 
 -- Links of old mail may still be followed: they are kept far longer than the mail itself.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_tracked_links() RETURNS bigint

@@ -28,7 +28,7 @@ AS $$
               SELECT count(*) AS pending, count(*) FILTER (WHERE few.run_at <= clock_timestamp()) AS due
                 FROM (SELECT q.run_at FROM mailqueue.email_queue AS q
                        WHERE q.status = 'pending' AND q.lane_id = w.lane_id
-                       ORDER BY q.run_at, q.id LIMIT m.emails) AS few) AS n
+                       ORDER BY q.run_at LIMIT m.emails) AS few) AS n
     ), share AS MATERIALIZED (
         SELECT m.lane_id::integer, (m.share * mailqueue.rows_of('mailqueue.email_queue'))::bigint AS emails
           FROM pg_stats AS s

@@ -8,11 +8,11 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET j
 AS $$
     WITH RECURSIVE lane AS (
         (SELECT q.lane_id, q.run_at FROM mailqueue.email_queue AS q
-          WHERE q.status = 'pending' ORDER BY q.lane_id, q.run_at, q.id LIMIT 1)
+          WHERE q.status = 'pending' ORDER BY q.lane_id, q.run_at LIMIT 1)
         UNION ALL
         SELECT n.lane_id, n.run_at FROM lane AS l CROSS JOIN LATERAL (
             SELECT q.lane_id, q.run_at FROM mailqueue.email_queue AS q
-             WHERE q.status = 'pending' AND q.lane_id > l.lane_id ORDER BY q.lane_id, q.run_at, q.id LIMIT 1) AS n
+             WHERE q.status = 'pending' AND q.lane_id > l.lane_id ORDER BY q.lane_id, q.run_at LIMIT 1) AS n
     )
     SELECT l.lane_id, l.run_at FROM lane AS l
 $$;
@@ -25,7 +25,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET j
 AS $$
     SELECT count(*)::integer FROM (SELECT FROM mailqueue.email_queue AS q
         WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= clock_timestamp()
-        ORDER BY q.run_at, q.id LIMIT p_most) AS due
+        ORDER BY q.run_at LIMIT p_most) AS due
 $$;
 COMMENT ON FUNCTION mailqueue.due_of_lane(integer, integer) IS 'Number of due mails of a lane, counted up to a bound.';
 
@@ -72,7 +72,7 @@ AS $$
           JOIN mailqueue.projects AS p ON p.id = l.project_id
          WHERE w.oldest_run_at <= clock_timestamp()
     ), room AS MATERIALIZED (
-        SELECT h.limit_id, h.why, m.rate_per_second IS NOT NULL AS is_rated
+        SELECT h.limit_id, h.why, h.low_opens_at, m.rate_per_second IS NOT NULL AS is_rated
           FROM mailqueue.headroom((SELECT coalesce(array_agg(DISTINCT x.id), '{}')
                                      FROM due AS d
                                     CROSS JOIN LATERAL unnest(d.account_limits
@@ -86,8 +86,10 @@ AS $$
          GROUP BY d.id
     )
     SELECT d.id, d.priority, d.project, d.route, d.project_limit, d.oldest_run_at,
-           CASE WHEN d.is_aside THEN 'set_aside' WHEN d.account_limits = '{}' THEN 'no_sender'
-                ELSE coalesce(p.why, f.why, a.why, b.why) END,
+           CASE WHEN z.since IS NOT NULL THEN 'paused'
+                WHEN d.is_aside THEN 'set_aside' WHEN d.account_limits = '{}' THEN 'no_sender'
+                ELSE coalesce(p.why, CASE WHEN d.priority = 3 AND p.low_opens_at IS NOT NULL THEN 'outside_window' END,
+                              f.why, a.why, b.why) END,
            coalesce(p.is_rated, false) OR coalesce(f.is_rated, false) OR coalesce(a.is_rated, false)
            OR coalesce(b.is_rated, false)
       FROM due AS d
@@ -95,6 +97,7 @@ AS $$
       LEFT JOIN room AS p ON p.limit_id = d.project_limit
       LEFT JOIN room AS f ON f.limit_id = d.domain_limit
       LEFT JOIN room AS b ON b.limit_id = 0
+     CROSS JOIN mailqueue.platform_pause() AS z
 $$;
 COMMENT ON FUNCTION mailqueue.lanes_due() IS 'Lanes with due mail, since when, and what blocks them.';
 
@@ -114,7 +117,7 @@ BEGIN
     SELECT jsonb_agg(d) INTO v_lanes FROM mailqueue.lanes_due() AS d;
     SELECT count(*) INTO v_running FROM mailqueue.workers AS w
      WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL AND NOT w.is_stopping
-       AND w.beat_at > v_now - interval '30 s';
+       AND w.drained_at IS NULL AND w.beat_at > v_now - interval '30 s';
 
     RETURN QUERY
     WITH lane AS MATERIALIZED (
@@ -139,7 +142,12 @@ BEGIN
                           f.project, f.route) END,
                CASE WHEN s.wait > mailqueue.system_interval('oldest_due_warning') THEN
                    format('what a rate holds back for %s, in project %s, route %s', mailqueue.span_words(s.wait),
-                          s.project, s.route) END),
+                          s.project, s.route) END,
+               CASE WHEN c.priority = 3 THEN (
+                   SELECT 'some waits for the window of project '
+                          || mailqueue.some_words(array_agg(DISTINCT w.project ORDER BY w.project))
+                     FROM jsonb_to_recordset(v_lanes) AS w(project text, why text)
+                    WHERE w.why = 'outside_window') END),
                            ''),
                'none is due and free to go'),
            CASE WHEN f.wait > mailqueue.system_interval('oldest_due_warning') THEN
@@ -189,6 +197,11 @@ BEGIN
         CASE WHEN v_told IS NOT NULL
                   THEN 'stop the workers, then mailqueue restored --from TIME holds what may have been sent since; '
                        'mailqueue restored --nothing-lost if nothing was' END;
+
+    v_told := mailqueue.platform_pause_words();
+    RETURN QUERY SELECT 'paused', CASE WHEN v_told IS NULL THEN 'ok' ELSE 'warning' END,
+        coalesce(v_told, 'sending is not paused as a whole'),
+        CASE WHEN v_told IS NOT NULL THEN 'mailqueue resume platform, when the reason is gone' END;
 
     RETURN QUERY SELECT 'workers',
         CASE WHEN v_running > 0 THEN 'ok' WHEN v_waiting IS NULL THEN 'warning' ELSE 'alarm' END,

@@ -51,7 +51,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_told text[]; v_count bigint; v_doubt bigint; v_since timestamptz; v_days integer; v_worst bigint;
+    v_told text[]; v_name text; v_count bigint; v_doubt bigint; v_since timestamptz; v_days integer; v_worst bigint;
     v_most integer := greatest(10000, mailqueue.system_number('held_alarm') + 1);
     b record;
 BEGIN
@@ -73,6 +73,15 @@ BEGIN
                      ELSE format('%s%s may or may not have been sent',
              CASE WHEN v_count + v_doubt >= v_most THEN 'more than ' END, mailqueue.count_words(v_doubt, 'mail')) END,
         CASE WHEN v_doubt > 0 THEN 'find out, then mailqueue resolve ID --sent or --not-sent' END;
+    SELECT count(*), min(p.name) INTO v_count, v_name
+      FROM (SELECT o.project_id FROM mailqueue.email_order AS o WHERE o.blocked_by IS NOT NULL LIMIT 1000) AS h
+      JOIN mailqueue.projects AS p ON p.id = h.project_id;
+    RETURN QUERY SELECT 'ordered mail', CASE WHEN v_count = 0 THEN 'ok' ELSE 'warning' END,
+        CASE v_count WHEN 0 THEN 'none waits behind mail that failed'
+                     ELSE format('%s failed or expired in order, and the mail behind waits: project %s',
+                                 mailqueue.count_words(v_count, 'mail'), v_name) END,
+        CASE WHEN v_count > 0 THEN 'mailqueue why ID of a mail behind it names it; mailqueue email requeue ID, or '
+                                   'mailqueue project change ' || v_name || ' --ordering-on-failure continue' END;
 
     SELECT array_agg(format('limit %s on %s: %s reserved, %s claimed', w.limit_id, w.day, w.reserved, w.claimed)
                      ORDER BY w.day, w.limit_id)

@@ -22,10 +22,12 @@ DROP FUNCTION IF EXISTS mailqueue.headroom(integer[], timestamptz);
 -- daily_limit is that of today: the account's own, or that of its warm-up stage if it is lower. stage is NULL for
 -- accounts without warm-up, or after it. room: what is left of the day, the hour and the minute. Hours and minutes are
 -- the last 60 minutes and seconds, counted in slots of a sixtieth: a slot counts until all of it is over.
+-- low_opens_at: until when mail of low priority waits for the window of its project; NULL: it need not.
 CREATE OR REPLACE FUNCTION mailqueue.headroom(p_limits integer[], p_now timestamptz)
 RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer,
                daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer,
-               room integer, rate numeric, tokens numeric, has_windows boolean, hour_left integer, minute_left integer)
+               room integer, rate numeric, tokens numeric, has_windows boolean, hour_left integer, minute_left integer,
+               low_opens_at timestamptz)
 LANGUAGE sql STABLE
 AS $$
     SELECT m.id, m.sender_account_id, d.today, u.sent, u.reserved, g.daily_limit,
@@ -48,7 +50,9 @@ AS $$
                      / m.rate_per_second)::float8)
                ELSE coalesce(m.blocked_until, CASE WHEN w.why IS NOT NULL THEN 'infinity'::timestamptz END) END,
            w.why, g.stage, z.room, m.rate_per_second, CASE WHEN m.rate_per_second IS NOT NULL THEN z.tokens END,
-           num_nonnulls(m.hourly_limit, m.minute_limit) > 0, f.hour_left, f.minute_left
+           num_nonnulls(m.hourly_limit, m.minute_limit) > 0, f.hour_left, f.minute_left,
+           CASE WHEN m.low_from IS NOT NULL
+                     THEN mailqueue.low_opens_at(m.low_from, m.low_until, m.low_zone, p_now) END
       FROM mailqueue.limits AS m
       CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC
                            LIMIT 1) AS n
@@ -110,7 +114,8 @@ COMMENT ON FUNCTION mailqueue.headroom(integer[], timestamptz) IS
 CREATE OR REPLACE FUNCTION mailqueue.headroom_now(p_limit integer)
 RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer,
                daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer,
-               room integer, rate numeric, tokens numeric, has_windows boolean, hour_left integer, minute_left integer)
+               room integer, rate numeric, tokens numeric, has_windows boolean, hour_left integer, minute_left integer,
+               low_opens_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT h.* FROM mailqueue.headroom(ARRAY[p_limit], clock_timestamp()) AS h $$;
@@ -210,6 +215,8 @@ DECLARE
     v_back integer;
     v_circuits integer[];
     v_has_windows boolean;
+    v_ids integer[];                                         -- of the limits, and how many tokens each may have
+    v_most numeric[];
 BEGIN
     IF 0 < ANY (p_back) THEN
         SELECT sum(x.back) INTO v_back FROM unnest(p_limits, p_back) AS x(id, back)
@@ -217,9 +224,11 @@ BEGIN
          WHERE x.back > 0
            AND EXISTS (SELECT FROM mailqueue.limits AS b WHERE b.id = 0 AND b.rate_per_second IS NOT NULL);
     END IF;
-    SELECT array_agg(k.id) FILTER (WHERE k.circuit_probe_claim = ANY (p_claims)), bool_or(k.has_windows)
-      INTO v_circuits, v_has_windows
-      FROM (SELECT m.id, m.circuit_probe_claim, num_nonnulls(m.hourly_limit, m.minute_limit) > 0 AS has_windows
+    SELECT array_agg(k.id) FILTER (WHERE k.circuit_probe_claim = ANY (p_claims)), bool_or(k.has_windows),
+           array_agg(k.id), array_agg(k.most)
+      INTO v_circuits, v_has_windows, v_ids, v_most
+      FROM (SELECT m.id, m.circuit_probe_claim, num_nonnulls(m.hourly_limit, m.minute_limit) > 0 AS has_windows,
+                   coalesce(m.capacity, m.burst) AS most
               FROM mailqueue.limits AS m
              WHERE m.id = ANY (CASE WHEN v_back > 0 THEN 0 || p_limits ELSE p_limits END)
              ORDER BY m.id FOR NO KEY UPDATE) AS k;
@@ -240,8 +249,8 @@ BEGIN
         UPDATE mailqueue.limit_counters AS n
            SET rev = n.rev + 1, sent = least(n.sent, 2000000000) + u.s, reserved = greatest(0, n.reserved - u.s - u.b),
                bounces = least(n.bounces, 2000000000) + u.bo, errors = least(n.errors, 2000000000) + u.e,
-               tokens = least(coalesce(m.capacity, m.burst), n.tokens + u.b)
-          FROM u JOIN mailqueue.limits AS m ON m.id = u.l
+               tokens = least(m.most, n.tokens + u.b)
+          FROM u JOIN unnest(v_ids, v_most) AS m(id, most) ON m.id = u.l
          CROSS JOIN LATERAL (SELECT c.ctid AS at, c.day FROM mailqueue.limit_counters AS c WHERE c.limit_id = u.l
                               ORDER BY c.rev DESC LIMIT 1) AS c
          WHERE c.day = u.d AND n.ctid = c.at

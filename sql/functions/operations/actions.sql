@@ -89,6 +89,14 @@ BEGIN
     ), addressed AS (
         UPDATE mailqueue.email_recipients AS r SET status = 'pending', reason = NULL, settled_at = NULL
           FROM gone AS g WHERE r.email_id = g.id AND r.status = g.status
+    ), uncounted AS (
+        INSERT INTO mailqueue.stats_corrections (project_id, email_id, kind, known_at, status, is_test, created_at,
+            finished_at, sender_account_id, domain)
+        SELECT g.project_id, g.id, 'removed', coalesce(mailqueue.uuid_time((
+                   SELECT max(v.id::text)::uuid FROM mailqueue.email_events AS v
+                    WHERE v.email_id = g.id AND v.type = g.status AND v.source IS NULL)), g.finished_at),
+               g.status, g.is_test, g.created_at, g.finished_at, g.assigned_to, mailqueue.domain_of(g.recipient_email)
+          FROM gone AS g
     ), back AS (
         INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, created_at, unknowns, expires_at,
             recipients, recipient_email, recipient_name, content_id, content_on, last_error, is_test,
@@ -100,6 +108,7 @@ BEGIN
     )
     SELECT array_agg(b.id) INTO v_ids FROM back AS b;
     IF v_ids IS NOT NULL THEN
+        PERFORM mailqueue.keep_places(v_ids);                -- before: a suppressed mail leaves its place
         PERFORM mailqueue.accept_rows(v_ids);
         -- Its signals count what is new.
         INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails)

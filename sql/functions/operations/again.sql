@@ -51,7 +51,7 @@ BEGIN
        FOR KEY SHARE;
     SELECT array_agg(s.id), array_agg(mailqueue.uuidv7()) INTO v_old, v_new FROM (
         SELECT DISTINCT h.id FROM mailqueue.email_history AS h
-         WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status = 'sent'
+         WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('sent', 'suppressed')
            AND EXISTS (SELECT FROM mailqueue.email_contents AS c
                         WHERE c.id = h.content_id AND c.created_on = h.content_on)
          ORDER BY h.id) AS s;
@@ -70,7 +70,7 @@ BEGIN
            h.recipient_email, h.recipient_name, h.content_id, h.content_on, h.is_test,
            [[h.KEPT_COLUMNS BUT expires_at, idempotency_key]]
       FROM unnest(v_old, v_new) AS p(old_id, new_id)
-      JOIN mailqueue.email_history AS h ON h.id = p.old_id AND h.status = 'sent';
+      JOIN mailqueue.email_history AS h ON h.id = p.old_id AND h.status IN ('sent', 'suppressed');
     PERFORM mailqueue.accept_rows(v_new);
     INSERT INTO mailqueue.email_events (project_id, email_id, type, detail, is_test)
     SELECT p_project, p.new_id, 'queued', format('resent from %s%s', p.old_id, ': ' || p_reason),

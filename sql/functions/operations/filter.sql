@@ -3,13 +3,13 @@
 -- It had fewer columns in earlier releases.
 DROP FUNCTION IF EXISTS mailqueue.read_filter(jsonb, timestamptz);
 
--- Keys: project (required), batch, campaign_id, lane ("high" or "high/relay"), sender, domain, status, category,
--- older_than, newer_than. NULL in an OUT column: no such condition. p_now: ages are relative to it, and younger mail
--- does not match.
+-- Keys: project (required), batch, campaign_id, tag, lane ("high" or "high/relay"), sender, domain, status, category,
+-- subject, older_than, newer_than. NULL in an OUT column: no such condition. p_now: ages are relative to it, and
+-- younger mail does not match. subject: the text that a lower-case subject contains.
 CREATE OR REPLACE FUNCTION mailqueue.read_filter(p_filter jsonb, p_now timestamptz,
     OUT project_id uuid, OUT campaign_id text, OUT lanes integer[], OUT sender_id integer, OUT sender_lanes integer[],
     OUT domain text, OUT status text, OUT category text, OUT created_before timestamptz, OUT created_after timestamptz,
-    OUT email_ids uuid[])
+    OUT email_ids uuid[], OUT tag text, OUT subject text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -28,8 +28,8 @@ BEGIN
     END IF;
     FOR f IN SELECT e.key, e.value #>> '{}' AS text, jsonb_typeof(e.value) AS type FROM jsonb_each(p_filter) AS e
               ORDER BY e.key = 'project' DESC LOOP
-        IF f.key NOT IN ('project', 'batch', 'campaign_id', 'lane', 'sender', 'domain', 'status', 'category',
-                         'older_than', 'newer_than') THEN
+        IF f.key NOT IN ('project', 'batch', 'campaign_id', 'tag', 'lane', 'sender', 'domain', 'status', 'category',
+                         'subject', 'older_than', 'newer_than') THEN
             PERFORM mailqueue.refuse(left(f.key, 100), 'there is no such filter');
         ELSIF f.type <> 'string' THEN
             PERFORM mailqueue.refuse(f.key, format('a string is needed, got %s', f.type));
@@ -37,7 +37,7 @@ BEGIN
         CASE f.key
         WHEN 'project' THEN v_project := mailqueue.project_named(f.text);
         WHEN 'batch' THEN
-            SELECT array_remove(b.email_ids, NULL) INTO email_ids FROM mailqueue.batches AS b
+            SELECT mailqueue.emails_of_batch(b) INTO email_ids FROM mailqueue.batches AS b
              WHERE b.project_id = v_project AND b.id::text = lower(f.text);
             IF email_ids IS NULL THEN
                 PERFORM mailqueue.refuse('batch', format('this project has no batch %s', to_json(left(f.text, 100))));
@@ -46,6 +46,13 @@ BEGIN
         WHEN 'domain' THEN domain := mailqueue.wire_domain('domain', f.text);
         WHEN 'status' THEN status := f.text;
         WHEN 'category' THEN category := f.text;
+        WHEN 'tag' THEN tag := f.text;
+        WHEN 'subject' THEN
+            IF length(f.text) NOT BETWEEN 1 AND 998 THEN
+                PERFORM mailqueue.refuse('subject',
+                                         format('1 to 998 characters are needed, got %s', length(f.text)));
+            END IF;
+            subject := lower(f.text);
         WHEN 'lane' THEN
             v_lane := regexp_match(f.text, '^([a-z0-3]+)(?:/(.+))?$');
             v_priority := mailqueue.priority_named(v_lane[1]);
@@ -117,9 +124,13 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.domain_of(text) IS 'The domain of an address, in its canonical form.';
 
--- In id order, after p_after: the cost of a page is the rows it scans, and all pages together scan once.
+-- It had no p_until in earlier releases.
+DROP FUNCTION IF EXISTS mailqueue.pick_queued(jsonb, timestamptz, text[], uuid, integer, smallint);
+
+-- In id order, after p_after and up to p_until: the cost of a page is the rows it scans, and all pages together scan
+-- once.
 CREATE OR REPLACE FUNCTION mailqueue.pick_queued(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid,
-    p_most integer, p_other_than smallint DEFAULT NULL) RETURNS uuid[]
+    p_most integer, p_other_than smallint DEFAULT NULL, p_until uuid DEFAULT NULL) RETURNS uuid[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
@@ -132,6 +143,8 @@ BEGIN
     RETURN ARRAY(
         SELECT q.id FROM mailqueue.email_queue AS q
          WHERE q.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000')
+           AND q.id <= coalesce(p_until, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+           AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
            AND NOT q.is_cancelled AND (p_other_than IS NULL OR q.priority <> p_other_than)
            AND q.project_id = f.project_id AND q.status = ANY (p_statuses) AND (f.status IS NULL OR q.status = f.status)
            AND q.created_at <= f.created_before AND (f.created_after IS NULL OR q.created_at > f.created_after)
@@ -140,14 +153,20 @@ BEGIN
            AND (f.category IS NULL OR q.category = f.category)
            AND (f.lanes IS NULL OR q.lane_id = ANY (f.lanes))
            AND (f.sender_id IS NULL OR coalesce(q.assigned_to = f.sender_id, q.lane_id = ANY (f.sender_lanes)))
+           AND (f.tag IS NULL OR f.tag = ANY (q.tags))
            AND (f.domain IS NULL OR mailqueue.domain_of(q.recipient_email) = f.domain
                 OR EXISTS (SELECT FROM mailqueue.email_recipients AS r
                             WHERE r.email_id = q.id AND mailqueue.domain_of(r.address) = f.domain))
+           -- position() knows no patterns. One step of an index for each mail that fits what stands above.
+           AND (f.subject IS NULL
+                OR EXISTS (SELECT FROM mailqueue.email_contents AS c
+                            WHERE c.id = q.content_id AND c.created_on = q.content_on
+                              AND position(f.subject IN lower(c.subject)) > 0))
          ORDER BY q.id LIMIT p_most);
 END $$;
-COMMENT ON FUNCTION mailqueue.pick_queued(jsonb, timestamptz, text[], uuid, integer, smallint) IS
-    'Ids of unfinished mails that match a filter, up to a limit, after an id; mails that are being cancelled count as'
-    ' finished.';
+COMMENT ON FUNCTION mailqueue.pick_queued(jsonb, timestamptz, text[], uuid, integer, smallint, uuid) IS
+    'Ids of unfinished mails that match a filter, up to a limit, after an id and up to another; mails that are being'
+    ' cancelled count as finished.';
 
 CREATE OR REPLACE FUNCTION mailqueue.pick_finished(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid,
     p_most integer)
@@ -170,9 +189,15 @@ BEGIN
            AND (f.category IS NULL OR h.category = f.category)
            AND (f.lanes IS NULL OR h.lane_id = ANY (f.lanes))
            AND (f.sender_id IS NULL OR coalesce(h.assigned_to = f.sender_id, h.lane_id = ANY (f.sender_lanes)))
+           AND (f.tag IS NULL OR f.tag = ANY (h.tags))
            AND (f.domain IS NULL OR mailqueue.domain_of(h.recipient_email) = f.domain
                 OR EXISTS (SELECT FROM mailqueue.email_recipients AS r
                             WHERE r.email_id = h.id AND mailqueue.domain_of(r.address) = f.domain))
+           -- position() knows no patterns. One step of an index for each mail that fits what stands above.
+           AND (f.subject IS NULL
+                OR EXISTS (SELECT FROM mailqueue.email_contents AS c
+                            WHERE c.id = h.content_id AND c.created_on = h.content_on
+                              AND position(f.subject IN lower(c.subject)) > 0))
          ORDER BY h.id LIMIT p_most);
 END $$;
 COMMENT ON FUNCTION mailqueue.pick_finished(jsonb, timestamptz, text[], uuid, integer) IS

@@ -25,21 +25,92 @@ BEGIN
         SELECT h.result INTO outcome FROM mailqueue.hold_emails(p_project, ARRAY[p_id], p_reason) AS h;
     ELSIF p_action = 'release' THEN
         SELECT r.result INTO outcome FROM mailqueue.release_emails(p_project, ARRAY[p_id]) AS r;
-    ELSIF p_action = 'resend' AND state = 'sent' THEN
+    ELSIF p_action = 'resend' AND state IN ('sent', 'suppressed') THEN
         SELECT 'resent', r.new_id INTO outcome, email_id
           FROM mailqueue.resend_emails(p_project, ARRAY[p_id], p_reason) AS r;
     ELSIF p_action = 'resend' THEN
         SELECT r.result INTO outcome FROM mailqueue.requeue_emails(p_project, ARRAY[p_id]) AS r;
+    ELSIF p_action IN ('was_sent', 'was_not_sent') THEN
+        SELECT r.result INTO outcome
+          FROM mailqueue.resolve_emails(p_project, ARRAY[p_id], p_action = 'was_sent', p_reason, p_by) AS r;
     END IF;
     IF outcome IS NOT NULL THEN
-        PERFORM mailqueue.record_operation(p_project, 'emails.' || outcome, 'project ' || p.name,
-                    jsonb_build_object('ids', jsonb_build_array(p_id), 'emails', 1, 'reason', p_reason), p_by)
+        PERFORM mailqueue.record_operation(p_project,
+                    'emails.' || CASE WHEN p_action LIKE 'was%' THEN 'resolved' ELSE outcome END, 'project ' || p.name,
+                    jsonb_strip_nulls(jsonb_build_object('ids', jsonb_build_array(p_id), 'emails', 1,
+                        'reason', p_reason,
+                        'was_sent', CASE WHEN p_action LIKE 'was%' THEN p_action = 'was_sent' END)), p_by)
            FROM mailqueue.projects AS p WHERE p.id = p_project;
     END IF;
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION mailqueue.act_on_email(uuid, uuid, text, text, text) IS
-    'Cancel, hold, release or resend one mail of a project; mail that was not sent is queued again with its id.';
+    'Cancel, hold, release, resend or resolve one mail of a project; mail that was not sent is queued again with its '
+    'id.';
+
+CREATE OR REPLACE FUNCTION mailqueue.finished_state(p_project uuid, p_id uuid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT h.status FROM mailqueue.email_history AS h
+     WHERE h.id = p_id AND h.project_id = p_project AND coalesce(mailqueue.mode(), h.is_test) = h.is_test
+     ORDER BY h.finished_at DESC LIMIT 1
+$$;
+COMMENT ON FUNCTION mailqueue.finished_state(uuid, uuid) IS
+    'The status of finished mail of a project, of the mode of this transaction; NULL if there is none.';
+
+-- No row if the project has no such mail; outcome NULL if its state does not allow it. p_sender NULL: any account.
+-- Routing rules choose among accounts when mail is accepted, and not here.
+CREATE OR REPLACE FUNCTION mailqueue.move_email(p_project uuid, p_id uuid, p_sender text, p_reason text, p_by text)
+RETURNS TABLE (outcome text, email_id uuid, state text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    q record;
+    v_lane integer;
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.check_text('reason', p_reason, 500);
+    email_id := p_id;
+    SELECT e.status, e.priority, e.run_at, e.is_test, e.is_ordered INTO q FROM mailqueue.email_queue AS e
+     WHERE e.id = p_id AND e.project_id = p_project AND coalesce(mailqueue.mode(), e.is_test) = e.is_test
+       FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        state := mailqueue.finished_state(p_project, p_id);
+        IF state IS NOT NULL THEN
+            RETURN NEXT;
+        END IF;
+        RETURN;
+    END IF;
+    state := q.status;
+    IF q.is_test THEN
+        state := q.status || ' and goes to the trap';
+    ELSIF q.run_at >= '9000-01-01' AND q.is_ordered IS NOT TRUE THEN
+        state := q.status || ' for a custom SMTP server';
+    ELSIF q.status IN ('pending', 'held') THEN
+        SELECT l.id INTO v_lane FROM mailqueue.lanes AS l
+         WHERE l.project_id = p_project AND l.priority = q.priority AND l.route = coalesce(p_sender, '')
+           AND l.home_route IS NULL AND l.rule_id IS NULL;
+        IF v_lane IS NULL OR p_sender LIKE '(%' OR p_sender = '' THEN
+            PERFORM mailqueue.refuse('sender',
+                                     format('this project has no sender account %s', to_json(left(p_sender, 100))));
+        END IF;
+        UPDATE mailqueue.email_queue AS e SET lane_id = v_lane WHERE e.id = p_id;
+        IF q.status = 'pending' THEN
+            INSERT INTO mailqueue.lane_signals (lane_id, due_at) VALUES (v_lane, q.run_at);
+            PERFORM mailqueue.wake_workers();
+        END IF;
+        outcome := 'moved';
+        PERFORM mailqueue.record_operation(p_project, 'emails.moved', 'project ' || p.name,
+                    jsonb_strip_nulls(jsonb_build_object('ids', jsonb_build_array(p_id), 'emails', 1,
+                        'sender', p_sender, 'reason', p_reason)), p_by)
+           FROM mailqueue.projects AS p WHERE p.id = p_project;
+    END IF;
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION mailqueue.move_email(uuid, uuid, text, text, text) IS
+    'Send one pending or held mail of a project by a named sender account, or by any for NULL.';
 
 -- No row if the project has no such mail; outcome NULL if its state does not allow the change, which is then not made
 -- in part. The row is locked first: a claim that has begun ends before the state is read.
@@ -59,14 +130,12 @@ BEGIN
         PERFORM mailqueue.refuse('priority',
                                  format('critical, high, normal or low, got %s', to_json(left(p_priority, 100))));
     END IF;
-    SELECT e.status, e.attempts, e.run_at INTO q FROM mailqueue.email_queue AS e
+    SELECT e.status, e.attempts, e.run_at, e.is_ordered INTO q FROM mailqueue.email_queue AS e
      WHERE e.id = p_id AND e.project_id = p_project AND coalesce(mailqueue.mode(), e.is_test) = e.is_test
        FOR NO KEY UPDATE;
     IF NOT FOUND THEN
-        SELECT h.status INTO state FROM mailqueue.email_history AS h
-         WHERE h.id = p_id AND h.project_id = p_project AND coalesce(mailqueue.mode(), h.is_test) = h.is_test
-         ORDER BY h.finished_at DESC LIMIT 1;
-        IF FOUND THEN
+        state := mailqueue.finished_state(p_project, p_id);
+        IF state IS NOT NULL THEN
             RETURN NEXT;
         END IF;
         RETURN;
@@ -75,7 +144,7 @@ BEGIN
     IF q.status IN ('pending', 'held') AND p_at IS NOT NULL AND q.attempts > 0 THEN
         state := q.status || ' and was attempted';
     ELSIF q.status IN ('pending', 'held') AND p_at IS NOT NULL AND q.run_at >= '9000-01-01' THEN
-        state := q.status || ' for a custom SMTP server';
+        state := q.status || CASE WHEN q.is_ordered THEN ' and waits for its turn' ELSE ' for a custom SMTP server' END;
     ELSIF q.status IN ('pending', 'held') THEN
         IF v_priority IS NOT NULL THEN
             PERFORM mailqueue.reprioritise_emails(p_project, ARRAY[p_id], v_priority);
@@ -105,10 +174,14 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
 AS $$
 DECLARE
     v_ids uuid[];
+    v_stopped integer := 0;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_text('reason', p_reason, 500);
-    SELECT b.email_ids INTO v_ids FROM mailqueue.batches AS b
+    IF p_action = 'cancel' THEN
+        v_stopped := mailqueue.stop_list_sends(p_project, p_batch, p_by);
+    END IF;
+    SELECT mailqueue.emails_of_batch(b) INTO v_ids FROM mailqueue.batches AS b
      WHERE b.id = p_batch AND b.project_id = p_project AND coalesce(mailqueue.mode(), b.is_test) = b.is_test;
     IF NOT FOUND THEN
         RETURN;
@@ -124,13 +197,17 @@ BEGIN
             UNION ALL
             SELECT s.result FROM mailqueue.release_emails(p_project, v_ids) AS s WHERE p_action = 'release') AS a
          GROUP BY 1) AS r;
+    IF v_stopped > 0 THEN
+        results := coalesce(results, '{}');
+    END IF;
     SELECT b.counts INTO counts FROM mailqueue.batch_of(p_project, p_batch) AS b;
     IF results IS NOT NULL THEN
         PERFORM mailqueue.record_operation(p_project,
                     CASE p_action WHEN 'cancel' THEN 'emails.cancelled' WHEN 'hold' THEN 'emails.held'
                                   ELSE 'emails.released' END, 'project ' || p.name,
                     jsonb_build_object('batch', p_batch, 'reason', p_reason,
-                                       'emails', (SELECT sum(e.value::integer) FROM jsonb_each_text(results) AS e)),
+                                       'emails', (SELECT coalesce(sum(e.value::integer), 0)
+                                                    FROM jsonb_each_text(results) AS e)),
                     p_by)
            FROM mailqueue.projects AS p WHERE p.id = p_project;
     END IF;

@@ -14,6 +14,8 @@ AS $$
 DECLARE
     v_project uuid := mailqueue.project_named(p_project);
     v_name text := CASE p_kind WHEN 'domain' THEN mailqueue.wire_domain('name', p_name) ELSE p_name END;
+    v_max_pauses constant integer := 1000;  -- of campaigns and domains, in one project
+    v_actor text := session_user || coalesce(' (' || left(p_by, 200) || ')', '');
 BEGIN
     PERFORM mailqueue.check_text('reason', p_reason, 500);
     PERFORM mailqueue.check_text('name', v_name, 255);
@@ -21,15 +23,22 @@ BEGIN
     CASE p_kind
     WHEN 'project' THEN
         UPDATE mailqueue.projects AS p
-           SET status = 'paused', status_reason = p_reason, status_until = p_until, updated_at = now()
+           SET status = 'paused', status_reason = p_reason, status_until = p_until, paused_by = v_actor,
+               paused_at = clock_timestamp(), updated_at = now()
          WHERE p.id = v_project AND p.status <> 'suspended';
         IF NOT FOUND THEN
             PERFORM mailqueue.refuse('name', 'the project is suspended');
         END IF;
     WHEN 'sender' THEN
-        UPDATE mailqueue.sender_accounts AS a SET status = 'paused', status_reason = p_reason, status_until = p_until
-         WHERE a.project_id = v_project AND a.name = v_name;
+        UPDATE mailqueue.sender_accounts AS a
+           SET status = 'paused', status_reason = p_reason, status_until = p_until, paused_by = v_actor,
+               paused_at = clock_timestamp()
+         WHERE a.project_id = v_project AND a.name = v_name AND a.status <> 'suspended';
         IF NOT FOUND THEN
+            IF EXISTS (SELECT FROM mailqueue.sender_accounts AS a
+                        WHERE a.project_id = v_project AND a.name = v_name) THEN
+                PERFORM mailqueue.refuse('name', 'the sender account is suspended');
+            END IF;
             PERFORM mailqueue.refuse('name',
                                      format('this project has no sender account %s', to_json(left(v_name, 100))));
         END IF;
@@ -38,9 +47,14 @@ BEGIN
             PERFORM mailqueue.refuse('name', format('the %s to pause is needed', p_kind));
         END IF;
         DELETE FROM mailqueue.pauses AS p WHERE p.until <= clock_timestamp();
+        -- Every mail of the project is compared with each of them before it is sent.
+        IF (SELECT count(*) FROM mailqueue.pauses AS p
+             WHERE p.project_id = v_project AND (p.kind, p.value) <> (p_kind, v_name)) >= v_max_pauses THEN
+            PERFORM mailqueue.refuse('name', format('%s campaigns and domains of the project are paused already, '
+                                                    'and no more can be: pause the project', v_max_pauses));
+        END IF;
         INSERT INTO mailqueue.pauses AS p (project_id, kind, value, reason, until, actor)
-        VALUES (v_project, p_kind, v_name, p_reason, coalesce(p_until, 'infinity'),
-                session_user || coalesce(' (' || left(p_by, 200) || ')', ''))
+        VALUES (v_project, p_kind, v_name, p_reason, coalesce(p_until, 'infinity'), v_actor)
         ON CONFLICT ON CONSTRAINT pauses_pkey DO UPDATE
            SET reason = excluded.reason, until = excluded.until, actor = excluded.actor,
                created_at = excluded.created_at;
@@ -80,7 +94,7 @@ BEGIN
          WHERE p.id = v_project AND p.status = 'paused';
     WHEN 'sender' THEN
         UPDATE mailqueue.sender_accounts AS a SET status = 'active', status_reason = NULL, status_until = NULL
-         WHERE a.project_id = v_project AND a.name = v_name AND a.status <> 'active';
+         WHERE a.project_id = v_project AND a.name = v_name AND a.status = 'paused';
     WHEN 'campaign', 'domain' THEN
         DELETE FROM mailqueue.pauses AS p WHERE p.project_id = v_project AND p.kind = p_kind AND p.value = v_name;
     ELSE
@@ -107,16 +121,23 @@ CREATE OR REPLACE FUNCTION mailqueue.make_aside_lanes(p_project uuid) RETURNS vo
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+    -- Read once: a scan for each pause would read the lanes that are being created.
+    WITH home AS MATERIALIZED (
+        SELECT h.* FROM mailqueue.lanes AS h WHERE h.project_id = p_project AND h.home_route IS NULL
+    )
     INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits, home_route,
                                       pause_kind, pause_value, blocked_until, blocked_reason)
     SELECT h.project_id, h.priority, h.route || '|' || p.kind || ':' || p.value, h.weight, h.project_limit,
            h.account_limits, h.route, p.kind, p.value, p.until, 'set_aside'
-      FROM mailqueue.pauses AS p JOIN mailqueue.lanes AS h ON h.project_id = p.project_id AND h.home_route IS NULL
+      FROM mailqueue.pauses AS p CROSS JOIN home AS h
      WHERE p.project_id = p_project AND p.until > clock_timestamp()
     ON CONFLICT (project_id, priority, route) DO NOTHING;
+    WITH home AS MATERIALIZED (
+        SELECT h.* FROM mailqueue.lanes AS h WHERE h.project_id = p_project AND h.home_route IS NULL
+    )
     UPDATE mailqueue.lanes AS l SET account_limits = h.account_limits
-      FROM mailqueue.lanes AS h
-     WHERE l.project_id = p_project AND l.home_route IS NOT NULL AND l.pause_kind <> 'next' AND h.project_id = p_project
+      FROM home AS h
+     WHERE l.project_id = p_project AND l.home_route IS NOT NULL AND l.pause_kind <> 'next'
        AND h.priority = l.priority AND h.route = l.home_route
        AND l.account_limits IS DISTINCT FROM h.account_limits;
 $$;
@@ -190,3 +211,26 @@ RETURNS text
 LANGUAGE sql STABLE
 AS $$ SELECT format('%s %s is paused until %s%s', p_kind, p_value, mailqueue.shown(p_until), ': ' || p_reason) $$;
 COMMENT ON FUNCTION mailqueue.pause_words(text, text, timestamptz, text) IS 'A pause as text.';
+
+-- For every change of the state: the functions above name the person; a change by SQL is noted with its login.
+CREATE OR REPLACE FUNCTION mailqueue.note_pause() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF NEW.status = 'paused' THEN
+        NEW.paused_by := coalesce(NEW.paused_by, session_user);
+        NEW.paused_at := coalesce(NEW.paused_at, clock_timestamp());
+    ELSE
+        NEW.paused_by := NULL;
+        NEW.paused_at := NULL;
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION mailqueue.note_pause() IS
+    'BEFORE UPDATE of the status of a project or sender account: note who paused it, and when.';
+
+CREATE OR REPLACE TRIGGER projects_pause BEFORE UPDATE OF status ON mailqueue.projects
+    FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION mailqueue.note_pause();
+CREATE OR REPLACE TRIGGER sender_accounts_pause BEFORE UPDATE OF status ON mailqueue.sender_accounts
+    FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION mailqueue.note_pause();

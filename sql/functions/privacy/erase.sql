@@ -49,6 +49,10 @@ BEGIN
      WHERE h.project_id = p_project AND h.address_hash = ANY (v_hashes);
     UPDATE mailqueue.subscription_preferences AS f SET address = NULL, user_agent = NULL, email_id = NULL
      WHERE f.project_id = p_project AND f.address_hash = ANY (v_hashes);
+    DELETE FROM mailqueue.marketing_counts AS m WHERE m.project_id = p_project AND m.address_hash = ANY (v_hashes);
+    PERFORM mailqueue.end_pending_of_contact(p_project, c.id) FROM mailqueue.contacts AS c
+      WHERE c.project_id = p_project AND c.email_key = ANY (p_spellings);
+    DELETE FROM mailqueue.contacts AS c WHERE c.project_id = p_project AND c.email_key = ANY (p_spellings);
     DELETE FROM mailqueue.bounce_list AS b WHERE b.project_id = p_project AND b.email = ANY (p_spellings);
     DELETE FROM mailqueue.unsubscribe_list AS u WHERE u.project_id = p_project AND u.email = ANY (p_spellings);
     RETURN v_id;
@@ -56,67 +60,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.begin_erasure(uuid, text[], boolean, text) IS
     'Record that a person is to be erased, or find the erasure in progress; from now on suppressions of the address '
     'are stored by hash only.';
-
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.take_off_email(uuid, text[]);
-
--- Removes a recipient of a mail that has others and that no worker holds.
-CREATE OR REPLACE FUNCTION mailqueue.remove_recipients(p_id uuid, p_spellings text[]) RETURNS boolean
-LANGUAGE plpgsql
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-DECLARE
-    v_first record;
-    v_pending integer;
-BEGIN
-    DELETE FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id AND lower(r.address) = ANY (p_spellings);
-    SELECT count(*) FILTER (WHERE r.status = 'pending') INTO v_pending FROM mailqueue.email_recipients AS r
-     WHERE r.email_id = p_id;
-    IF v_pending = 0 THEN
-        RETURN false;
-    END IF;
-    -- The first remaining recipient becomes that of the row.
-    SELECT r.position, r.address, r.name INTO v_first FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id
-     ORDER BY r.position LIMIT 1;
-    UPDATE mailqueue.email_recipients AS r SET position = 0 WHERE r.email_id = p_id AND r.position = v_first.position;
-    UPDATE mailqueue.email_queue AS q
-       SET recipient_email = v_first.address, recipient_name = v_first.name, recipients = v_pending WHERE q.id = p_id;
-    RETURN true;
-END $$;
-COMMENT ON FUNCTION mailqueue.remove_recipients(uuid, text[]) IS
-    'Remove recipients from a mail; false if none is left.';
-
-CREATE OR REPLACE FUNCTION mailqueue.erase_unfinished(p_project uuid, p_spellings text[], p_most integer)
-RETURNS integer
-LANGUAGE plpgsql
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-DECLARE
-    v_shared uuid[];
-    v_alone uuid[];
-BEGIN
-    SELECT array_agg(m.id) INTO v_shared FROM (
-        SELECT q.id FROM mailqueue.email_queue AS q
-         WHERE q.project_id = p_project AND q.status <> 'assigned'
-           AND q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r
-                         WHERE lower(r.address) = ANY (p_spellings))
-         ORDER BY q.id LIMIT p_most FOR UPDATE) AS m;
-    SELECT coalesce(array_agg(s.id), '{}') INTO v_alone FROM unnest(v_shared) AS s(id)
-     WHERE NOT mailqueue.remove_recipients(s.id, p_spellings);
-    SELECT v_alone || coalesce(array_agg(m.id), '{}') INTO v_alone FROM (
-        SELECT q.id FROM mailqueue.email_queue AS q
-         WHERE q.project_id = p_project AND lower(q.recipient_email) = ANY (p_spellings)
-           AND NOT (q.status = 'assigned' AND q.is_cancelled)
-           AND NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = q.id)
-         ORDER BY q.id LIMIT p_most) AS m;
-    PERFORM FROM mailqueue.cancel_emails(p_project, v_alone, 'erased');
-    -- A row that a worker handles is deleted as that worker settles it.
-    DELETE FROM mailqueue.inline_servers AS i WHERE i.email_id = ANY (v_alone) AND i.status <> 'assigned';
-    RETURN coalesce(cardinality(v_shared), 0) + cardinality(v_alone);
-END $$;
-COMMENT ON FUNCTION mailqueue.erase_unfinished(uuid, text[], integer) IS
-    'Cancel unfinished mail to a person, or remove the person from its recipients; mail that a worker holds is '
-    'cancelled by that worker.';
 
 CREATE OR REPLACE FUNCTION mailqueue.erase_mail(p_erasure uuid, p_most integer)
     RETURNS TABLE (changed integer, waiting integer)
@@ -131,16 +74,17 @@ DECLARE
     v_alone uuid[];
     v_contents jsonb;
     v_own text;
+    v_queue record;
 BEGIN
     SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure FOR UPDATE;
     PERFORM mailqueue.check_tenant(e.project_id);
     v_own := mailqueue.own_mentions(e.spellings);
-    changed := mailqueue.erase_unfinished(e.project_id, e.spellings, p_most);
-    SELECT count(*)::integer INTO waiting FROM mailqueue.email_queue AS q
-     WHERE q.project_id = e.project_id AND q.status = 'assigned'
-       AND (lower(q.recipient_email) = ANY (e.spellings)
-            OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r
-                         WHERE lower(r.address) = ANY (e.spellings)));
+    SELECT * INTO v_queue FROM mailqueue.erase_queued(e.project_id, e.spellings, e.place, p_most);
+    changed := v_queue.changed + CASE WHEN v_queue.is_read THEN 0 ELSE 1 END;
+    waiting := v_queue.waiting;
+    IF NOT v_queue.is_read OR v_queue.waiting > 0 THEN
+        UPDATE mailqueue.erasures AS x SET place = v_queue.place WHERE x.id = p_erasure;
+    END IF;
 
     SELECT array_agg(m.id) INTO v_ids FROM (
         SELECT h.id FROM mailqueue.email_history AS h
@@ -151,6 +95,10 @@ BEGIN
            AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = r.email_id)
         LIMIT p_most) AS m;
     IF v_ids IS NULL THEN
+        IF v_queue.is_read AND e.place ? 'again' THEN
+            UPDATE mailqueue.erasures AS x SET place = x.place - '{queue,again}'::text[] WHERE x.id = p_erasure;
+            changed := changed + 1;
+        END IF;
         RETURN NEXT;
         RETURN;
     END IF;
@@ -163,9 +111,14 @@ BEGIN
            data = CASE WHEN v.data ? 'is_machine' THEN jsonb_build_object('is_machine', v.data -> 'is_machine') END
      WHERE v.email_id = ANY (v_ids) AND (v.email_id = ANY (v_alone) OR lower(v.recipient_email) = ANY (e.spellings));
     UPDATE mailqueue.send_logs AS l
-       SET recipient_email = c_stand, reply = NULL, message_id = NULL,
+       SET recipient_email = c_stand, reply = NULL, message_id = NULL, conversation = NULL,
+           custom_data = CASE WHEN l.email_id <> ALL (v_alone) THEN l.custom_data END,
            campaign_id = regexp_replace(l.campaign_id, v_own, c_stand, 'gi')
      WHERE l.email_id = ANY (v_ids) AND (l.email_id = ANY (v_alone) OR lower(l.recipient_email) = ANY (e.spellings));
+    IF coalesce(cardinality(v_alone), 0) < cardinality(v_ids) THEN  -- it names all recipients, in any spelling
+        UPDATE mailqueue.send_logs AS l SET conversation = NULL
+         WHERE l.email_id = ANY (v_ids) AND l.conversation IS NOT NULL;
+    END IF;
     UPDATE mailqueue.email_recipients AS r SET address = c_stand, name = NULL, reason = NULL
      WHERE r.email_id = ANY (v_ids) AND lower(r.address) = ANY (e.spellings);
     -- A key that contains the address is deleted. Others remain without the fingerprint of their mail: a repeated
@@ -177,7 +130,14 @@ BEGIN
       FROM mailqueue.email_history AS h
      WHERE h.id = ANY (v_alone) AND k.project_id = h.project_id
        AND k.key = mailqueue.kept_key(h.idempotency_key, h.is_test);
-    WITH gone AS (
+    -- The domain may be the person's own: what is counted under it moves to that of the placeholder.
+    WITH recounted AS (
+        INSERT INTO mailqueue.stats_corrections (project_id, email_id, kind, domain)
+        SELECT h.project_id, h.id, 'erased', mailqueue.domain_of(h.recipient_email)
+          FROM mailqueue.email_history AS h
+         WHERE h.id = ANY (v_ids) AND lower(h.recipient_email) = ANY (e.spellings)
+           AND mailqueue.domain_of(h.recipient_email) <> mailqueue.domain_of(c_stand)
+    ), gone AS (
         UPDATE mailqueue.email_history AS h
            SET recipient_email = CASE WHEN lower(h.recipient_email) = ANY (e.spellings) THEN c_stand
                                       ELSE h.recipient_email END,
@@ -199,7 +159,9 @@ BEGIN
      WHERE g.id = ANY (v_alone) AND g.content_id IS NOT NULL;
     UPDATE mailqueue.erasures AS x
        SET place = x.place
-           || jsonb_build_object('contents', coalesce(x.place -> 'contents', '{}') || coalesce(v_contents, '{}')),
+           || jsonb_build_object('contents', coalesce(x.place -> 'contents', '{}') || coalesce(v_contents, '{}'))
+           -- Mail that is left can be queued again, with its old id: then the queue is read once more.
+           || CASE WHEN cardinality(v_ids) = p_most THEN '{"again": true}' ELSE '{}' END::jsonb,
            found = x.found
            || jsonb_build_object('mails', coalesce((x.found ->> 'mails')::integer, 0) + cardinality(v_ids))
      WHERE x.id = p_erasure;
@@ -207,8 +169,8 @@ BEGIN
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_mail(uuid, integer) IS
-    'Anonymise mails to a person, up to a limit; returns how many were changed (0: none are left) and how many a '
-    'worker holds.';
+    'Anonymise mails to a person, up to a limit; returns how many were changed, one more before the end of the queue '
+    'was reached (0: none are left), and how many a worker holds.';
 
 -- Deletes content that only this person received, and its files. Returns locations of files without other users.
 CREATE OR REPLACE FUNCTION mailqueue.erase_contents(p_erasure uuid, p_ids bigint[]) RETURNS SETOF text

@@ -182,9 +182,15 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.mention_row(oid) IS 'SQL for a row t as JSON; bytes are in the escape format.';
 
-CREATE OR REPLACE FUNCTION mailqueue.read_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
+-- Replaced by mentions().
+DROP FUNCTION IF EXISTS mailqueue.read_mentions(uuid, text, text, bigint, bigint);
+DROP FUNCTION IF EXISTS mailqueue.read_all_mentions(text, text, bigint, bigint);
+DROP FUNCTION IF EXISTS mailqueue.count_mentions(uuid, text, text, bigint, bigint);
+DROP FUNCTION IF EXISTS mailqueue.projects_naming(text, text, bigint, bigint);
+
+CREATE OR REPLACE FUNCTION mailqueue.mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
     p_until bigint)
-RETURNS SETOF jsonb
+RETURNS TABLE (project_id uuid, doc jsonb)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -194,75 +200,15 @@ DECLARE
 BEGIN
     SELECT * INTO p FROM mailqueue.mention_patterns(p_pattern);
     PERFORM mailqueue.check_tenant(p_project);
-    IF v_table IS NULL THEN
-        RETURN;
-    END IF;
-    RETURN QUERY EXECUTE format('SELECT %s %s', mailqueue.mention_row(v_table), mailqueue.mention_place(v_table))
-           USING p.whole, NULL::text, p_project, NULL::text, p_from, p_until, p.core, p.encoded;
-END $$;
-COMMENT ON FUNCTION mailqueue.read_mentions(uuid, text, text, bigint, bigint) IS
-    'Rows of some pages of a table that name a person.';
-
-CREATE OR REPLACE FUNCTION mailqueue.read_all_mentions(p_table text, p_pattern text, p_from bigint, p_until bigint)
-RETURNS TABLE (project_id uuid, doc jsonb)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-DECLARE
-    v_table oid := mailqueue.privacy_table(p_table);
-    p record;
-BEGIN
-    SELECT * INTO p FROM mailqueue.mention_patterns(p_pattern);
     IF v_table IS NOT NULL THEN
         RETURN QUERY EXECUTE format('SELECT %s, %s %s', mailqueue.mention_project(v_table),
                                     mailqueue.mention_row(v_table), mailqueue.mention_place(v_table))
-               USING p.whole, NULL::text, NULL::uuid, NULL::text, p_from, p_until, p.core, p.encoded;
+               USING p.whole, NULL::text, p_project, NULL::text, p_from, p_until, p.core, p.encoded;
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.read_all_mentions(text, text, bigint, bigint) IS
-    'Rows of some pages of a table that name a person, of all projects; the project is NULL for rows without one. For '
-    'the owner.';
-
-CREATE OR REPLACE FUNCTION mailqueue.count_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
-    p_until bigint)
-RETURNS bigint
-LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-DECLARE
-    v_table oid := mailqueue.privacy_table(p_table);
-    v_rows bigint := 0;
-    p record;
-BEGIN
-    SELECT * INTO p FROM mailqueue.mention_patterns(p_pattern);
-    PERFORM mailqueue.check_tenant(p_project);
-    IF v_table IS NOT NULL THEN
-        EXECUTE format('SELECT count(*) %s', mailqueue.mention_place(v_table))
-           INTO v_rows USING p.whole, NULL::text, p_project, NULL::text, p_from, p_until, p.core, p.encoded;
-    END IF;
-    RETURN v_rows;
-END $$;
-COMMENT ON FUNCTION mailqueue.count_mentions(uuid, text, text, bigint, bigint) IS
-    'Number of rows of some pages of a table that name a person.';
-
-CREATE OR REPLACE FUNCTION mailqueue.projects_naming(p_table text, p_pattern text, p_from bigint, p_until bigint)
-RETURNS SETOF uuid
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-DECLARE
-    v_table oid := mailqueue.privacy_table(p_table);
-    p record;
-BEGIN
-    SELECT * INTO p FROM mailqueue.mention_patterns(p_pattern);
-    IF v_table IS NOT NULL THEN
-        RETURN QUERY EXECUTE format('SELECT DISTINCT %s %s', mailqueue.mention_project(v_table),
-                                    mailqueue.mention_place(v_table))
-               USING p.whole, NULL::text, NULL::uuid, NULL::text, p_from, p_until, p.core, p.encoded;
-    END IF;
-END $$;
-COMMENT ON FUNCTION mailqueue.projects_naming(text, text, bigint, bigint) IS
-    'Projects of rows of some pages of a table that name a person; NULL for rows without a project. For the owner.';
+COMMENT ON FUNCTION mailqueue.mentions(uuid, text, text, bigint, bigint) IS
+    'Rows of some pages of a table that name a person, of one project or (NULL) of all; project_id is NULL for rows '
+    'without a project.';
 
 -- Content that other persons received is kept.
 CREATE OR REPLACE FUNCTION mailqueue.shared_contents(p_project uuid, p_table text, p_contents bigint[], p_from bigint,

@@ -11,7 +11,8 @@ AS $$
         'template_parts', 'dkim_keys', 'domain_checks', 'domain_rates', 'routing_rules', 'retry_ladders', 'pauses',
         'retention_rules',
         'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'workers',
-        'console_users'])
+        'console_users', 'event_rules', 'birthday_rules', 'contact_lists', 'sequences', 'sequence_versions',
+        'stats_accounts', 'inbox_users', 'mailboxes', 'notification_channels'])
 $$;
 COMMENT ON FUNCTION mailqueue.is_setting_table(text) IS 'Whether a table contains settings.';
 
@@ -39,7 +40,12 @@ AS $$
                                          'audit_keys', 'audit_seals', 'audit_changes',
                                          'tracking_keys', 'archives', 'lock_rows', 'leases',
                                          'maintenance_tasks', 'console_members', 'console_actions',
-                                         'console_attempts', 'server_identity']) THEN NULL
+                                         'console_attempts', 'console_second_factors', 'console_recovery_codes',
+                                         'server_identity', 'outbox_rows', 'email_order', 'marketing_counts',
+                                         'order_signals', 'stats_minutes', 'stats_quarters', 'stats_values',
+                                         'stats_corrections', 'stats_state', 'refused_rows',
+                                         'channel_providers', 'time_zones', 'time_zone_offsets',
+                                         'time_zone_releases']) THEN NULL
                 WHEN p_name IN ('idempotent_answers', 'suppression_lines')
                      OR '[[DELETED_WITH_A_PERSON]]'::jsonb ? p_name
                      THEN 'delete'
@@ -58,7 +64,9 @@ AS $$
            -- About 16 MB at a time, TOAST included.
            greatest(8, least(2000, 2000 * pg_relation_size(c.oid) / greatest(1, pg_table_size(c.oid))))::integer
       FROM pg_class AS c CROSS JOIN LATERAL (SELECT mailqueue.privacy_parent(c.oid) AS name OFFSET 0) AS p
-     WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind = 'r' AND pg_relation_size(c.oid) > 0
+     WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind = 'r'
+       -- A table that is not searched is not opened.
+       AND CASE WHEN mailqueue.privacy_action(c.relname::text) IS NOT NULL THEN pg_relation_size(c.oid) END > 0
        AND mailqueue.privacy_action(p.name) IS NOT NULL AND EXISTS (SELECT FROM mailqueue.text_columns(c.oid))
      -- Rows that move between tables are searched at their source first.
      ORDER BY p.name <> 'email_queue', p.name <> 'inbound_events', p.name, c.relname

@@ -4,7 +4,7 @@
 --   claim_NAME    take due rows for a worker, under a new claim number
 --   settle_NAME   write the outcomes of claimed rows
 --   renew_NAME    extend the leases of rows that take long
---   return_NAME   give back what a worker held, and what no lease covers any more
+--   return_NAME   give back what a worker held, and what no lease covers any more, through give_back_NAME
 --   release_NAME  give back what a worker does not know it holds, after a claim without an answer
 --   suspect_NAME  count a death of the worker on rows whose handling had begun
 --   requeue_NAME  queue finished rows again, by a person
@@ -25,6 +25,12 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.check_worker(integer) IS
     'Raise 55000 unless the worker is alive; it is not declared lost before the transaction ends.';
+
+CREATE OR REPLACE FUNCTION mailqueue.is_drained(p_worker integer) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$ SELECT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.drained_at IS NOT NULL) $$;
+COMMENT ON FUNCTION mailqueue.is_drained(integer) IS 'Whether the worker finishes what it has and claims nothing more.';
 
 -- How long a row waits after a failed attempt: doubled with each, and a tenth at random, so that what failed together
 -- does not come back together.
@@ -55,6 +61,7 @@ BEGIN
             format($f$
     ELSE
         v_ids := ARRAY(SELECT q.id FROM %1$s AS q WHERE q.status = 'pending' AND q.crashes = 0 AND q.run_at <= v_now
+                          AND q.id <> ALL (v_skip)
                         ORDER BY q.run_at, q.id LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED);
             $f$, s.q)
         ELSE
@@ -79,6 +86,7 @@ BEGIN
             v_ids := v_ids || ARRAY(
                 SELECT q.id FROM %1$s AS q
                  WHERE q.%3$I = k.key AND q.status = 'pending' AND q.crashes = 0 AND q.run_at <= v_now
+                   AND q.id <> ALL (v_skip)
                  ORDER BY q.run_at, q.id LIMIT least(k.take, p_limit - cardinality(v_ids))
                    FOR NO KEY UPDATE SKIP LOCKED);
         END LOOP;
@@ -115,11 +123,18 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_ids uuid[] := '{}';
     v_claim bigint;
+    v_refused uuid[];
+    v_skip uuid[] := ARRAY(SELECT r.row_id FROM mailqueue.refused_rows AS r    -- see refused.sql
+                            WHERE r.table_name = %2$L AND r.retry_at > v_now LIMIT 10000);
     k record;
 BEGIN
+    IF mailqueue.is_drained(p_worker) THEN
+        RETURN;
+    END IF;
     IF p_alone THEN
         v_ids := ARRAY(SELECT q.id FROM %1$s AS q
-                        WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now%5$s
+                        WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now
+                          AND q.id <> ALL (v_skip)%5$s
                         ORDER BY q.run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
 %4$s
     END IF;
@@ -127,6 +142,10 @@ BEGIN
         RETURN;
     END IF;
     PERFORM mailqueue.check_worker(p_worker);
+    IF current_setting('mailqueue.isolates_claims', true) = %2$L THEN
+        v_refused := mailqueue.refused_rows_of(%2$L, p_worker, v_ids);
+        v_ids := ARRAY(SELECT i FROM unnest(v_ids) AS i WHERE i <> ALL (v_refused));
+    END IF;
     v_claim := nextval('mailqueue.claim_no_seq');
     RETURN QUERY
     UPDATE %1$s AS q

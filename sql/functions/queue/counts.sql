@@ -8,7 +8,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT EXISTS (SELECT FROM mailqueue.workers AS w
-                    WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND NOT w.is_stopping
+                    WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND NOT w.is_stopping AND w.drained_at IS NULL
                       AND w.beat_at > clock_timestamp() - interval '30 s' AND p_queue = ANY (w.queues))
 $$;
 COMMENT ON FUNCTION mailqueue.has_worker(text) IS 'Whether a worker process is alive that works on the queue.';
@@ -64,7 +64,7 @@ COMMENT ON FUNCTION mailqueue.queue_counts() IS
                                    LIMIT 10001) AS c),
            (SELECT count(*) FROM mailqueue.workers AS w
              WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.beat_at > now() - interval '30 s'
-               AND %1$L = ANY (w.queues))$u$, r.name, r.table_name), ' UNION ALL ')
+               AND w.drained_at IS NULL AND %1$L = ANY (w.queues))$u$, r.name, r.table_name), ' UNION ALL ')
                      FROM jsonb_to_recordset(v_queues) AS r (name text, table_name text)),
                   'SELECT NULL::text, NULL::text, 0::bigint, NULL::timestamptz, 0::bigint, 0::bigint, 0::bigint, '
                   '0::bigint, 0::bigint WHERE false'));
@@ -80,7 +80,7 @@ COMMENT ON FUNCTION mailqueue.unattended_queues(text[]) IS
     SELECT %1$L::text WHERE %1$L = ANY (p_queues)
        AND NOT EXISTS (SELECT FROM mailqueue.workers AS w
                         WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.beat_at > now() - interval '30 s'
-                          AND %1$L = ANY (w.queues))
+                          AND w.drained_at IS NULL AND %1$L = ANY (w.queues))
        AND EXISTS (SELECT FROM mailqueue.%2$I AS q WHERE q.status = 'pending' AND q.run_at <= now())
        AND NOT EXISTS (SELECT FROM mailqueue.%2$I AS q WHERE q.status = 'assigned')$u$, r.name, r.table_name),
                        ' UNION ALL ')
@@ -94,13 +94,18 @@ SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET ji
 AS $body$ %s
     UNION ALL SELECT 'email_queue' WHERE 'email_queue' = ANY (p_queues)
        AND EXISTS (SELECT FROM mailqueue.email_queue AS q
-                    WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= clock_timestamp()) $body$;
+                    WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= clock_timestamp()
+                      AND q.id <> ALL (ARRAY(SELECT x.row_id FROM mailqueue.refused_rows AS x
+                                              WHERE x.table_name = 'email_queue'
+                                                AND x.retry_at > clock_timestamp()))) $body$;
 COMMENT ON FUNCTION mailqueue.suspected_queues(text[]) IS
     'Those of the queues that have due rows whose worker stopped while handling them, and whose key is not blocked.';
     $f$, coalesce((SELECT string_agg(format($u$
     SELECT %1$L::text WHERE %1$L = ANY (p_queues)
        AND EXISTS (SELECT FROM mailqueue.%2$I AS q
-                    WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= clock_timestamp()%3$s)$u$,
+                    WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= clock_timestamp()
+                      AND q.id <> ALL (ARRAY(SELECT x.row_id FROM mailqueue.refused_rows AS x
+                                              WHERE x.table_name = %2$L AND x.retry_at > clock_timestamp()))%3$s)$u$,
                            r.name, r.table_name,
                            CASE WHEN r.has_circuit THEN format(
                                ' AND q.%I = ANY (ARRAY(SELECT k.key FROM mailqueue.ready_%s(clock_timestamp()) AS k))',

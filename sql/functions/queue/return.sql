@@ -3,6 +3,9 @@
 DO $make$
 DECLARE
     v_queues constant jsonb := '[[QUEUES]]';
+    -- What one row may have caused, such as a constraint or a trigger of an operator: the others go on.
+    v_of_rows constant text := 'data_exception OR integrity_constraint_violation OR program_limit_exceeded '
+                               'OR raise_exception OR data_corrupted';
     s record;
 BEGIN
     FOR s IN
@@ -28,11 +31,18 @@ BEGIN
      WHERE q.id = h.id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
+EXCEPTION WHEN %6$s THEN
+    IF cardinality(p_ids) = 1 THEN
+        RAISE WARNING 'row %% of %2$s cannot be extended: %%', p_ids[1], SQLERRM;
+        RETURN 0;
+    END IF;
+    RETURN mailqueue.renew_%2$s(p_ids[:cardinality(p_ids) / 2], p_claims[:cardinality(p_ids) / 2], p_lease)
+         + mailqueue.renew_%2$s(p_ids[cardinality(p_ids) / 2 + 1:], p_claims[cardinality(p_ids) / 2 + 1:], p_lease);
 END $body$;
 COMMENT ON FUNCTION mailqueue.renew_%2$s(uuid[], bigint[], interval) IS
     'Extend the leases of claimed rows; returns how many claims still hold.';
 
-CREATE OR REPLACE FUNCTION mailqueue.return_%2$s(p_worker integer) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.give_back_%2$s(p_ids uuid[]) RETURNS integer
 LANGUAGE plpgsql %3$s
 AS $body$
 DECLARE
@@ -41,32 +51,39 @@ BEGIN
     UPDATE %1$s AS q
        SET status = 'pending', attempts = greatest(q.attempts - 1, 0), claim_no = NULL, worker_id = NULL,
            assigned_at = NULL, lease_until = NULL
-     WHERE q.id = ANY (ARRAY(
-           SELECT o.id FROM %1$s AS o
-            WHERE o.status = 'assigned' AND (o.worker_id = p_worker OR p_worker IS NULL AND o.lease_until < now())
-            ORDER BY o.id LIMIT 10000 FOR NO KEY UPDATE SKIP LOCKED));
+     WHERE q.id = ANY (p_ids);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
+EXCEPTION WHEN %6$s THEN
+    IF cardinality(p_ids) = 1 THEN
+        RAISE WARNING 'row %% of %2$s cannot return to its queue: %%', p_ids[1], SQLERRM;
+        RETURN 0;
+    END IF;
+    RETURN mailqueue.give_back_%2$s(p_ids[:cardinality(p_ids) / 2])
+         + mailqueue.give_back_%2$s(p_ids[cardinality(p_ids) / 2 + 1:]);
 END $body$;
+COMMENT ON FUNCTION mailqueue.give_back_%2$s(uuid[]) IS
+    'Return these rows to the queue, but those whose change the server refuses; returns how many.';
+
+CREATE OR REPLACE FUNCTION mailqueue.return_%2$s(p_worker integer) RETURNS integer
+LANGUAGE sql %3$s
+AS $body$
+    SELECT mailqueue.give_back_%2$s(ARRAY(
+           SELECT o.id FROM %1$s AS o
+            WHERE o.status = 'assigned' AND (o.worker_id = p_worker OR p_worker IS NULL AND o.lease_until < now())
+            ORDER BY o.id LIMIT 10000 FOR NO KEY UPDATE SKIP LOCKED))
+$body$;
 COMMENT ON FUNCTION mailqueue.return_%2$s(integer) IS
     'Return the rows of a worker to the queue, or (NULL) those whose lease is over; returns how many.';
 
 CREATE OR REPLACE FUNCTION mailqueue.release_%2$s(p_worker integer, p_held uuid[]) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER %3$s
+LANGUAGE sql SECURITY DEFINER %3$s
 AS $body$
-DECLARE
-    v_count integer;
-BEGIN
-    UPDATE %1$s AS q
-       SET status = 'pending', attempts = greatest(q.attempts - 1, 0), claim_no = NULL, worker_id = NULL,
-           assigned_at = NULL, lease_until = NULL
-     WHERE q.id = ANY (ARRAY(
+    SELECT mailqueue.give_back_%2$s(ARRAY(
            SELECT o.id FROM %1$s AS o
             WHERE o.status = 'assigned' AND o.worker_id = p_worker AND o.id <> ALL (p_held)
-            ORDER BY o.id LIMIT 10000 FOR NO KEY UPDATE SKIP LOCKED));
-    GET DIAGNOSTICS v_count = ROW_COUNT;
-    RETURN v_count;
-END $body$;
+            ORDER BY o.id LIMIT 10000 FOR NO KEY UPDATE SKIP LOCKED))
+$body$;
 COMMENT ON FUNCTION mailqueue.release_%2$s(integer, uuid[]) IS
     'Return rows that a claim assigned to the worker and whose answer it did not receive: all but those it knows to '
     'hold; returns how many.';
@@ -96,6 +113,14 @@ BEGIN
      WHERE q.id = h.id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
+EXCEPTION WHEN %6$s THEN
+    IF cardinality(p_ids) = 1 THEN
+        RAISE WARNING 'row %% of %2$s cannot be counted as a suspect: %%', p_ids[1], SQLERRM;
+        RETURN 0;
+    END IF;
+    RETURN mailqueue.suspect_%2$s(p_ids[:cardinality(p_ids) / 2], p_claims[:cardinality(p_ids) / 2], p_alone, p_reason)
+         + mailqueue.suspect_%2$s(p_ids[cardinality(p_ids) / 2 + 1:], p_claims[cardinality(p_ids) / 2 + 1:], p_alone,
+                                  p_reason);
 END $body$;
 COMMENT ON FUNCTION mailqueue.suspect_%2$s(uuid[], bigint[], boolean, text) IS
     'Count a death of the worker on rows whose handling had begun, the likeliest to have caused it first: they are '
@@ -124,6 +149,6 @@ BEGIN
 END $body$;
 COMMENT ON FUNCTION mailqueue.requeue_%2$s(uuid, uuid[], text) IS
     'Queue rows again that failed, were cancelled or are held, with their attempts at zero; returns how many.';
-        $f$, s.q, s.table_name, s.pinned, s.max_crashes, s.done);
+        $f$, s.q, s.table_name, s.pinned, s.max_crashes, s.done, v_of_rows);
     END LOOP;
 END $make$;

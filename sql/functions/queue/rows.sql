@@ -88,6 +88,10 @@ BEGIN
             || mailqueue.next_step('row', CASE WHEN w.is_silent THEN 'silent' ELSE 'assigned' END, q.id, q.project_id,
                                    NULL, q.queue);
     END IF;
+    IF mailqueue.refusal_words(q.id) IS NOT NULL THEN
+        RETURN format('row of queue %s, not claimed: %s', q.queue, mailqueue.refusal_words(q.id))
+            || mailqueue.next_step('row', 'refused', q.id, q.project_id);
+    END IF;
     IF q.crashes > 0 THEN
         v_told := format('; it is handled alone, in a process of its own%s', v_told);
     END IF;
@@ -97,6 +101,10 @@ BEGIN
                            ELSE format('tried %s, next attempt at %s',
                                        CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END,
                                        mailqueue.shown(q.run_at)) END, v_told)
+            || mailqueue.next_step('row', 'pending', q.id, q.project_id);
+    ELSIF q.queue = 'notifications' AND mailqueue.notification_wait(q.id) IS NOT NULL THEN
+        RETURN format('row of queue %s, due since %s; %s%s', q.queue, mailqueue.shown(q.run_at),
+                      mailqueue.notification_wait(q.id), v_told)
             || mailqueue.next_step('row', 'pending', q.id, q.project_id);
     ELSIF NOT mailqueue.is_attended(q.queue) THEN
         RETURN format('row of queue %s, due since %s, and no worker is running for this queue%s', q.queue,
@@ -113,6 +121,18 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.why_row(uuid) IS
     'Why a row of a queue besides mail waits, or what became of it; NULL if there is no such row.';
+
+CREATE OR REPLACE FUNCTION mailqueue.why_worked_row(p_id uuid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT mailqueue.why_row(r.id) FROM mailqueue.queue_rows(NULL, NULL, NULL, p_id, 1) AS r
+     WHERE r.status IN ('assigned', 'failed', 'held')
+        OR r.status = 'pending' AND (r.run_at <= clock_timestamp() OR r.crashes > 0
+                                     OR mailqueue.refusal_words(r.id) IS NOT NULL)
+$$;
+COMMENT ON FUNCTION mailqueue.why_worked_row(uuid) IS
+    'What workers do with a row, as why_row() says it; NULL for a row that waits for its time or is done.';
 
 CREATE OR REPLACE FUNCTION mailqueue.requeue_queue_rows(p_ids uuid[], p_by text)
 RETURNS TABLE (queue text, rows integer)

@@ -46,7 +46,8 @@ COMMENT ON FUNCTION mailqueue.begin_sending(text) IS
     'Keep the identity of the server that mail is sent from, where none was sent before.';
 
 -- For a claim whose worker is not known to send on this server. Its row then says that it does, so that later claims
--- need not ask. A process that finds that the database has gone back withdraws that.
+-- need not ask. A process that finds that the database has gone back withdraws that, and so does who pauses all sending
+-- or drains the worker.
 CREATE OR REPLACE FUNCTION mailqueue.may_send(p_worker integer) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -60,15 +61,16 @@ BEGIN
     PERFORM mailqueue.begin_sending(v_identity);
     PERFORM FROM mailqueue.server_identity AS s
       WHERE s.is_only AND s.identity = v_identity AND s.gone_back_at IS NULL
+        AND (s.paused_at IS NULL OR s.paused_until <= clock_timestamp())
         FOR SHARE;
-    IF NOT FOUND THEN
+    IF NOT FOUND OR mailqueue.is_drained(p_worker) THEN
         RETURN false;
     END IF;
     UPDATE mailqueue.workers AS w SET sends_on = v_identity WHERE w.id = p_worker;
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.may_send(integer) IS
-    'Whether this worker may claim mail on this server; raises 55000 if it was declared lost.';
+    'Whether this worker may claim mail on this server, now; raises 55000 if it was declared lost.';
 
 -- Mail that is sent at once has no claim before.
 CREATE OR REPLACE FUNCTION mailqueue.is_sending() RETURNS boolean

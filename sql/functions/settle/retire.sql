@@ -2,10 +2,14 @@
 
 -- p_claims NULL: only rows that no worker holds. Otherwise the fence: the claim that holds the row, or, for mail that
 -- turned out to be sent, the lost claim.
-CREATE OR REPLACE FUNCTION mailqueue.retire_emails(p_ids uuid[], p_claims bigint[], p_statuses text[], p_reasons text[],
+-- Its columns differ from an earlier version.
+DROP FUNCTION IF EXISTS mailqueue.retire_emails(uuid[], bigint[], text[], text[], text[], text[]);
+
+CREATE FUNCTION mailqueue.retire_emails(p_ids uuid[], p_claims bigint[], p_statuses text[], p_reasons text[],
     p_message_ids text[], p_provider_ids text[])
 RETURNS TABLE (id uuid, project_id uuid, assigned_to integer, account_day date, project_day date, recipients smallint,
-               was_assigned boolean, attempts smallint, worker_id integer, recipient_email text, campaign_id text)
+               was_assigned boolean, attempts smallint, worker_id integer, recipient_email text, campaign_id text,
+               custom_data jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -47,7 +51,7 @@ BEGIN
            AND r.email_id = g.id AND r.status = 'pending'
     )
     SELECT g.id, g.project_id, g.assigned_to, g.account_day, g.project_day, g.recipients, g.status = 'assigned',
-           g.attempts, g.worker_id, g.recipient_email, g.campaign_id FROM gone AS g;
+           g.attempts, g.worker_id, g.recipient_email, g.campaign_id, g.custom_data FROM gone AS g;
 END $$;
 COMMENT ON FUNCTION mailqueue.retire_emails(uuid[], bigint[], text[], text[], text[], text[]) IS
     'Finish mails: delete from the queue, write history and events. Returns the rows that were finished.';

@@ -41,6 +41,17 @@ COMMENT ON FUNCTION mailqueue.retry_wait(uuid, uuid, text, integer, boolean, int
     'Wait after an attempt that failed temporarily, from the retry schedule of the project and category; NULL: no '
     'further attempt.';
 
+CREATE OR REPLACE FUNCTION mailqueue.holds_exhausted(p_project uuid, p_category text) RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT coalesce((SELECT r.on_exhausted = 'hold' FROM mailqueue.retry_ladders AS r
+                      WHERE r.project_id = p_project AND r.category IN (p_category, '')
+                      ORDER BY r.category DESC LIMIT 1), false)
+$$;
+COMMENT ON FUNCTION mailqueue.holds_exhausted(uuid, text) IS
+    'Whether mail of a project and category whose attempts are used up is held until a person decides; otherwise it '
+    'fails.';
+
 CREATE OR REPLACE FUNCTION mailqueue.retry_ladders_audit() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -43,9 +43,10 @@ BEGIN
     ), logged AS (
         INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status,
                                          recipient_email, campaign_id, message_id, error_code, enhanced_code, reply,
-                                         response_ms)
+                                         response_ms, custom_data)
         SELECT g.id, g.project_id, g.assigned_to, g.worker_id, g.attempts, 'sent', g.recipient_email,
-               g.campaign_id, g.message_id, g.code, g.enhanced, g.reply, g.ms FROM gone AS g
+               g.campaign_id, g.message_id, g.code, g.enhanced, g.reply, g.ms,
+               mailqueue.attempt_data(g.custom_data) FROM gone AS g
     ), counted AS MATERIALIZED (
         SELECT g.project_id, g.assigned_to, g.account_day, g.project_day,
                sum(least(g.spent, g.recipients)) AS spent, sum(g.recipients - least(g.spent, g.recipients)) AS back

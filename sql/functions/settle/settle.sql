@@ -3,14 +3,20 @@
 -- Hash joins are allowed here, unlike in claims: the input is joined with itself several times, and nested loops over
 -- 200 rows cost 100 us a mail. Tables are still accessed by index only.
 
+-- An earlier version has no p_conversations.
+DROP FUNCTION IF EXISTS mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[],
+    text[], text[], text[], text[], text[], text[], integer[], boolean[]);
+
 -- Outcomes: sent, failed, suppressed, expired, cancelled leave the queue; defer (no attempt counted) returns after
 -- p_waits; retry (counted) returns by its retry schedule, and not before p_waits: logged as bounced, it is a soft
 -- bounce; unknown follows the policy of the mail. p_logs is the status for send_logs, NULL if nothing was tried.
--- p_spent is the number of recipients that count against the limits, p_left the number still to be sent to. Returns the
--- ids whose claim was lost; nothing was written for those.
+-- p_spent is the number of recipients that count against the limits, p_left the number still to be sent to.
+-- p_conversations are the records of attempts that were not accepted, as JSON; NULL: there are none. Returns the ids
+-- whose claim was lost; nothing was written for those.
 CREATE OR REPLACE FUNCTION mailqueue.settle_emails(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_reasons text[],
     p_waits interval[], p_spent integer[], p_left integer[], p_logs text[], p_message_ids text[], p_provider_ids text[],
-    p_codes text[], p_enhanced text[], p_replies text[], p_ms integer[], p_hard boolean[]) RETURNS uuid[]
+    p_codes text[], p_enhanced text[], p_replies text[], p_ms integer[], p_hard boolean[],
+    p_conversations text[] DEFAULT NULL) RETURNS uuid[]
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
@@ -26,11 +32,12 @@ BEGIN
     IF p_ids = '{}' THEN
         RETURN '{}';
     ELSIF p_outcomes <@ '{sent}' AND p_logs <@ '{sent}' AND array_position(p_logs, NULL) IS NULL
-          AND NOT true = ANY (p_hard) THEN
+          AND NOT true = ANY (p_hard) AND coalesce(p_conversations, '{}') = '{}' THEN
         RETURN mailqueue.settle_sent(p_ids, p_claims, p_spent, p_message_ids, p_provider_ids, p_codes, p_enhanced,
                                      p_replies, p_ms);
     END IF;
-    -- A retry without attempts, schedule steps or time left fails; an unknown outcome is resent once, then held.
+    -- A retry without attempts, schedule steps or time left fails, or is held as exhausted where its schedule says so;
+    -- an unknown outcome is resent once, then held.
     SELECT array_agg(o.outcome ORDER BY i.n), array_agg(w.wait ORDER BY i.n),
            array_agg(CASE WHEN o.outcome = 'expired' AND q.unknowns > 0 AND i.reason NOT LIKE 'outcome_unknown: %'
                           THEN 'outcome_unknown: ' || i.reason ELSE i.reason END ORDER BY i.n)
@@ -45,7 +52,9 @@ BEGIN
                 ELSE i.wait END AS wait OFFSET 0) AS w
      CROSS JOIN LATERAL (SELECT CASE
                WHEN i.outcome IN ('retry', 'defer') AND q.is_cancelled THEN 'cancelled'
-               WHEN i.outcome = 'retry' AND (q.attempts >= q.max_attempts OR w.wait IS NULL) THEN 'failed'
+               WHEN i.outcome = 'retry' AND (q.attempts >= q.max_attempts OR w.wait IS NULL)
+                    THEN CASE WHEN mailqueue.holds_exhausted(q.project_id, q.category) THEN 'exhausted'
+                              ELSE 'failed' END
                WHEN i.outcome IN ('retry', 'defer') AND v_now + coalesce(w.wait, interval '0') >= q.expires_at
                     THEN 'expired'
                WHEN i.outcome = 'unknown' AND q.delivery = 'resend' AND q.unknowns = 0 THEN 'resend'
@@ -55,9 +64,9 @@ BEGIN
     WITH input AS MATERIALIZED (
         SELECT *
           FROM unnest(p_ids, p_claims, v_outcomes, v_reasons, v_waits, p_spent, p_left, p_logs, p_message_ids,
-                      p_provider_ids, p_codes, p_enhanced, p_replies, p_ms)
+                      p_provider_ids, p_codes, p_enhanced, p_replies, p_ms, p_conversations)
             AS t(id, claim_no, outcome, reason, wait, spent, left_over, log, message_id, provider_id, code, enhanced,
-                 reply, ms)
+                 reply, ms, conversation)
     ), finished AS (
         SELECT array_agg(i.id) AS ids, array_agg(i.claim_no) AS claims, array_agg(i.outcome) AS outcomes,
                array_agg(i.reason) AS reasons, array_agg(i.message_id) AS message_ids,
@@ -69,13 +78,14 @@ BEGIN
                mailqueue.retire_emails(f.ids, f.claims, f.outcomes, f.reasons, f.message_ids, f.provider_ids) AS r
     ), back AS (
         UPDATE mailqueue.email_queue AS q
-           SET status = CASE i.outcome WHEN 'held' THEN 'held' ELSE 'pending' END,
+           SET status = CASE WHEN i.outcome IN ('held', 'exhausted') THEN 'held' ELSE 'pending' END,
                claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL,
                attempts = q.attempts - CASE i.outcome WHEN 'defer' THEN 1 ELSE 0 END,
                unknowns = least(q.unknowns, 32766) + CASE WHEN i.outcome IN ('resend', 'held') THEN 1 ELSE 0 END,
                crashes = CASE i.outcome WHEN 'defer' THEN q.crashes ELSE 0 END,
                run_at = CASE WHEN i.wait IS NULL THEN q.run_at ELSE v_now + i.wait END,
                last_error = CASE i.outcome WHEN 'held' THEN 'outcome_unknown: ' || coalesce(i.reason, '')
+                                           WHEN 'exhausted' THEN 'attempts used up: ' || coalesce(i.reason, '')
                                            ELSE coalesce(i.reason, q.last_error) END,
                recipients = coalesce(i.left_over, q.recipients),
                -- Only mail that was certainly not accepted uses the next account; see next_lane() and kept_lane().
@@ -84,10 +94,11 @@ BEGIN
                                                  WHEN 'held' THEN mailqueue.kept_lane(q.lane_id, q.assigned_to) END,
                                   q.lane_id)
           FROM input AS i, mailqueue.email_queue AS o
-         WHERE q.id = i.id AND q.claim_no = i.claim_no AND i.outcome IN ('retry', 'defer', 'resend', 'held')
-           AND o.id = q.id
+         WHERE q.id = i.id AND q.claim_no = i.claim_no AND o.id = q.id
+           AND i.outcome IN ('retry', 'defer', 'resend', 'held', 'exhausted')
         RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.is_test,
-                  o.assigned_to, o.account_day, o.project_day, o.recipients, o.attempts, o.worker_id, o.campaign_id
+                  o.assigned_to, o.account_day, o.project_day, o.recipients, o.attempts, o.worker_id, o.campaign_id,
+                  o.custom_data
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at)
         SELECT b.lane_id, min(b.run_at) FROM back AS b WHERE b.status = 'pending' GROUP BY b.lane_id
@@ -100,13 +111,14 @@ BEGIN
         SELECT g.* FROM gone AS g
         UNION ALL
         SELECT b.id, b.project_id, b.assigned_to, b.account_day, b.project_day, b.recipients, true,
-               b.attempts, b.worker_id, b.recipient_email, b.campaign_id FROM back AS b
+               b.attempts, b.worker_id, b.recipient_email, b.campaign_id, b.custom_data FROM back AS b
     ), logged AS (
         INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status,
                                          recipient_email, campaign_id, message_id, error_code, enhanced_code, reply,
-                                         response_ms)
+                                         response_ms, conversation, custom_data)
         SELECT s.id, s.project_id, s.assigned_to, s.worker_id, s.attempts, i.log, s.recipient_email,
-               s.campaign_id, i.message_id, i.code, i.enhanced, i.reply, i.ms
+               s.campaign_id, i.message_id, i.code, i.enhanced, i.reply, i.ms, i.conversation::jsonb,
+               mailqueue.attempt_data(s.custom_data)
           FROM settled AS s JOIN input AS i ON i.id = s.id WHERE i.log IS NOT NULL
     ), counted AS (
         SELECT s.project_id, s.assigned_to, s.account_day, s.project_day,
@@ -136,7 +148,7 @@ BEGIN
     RETURN coalesce(v_lost, '{}');
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[], text[],
-    text[], text[], text[], text[], text[], integer[], boolean[]) IS
+    text[], text[], text[], text[], text[], integer[], boolean[], text[]) IS
     'Record outcomes of claimed mails with all consequences; returns the ids whose claim was lost.';
 
 -- Outcomes of single recipients of messages that have several; called in the transaction that settles the message.

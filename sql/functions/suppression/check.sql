@@ -128,6 +128,9 @@ BEGIN
     NEW.project := NULL;
     NEW.email := btrim(NEW.email);
     NEW.category := coalesce(NEW.category, '');
+    -- The network, as events store it, for rows of every login.
+    NEW.ip_address := network(set_masklen(NEW.ip_address,
+        least(masklen(NEW.ip_address), CASE family(NEW.ip_address) WHEN 4 THEN 24 ELSE 48 END)));
     PERFORM mailqueue.check_address('email', NEW.email);
     NEW.email := mailqueue.address_key(NEW.email);
     PERFORM mailqueue.suppress(NEW.project_id, NEW.email, NEW.category, 'unsubscribed', NEW.unsubscribe_reason,
@@ -135,7 +138,8 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.unsubscribe_list_suppress() IS
-    'BEFORE INSERT or UPDATE on unsubscribe_list: the address is suppressed at once.';
+    'BEFORE INSERT or UPDATE on unsubscribe_list: the address is suppressed at once, and the network of the client '
+    'stored without its host part.';
 
 CREATE OR REPLACE TRIGGER unsubscribe_list_suppress BEFORE INSERT OR UPDATE ON mailqueue.unsubscribe_list
     FOR EACH ROW EXECUTE FUNCTION mailqueue.unsubscribe_list_suppress();

@@ -38,9 +38,10 @@ COMMENT ON FUNCTION mailqueue.is_category_required(uuid, text) IS 'Whether a cat
 
 -- The choices of one person, each an object: category, and state on, off or paused with until. Returns those that
 -- changed something; repeating a call changes nothing. Mail that is stopped for another reason, a bounce or a
--- complaint, stays stopped.
+-- complaint, stays stopped. p_network: NULL where the client asked not to be tracked.
+DROP FUNCTION IF EXISTS mailqueue.change_subscriptions(uuid, text[], jsonb, text, uuid, text, text, text);
 CREATE OR REPLACE FUNCTION mailqueue.change_subscriptions(p_project uuid, p_spellings text[], p_choices jsonb,
-    p_source text, p_email uuid, p_campaign text, p_user_agent text, p_by text)
+    p_source text, p_email uuid, p_campaign text, p_user_agent text, p_by text, p_network inet DEFAULT NULL)
     RETURNS TABLE (category text, state text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -80,7 +81,7 @@ BEGIN
         PERFORM mailqueue.check_address('email', c.address);
         PERFORM mailqueue.check_instant('until', c.until, true);
         IF mailqueue.change_subscription(p_project, c.address, c.category, c.state, c.until, p_source, p_email,
-                                         p_campaign, left(p_user_agent, 500), p_by) THEN
+                                         p_campaign, left(p_user_agent, 500), p_by, p_network) THEN
             v_changed := v_changed || jsonb_build_object(c.category, c.state);
         END IF;
     END LOOP;
@@ -96,11 +97,14 @@ BEGIN
     END IF;
     RETURN QUERY SELECT x.key, x.value FROM jsonb_each_text(v_changed) AS x;
 END $$;
-COMMENT ON FUNCTION mailqueue.change_subscriptions(uuid, text[], jsonb, text, uuid, text, text, text) IS
+COMMENT ON FUNCTION mailqueue.change_subscriptions(uuid, text[], jsonb, text, uuid, text, text, text, inet) IS
     'Record the choices of a person for categories and apply them at once; returns what changed.';
 
+DROP FUNCTION IF EXISTS mailqueue.change_subscription(uuid, text, text, text, timestamptz, text, uuid, text, text,
+                                                      text);
 CREATE OR REPLACE FUNCTION mailqueue.change_subscription(p_project uuid, p_address text, p_category text, p_state text,
-    p_until timestamptz, p_source text, p_email uuid, p_campaign text, p_user_agent text, p_by text) RETURNS boolean
+    p_until timestamptz, p_source text, p_email uuid, p_campaign text, p_user_agent text, p_by text, p_network inet)
+RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -131,8 +135,9 @@ BEGIN
     END IF;
     IF p_state = 'off' THEN
         INSERT INTO mailqueue.unsubscribe_list AS u (project_id, project, email, category, unsubscribe_reason,
-                                                     campaign_id, user_agent, email_id, source)
-        VALUES (p_project, NULL, p_address, p_category, p_source, p_campaign, p_user_agent, p_email, p_source)
+                                                     campaign_id, user_agent, ip_address, email_id, source)
+        VALUES (p_project, NULL, p_address, p_category, p_source, p_campaign, p_user_agent, p_network, p_email,
+                p_source)
         ON CONFLICT (project_id, email, category) DO NOTHING;
     ELSIF p_state = 'paused' THEN
         INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail, expires_at, email_id,
@@ -144,7 +149,8 @@ BEGIN
     END IF;
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.change_subscription(uuid, text, text, text, timestamptz, text, uuid, text, text, text) IS
+COMMENT ON FUNCTION mailqueue.change_subscription(uuid, text, text, text, timestamptz, text, uuid, text, text, text,
+                                                  inet) IS
     'Apply one choice of one person; false if nothing changes, or mail is stopped for a reason other than a choice.';
 
 CREATE OR REPLACE FUNCTION mailqueue.end_unsubscription(p_project uuid, p_address text, p_hash bytea, p_category text,

@@ -12,6 +12,7 @@ BEGIN
     RAISE EXCEPTION 'project % is full: it has % % and may have %', p_project, p_used,
           CASE p_bound WHEN 'max_queued_emails' THEN 'queued emails' WHEN 'max_stored_bytes' THEN 'stored bytes'
                        WHEN 'max_uploads' THEN 'uploads' WHEN 'max_templates' THEN 'templates'
+                       WHEN 'max_events' THEN 'events' WHEN 'max_contacts' THEN 'contacts'
                        ELSE replace(p_bound, '_', ' ') END, p_most
           USING ERRCODE = 'MQ002', COLUMN = p_bound,
               HINT = format('%sAn administrator raises the bound: mailqueue project change %s --%s N',
@@ -28,7 +29,7 @@ COMMENT ON FUNCTION mailqueue.refuse_full(text, text, bigint, bigint) IS
 CREATE OR REPLACE FUNCTION mailqueue.room_used(p_project uuid, p_own xid8, OUT emails bigint, OUT bytes bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 DECLARE
     v_lanes integer[] := ARRAY(SELECT l.id FROM mailqueue.lanes AS l WHERE l.project_id = p_project);
@@ -45,14 +46,16 @@ BEGIN
         RETURN;
     END IF;
     -- Everything below a snapshot's xmin is over: its sum changes no more until gather_lanes() takes the first of them.
+    -- By the index, in which signals of one transaction lie in the order in which that function takes them.
     WITH first AS MATERIALIZED (
-        SELECT s.xid, s.id FROM mailqueue.lane_signals AS s
+        SELECT s.xid, ((s.ctid::text::point)[0] * 65536 + (s.ctid::text::point)[1])::bigint AS place
+          FROM mailqueue.lane_signals AS s
          WHERE s.xid >= (SELECT g.signal_floor FROM mailqueue.lane_gather AS g WHERE g.is_only)
-         ORDER BY s.xid, s.id LIMIT 1
+         ORDER BY s.xid LIMIT 1
     ), carried AS MATERIALIZED (
         SELECT c.until_xid, c.emails, c.bytes
           FROM first AS f JOIN mailqueue.usage_carries AS c
-            ON c.project_id = p_project AND c.first_xid = f.xid AND c.first_id = f.id
+            ON c.project_id = p_project AND c.first_xid = f.xid AND c.first_place = f.place
          ORDER BY c.until_xid DESC LIMIT 1
     ), later AS MATERIALIZED (
         SELECT count(*) FILTER (WHERE s.xid < o.xmin) AS signals,
@@ -63,7 +66,7 @@ BEGIN
           FROM mailqueue.lane_signals AS s, (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin) AS o
          WHERE s.xid >= coalesce((SELECT c.until_xid FROM carried AS c), (SELECT f.xid FROM first AS f))
     )
-    SELECT f.xid, f.id, pg_snapshot_xmin(pg_current_snapshot()) AS xmin, l.signals,
+    SELECT f.xid, f.place, pg_snapshot_xmin(pg_current_snapshot()) AS xmin, l.signals,
            coalesce(l.over_emails, 0) + coalesce(c.emails, 0) AS over_emails,
            coalesce(l.over_bytes, 0) + coalesce(c.bytes, 0) AS over_bytes,
            coalesce(l.emails, 0) + coalesce(c.emails, 0) + coalesce(u.emails, 0) AS emails,
@@ -73,8 +76,8 @@ BEGIN
      CROSS JOIN (SELECT sum(g.queued_emails) AS emails, sum(g.stored_bytes) AS bytes
                    FROM mailqueue.gathered_usage() AS g WHERE g.project_id = p_project) AS u;
     IF n.signals > 500 AND n.xid < n.xmin THEN
-        INSERT INTO mailqueue.usage_carries (project_id, first_xid, first_id, until_xid, emails, bytes)
-        VALUES (p_project, n.xid, n.id, n.xmin, mailqueue.as_count(n.over_emails), mailqueue.as_count(n.over_bytes));
+        INSERT INTO mailqueue.usage_carries (project_id, first_xid, first_place, until_xid, emails, bytes)
+        VALUES (p_project, n.xid, n.place, n.xmin, mailqueue.as_count(n.over_emails), mailqueue.as_count(n.over_bytes));
     END IF;
     emails := greatest(0, mailqueue.as_count(n.emails));
     bytes := greatest(0, mailqueue.as_count(n.bytes));
@@ -89,19 +92,22 @@ COMMENT ON FUNCTION mailqueue.room_used(uuid, xid8) IS
 CREATE OR REPLACE FUNCTION mailqueue.take_room(p_project uuid, p_emails bigint, p_bytes bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
     v_xid xid8 := pg_current_xact_id_if_assigned();
-    v_written bigint;
+    v_pages float8;                                          -- of the signals of this transaction
     p record;
     u record;
 BEGIN
     IF v_xid IS NOT NULL THEN
-        v_written := (SELECT s.id FROM mailqueue.lane_signals AS s WHERE s.xid = v_xid
-                       ORDER BY s.xid DESC, s.id DESC LIMIT 1)
-                     - (SELECT s.id FROM mailqueue.lane_signals AS s WHERE s.xid = v_xid ORDER BY s.xid, s.id LIMIT 1);
-        IF v_written > 200 AND random() > 20.0 / v_written THEN
+        -- Of the pages between its first signal and its last, others may have written some.
+        v_pages := (SELECT (s.ctid::text::point)[0] FROM mailqueue.lane_signals AS s WHERE s.xid = v_xid
+                     ORDER BY s.xid DESC LIMIT 1)
+                   - (SELECT (s.ctid::text::point)[0] FROM mailqueue.lane_signals AS s WHERE s.xid = v_xid
+                       ORDER BY s.xid LIMIT 1);
+        IF v_pages > 2 AND random() > 0.2 / v_pages
+           AND EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid = v_xid OFFSET 200) THEN
             RETURN;
         END IF;
     END IF;
@@ -186,6 +192,28 @@ END $$;
 COMMENT ON FUNCTION mailqueue.check_template_room(uuid) IS
     'Refuse a template where a project has as many as it may have.';
 
+CREATE OR REPLACE FUNCTION mailqueue.check_contact_room(p_project uuid) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_name text;
+    v_most bigint;
+    v_count bigint;
+BEGIN
+    SELECT p.name, p.max_contacts INTO v_name, v_most FROM mailqueue.projects AS p
+     WHERE p.id = p_project AND p.max_contacts IS NOT NULL;
+    IF FOUND THEN
+        SELECT greatest(0, mailqueue.as_count(sum(g.contacts))) INTO v_count
+          FROM mailqueue.gathered_usage() AS g WHERE g.project_id = p_project;
+        IF v_count >= v_most THEN
+            PERFORM mailqueue.refuse_full(v_name, 'max_contacts', v_count, v_most);
+        END IF;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_contact_room(uuid) IS
+    'Refuse a contact where a project has as many as it may have.';
+
 -- Events themselves are never refused: a bounce must suppress its address. Opens and clicks, which anybody with a link
 -- can cause, are not stored.
 CREATE OR REPLACE FUNCTION mailqueue.projects_full_of_events() RETURNS uuid[]
@@ -215,7 +243,8 @@ AS $$
          (3, 'max_uploads', coalesce(u.uploads, 0), p.max_uploads),
          (4, 'max_templates', (SELECT count(*) FROM mailqueue.templates AS t
                                 WHERE t.project_id = p.id AND t.deleted_at IS NULL), p.max_templates),
-         (5, 'max_events', coalesce(u.events, 0), p.max_events)) AS b(n, bound, used, most)
+         (5, 'max_events', coalesce(u.events, 0), p.max_events),
+         (6, 'max_contacts', coalesce(u.contacts, 0), p.max_contacts)) AS b(n, bound, used, most)
      WHERE p.id = coalesce(p_project, p.id) AND p.id = coalesce(mailqueue.tenant(), p.id)
        AND (p_project IS NOT NULL OR p.deleted_at IS NULL)
      ORDER BY p.name, b.n

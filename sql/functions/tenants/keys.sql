@@ -157,7 +157,9 @@ DECLARE
     k mailqueue.api_keys;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    UPDATE mailqueue.api_keys AS o SET revoked_at = clock_timestamp(), revoked_reason = p_reason
+    UPDATE mailqueue.api_keys AS o
+       SET revoked_at = clock_timestamp(), revoked_reason = p_reason,
+           revoked_by = coalesce(nullif(current_setting('mailqueue.actor', true), ''), session_user)
      WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL
        AND (mailqueue.mode() IS NOT TRUE OR o.is_test)
     RETURNING o.* INTO k;

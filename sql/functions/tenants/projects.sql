@@ -55,9 +55,13 @@ BEGIN
            requests_per_second = p.requests_per_second, track_opens = p.track_opens, track_clicks = p.track_clicks,
            tracking_domain = p.tracking_domain, brand_color = p.brand_color,
            max_queued_emails = p.max_queued_emails, max_stored_bytes = p.max_stored_bytes, max_uploads = p.max_uploads,
-           max_templates = p.max_templates, max_events = p.max_events,
+           max_templates = p.max_templates, max_events = p.max_events, max_contacts = p.max_contacts,
            max_age_hours_critical = p.max_age_hours_critical, max_age_hours_high = p.max_age_hours_high,
            max_age_hours_normal = p.max_age_hours_normal, max_age_hours_low = p.max_age_hours_low,
+           low_priority_window = p.low_priority_window, quiet_hours = p.quiet_hours,
+           frequency_cap = p.frequency_cap, outbox_duplicates = p.outbox_duplicates,
+           ordering = p.ordering, ordering_on_failure = p.ordering_on_failure,
+           management_events = p.management_events,
            tracking_checked_at = CASE WHEN o.tracking_domain = p.tracking_domain THEN o.tracking_checked_at END,
            updated_at = now()
      WHERE o.id = p.id;
@@ -71,7 +75,7 @@ BEGIN
          WHERE o.id = p.id;
     END IF;
     -- A bound needs counts; a database of an earlier version has none yet.
-    IF num_nonnulls(p.max_queued_emails, p.max_stored_bytes, p.max_uploads, p.max_events) > 0
+    IF num_nonnulls(p.max_queued_emails, p.max_stored_bytes, p.max_uploads, p.max_events, p.max_contacts) > 0
        AND EXISTS (SELECT FROM mailqueue.usage_counts AS c WHERE c.recounted_at IS NULL) THEN
         PERFORM mailqueue.recount_usage();
     END IF;

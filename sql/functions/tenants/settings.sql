@@ -26,13 +26,15 @@ BEGIN
             v_list := ARRAY(SELECT lower(btrim(l)) FROM jsonb_array_elements_text(c.value) AS l);
         ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second', 'requests_per_second',
                         'soft_bounce_limit', 'soft_bounce_days', 'max_queued_emails', 'max_stored_bytes', 'max_uploads',
-                        'max_templates', 'max_events', 'max_age_hours_critical', 'max_age_hours_high',
+                        'max_templates', 'max_events', 'max_contacts', 'max_age_hours_critical', 'max_age_hours_high',
                         'max_age_hours_normal', 'max_age_hours_low')
               AND c.type <> 'null' THEN
             v_number := mailqueue.project_number(c.key, c.value);
         ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'bounce_domain', 'display_name',
                         'description', 'postal_address',
-                        'time_zone', 'delivery', 'tracking_domain', 'brand_color')
+                        'time_zone', 'delivery', 'tracking_domain', 'brand_color', 'low_priority_window',
+                        'quiet_hours', 'frequency_cap', 'outbox_duplicates', 'ordering', 'ordering_on_failure',
+                        'management_events')
               AND c.type NOT IN ('string', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('a string is needed, got %s', c.type));
         ELSIF c.key IN ('track_opens', 'track_clicks', 'resend_elsewhere', 'require_postal_address',
@@ -64,7 +66,7 @@ BEGIN
                 PERFORM mailqueue.check_address('reply_to', (mailqueue.split_mailbox(v_text)).address);
             END IF;
             p.reply_to := v_text;
-        WHEN 'time_zone' THEN p.time_zone := mailqueue.project_time_zone(coalesce(v_text, 'UTC'));
+        WHEN 'time_zone' THEN p.time_zone := mailqueue.project_time_zone(c.key, coalesce(v_text, 'UTC'));
         WHEN 'delivery' THEN
             IF v_text NOT IN ('resend', 'hold') THEN
                 PERFORM mailqueue.refuse(c.key, format('resend or hold, got %s', to_json(left(v_text, 100))));
@@ -112,10 +114,39 @@ BEGIN
         WHEN 'max_uploads' THEN p.max_uploads := v_number;
         WHEN 'max_templates' THEN p.max_templates := v_number;
         WHEN 'max_events' THEN p.max_events := v_number;
+        WHEN 'max_contacts' THEN p.max_contacts := v_number;
         WHEN 'max_age_hours_critical' THEN p.max_age_hours_critical := coalesce(v_number, 1);
         WHEN 'max_age_hours_high' THEN p.max_age_hours_high := coalesce(v_number, 4);
         WHEN 'max_age_hours_normal' THEN p.max_age_hours_normal := coalesce(v_number, 24);
         WHEN 'max_age_hours_low' THEN p.max_age_hours_low := coalesce(v_number, 72);
+        WHEN 'low_priority_window' THEN
+            p.low_priority_window := (mailqueue.low_priority_window(v_text, 'UTC')).shown;
+        WHEN 'quiet_hours' THEN p.quiet_hours := mailqueue.quiet_hours(v_text);
+        WHEN 'frequency_cap' THEN p.frequency_cap := (mailqueue.frequency_cap(v_text)).shown;
+        WHEN 'outbox_duplicates' THEN
+            IF v_text NOT IN ('error', 'skip') THEN
+                PERFORM mailqueue.refuse(c.key, format('error or skip, got %s', to_json(left(v_text, 100))));
+            END IF;
+            p.outbox_duplicates := coalesce(v_text, 'error');
+        WHEN 'ordering' THEN
+            IF v_text NOT IN ('project', 'outboxes') AND v_text !~ '^custom_data\.[A-Za-z_][A-Za-z0-9_-]{0,62}$' THEN
+                PERFORM mailqueue.refuse(c.key,
+                                         format('project, outboxes or custom_data.NAME, got %s',
+                                                to_json(left(v_text, 100))));
+            END IF;
+            p.ordering := v_text;
+        WHEN 'ordering_on_failure' THEN
+            IF v_text NOT IN ('continue', 'block') THEN
+                PERFORM mailqueue.refuse(c.key, format('continue or block, got %s', to_json(left(v_text, 100))));
+            END IF;
+            p.ordering_on_failure := coalesce(v_text, 'continue');
+        WHEN 'management_events' THEN
+            IF v_text !~ '^(sql|api|rabbitmq)(,(sql|api|rabbitmq)){0,2}$' THEN
+                PERFORM mailqueue.refuse(c.key,
+                                         format('sql, api and rabbitmq, separated by commas, got %s',
+                                                to_json(left(v_text, 100))));
+            END IF;
+            p.management_events := v_text;
         ELSE
             PERFORM mailqueue.refuse(left(c.key, 100), 'there is no such setting of a project');
         END CASE;
@@ -134,6 +165,7 @@ DECLARE
                                   WHEN 'soft_bounce_limit' THEN 0 WHEN 'rate_per_second' THEN 0.001
                                   WHEN 'max_queued_emails' THEN 0 WHEN 'max_stored_bytes' THEN 0
                                   WHEN 'max_uploads' THEN 0 WHEN 'max_templates' THEN 0 WHEN 'max_events' THEN 0
+                                  WHEN 'max_contacts' THEN 0
                                   ELSE 1 END;
     v_most numeric := CASE p_key WHEN 'attachment_bytes' THEN 26214400 WHEN 'weight' THEN 10000
                                  WHEN 'rate_per_second' THEN 1000000
@@ -142,6 +174,7 @@ DECLARE
                                  WHEN 'max_queued_emails' THEN 9007199254740991
                                  WHEN 'max_stored_bytes' THEN 9007199254740991 WHEN 'max_uploads' THEN 9007199254740991
                                  WHEN 'max_templates' THEN 9007199254740991 WHEN 'max_events' THEN 9007199254740991
+                                 WHEN 'max_contacts' THEN 9007199254740991
                                  WHEN 'max_age_hours_critical' THEN 87600 WHEN 'max_age_hours_high' THEN 87600
                                  WHEN 'max_age_hours_normal' THEN 87600 WHEN 'max_age_hours_low' THEN 87600
                                  ELSE 2147483647 END;
@@ -183,24 +216,29 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.project_address(text, text) IS 'An address among the settings of a project, or NULL.';
 
-CREATE OR REPLACE FUNCTION mailqueue.project_time_zone(p_value text) RETURNS text
+DROP FUNCTION IF EXISTS mailqueue.project_time_zone(text);
+CREATE OR REPLACE FUNCTION mailqueue.project_time_zone(p_key text, p_value text) RETURNS text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     -- PostgreSQL accepts offsets and rules as zones too, with the opposite sign.
     IF p_value !~ '^(UTC|[A-Z][A-Za-z_]+(/[A-Z][A-Za-z0-9_+-]+){1,2})$' THEN
-        PERFORM mailqueue.refuse('time_zone',
+        PERFORM mailqueue.refuse(p_key,
                                  format('%s is not a name such as Europe/Berlin', to_json(left(p_value, 100))));
     END IF;
     BEGIN
+        IF mailqueue.known_zone(p_value) IS NULL THEN
+            RAISE invalid_parameter_value;
+        END IF;
         PERFORM now() AT TIME ZONE p_value;
     EXCEPTION WHEN invalid_parameter_value THEN
-        PERFORM mailqueue.refuse('time_zone', format('there is no time zone %s', to_json(left(p_value, 100))));
+        PERFORM mailqueue.refuse(p_key, format('there is no time zone %s', to_json(left(p_value, 100))));
     END;
     RETURN p_value;
 END $$;
-COMMENT ON FUNCTION mailqueue.project_time_zone(text) IS 'The name of a time zone; raises an error if it is not one.';
+COMMENT ON FUNCTION mailqueue.project_time_zone(text, text) IS
+    'The name of a time zone; raises an error if it is not one.';
 
 CREATE OR REPLACE FUNCTION mailqueue.project_tracking_domain(p_value text) RETURNS text
 LANGUAGE plpgsql
@@ -235,10 +273,13 @@ AS $$
         'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
         'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color, 'max_queued_emails', p.max_queued_emails,
         'max_stored_bytes', p.max_stored_bytes, 'max_uploads', p.max_uploads, 'max_templates', p.max_templates,
-        'max_events', p.max_events, 'max_age_hours_critical', p.max_age_hours_critical,
+        'max_events', p.max_events, 'max_contacts', p.max_contacts, 'max_age_hours_critical', p.max_age_hours_critical,
         'max_age_hours_high', p.max_age_hours_high, 'max_age_hours_normal', p.max_age_hours_normal,
         'max_age_hours_low', p.max_age_hours_low, 'require_postal_address', p.require_postal_address,
-        'unsubscribe_on_all', p.unsubscribe_on_all)
+        'unsubscribe_on_all', p.unsubscribe_on_all, 'low_priority_window', p.low_priority_window,
+        'quiet_hours', p.quiet_hours, 'frequency_cap', p.frequency_cap, 'outbox_duplicates', p.outbox_duplicates,
+        'ordering', p.ordering, 'ordering_on_failure', p.ordering_on_failure,
+        'management_events', p.management_events)
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS
     'The settings of a project that change_project() changes.';

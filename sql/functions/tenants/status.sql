@@ -77,7 +77,8 @@ BEGIN
            suspended_at = coalesce(p.suspended_at, clock_timestamp()),
            deleted_at = clock_timestamp(), updated_at = now()
      WHERE o.id = p.id;
-    UPDATE mailqueue.api_keys AS k SET revoked_at = clock_timestamp(), revoked_reason = 'its project was deleted'
+    UPDATE mailqueue.api_keys AS k
+       SET revoked_at = clock_timestamp(), revoked_reason = 'its project was deleted', revoked_by = p_actor
      WHERE k.project_id = p.id AND k.revoked_at IS NULL;
     GET DIAGNOSTICS v_keys = ROW_COUNT;
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)

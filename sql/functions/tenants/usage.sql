@@ -1,4 +1,4 @@
--- What each project uses: emails in the queue, bytes stored, files, events.
+-- What each project uses: emails in the queue, bytes stored, files, events, contacts.
 --
 -- Counted from what the accepting transactions write. Accepted mail is counted in lane_signals, which they write
 -- anyway; all else is a row of project_usage_changes for each statement. Rows are only appended, so that no producer
@@ -26,11 +26,17 @@ AS $$ SELECT p_type <> 'message/rfc822' OR p_name IS NOT NULL $$;
 COMMENT ON FUNCTION mailqueue.is_upload(text, text) IS
     'Whether a row of attachments is a file; false for a finished message.';
 
+-- A column was added.
+DROP FUNCTION IF EXISTS mailqueue.usage_by_rows();
+DROP FUNCTION IF EXISTS mailqueue.gathered_usage();
+DROP FUNCTION IF EXISTS mailqueue.usage_as_counted();
+DROP FUNCTION IF EXISTS mailqueue.usage_of_projects(uuid);
+
 -- What the rows of each counted table use. Accepted mail and its contents are counted by lane_signals: these two tables
 -- have a trigger for DELETE alone. Triggers keep their names: a new name takes a lock that readers wait for.
 DO $make$
 DECLARE
-    v_columns constant text[] := '{queued_emails,stored_bytes,uploads,events}';
+    v_columns constant text[] := '{queued_emails,stored_bytes,uploads,events,contacts}';
     v_used text[] := '{}';
     t record;
 BEGIN
@@ -45,7 +51,12 @@ BEGIN
                 '{"stored_bytes": "sum(r.bytes)",
                   "uploads": "count(*) FILTER (WHERE mailqueue.is_upload(r.content_type, r.file_name))"}',
                 'attachments_came', 'attachments_left'),
-               ('email_events', '{"events": "count(*)"}', 'email_events_came', 'email_events_left'))
+               ('email_events', '{"events": "count(*)"}', 'email_events_came', 'email_events_left'),
+               ('inbox_state', '{"events": "count(*)"}', 'inbox_state_came', 'inbox_state_left'),
+               ('outbox_message', '{"events": "count(*)"}', 'outbox_message_came', 'outbox_message_left'),
+               ('timed_events', '{"events": "count(*)"}', 'timed_events_came', 'timed_events_left'),
+               ('contacts', '{"contacts": "count(*)"}', 'contacts_came', 'contacts_left'),
+               ('notifications', '{"events": "count(*)"}', 'notifications_came', 'notifications_left'))
             AS c(name, sums, trigger_of_insert, trigger_of_delete)
     LOOP
         EXECUTE format($f$
@@ -78,8 +89,9 @@ COMMENT ON FUNCTION mailqueue.%1$I() IS
                FROM unnest(v_columns) WITH ORDINALITY AS c(name, n)), t.name);
     END LOOP;
     EXECUTE format($f$
-CREATE OR REPLACE FUNCTION mailqueue.usage_by_rows()
-RETURNS TABLE (project_id uuid, queued_emails numeric, stored_bytes numeric, uploads numeric, events numeric)
+CREATE FUNCTION mailqueue.usage_by_rows()
+RETURNS TABLE (project_id uuid, queued_emails numeric, stored_bytes numeric, uploads numeric, events numeric,
+               contacts numeric)
 LANGUAGE sql STABLE
 AS $body$
     %s
@@ -92,24 +104,29 @@ DROP FUNCTION IF EXISTS mailqueue.email_queue_left();        -- one for each tab
 DROP FUNCTION IF EXISTS mailqueue.email_contents_left();
 
 -- These two are inlined into the calling statement.
-CREATE OR REPLACE FUNCTION mailqueue.gathered_usage()
-RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint)
+CREATE FUNCTION mailqueue.gathered_usage()
+RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint,
+               contacts bigint)
 LANGUAGE sql STABLE
 AS $$
-    SELECT u.project_id, u.queued_emails, u.stored_bytes, u.uploads, u.events FROM mailqueue.project_usage AS u
+    SELECT u.project_id, u.queued_emails, u.stored_bytes, u.uploads, u.events, u.contacts
+      FROM mailqueue.project_usage AS u
     UNION ALL
-    SELECT c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events FROM mailqueue.project_usage_changes AS c
+    SELECT c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events, c.contacts
+      FROM mailqueue.project_usage_changes AS c
 $$;
 COMMENT ON FUNCTION mailqueue.gathered_usage() IS
     'What projects use, without accepted mail whose signals are not gathered yet: several rows for each project.';
 
-CREATE OR REPLACE FUNCTION mailqueue.usage_as_counted()
-RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint)
+CREATE FUNCTION mailqueue.usage_as_counted()
+RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint,
+               contacts bigint)
 LANGUAGE sql STABLE
 AS $$
-    SELECT g.project_id, g.queued_emails, g.stored_bytes, g.uploads, g.events FROM mailqueue.gathered_usage() AS g
+    SELECT g.project_id, g.queued_emails, g.stored_bytes, g.uploads, g.events, g.contacts
+      FROM mailqueue.gathered_usage() AS g
     UNION ALL
-    SELECT l.project_id, s.emails::bigint, s.bytes::bigint, 0::bigint, 0::bigint
+    SELECT l.project_id, s.emails::bigint, s.bytes::bigint, 0::bigint, 0::bigint, 0::bigint
       FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id
 $$;
 COMMENT ON FUNCTION mailqueue.usage_as_counted() IS
@@ -132,17 +149,18 @@ BEGIN
     WITH gone AS (
         DELETE FROM mailqueue.project_usage_changes AS c
          WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM mailqueue.project_usage_changes AS o LIMIT 20000))
-        RETURNING c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events
+        RETURNING c.project_id, c.queued_emails, c.stored_bytes, c.uploads, c.events, c.contacts
     )
-    INSERT INTO mailqueue.project_usage AS u (project_id, queued_emails, stored_bytes, uploads, events)
+    INSERT INTO mailqueue.project_usage AS u (project_id, queued_emails, stored_bytes, uploads, events, contacts)
     SELECT g.project_id, mailqueue.as_count(sum(g.queued_emails)), mailqueue.as_count(sum(g.stored_bytes)),
-           mailqueue.as_count(sum(g.uploads)), mailqueue.as_count(sum(g.events))
+           mailqueue.as_count(sum(g.uploads)), mailqueue.as_count(sum(g.events)), mailqueue.as_count(sum(g.contacts))
       FROM gone AS g GROUP BY g.project_id
     ON CONFLICT (project_id) DO UPDATE
        SET queued_emails = mailqueue.as_count(u.queued_emails) + excluded.queued_emails,
            stored_bytes = mailqueue.as_count(u.stored_bytes) + excluded.stored_bytes,
            uploads = mailqueue.as_count(u.uploads) + excluded.uploads,
-           events = mailqueue.as_count(u.events) + excluded.events;
+           events = mailqueue.as_count(u.events) + excluded.events,
+           contacts = mailqueue.as_count(u.contacts) + excluded.contacts;
     DELETE FROM mailqueue.usage_carries;
     UPDATE mailqueue.usage_counts AS c SET counted_at = clock_timestamp() WHERE c.is_only;
     PERFORM mailqueue.refuse_fullest();
@@ -164,15 +182,16 @@ BEGIN
     WITH differences AS (
         SELECT r.* FROM mailqueue.usage_by_rows() AS r
         UNION ALL
-        SELECT c.project_id, -c.queued_emails, -c.stored_bytes, -c.uploads, -c.events
+        SELECT c.project_id, -c.queued_emails, -c.stored_bytes, -c.uploads, -c.events, -c.contacts
           FROM mailqueue.usage_as_counted() AS c
     )
-    INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails, stored_bytes, uploads, events)
+    INSERT INTO mailqueue.project_usage_changes (project_id, queued_emails, stored_bytes, uploads, events, contacts)
     SELECT t.project_id, mailqueue.as_count(sum(t.queued_emails)), mailqueue.as_count(sum(t.stored_bytes)),
-           mailqueue.as_count(sum(t.uploads)), mailqueue.as_count(sum(t.events))
+           mailqueue.as_count(sum(t.uploads)), mailqueue.as_count(sum(t.events)), mailqueue.as_count(sum(t.contacts))
       FROM differences AS t JOIN mailqueue.projects AS p ON p.id = t.project_id
      GROUP BY t.project_id
-    HAVING sum(t.queued_emails) <> 0 OR sum(t.stored_bytes) <> 0 OR sum(t.uploads) <> 0 OR sum(t.events) <> 0;
+    HAVING sum(t.queued_emails) <> 0 OR sum(t.stored_bytes) <> 0 OR sum(t.uploads) <> 0 OR sum(t.events) <> 0
+           OR sum(t.contacts) <> 0;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     DELETE FROM mailqueue.project_usage AS u
      WHERE NOT EXISTS (SELECT FROM mailqueue.projects AS p WHERE p.id = u.project_id);
@@ -202,14 +221,15 @@ END $$;
 COMMENT ON FUNCTION mailqueue.recount_usage_if_due() IS
     'recount_usage(), where the last time was a day ago, or a week where there is much to read.';
 
-CREATE OR REPLACE FUNCTION mailqueue.usage_of_projects(p_project uuid DEFAULT NULL)
-RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint)
+CREATE FUNCTION mailqueue.usage_of_projects(p_project uuid DEFAULT NULL)
+RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint,
+               contacts bigint)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT x.project_id, greatest(0, mailqueue.as_count(sum(x.queued_emails))),
            greatest(0, mailqueue.as_count(sum(x.stored_bytes))), greatest(0, mailqueue.as_count(sum(x.uploads))),
-           greatest(0, mailqueue.as_count(sum(x.events)))
+           greatest(0, mailqueue.as_count(sum(x.events))), greatest(0, mailqueue.as_count(sum(x.contacts)))
       FROM mailqueue.usage_as_counted() AS x
      WHERE x.project_id = coalesce(p_project, x.project_id)
        AND x.project_id = coalesce(mailqueue.tenant(), x.project_id)

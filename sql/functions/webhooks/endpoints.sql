@@ -1,5 +1,29 @@
 -- Actions of the API and the command line on webhooks and their log.
 
+CREATE OR REPLACE FUNCTION mailqueue.ended_webhook_deliveries(p_project uuid, p_webhook uuid, p_ids uuid[],
+    p_statuses text[], p_types text[], p_since timestamptz, p_until timestamptz, p_most integer)
+RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN QUERY
+    SELECT o.id FROM mailqueue.webhook_deliveries AS o
+     WHERE o.project_id = p_project AND o.webhook_id = p_webhook
+       AND o.status IN ('delivered', 'failed', 'cancelled') AND o.status = ANY (p_statuses)
+       AND coalesce(mailqueue.mode(), o.is_test) = o.is_test
+       AND (p_ids IS NULL OR o.id = ANY (p_ids)) AND (p_types IS NULL OR o.type = ANY (p_types))
+       AND (p_since IS NULL OR o.id >= mailqueue.first_id_since(p_since) AND o.created_at >= p_since)
+       AND (p_until IS NULL OR o.created_at < p_until)
+       AND EXISTS (SELECT FROM mailqueue.webhook_events AS e WHERE e.id = o.event_id)
+     ORDER BY o.id LIMIT p_most;
+END $$;
+COMMENT ON FUNCTION mailqueue.ended_webhook_deliveries(uuid, uuid, uuid[], text[], text[], timestamptz, timestamptz,
+                                                       integer) IS
+    'Finished deliveries that can be delivered again, oldest first, at most p_most.';
+
 -- Restarts finished deliveries: those in p_ids, or all that match.
 CREATE OR REPLACE FUNCTION mailqueue.retry_webhook_deliveries(p_project uuid, p_webhook uuid, p_ids uuid[],
     p_statuses text[], p_types text[], p_since timestamptz, p_until timestamptz, p_most integer, p_by text)
@@ -17,14 +41,10 @@ BEGIN
            finished_at = NULL
      WHERE d.id = ANY (ARRAY(
            SELECT o.id FROM mailqueue.webhook_deliveries AS o
-            WHERE o.project_id = p_project AND o.webhook_id = p_webhook
+            WHERE o.id = ANY (ARRAY(SELECT mailqueue.ended_webhook_deliveries(p_project, p_webhook, p_ids, p_statuses,
+                                                                              p_types, p_since, p_until, p_most)))
               AND o.status IN ('delivered', 'failed', 'cancelled') AND o.status = ANY (p_statuses)
-              AND coalesce(mailqueue.mode(), o.is_test) = o.is_test
-              AND (p_ids IS NULL OR o.id = ANY (p_ids)) AND (p_types IS NULL OR o.type = ANY (p_types))
-              AND (p_since IS NULL OR o.id >= mailqueue.first_id_since(p_since) AND o.created_at >= p_since)
-              AND (p_until IS NULL OR o.created_at < p_until)
-              AND EXISTS (SELECT FROM mailqueue.webhook_events AS e WHERE e.id = o.event_id)
-            ORDER BY o.id LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED));
+              FOR NO KEY UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count > 0 AND p_ids IS NULL THEN
         PERFORM mailqueue.record_operation(p_project, 'webhook.retried', p_webhook::text,

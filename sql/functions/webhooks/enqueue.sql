@@ -1,5 +1,5 @@
--- Events for webhooks, queued in the transaction of the event; if no webhook subscribes to them, one cheap look-up for
--- each statement.
+-- Events for webhooks and outboxes, queued in the transaction of the event; if none subscribes to them, one cheap
+-- look-up for each statement.
 --
 -- Every change of a mail is a row of email_events, or (sent) of email_history, or (deferred) of send_logs; the
 -- accepting functions queue email.queued themselves, because a trigger would cost each mail more than its own row.
@@ -52,12 +52,23 @@ COMMENT ON FUNCTION mailqueue.subscribed_webhooks(uuid, text) IS
     'Webhooks of the project that subscribe to a type of event.';
 DROP FUNCTION IF EXISTS mailqueue.webhook_wanted(uuid, text);  -- its name in earlier releases
 
+-- Inlined into the calling statement.
+CREATE OR REPLACE FUNCTION mailqueue.event_subscribers(p_project uuid, p_type text) RETURNS SETOF uuid
+LANGUAGE sql STABLE
+AS $$
+    SELECT w.id FROM mailqueue.subscribed_webhooks(p_project, p_type) AS w(id)
+    UNION ALL
+    SELECT o.id FROM mailqueue.event_outboxes(p_project, p_type) AS o(id)
+$$;
+COMMENT ON FUNCTION mailqueue.event_subscribers(uuid, text) IS
+    'Webhooks of the project that subscribe to a type of event, and outboxes that publish it.';
+
 -- In earlier releases, by two names: each column as an array of its own.
 DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], boolean[]);
 DROP FUNCTION IF EXISTS mailqueue.enqueue_webhook_events(uuid[], uuid[], text[], uuid[], timestamptz[], json[],
                                                          boolean[]);
 
--- Each event for every webhook that subscribes to it. Callers pass only events that a webhook subscribes to.
+-- Each event for every webhook and outbox that subscribes to it. Callers pass only events that have one.
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_webhook_events(p_events mailqueue.webhook_events[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -68,15 +79,20 @@ BEGIN
     WITH made AS (
         INSERT INTO mailqueue.webhook_events (id, project_id, type, email_id, occurred_at, payload, is_test)
         SELECT e.id, e.project_id, e.type, e.email_id, e.occurred_at, e.payload, e.is_test FROM unnest(p_events) AS e
+         WHERE EXISTS (SELECT FROM mailqueue.subscribed_webhooks(e.project_id, e.type))
         ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
         RETURNING id, project_id, type, is_test
     )
     INSERT INTO mailqueue.webhook_deliveries (project_id, webhook_id, event_id, type, is_test)
     SELECT m.project_id, w.id, m.id, m.type, m.is_test
       FROM made AS m CROSS JOIN LATERAL mailqueue.subscribed_webhooks(m.project_id, m.type) AS w(id);
+    IF EXISTS (SELECT FROM mailqueue.outbox_state AS s WHERE s.events IS NOT NULL) THEN
+        PERFORM mailqueue.publish_mail_events(p_events);
+    END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_webhook_events(mailqueue.webhook_events[]) IS
-    'Queue events, with a delivery for every webhook that subscribes to them; NULL: there are none.';
+    'Queue events, with a delivery for every webhook and a message for every outbox that subscribes to them; NULL: '
+    'there are none.';
 
 -- Its name in earlier releases.
 DROP FUNCTION IF EXISTS mailqueue.is_untold();
@@ -95,7 +111,9 @@ AS $$
 DECLARE
     v_events mailqueue.webhook_events[];
 BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_restoring() THEN
+    IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled)
+       AND NOT EXISTS (SELECT FROM mailqueue.outbox_state AS s WHERE s.events IS NOT NULL)
+       OR mailqueue.is_restoring() THEN
         RETURN NULL;
     END IF;
     SELECT array_agg(ROW(i.id, i.project_id, 'email.' || i.type, i.email_id, i.occurred_at, NULL,
@@ -118,7 +136,7 @@ BEGIN
             LIMIT 1) AS m ON true
       LEFT JOIN mailqueue.sender_accounts AS s ON s.id = m.assigned_to
      WHERE i.type NOT IN ('queued', 'sent')
-       AND EXISTS (SELECT FROM mailqueue.subscribed_webhooks(i.project_id, 'email.' || i.type));
+       AND EXISTS (SELECT FROM mailqueue.event_subscribers(i.project_id, 'email.' || i.type));
     PERFORM mailqueue.enqueue_webhook_events(v_events);
     RETURN NULL;
 END $$;
@@ -138,7 +156,9 @@ AS $$
 DECLARE
     v_events mailqueue.webhook_events[];
 BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_restoring() THEN
+    IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled)
+       AND NOT EXISTS (SELECT FROM mailqueue.outbox_state AS s WHERE s.events IS NOT NULL)
+       OR mailqueue.is_restoring() THEN
         RETURN NULL;
     END IF;
     SELECT array_agg(ROW(i.event_id, i.project_id, 'email.sent', i.id, i.finished_at, NULL,
@@ -150,7 +170,7 @@ BEGIN
       FROM (SELECT mailqueue.uuidv7() AS event_id, n.* FROM inserted AS n WHERE n.status = 'sent' OFFSET 0) AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
       LEFT JOIN mailqueue.sender_accounts AS s ON s.id = i.assigned_to
-     WHERE EXISTS (SELECT FROM mailqueue.subscribed_webhooks(i.project_id, 'email.sent'));
+     WHERE EXISTS (SELECT FROM mailqueue.event_subscribers(i.project_id, 'email.sent'));
     PERFORM mailqueue.enqueue_webhook_events(v_events);
     RETURN NULL;
 END $$;
@@ -199,7 +219,7 @@ BEGIN
       FROM (SELECT mailqueue.uuidv7() AS event_id, now() AS at, q.* FROM mailqueue.email_queue AS q
              WHERE q.id = ANY (p_ids) OFFSET 0) AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
-     WHERE EXISTS (SELECT FROM mailqueue.subscribed_webhooks(i.project_id, 'email.queued'));
+     WHERE EXISTS (SELECT FROM mailqueue.event_subscribers(i.project_id, 'email.queued'));
     PERFORM mailqueue.enqueue_webhook_events(v_events);
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_queued_events(uuid[]) IS 'Queue email.queued of mails that were just inserted.';
@@ -213,7 +233,7 @@ DECLARE
     v_id uuid := mailqueue.uuidv7();
     q mailqueue.email_queue;
 BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.subscribed_webhooks(NEW.project_id, 'email.deferred'))
+    IF NOT EXISTS (SELECT FROM mailqueue.event_subscribers(NEW.project_id, 'email.deferred'))
        OR mailqueue.is_restoring() THEN
         RETURN NULL;
     END IF;

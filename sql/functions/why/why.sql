@@ -10,6 +10,7 @@ DECLARE
     r record;
     l record;
     s record;
+    v_is_held_back boolean;                                  -- by quiet hours or a frequency cap
     v_kept text := '';                                       -- in doubt: one account may have accepted it
 BEGIN
     SELECT * INTO h FROM mailqueue.email_history AS e WHERE e.id = why.email_id ORDER BY e.finished_at DESC LIMIT 1;
@@ -29,7 +30,11 @@ BEGIN
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = why.email_id;
     IF NOT FOUND THEN
-        v_kept := mailqueue.why_row(why.email_id);
+        v_kept := coalesce(mailqueue.why_schedule(why.email_id), mailqueue.why_enrollment(why.email_id),
+                           mailqueue.why_timed_event(why.email_id));
+        v_kept := coalesce(coalesce(mailqueue.why_worked_row(why.email_id) || '; ', '') || v_kept,
+                           mailqueue.why_row(why.email_id), mailqueue.why_event(why.email_id),
+                           mailqueue.why_dead_letter(why.email_id));
         IF v_kept IS NOT NULL THEN
             RETURN v_kept;
         END IF;
@@ -40,6 +45,15 @@ BEGIN
         RETURN format('held until a person decides: %s', coalesce(q.last_error, 'no reason recorded'))
             || mailqueue.next_step('queue', CASE WHEN q.unknowns > 0 OR q.last_error LIKE 'restored: %'
                                                       THEN 'in_doubt' ELSE 'held' END, q.id, q.project_id);
+    ELSIF q.status = 'pending' AND mailqueue.platform_pause_words() IS NOT NULL
+          AND (q.run_at <= clock_timestamp()
+               OR EXISTS (SELECT FROM mailqueue.inline_servers AS x
+                           WHERE x.email_id = q.id AND coalesce(x.run_at, x.look_at) <= clock_timestamp())) THEN
+        RETURN mailqueue.platform_pause_words()
+            || mailqueue.next_step('installation', 'paused', q.id, q.project_id);
+    ELSIF mailqueue.refusal_words(q.id) IS NOT NULL THEN
+        RETURN 'not sent: ' || mailqueue.refusal_words(q.id)
+            || mailqueue.next_step('queue', 'refused', q.id, q.project_id);
     ELSIF q.status = 'pending' AND q.crashes > 0 THEN
         RETURN format('sent alone at %s or later, because its worker stopped while handling it: %s',
                       mailqueue.shown(q.run_at),
@@ -56,6 +70,15 @@ BEGIN
             || mailqueue.next_step('queue', CASE WHEN s.is_silent THEN 'silent' ELSE 'assigned' END, q.id,
                                    q.project_id);
     ELSIF EXISTS (SELECT FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) THEN
+        SELECT x.* INTO r FROM mailqueue.lanes AS k
+         CROSS JOIN LATERAL mailqueue.headroom(ARRAY[k.project_limit], clock_timestamp()) AS x
+         WHERE k.id = q.lane_id AND k.priority = 3
+           AND EXISTS (SELECT FROM mailqueue.inline_servers AS i
+                        WHERE i.email_id = q.id AND coalesce(i.run_at, i.look_at) <= x.low_opens_at);
+        IF r.low_opens_at IS NOT NULL THEN
+            RETURN mailqueue.window_words(q.project_id, r.low_opens_at)
+                || mailqueue.next_step('project', 'outside_window', q.id, q.project_id);
+        END IF;
         RETURN (SELECT CASE WHEN coalesce(x.run_at, x.look_at) > clock_timestamp()
                                  THEN format('waits until %s for the server it was given',
                                              mailqueue.shown(coalesce(x.run_at, x.look_at)))
@@ -65,6 +88,21 @@ BEGIN
             || mailqueue.next_step('queue', CASE WHEN mailqueue.has_worker('custom-smtp') THEN 'own_server'
                                                  ELSE 'no_own_worker' END, q.id, q.project_id);
     END IF;
+    IF q.is_ordered AND q.run_at >= '9000-01-01' THEN
+        SELECT o.email_id AS id, o.blocked_by, e.status INTO r
+          FROM mailqueue.email_order AS m
+          JOIN mailqueue.email_order AS o ON o.project_id = m.project_id AND o.order_key = m.order_key
+          LEFT JOIN mailqueue.email_queue AS e ON e.id = o.email_id
+         WHERE m.email_id = q.id ORDER BY o.sequence_number LIMIT 1;
+        IF r.id = q.id THEN
+            RETURN 'first in its order, and waits for transactions that may still insert an earlier one'
+                || mailqueue.next_step('order', 'first', q.id, q.project_id);
+        END IF;
+        RETURN format('waits in order behind email %s, which is %s%s', r.id, coalesce(r.blocked_by, r.status, 'ending'),
+                      CASE WHEN r.blocked_by IS NOT NULL THEN ' and blocks the others' ELSE '' END)
+            || mailqueue.next_step('order', CASE WHEN r.blocked_by IS NOT NULL THEN 'blocked' ELSE 'behind' END, q.id,
+                                   q.project_id, NULL, r.id::text);
+    END IF;
     IF q.unknowns > 0 THEN
         v_kept := (SELECT format('handed over to sender account %s without an answer%s; ', a.name,
                           CASE WHEN p.resend_elsewhere THEN '' ELSE ', it stays with it' END)
@@ -73,14 +111,16 @@ BEGIN
         v_kept := coalesce(v_kept, '');
     END IF;
     IF q.run_at > clock_timestamp() THEN
+        v_is_held_back := coalesce(q.last_error ~ '^(quiet hours|frequency cap), ', false);
         RETURN v_kept
-            || CASE WHEN q.attempts > 0
+            || CASE WHEN q.attempts > 0 AND NOT v_is_held_back
                          THEN format('tried %s, next attempt at %s: %s',
                                      CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END,
                                      mailqueue.shown(q.run_at), q.last_error)
+                    WHEN v_is_held_back THEN format('held back until %s: %s', mailqueue.shown(q.run_at), q.last_error)
                     ELSE format('not due before %s', mailqueue.shown(q.run_at)) END
-            || mailqueue.next_step('queue', CASE WHEN q.attempts > 0 THEN 'retry' ELSE 'not_due' END, q.id,
-                                   q.project_id);
+            || mailqueue.next_step('queue', CASE WHEN v_is_held_back THEN 'held_back' WHEN q.attempts > 0 THEN 'retry'
+                                                 ELSE 'not_due' END, q.id, q.project_id);
     END IF;
     IF mailqueue.sending_refusal() IS NOT NULL THEN
         RETURN 'no mail is sent: ' || mailqueue.sending_refusal()
@@ -115,6 +155,10 @@ BEGIN
               WHERE p.id = q.project_id AND p.status = r.why))
             || mailqueue.next_step('project', r.why, q.id, q.project_id);
     END IF;
+    IF l.priority = 3 AND r.low_opens_at IS NOT NULL THEN
+        RETURN v_kept || mailqueue.window_words(q.project_id, r.low_opens_at)
+            || mailqueue.next_step('project', 'outside_window', q.id, q.project_id);
+    END IF;
     -- Every candidate must be blocked; the first to be available again is named.
     IF NOT EXISTS (SELECT FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x WHERE x.why IS NULL) THEN
         SELECT x.*, a.name,
@@ -138,7 +182,7 @@ BEGIN
                    SELECT a.name FROM mailqueue.limits AS m JOIN mailqueue.sender_accounts AS a
                                         ON a.id = m.sender_account_id WHERE m.id = l.account_limits[1]));
     ELSIF NOT EXISTS (SELECT FROM mailqueue.workers AS w
-                       WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL
+                       WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL AND w.drained_at IS NULL
                        AND w.beat_at > clock_timestamp() - interval '30 s') THEN
         RETURN 'no worker is running' || mailqueue.next_step('queue', 'no_worker', q.id, q.project_id);
     END IF;
@@ -146,7 +190,10 @@ BEGIN
         || format('due since %s and waiting for its turn behind %s mails of its lane', mailqueue.shown(q.run_at),
         (SELECT count(*)
            FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
-                  AND (o.run_at, o.id) < (q.run_at, q.id) LIMIT 100000) AS ahead))
+                  AND o.run_at < q.run_at LIMIT 100000) AS before)
+        + (SELECT count(*) FILTER (WHERE same.id < q.id)
+             FROM (SELECT o.id FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
+                      AND o.run_at = q.run_at LIMIT 100000) AS same))
         || coalesce('; ' || mailqueue.pace_words(q.lane_id), '')
         || mailqueue.next_step('queue', 'pending', q.id, q.project_id);
 END $$;

@@ -44,6 +44,7 @@ AS $$
         WHEN 'hourly_limit' THEN 'its hourly limit is used up'
         WHEN 'minute_limit' THEN 'its minute limit is used up'
         WHEN 'rate' THEN 'its rate is used up'
+        WHEN 'outside_window' THEN 'mail of low priority waits for the window of its project'
         WHEN 'domain_rate' THEN 'the rate of this domain is used up'
         WHEN 'brake' THEN 'MAILQUEUE_MAX_SEND_RATE is used up'
         WHEN 'paused' THEN 'it is paused'
@@ -56,6 +57,17 @@ AS $$
         WHEN 'half_open' THEN 'its circuit is half open, and one mail tries whether it works again' END
 $$;
 COMMENT ON FUNCTION mailqueue.limit_words(text, integer) IS 'The reason of a limit as text.';
+
+CREATE OR REPLACE FUNCTION mailqueue.window_words(p_project uuid, p_opens_at timestamptz) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT format('mail of low priority waits until %s for the window of its project, %s to %s %s',
+                  mailqueue.shown(p_opens_at), to_char(m.low_from, 'HH24:MI'), to_char(m.low_until, 'HH24:MI'),
+                  m.low_zone)
+      FROM mailqueue.limits AS m WHERE m.project_id = p_project AND m.sender_account_id IS NULL
+$$;
+COMMENT ON FUNCTION mailqueue.window_words(uuid, timestamptz) IS
+    'The window that a mail of low priority waits for, and when it opens, as text.';
 
 -- Of the last attempt that reached a server. Attempts ran out where that server asked for another one: it deferred the
 -- mail, or more than one attempt ended as a soft bounce.

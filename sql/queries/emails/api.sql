@@ -15,8 +15,8 @@ SELECT e.id, e.status, mailqueue.why(e.id) AS why, e.reason,
        e.custom_data, e.sender, e.attempts AS attempt_count,
        e.max_attempts, e.delivery, e.message_id, e.provider_message_id, e.created_at, e.run_at,
        e.run_at AS scheduled_at, e.expires_at, e.finished_at,
-       '{}'::text[] AS recipients, '{}'::text[] AS attempts, '{}'::text[] AS events, NULL AS more_events,
-       '{}'::text[] AS timeline
+       '{}'::text[] AS recipients, '{}'::text[] AS attempts, false AS has_more_attempts,
+       '{}'::text[] AS events, NULL AS more_events, '{}'::text[] AS timeline
        [[, e.KEPT_COLUMNS BUT priority, category, campaign_id, tags, custom_data, expires_at, max_attempts, delivery,
                                 idempotency_key]]
 FROM mailqueue.emails AS e
@@ -32,14 +32,17 @@ FROM mailqueue.email_recipients AS r
 WHERE r.email_id = %(id)s
 ORDER BY r.position;
 
--- name: list_email_attempts :many
--- Every attempt to send a mail, oldest first.
+-- name: list_newest_attempts :many
+-- The newest attempts to send a mail, newest first; what was said at the first so many of them.
 SELECT l.attempt, l.sent_at, l.status, l.recipient_email, a.name AS sender, l.error_code AS code,
-       l.enhanced_code, l.reply, l.response_ms
+       l.enhanced_code, l.reply, l.response_ms,
+       CASE WHEN row_number() OVER (ORDER BY l.sent_at DESC, l.id DESC) <= %(conversations)s::integer
+            THEN l.conversation END AS conversation
 FROM mailqueue.send_logs AS l
 LEFT JOIN mailqueue.sender_accounts AS a ON a.id = l.sender_account_id
 WHERE l.email_id = %(id)s
-ORDER BY l.sent_at, l.id;
+ORDER BY l.sent_at DESC, l.id DESC
+LIMIT %(limit)s::integer;
 
 -- name: list_newest_email_events :many
 -- The newest other events of a mail, newest first.

@@ -8,7 +8,7 @@ FROM mailqueue.enqueue_shared(%(project)s, %(contents)s::jsonb, %(options)s::jso
 
 -- name: find_batch :maybe
 -- A batch of a project, with the number of its mails in each state.
-SELECT b.id, b.created_at, b.created_by, b.subject, b.recipients, b.rejected, b.counts
+SELECT b.id, b.created_at, b.created_by, b.subject, b.recipients, b.rejected, b.counts, b.lists
 FROM mailqueue.batch_of(%(project_id)s, %(id)s) AS b;
 
 -- name: sweep_batches :value
@@ -29,7 +29,8 @@ SELECT e.id, e.status, e.reason, (ARRAY['critical', 'high', 'normal', 'low'])[e.
        e.from_email, e.recipient_email, e.recipient_name, e.recipients, e.subject,
        e.campaign_id, e.tags, e.sender, e.attempts, e.created_at, e.run_at AS scheduled_at, e.finished_at
 FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(sent_from)s, %(to)s, %(campaign)s, %(category)s,
-                           %(batch)s, %(since)s, %(until)s, %(before)s, %(limit)s, %(sender)s) AS e;
+                           %(batch)s, %(since)s, %(until)s, %(before)s, %(limit)s, %(sender)s, %(data)s::jsonb,
+                           %(or_data)s::jsonb) AS e;
 
 -- name: find_sender_name :maybe
 -- The name of a project's sender account with this id, number or name; a name takes precedence.
@@ -41,9 +42,15 @@ ORDER BY a.name = %(given)s DESC
 LIMIT 1;
 
 -- name: act_on_email :maybe
--- Cancel, release or resend a mail of a project; no row if there is none, outcome NULL if its state does not allow it.
+-- Cancel, release, resend or resolve a mail of a project; no row if there is none, outcome NULL if its state does not
+-- allow it.
 SELECT a.outcome, a.email_id, a.state
 FROM mailqueue.act_on_email(%(project_id)s, %(id)s, %(action)s, %(reason)s, %(by)s) AS a;
+
+-- name: move_email :maybe
+-- Send a mail of a project by another account; no row if there is none, outcome NULL if its state does not allow it.
+SELECT m.outcome, m.email_id, m.state
+FROM mailqueue.move_email(%(project_id)s, %(id)s, %(sender)s::text, %(reason)s, %(by)s) AS m;
 
 -- name: change_email :maybe
 -- Change time or priority of a mail of a project; no row if there is none, outcome NULL if its state does not allow it.

@@ -14,7 +14,7 @@ SELECT mailqueue.settle_inline(%(worker)s, %(id)s, %(claim)s, %(outcome)s, %(rea
     %(log)s, %(message_id)s, %(code)s,
     %(enhanced)s, %(reply)s, %(ms)s, %(hard)s, %(addresses)s::text[], %(statuses)s::text[], %(reasons)s::text[],
     %(codes)s::text[],
-    %(hards)s::boolean[]);
+    %(hards)s::boolean[], %(conversation)s);
 
 -- name: queue_inline :one
 -- Accept one mail that is sent later by a custom SMTP server; state is queued, suppressed or duplicate. Invalid input

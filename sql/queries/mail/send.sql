@@ -81,7 +81,7 @@ SELECT s.id, 'moved_on', NULL, NULL
 FROM unnest(mailqueue.settle_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(outcomes)s::text[], %(reasons)s::text[],
     %(waits)s::interval[], %(spent)s::integer[], %(left)s::integer[], %(logs)s::text[], %(message_ids)s::text[],
     %(provider_ids)s::text[], %(codes)s::text[], %(enhanced)s::text[], %(replies)s::text[], %(ms)s::integer[],
-    %(hard)s::boolean[])) AS s(id);
+    %(hard)s::boolean[], %(conversations)s::text[])) AS s(id);
 
 -- name: settle_recipients :run
 -- Settle single recipients, in the transaction that settles their messages.

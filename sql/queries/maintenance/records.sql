@@ -105,8 +105,8 @@ WHERE l.project_id = %(project_id)s AND l.sent_at >= %(since)s::timestamptz AND 
 -- Delete these attempts; returns the indexes of those that were there.
 WITH gone AS (
     DELETE FROM mailqueue.send_logs AS l
-    USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
-    WHERE l.id = i.id::bigint AND l.sent_at = i.at::timestamptz
+    USING unnest(%(emails)s::text[], %(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(email, id, at, n)
+    WHERE l.email_id = i.email::uuid AND l.id = i.id::bigint AND l.sent_at = i.at::timestamptz
       AND l.sent_at >= %(since)s::timestamptz AND l.sent_at < %(until)s::timestamptz
     RETURNING i.n
 )

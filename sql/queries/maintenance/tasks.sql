@@ -222,6 +222,7 @@ ORDER BY h.since;
 -- Record a run of a maintenance task; where no worker has claimed it, the next one is due after its interval.
 UPDATE mailqueue.maintenance_tasks AS t
 SET last_run_at = clock_timestamp(),
+    last_took = %(took)s::interval,
     last_report = left(%(report)s, 1000),
     run_at = CASE WHEN t.status = 'pending' THEN clock_timestamp() + t.every ELSE t.run_at END
 WHERE t.task = %(task)s;

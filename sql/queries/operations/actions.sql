@@ -93,3 +93,24 @@ SELECT p.project, p.kind, p.name, p.reason, p.until, p.actor, p.since
 FROM mailqueue.paused AS p
 WHERE %(project)s::text IS NULL OR p.project = %(project)s
 ORDER BY p.project, p.kind, p.name;
+
+-- name: list_pauses_of_project :many
+-- A page of what is paused now in a project, or in all of them; the pause of the platform has no project and is first.
+SELECT p.project, p.kind, p.name, p.reason, p.until, p.actor, p.since
+FROM mailqueue.pauses_of_project(%(project_id)s::uuid) AS p
+WHERE (%(kind)s::text IS NULL OR p.kind = %(kind)s)
+  AND (%(name)s::text IS NULL OR p.name = %(name)s)
+  AND (%(after_project)s::text IS NULL
+       OR (coalesce(p.project, ''), p.kind, p.name) > (%(after_project)s, %(after_kind)s::text, %(after_name)s::text))
+ORDER BY coalesce(p.project, ''), p.kind, p.name
+LIMIT %(limit)s;
+
+-- name: pause_in_project :value
+-- Pause mail of a project; the number of the operation that moves queued mail.
+SELECT mailqueue.pause_in_project(%(project_id)s::uuid, %(kind)s::text, %(name)s::text,
+                                  coalesce(%(until)s::timestamptz, clock_timestamp() + %(wait)s::interval),
+                                  %(reason)s::text, %(by)s::text);
+
+-- name: resume_in_project :value
+-- End a pause in a project; false if there was none.
+SELECT mailqueue.resume_in_project(%(project_id)s::uuid, %(kind)s::text, %(name)s::text, %(by)s::text);

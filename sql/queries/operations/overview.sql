@@ -64,11 +64,15 @@ SELECT mailqueue.archive_words(%(id)s);
 -- name: show_attempts :many
 -- Every attempt to send a mail, in order.
 SELECT l.attempt, l.sent_at, l.status, l.recipient_email, s.name AS sender, l.error_code AS code, l.enhanced_code,
-       l.reply, l.response_ms, l.worker_id
+       l.reply, l.response_ms, l.conversation, l.worker_id
 FROM mailqueue.send_logs AS l
 LEFT JOIN mailqueue.sender_accounts AS s ON s.id = l.sender_account_id
 WHERE l.email_id = %(id)s
 ORDER BY l.sent_at, l.id;
+
+-- name: has_sent :value
+-- Whether an account of a project, or of any, has ever sent mail; the mail trap does not count.
+SELECT mailqueue.has_sent(%(project_id)s::uuid);
 
 -- name: read_books :many
 -- Accepted mail of each project and day, compared with its outcomes.
@@ -91,3 +95,17 @@ WHERE d.datname = current_database();
 SELECT r.rolname::text
 FROM pg_catalog.pg_roles AS r
 WHERE r.rolname = ANY (%(names)s);
+
+-- name: read_clock :value
+-- The server's clock.
+SELECT clock_timestamp();
+
+-- name: list_traffic :many
+-- How the attempts of a span ended, by minute and project.
+SELECT t.minute, t.project_id, t.sent, t.deferred, t.bounced, t.failed
+FROM mailqueue.traffic_board(%(since)s::timestamptz, %(until)s::timestamptz) AS t;
+
+-- name: list_account_board :many
+-- How the attempts of each sender account ended since a time, and how long servers took; the slowest first.
+SELECT b.project, b.sender, b.provider, b.attempts, b.sent, b.deferred, b.bounced, b.failed, b.median_ms, b.p95_ms
+FROM mailqueue.account_board(%(since)s::timestamptz) AS b;

@@ -138,7 +138,7 @@ WHERE a.provider = 'trap'
 -- name: pause_trap_accounts :run
 -- Pause the trap accounts: their mail waits, with that reason.
 UPDATE mailqueue.sender_accounts AS a
-SET status = 'paused', status_reason = 'the trap is off'
+SET status = 'paused', status_reason = 'the trap is off', paused_by = 'mailqueue'
 WHERE a.provider = 'trap' AND a.status = 'active';
 
 -- name: list_health :many

@@ -17,7 +17,8 @@ WHERE (d.rate_per_second, d.burst, d.note) IS DISTINCT FROM (excluded.rate_per_s
 DELETE FROM mailqueue.domain_rates WHERE domain = %(domain)s;
 
 -- name: list_rates :many
--- Rates in force, that of the installation first.
-SELECT holds_for, rate_per_second::double precision, burst, note, used_up_until
+-- Rates in force, that of the installation first; one that a float cannot hold as the nearest power of ten that it can.
+SELECT holds_for, least(greatest(rate_per_second, 1e-300), 1e300)::double precision AS rate_per_second, burst, note,
+       used_up_until
 FROM mailqueue.rates
 ORDER BY holds_for <> 'all mail', holds_for;

@@ -19,7 +19,8 @@ SELECT mailqueue.issue_api_key(%(project_id)s::uuid, %(name)s::text, %(key_hash)
 -- name: read_api_key :maybe
 -- A key of a project.
 SELECT k.id, k.name, k.hint, k.is_test, k.scopes, k.requests_per_second, k.created_at, k.created_by, k.expires_at,
-       k.rotated_at, k.revoked_at, k.revoked_reason, k.last_used_at, host(k.last_used_from) AS last_used_from
+       k.rotated_at, k.revoked_at, k.revoked_reason, k.revoked_by, k.last_used_at,
+       host(k.last_used_from) AS last_used_from
 FROM mailqueue.api_keys AS k
 WHERE k.project_id = %(project_id)s
   AND k.id = %(id)s;
@@ -36,7 +37,8 @@ LIMIT 1;
 -- name: list_api_keys :many
 -- The keys of a project, newest first, a page before the one of that time and id.
 SELECT k.id, k.name, k.hint, k.is_test, k.scopes, k.requests_per_second, k.created_at, k.created_by, k.expires_at,
-       k.rotated_at, k.revoked_at, k.revoked_reason, k.last_used_at, host(k.last_used_from) AS last_used_from
+       k.rotated_at, k.revoked_at, k.revoked_reason, k.revoked_by, k.last_used_at,
+       host(k.last_used_from) AS last_used_from
 FROM mailqueue.api_keys AS k
 WHERE k.project_id = %(project_id)s
   AND (k.created_at, k.id) < (coalesce(%(before)s::timestamptz, 'infinity'),

@@ -21,8 +21,11 @@ SELECT p.id, p.name, p.display_name, p.description,
        p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere,
        p.requests_per_second, p.track_opens, p.track_clicks,
        p.tracking_domain, p.tracking_checked_at, p.brand_color, p.max_queued_emails, p.max_stored_bytes, p.max_uploads,
-       p.max_templates, p.max_events, p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
-       p.max_age_hours_low, p.require_postal_address, p.unsubscribe_on_all, p.created_at, p.updated_at
+       p.max_templates, p.max_events, p.max_contacts, p.max_age_hours_critical, p.max_age_hours_high,
+       p.max_age_hours_normal,
+       p.max_age_hours_low, p.require_postal_address, p.unsubscribe_on_all, p.low_priority_window, p.quiet_hours,
+       p.frequency_cap, p.outbox_duplicates, p.ordering, p.ordering_on_failure, p.management_events,
+       p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE p.name = %(name)s::text
    OR p.id = %(id)s::uuid;
@@ -38,8 +41,11 @@ SELECT p.id, p.name, p.display_name, p.description,
        p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere,
        p.requests_per_second, p.track_opens, p.track_clicks,
        p.tracking_domain, p.tracking_checked_at, p.brand_color, p.max_queued_emails, p.max_stored_bytes, p.max_uploads,
-       p.max_templates, p.max_events, p.max_age_hours_critical, p.max_age_hours_high, p.max_age_hours_normal,
-       p.max_age_hours_low, p.require_postal_address, p.unsubscribe_on_all, p.created_at, p.updated_at
+       p.max_templates, p.max_events, p.max_contacts, p.max_age_hours_critical, p.max_age_hours_high,
+       p.max_age_hours_normal,
+       p.max_age_hours_low, p.require_postal_address, p.unsubscribe_on_all, p.low_priority_window, p.quiet_hours,
+       p.frequency_cap, p.outbox_duplicates, p.ordering, p.ordering_on_failure, p.management_events,
+       p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE (%(after)s::text IS NULL OR p.name > %(after)s::text)
   AND (%(status)s::text IS NULL AND p.deleted_at IS NULL
@@ -82,8 +88,3 @@ FROM mailqueue.bounds_of_projects(%(id)s::uuid) AS b;
 SELECT d.day, d.accepted, d.sent, d.failed, d.suppressed, d.expired, d.cancelled, d.delivered, d.hard_bounces,
        d.soft_bounces, d.complaints, d.opened, d.clicked, d.unsubscribed
 FROM mailqueue.project_days(%(id)s::uuid, %(days)s::integer) AS d;
-
--- name: list_audit :many
--- Audit rows of one project, or of all and the installation, newest first, a page before the given number.
-SELECT a.id, a.occurred_at, a.project, a.actor, a.action, a.subject, a.detail
-FROM mailqueue.audit_page(%(project_id)s::uuid, %(action)s::text, %(before)s::bigint, %(most)s::integer) AS a;

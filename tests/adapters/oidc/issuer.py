@@ -6,12 +6,13 @@ It signs with the cryptography package alone, so that what reads its tokens is j
 import asyncio
 import base64
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
@@ -90,6 +91,8 @@ class Issuer:
     keys: list[dict[str, Any]] = field(default_factory=list)
     replies: dict[str, FakeReply] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)
+    """Bodies of the requests with POST."""
 
     @property
     def name(self) -> str:
@@ -123,16 +126,30 @@ class Issuer:
         return says(404, {})
 
 
+Served = TypeVar("Served", bound=Issuer)
+
+
 @asynccontextmanager
 async def issuing(*keys: Key) -> AsyncIterator[Issuer]:
     """Run an issuer with these keys."""
-    issuer = Issuer(keys=[key.jwk for key in keys])
+    async with serving(Issuer(keys=[key.jwk for key in keys])) as issuer:
+        yield issuer
+
+
+@asynccontextmanager
+async def serving(issuer: Served) -> AsyncIterator[Served]:
+    """Run an issuer."""
     waiting: set[asyncio.StreamWriter] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        path = head.split(" ")[1]
+        method, path, _ = head.split(" ", 2)
         issuer.asked.append(path)
+        if method == "POST":
+            length = re.search(r"content-length: (\d+)", head.lower())
+            issuer.bodies.append(
+                (await reader.readexactly(int(length[1] if length else 0))).decode()
+            )
         reply = issuer.answer(path)
         if reply is SILENT:
             waiting.add(writer)

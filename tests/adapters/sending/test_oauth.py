@@ -23,8 +23,9 @@ from mailqueue.adapters.sending.oauth import (
     Tokens,
     grant_of,
 )
+from mailqueue.core.conversation import document_of
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, conversation_of
 from tests.adapters.sending.fake import CLOSES, SILENT, Fake, FakeReply, fake, says
 from tests.adapters.sending.mails import IMPATIENT, PATIENT, mail, rejected, verdict_of
 from tests.adapters.sending.providers import GMAIL
@@ -250,6 +251,22 @@ async def test_gmail_shows_no_token_that_it_echoes() -> None:
 
     assert "ya29.token" not in verdict.detail
     assert "***" in verdict.detail
+
+
+async def test_gmail_shows_no_token_that_was_renewed_meanwhile() -> None:
+    second = says(200, {"access_token": "ya29.second", "expires_in": 3599})
+    unknown = FakeReply(401, b"{}", {"WWW-Authenticate": 'Bearer error="ya29.token"'})
+    said = {
+        "error": {"code": 403, "message": "not ya29.token", "errors": [{"reason": "forbidden"}]}
+    }
+    async with fake([GRANTED, second]) as server, fake([unknown, says(403, said)]) as api:
+        service = Gmail(ProviderAccount(Secret(""), MAILBOX, api.site), tokens_of(server))
+        verdict = await rejected(service, mail())
+
+    record = conversation_of(verdict)
+    assert record is not None
+    assert "www-authenticate" in document_of(record)
+    assert "ya29.token" not in f"{verdict.detail} {document_of(record)}"
 
 
 @pytest.mark.parametrize(

@@ -67,3 +67,10 @@ def test_other_texts_stay() -> None:
     text = "key-8 is not known; YWJj, aGVsbG8gd29ybGQ= and %2F" + "y" * DETAIL_CHARACTERS
 
     assert redacted(text, [Secret(KEY), Secret(""), Secret("a1")]) == text
+
+
+def test_a_key_that_begins_another_key_leaves_nothing_of_it() -> None:
+    keys = [Secret("token-12"), Secret("token-12-of-a-session")]
+
+    assert redacted("token-12-of-a-session, token-12", keys) == "***, ***"
+    assert redacted(f"{'x' * (DETAIL_CHARACTERS - 14)} token-12-of-a", keys).endswith("x ***")

@@ -50,6 +50,17 @@ async def test_settings_and_flags_change_all_or_none(admin: Administering) -> No
     log = await admin("GET", "/audit-log?action=setting.changed")
     assert {each["actor"] for each in log["data"]} == {"ann (token)"}
     assert len(log["data"]) == 3
+    for query in ("action=changed&actor=ANN", "subject=setting", "since=2000-01-01T00:00:00Z"):
+        found = await admin("GET", f"/audit-log?{query}")
+        assert log["data"][0] in found["data"], query
+    for query in ("actor=nobody", "subject=%25", "until=2000-01-01T00:00:00Z", "action=changed.x"):
+        assert (await admin("GET", f"/audit-log?{query}"))["data"] == [], query
+    for query in ("since=soon", "since=2030-01-02T00:00:00Z&until=2030-01-01T00:00:00Z", "actor="):
+        await admin("GET", f"/audit-log?{query}", status=422)
+    first = await admin("GET", "/audit-log?subject=setting&limit=1")
+    cursor = first["next_cursor"]
+    second = await admin("GET", f"/audit-log?subject=setting&limit=1&cursor={cursor}")
+    assert [*first["data"], *second["data"]] == log["data"][:2]
 
 
 async def test_mail_is_refused_while_accept_mail_is_off(admin: Administering) -> None:

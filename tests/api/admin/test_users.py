@@ -79,6 +79,101 @@ async def test_a_user_that_cannot_be_is_refused_with_the_field(
     assert (await admin("GET", "/users"))["data"] == []
 
 
+async def test_role_and_projects_are_changed_and_what_is_left_out_stays(
+    admin: Administering,
+) -> None:
+    await admin(
+        "POST", "/users", {"name": "ben", "role": "viewer", "projects": ["default"]}, status=201
+    )
+
+    async def changed(**body: object) -> tuple[str, bool, list[str]]:
+        user = await admin("PATCH", "/users/Ben", body)
+        return user["role"], user["sees_all"], user["projects"]
+
+    assert await changed(role="support") == ("support", False, ["default"])
+    assert await changed(all_projects=True) == ("support", True, [])
+    assert await changed(role="viewer") == ("viewer", True, [])
+    assert await changed(projects=["default"]) == ("viewer", False, ["default"])
+    assert await changed(role="superadmin") == ("superadmin", True, [])
+    assert await changed(all_projects=True) == ("superadmin", True, []), "as it is"
+    log = await admin("GET", "/audit-log?action=console_user.changed")
+    assert [each["actor"] for each in log["data"]] == ["ann (token)"] * 5
+    assert log["data"][0]["detail"]["before"]["role"] == "viewer"
+
+    for body, field in (
+        ({"role": "viewer"}, "project"),
+        ({"role": "viewer", "projects": []}, "project"),
+        ({"role": "viewer", "projects": ["no-such"]}, "project"),
+        ({"projects": ["default"]}, "project"),
+        ({"role": "owner"}, "role"),
+    ):
+        assert (await admin("PATCH", "/users/ben", body, status=422))["field"] == field
+    await admin("PATCH", "/users/eve", {"role": "viewer"}, status=404)
+    assert await changed() == ("superadmin", True, [])
+
+
+async def second_factor(admin: Administering, name: str) -> None:
+    """Turn on a second factor of a user, and begin a session."""
+    async with admin.conn() as conn:
+        await conn.execute(
+            "WITH u AS (UPDATE mailqueue.console_users SET password_hash = 'x', link_hash = NULL,"
+            " link_until = NULL WHERE name = %s RETURNING id), f AS (INSERT INTO"
+            " mailqueue.console_second_factors (user_id, master_key_id, sealed, session_id,"
+            " turned_on_at) SELECT id, 'key', '\\x00', gen_random_uuid(), now() FROM u)"
+            " INSERT INTO mailqueue.console_sessions (user_id, token_hash, browser_hash,"
+            " expires_at) SELECT id, '\\x01', '\\x02', now() + interval '1 h' FROM u",
+            (name,),
+        )
+
+
+async def test_a_second_factor_is_seen_and_reset(admin: Administering) -> None:
+    await admin("POST", "/users", {"name": "ben", "role": "superadmin"}, status=201)
+    before = (await admin("GET", "/users"))["data"][0]
+    await second_factor(admin, "ben")
+    (listed,) = (await admin("GET", "/users"))["data"]
+    untouched = await admin("PATCH", "/users/ben", {"reset_second_factor": False})
+    reset = await admin("PATCH", "/users/BEN", {"reset_second_factor": True})
+    again = await admin("PATCH", "/users/ben", {"reset_second_factor": True})
+    log = await admin("GET", "/audit-log?action=console_user.second_factor_reset")
+
+    assert [each["has_second_factor"] for each in (before, listed, untouched)] == [
+        False,
+        True,
+        True,
+    ]
+    assert (listed["sessions"], reset["sessions"]) == (1, 0)
+    assert (reset["has_second_factor"], again["has_second_factor"]) == (False, False)
+    assert reset["role"] == "superadmin"
+    assert [(each["actor"], each["subject"]) for each in log["data"]] == [
+        ("ann (token)", "user ben")
+    ], "once"
+    await admin("PATCH", "/users/eve", {"reset_second_factor": True}, status=404)
+
+
+async def test_a_change_that_is_refused_resets_nothing(admin: Administering) -> None:
+    await admin("POST", "/users", {"name": "ben", "role": "superadmin"}, status=201)
+    await second_factor(admin, "ben")
+    body = {"role": "viewer", "projects": ["no-such"], "reset_second_factor": True}
+    await admin("PATCH", "/users/ben", body, status=422)
+    (kept,) = (await admin("GET", "/users"))["data"]
+    done = await admin("PATCH", "/users/ben", body | {"projects": ["default"]})
+
+    assert (kept["has_second_factor"], kept["role"]) == (True, "superadmin")
+    assert (done["has_second_factor"], done["role"]) == (False, "viewer")
+
+
+async def test_a_user_of_an_issuer_has_no_second_factor_to_reset(admin: Administering) -> None:
+    await admin("POST", "/users", {"name": "ben", "role": "superadmin"}, status=201)
+    async with admin.conn() as conn:
+        await conn.execute(
+            "UPDATE mailqueue.console_users SET link_hash = NULL, link_until = NULL,"
+            " issuer = 'https://login.example.com', subject = 'ben'"
+        )
+    refused = await admin("PATCH", "/users/ben", {"reset_second_factor": True}, status=422)
+
+    assert refused["field"] == "reset_second_factor"
+
+
 async def test_a_name_is_not_used_again_in_whatever_letter_case(admin: Administering) -> None:
     await admin("POST", "/users", {"name": "Ben", "role": "superadmin"}, status=201)
     refused = await admin("POST", "/users", {"name": "bEN", "role": "superadmin"}, status=422)

@@ -1,4 +1,4 @@
-"""Actions on single mails: cancel, release and resend, where the state allows it."""
+"""Actions on single mails: cancel, release, resend, move and resolve, where the state allows it."""
 
 from uuid import uuid4
 
@@ -135,3 +135,34 @@ async def test_events_are_listed_by_themselves(api: Calling) -> None:
         ("delivered", "ok"),
     ]
     assert found["next_cursor"] is None
+
+
+async def test_an_email_is_moved_to_a_sender_account(api: Calling) -> None:
+    found = await queued(api)
+    async with connect(api.database) as conn:
+        await make.sender_account(conn, name="backup")
+
+    moved = await api.post(f"/v1/emails/{found}/move", {"sender": "backup", "reason": "down"})
+    unknown = await api.post(f"/v1/emails/{found}/move", {"sender": "nobody"})
+    missing = await api.post(f"/v1/emails/{found}/move", {})
+    back = await api.post(f"/v1/emails/{found}/move", {"sender": None})
+
+    assert moved.json() == {"id": found, "result": "moved"}
+    assert error_of(unknown)["field"] == "sender"
+    assert error_of(missing)["field"] == "sender"
+    assert back.status_code == 200
+
+
+async def test_an_email_in_doubt_is_resolved_and_no_other(api: Calling) -> None:
+    found = await queued(api)
+    refused = await api.post(f"/v1/emails/{found}/resolve", {"was_sent": True})
+    async with connect(api.database) as conn:
+        await make.sender_account(conn)
+        claims = await claim(conn, await make.worker(conn))
+        await conn.execute("UPDATE mailqueue.email_queue SET delivery = 'hold'")
+        await settle(conn, claims, Ending.UNKNOWN, log=LogStatus.UNKNOWN, reason="lost")
+    done = await api.post(f"/v1/emails/{found}/resolve", {"was_sent": False, "note": "not there"})
+
+    assert refused.status_code == 409
+    assert done.json() == {"id": found, "result": "queued"}
+    assert (await api.get(f"/v1/emails/{found}")).json()["status"] == "pending"

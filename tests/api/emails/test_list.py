@@ -52,8 +52,9 @@ async def test_every_filter_finds_its_mail_finished_or_not(api: Calling) -> None
         from_email="shop@example.org",
         campaign_id="spring",
         category="system",
+        custom_data={"order": 81, "shop": {"id": "s-1"}},
     )
-    await sent(api)
+    await sent(api, custom_data={"order": 82})
     filters = (
         "tag=otp",
         "from=Shop@example.org",
@@ -61,6 +62,9 @@ async def test_every_filter_finds_its_mail_finished_or_not(api: Calling) -> None
         "to=CAROL@example.com",
         "campaign=spring",
         "category=system",
+        "custom_data=order%3D81",
+        "custom_data=order=81",
+        "custom_data=%7B%22shop%22:%7B%22id%22:%22s-1%22%7D%7D",
         "tag=otp&campaign=spring&to=bob@example.com",
     )
 
@@ -115,6 +119,9 @@ async def test_a_faulty_filter_is_named(api: Calling) -> None:
         ("until=0", "until"),
         ("batch=x", "batch"),
         ("order=asc", "order"),
+        ("custom_data=order", "custom_data"),
+        ("custom_data=%7B%22order%22", "custom_data"),
+        ("custom_data=variables%3D1", "custom_data"),
     ]:
         refused = await api.get(f"/v1/emails?{query}")
 

@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from mailqueue.db.pool import connect
 from mailqueue.tenants.keys.manage import issue_key
@@ -10,6 +11,14 @@ from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
 
 pytestmark = pytest.mark.anyio
+SAID = {
+    "protocol": "http",
+    "lines": [
+        {"ms": 0, "by": "client", "text": "POST https://api.example.com/send"},
+        {"ms": 12, "by": "server", "text": "429 Too Many Requests"},
+    ],
+    "body": "<b>slow down</b>",
+}
 
 
 async def test_a_queued_mail_says_why_it_waits(api: Calling) -> None:
@@ -21,6 +30,7 @@ async def test_a_queued_mail_says_why_it_waits(api: Calling) -> None:
     assert "no worker is running" in email["why"]
     assert (email["tags"], email["custom_data"]) == (["a"], {"n": 1})
     assert email["attempts"] == []
+    assert email["has_more_attempts"] is False
     assert email["attempt_count"] == 0
     assert [(each["kind"], each["address"], each["status"]) for each in email["recipients"]] == [
         ("to", "ann@example.com", "pending")
@@ -44,6 +54,7 @@ async def test_attempts_and_events_are_listed_in_order(api: Calling) -> None:
                     "error_code": code,
                     "reply": "said so",
                     "response_ms": 12,
+                    "conversation": None if code == "250" else Jsonb(SAID),
                 },
             )
         await make.inserted(
@@ -58,6 +69,7 @@ async def test_attempts_and_events_are_listed_in_order(api: Calling) -> None:
         (1, "deferred", "451"),
         (2, "sent", "250"),
     ]
+    assert [each["conversation"] for each in email["attempts"]] == [SAID, None]
     assert [(each["type"], each["detail"]) for each in email["events"]] == [("deferred", "later")]
     assert [each["address"] for each in email["recipients"]] == [
         "ann@example.com",
@@ -99,6 +111,31 @@ async def test_of_many_events_the_newest_are_shown_and_all_are_listed(api: Calli
     assert listed[:3] == [("queued", None), ("sent", None), ("opened", "1")]
     assert len(listed) == 2_002
     assert len(set(listed)) == 2_002
+
+
+async def test_of_many_attempts_the_newest_are_shown(api: Calling) -> None:
+    """Mail that a rate delays collects attempts; what was said at one has up to 8 KiB."""
+    email = (await api.send()).json()["id"]
+    said = {**SAID, "body": "x" * 7_000}
+    async with connect(api.database) as conn:
+        await conn.execute(
+            "INSERT INTO mailqueue.send_logs (email_id, project_id, attempt, status, sent_at,"
+            " recipient_email, conversation)"
+            " SELECT %s, p.id, n, 'deferred', clock_timestamp() + n * interval '1 ms',"
+            " 'ann@example.com', %s FROM mailqueue.projects AS p, generate_series(1, 3000) AS n"
+            " WHERE p.name = 'default'",
+            (email, Jsonb(said)),
+        )
+
+    answer = await api.get(f"/v1/emails/{email}")
+
+    found = answer.json()
+    assert len(answer.content) < 300_000
+    assert found["has_more_attempts"] is True
+    assert [one["attempt"] for one in found["attempts"]] == list(range(2_801, 3_001))
+    told = [one["attempt"] for one in found["attempts"] if one["conversation"] == said]
+    assert told == list(range(2_981, 3_001))
+    assert [one["what"] for one in found["timeline"]] == ["accepted", *["attempt_deferred"] * 200]
 
 
 async def test_mail_that_was_suppressed_at_once_was_never_queued(api: Calling) -> None:

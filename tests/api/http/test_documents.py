@@ -10,12 +10,12 @@ from pydantic import BaseModel, TypeAdapter
 
 from mailqueue.api.http.docs.reference import USUAL_ORIGIN, reference_page
 from mailqueue.api.http.endpoint import Endpoint, Once
-from mailqueue.api.http.openapi.document import openapi, operation_id
+from mailqueue.api.http.openapi.document import operation_id
 from mailqueue.api.http.origin import origin_of
 from mailqueue.api.table import ENDPOINTS
 from tests.api.support.calling import HELLO, Calling
+from tests.api.support.document import DOCUMENT
 
-DOCUMENT = openapi(ENDPOINTS)
 BODIES = [each for each in ENDPOINTS if each.request is not None]
 
 

@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
-from mailqueue.api.http.openapi.document import openapi, operation_id
+from mailqueue.api.http.openapi.document import operation_id
 from mailqueue.api.table import ENDPOINTS
 from tests.api.support.anybody import for_anybody
 from tests.api.support.calling import ORIGIN
+from tests.api.support.document import DOCUMENT
 
 pytestmark = pytest.mark.anyio
 
-DOCUMENT = openapi(ENDPOINTS)
 OURS = {"authorization", "x-api-key", "connection", "accept-encoding", "content-length"}
 LOADED = schemathesis.openapi.from_dict(DOCUMENT)
 OPERATIONS = {

@@ -8,7 +8,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.http.header_limits import HEAD_BYTES, BoundedHeads
+from mailqueue.api.http.requests.header_limits import HEAD_BYTES, BoundedHeads
 from mailqueue.api.http.server import bind, listening
 
 pytestmark = pytest.mark.anyio

@@ -9,9 +9,9 @@ import orjson
 import pytest
 from starlette.exceptions import HTTPException
 
-from mailqueue.api.http import body as http_body
-from mailqueue.api.http import large_bodies
-from mailqueue.api.http.large_bodies import Bodies, admit, expect, receive, release
+from mailqueue.api.http.requests import body as http_body
+from mailqueue.api.http.requests import large_bodies
+from mailqueue.api.http.requests.large_bodies import Bodies, admit, expect, receive, release
 from mailqueue.core.errors import TooManyRequests
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Caller
@@ -111,7 +111,7 @@ async def test_too_many_values_are_refused_before_anything_is_read(
         raise AssertionError("it was read")
 
     monkeypatch.setattr("mailqueue.api.compat.reading.parsed_json", never)
-    monkeypatch.setattr("mailqueue.api.http.body.validated_json", never)
+    monkeypatch.setattr("mailqueue.api.http.requests.body.validated_json", never)
     key = f"Bearer {shared_api.key}" if head == "Authorization" else shared_api.key
 
     answer = await shared_api.http.post(path, json=document, headers={head: key})

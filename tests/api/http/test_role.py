@@ -3,13 +3,16 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pyotp
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
 from mailqueue.administration.users import manage, seeing, sessions
-from mailqueue.administration.users.model import LoginSource
+from mailqueue.administration.users.model import BegunSession, CodeNeeded, LoginSource
 from mailqueue.administration.users.passwords import Cost, Passwords
-from mailqueue.administration.users.sessions import Logins
+from mailqueue.administration.users.proofs import WrongCode
+from mailqueue.administration.users.second_factor.factors import SecondFactors
+from mailqueue.administration.users.sessions import make_logins
 from mailqueue.api.http import store
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest
@@ -17,13 +20,14 @@ from mailqueue.contract.sending import Repeated, Sent
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.reads import emails as reads
-from mailqueue.operations import acting
+from mailqueue.operations import acting, search
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.actor import act_for
 from mailqueue.tenants.keys.manage import find_key, issue_key
 from mailqueue.trap import inbox
 from mailqueue.trap import store as trap_store
 from mailqueue.trap.summary import caught
+from mailqueue.vault.masterkey import MasterKey
 from tests import make
 from tests.conftest import Server
 from tests.rules.logins import login
@@ -76,10 +80,13 @@ async def test_the_role_of_the_api_is_enough_for_the_console(
         async def lend() -> AsyncIterator[Conn]:
             yield conn
 
-        logins = Logins(lend, Passwords(Cost(memory_kib=64, passes=1, lanes=1)))
+        passwords = Passwords(Cost(memory_kib=64, passes=1, lanes=1))
+        logins = make_logins(lend, passwords, lambda: MasterKey(bytes(32)))
+        factors = SecondFactors(lend, logins.proofs, "mailqueue")
         made = await manage.add(conn, "ann", role="viewer", projects=["default"], by="test")
         await logins.set_password(made.token.reveal(), "correct horse battery")
         begun = await logins.log_in("ann", "correct horse battery", LoginSource(None, None, None))
+        assert isinstance(begun, BegunSession)
         session = await sessions.find(conn, begun.token)
         assert session is not None
         seen = await seeing.project(conn, session.user_id, "default")
@@ -90,10 +97,32 @@ async def test_the_role_of_the_api_is_enough_for_the_console(
             done = await acting.act(
                 conn, email, project_id=seen.id, action="hold", reason="x", by=session.by
             )
-        assert await seeing.project_of_email(conn, session.user_id, email) == "default"
+        matches = await search.search_for_user(conn, session.user_id, str(email))
+        assert [match.kind for match in matches] == ["email"]
         await logins.change_password(
             session, current="correct horse battery", new="staple battery horse"
         )
+        await factors.begin(session)
+        shown = await factors.shown(session)
+        assert shown is not None
+        app = pyotp.parse_uri(shown.uri.reveal())
+        assert isinstance(app, pyotp.TOTP)
+        recovery = await factors.turn_on(session, app.now())
+        asked = await logins.log_in("ann", "staple battery horse", LoginSource(None, None, None))
+        assert isinstance(asked, CodeNeeded)
+        codes = [each.reveal() for each in recovery]
+        with pytest.raises(WrongCode):
+            await factors.log_in(asked.kept, "000", LoginSource(None, None, None))
+        await factors.log_in(asked.kept, codes[0], LoginSource(None, None, None))
+        changed = await sessions.find(conn, begun.token)
+        assert changed is not None
+        await logins.confirm(changed, "staple battery horse", codes[1])
+        codes = [
+            each.reveal()
+            for each in await factors.renew_codes(changed, "staple battery horse", codes[2])
+        ]
+        await factors.turn_off(changed, "staple battery horse", codes[0])
+        await manage.change(conn, "ann", reset_second_factor=True, by="test")
         await sessions.end(conn, session.user_id, session.session_id, by=session.by)
         await manage.remove(conn, "ann", by="test")
         with pytest.raises(InsufficientPrivilege):

@@ -10,8 +10,8 @@ from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.openapi.document import add_schemas, openapi, operation_id
 from mailqueue.api.table import ENDPOINTS
 from mailqueue.webhooks.model import TEST_TYPE, EventType
+from tests.api.support.document import DOCUMENT
 
-DOCUMENT = openapi(ENDPOINTS)
 ANSWERING = [each for each in ENDPOINTS if each.response is not None]
 
 

@@ -37,7 +37,15 @@ async def modes(module_db: str) -> AsyncIterator[Modes]:
 
 def names_a_thing(endpoint: Endpoint) -> bool:
     """Return whether the path names an object that has a mode."""
-    things = ("{email_id}", "{message_id}", "{batch_id}", "{delivery_id}")
+    things = (
+        *("{email_id}", "{message_id}", "{batch_id}", "{delivery_id}"),
+        "{operation_id}",
+        "{schedule_id}",
+        "{event_id}",
+        "{enrollment_id}",
+        "{contact}",
+        "{list}",
+    )
     is_key = "api-keys/{key_id}" in endpoint.path
     return is_key or any(name in endpoint.path for name in things)
 
@@ -82,14 +90,17 @@ async def test_a_test_key_finds_and_changes_nothing_that_is_live(modes: Modes) -
                 assert answer.status_code < 500, what
                 assert answer.status_code != 403, what
             if endpoint.test_keys is ForTestKeys.OWN:
-                assert answer.is_error or MARK not in answer.text, what
+                # Sequences have no mode: enrollments of a test key name them.
+                told = answer.text.replace(f'"sequence":"{MARK}"', "")
+                assert answer.is_error or MARK not in told, what
                 assert answer.is_error or not any(id_ in answer.text for id_ in _ids(modes)), what
 
     assert changes(before, await modes.picture()) == {}
 
 
 def _ids(modes: Modes) -> list[str]:
-    named = ("batch_id", "delivery_id", "api-keys", "upload")
+    named = ("batch_id", "delivery_id", "operation_id", "schedule_id", "enrollment_id")
+    named += ("api-keys", "upload")
     return [*modes.emails.values(), *(modes.variables[name] for name in named)]
 
 

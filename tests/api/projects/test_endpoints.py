@@ -62,11 +62,8 @@ async def test_an_update_changes_what_it_names_and_null_takes_back(admin: Admini
     }
 
     changed = await admin("PUT", path, settings)
-    back = await admin(
-        "PUT",
-        path,
-        {"daily_send_limit": None, "name": None, "retention": {"email_history": None}},
-    )
+    undone = {"daily_send_limit": None, "name": None, "retention": {"email_history": None}}
+    back = await admin("PUT", path, undone)
 
     kept = [each for each in changed["retention"] if each["is_own"]]
     assert kept == [
@@ -217,6 +214,7 @@ async def test_bounds_are_set_and_what_is_used_is_told(admin: Administering) -> 
         "max_stored_bytes": (42, None),
         "max_uploads": (0, None),
         "max_templates": (0, None),
+        "max_contacts": (0, None),
         "max_events": (0, None),
     }
     await admin("PUT", path, {"max_queued_emails": -1}, status=422)

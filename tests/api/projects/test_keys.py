@@ -120,6 +120,7 @@ async def test_a_revoked_key_is_refused_from_then_on(api: Calling) -> None:
 
     assert (gone.status_code, refused.status_code, again.status_code) == (204, 401, 204)
     assert (shown["status"], shown["revoked_reason"]) == ("revoked", "it was in a commit")
+    assert shown["revoked_by"] == "key tests"
     assert await made(api), "its name is free for another"
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import pytest
+from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, async_playwright
 
 from mailqueue.api.app import create_app
@@ -11,11 +13,21 @@ from mailqueue.api.http.server import bind, listening
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import open_pool
 from mailqueue.settings.environment import DatabaseSettings
+from tests import make
 from tests.api.support.calling import settings_for
 from tests.api.support.recipient_links import MASTER, Leaving, leaving
+from tests.contacts import people
+from tests.contacts.confirming import asked_link
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+RULES = {
+    "runOnly": {
+        "type": "tag",
+        "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    }
+}
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
 
@@ -103,3 +115,35 @@ async def test_nothing_is_wider_than_the_window(site: Site, width: int) -> None:
         .filter(e => e.offsetParent && e.getBoundingClientRect().height < 24).length"""
     assert await page.evaluate(small) == 0
     assert [one for one in complaints if one != site.url + link and "favicon" not in one] == []
+
+
+async def test_a_contact_confirms_by_one_press_and_nothing_hinders(site: Site) -> None:
+    await people.list_of(
+        site.shop.conn, site.shop.project_id, "monthly", opt_in="confirmed", description="Monthly"
+    )
+    link = await asked_link(site.shop, "confirm@example.com", name="monthly")
+    context = await site.browser.new_context(viewport={"width": 320, "height": 700})
+    page = await context.new_page()
+    faults: list[str] = []
+    for scheme in SCHEMES:
+        await page.emulate_media(color_scheme=scheme)
+        await page.goto(site.url + link)
+        faults += await faults_of(page)
+    plain = await site.page(link)
+    await plain.get_by_role("button", name="Yes, I want it").press("Enter")
+    await plain.get_by_role("heading", name="Thank you").wait_for()
+    await page.reload()
+    await page.get_by_role("heading", name="Thank you").wait_for()
+    faults += await faults_of(page)
+
+    assert faults == []
+    query = "SELECT is_pending FROM mailqueue.contact_list_members"
+    assert await make.rows(site.shop.conn, query) == [(False,)]
+
+
+async def faults_of(page: Page) -> list[str]:
+    """Return what axe-core finds, and whether the page is wider than the window."""
+    results = await Axe().run(page, options=RULES)
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    found = [] if await page.evaluate(wide) == 0 else ["too wide"]
+    return found + [str(one["id"]) for one in results.response["violations"]]

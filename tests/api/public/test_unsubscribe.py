@@ -86,10 +86,12 @@ async def test_who_asks_not_to_be_known_is_not(shop: Leaving, header: str) -> No
         await shop.link_to(who), data=ONE_CLICK, headers={header: "1", "User-Agent": "Mailer"}
     )
 
-    kept = await make.scalar(
-        shop.conn, "SELECT user_agent FROM mailqueue.unsubscribe_list WHERE email = %s", who
+    kept = await make.rows(
+        shop.conn,
+        "SELECT user_agent, ip_address FROM mailqueue.unsubscribe_list WHERE email = %s",
+        who,
     )
-    assert kept is None
+    assert kept == [(None, None)]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx2
+from starlette.types import ASGIApp
 
 from mailqueue.api.app import create_app
 from mailqueue.core.secret import Secret
@@ -17,6 +18,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Token, TokenKind
+from mailqueue.tracking.urls import PATHS
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.wiring.api import build_services
 from tests import make
@@ -31,6 +33,7 @@ class Leaving:
     """A client without a key, and functions that create mail and its links."""
 
     http: httpx2.AsyncClient
+    app: ASGIApp
     database: DatabaseSettings
     conn: Conn
     keyring: Keyring
@@ -45,7 +48,7 @@ class Leaving:
     async def link(self, email_id: UUID, kind: TokenKind = TokenKind.UNSUBSCRIBE) -> str:
         seals = await self.keyring.of(self.conn, self.project_id)
         text = seals.seal(Token(kind, email_id))
-        return f"/t/u/{text}" if kind is TokenKind.UNSUBSCRIBE else f"/pref/{text}"
+        return PATHS[kind] + text
 
     async def link_to(self, to: str, category: str = "marketing") -> str:
         return await self.link(await self.mail(to, category))
@@ -94,4 +97,4 @@ async def leaving(database: DatabaseSettings) -> AsyncIterator[Leaving]:
         app = create_app(settings, pool, services=build_services(settings, pool))
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=True)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:
-            yield Leaving(http, database, conn, keyring, project_id, issued.key.reveal())
+            yield Leaving(http, app, database, conn, keyring, project_id, issued.key.reveal())

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx2
 from starlette.applications import Starlette
@@ -14,9 +14,13 @@ from mailqueue.api.http.responses import answer_fault
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.table import ENDPOINTS
+from mailqueue.bridge import letters, store
+from mailqueue.bridge.model import Dead, QueueBinding
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
+from mailqueue.ports.broker import BrokerMessage
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.tenants.keys.manage import issue_key
@@ -130,6 +134,10 @@ async def two_tenants(url: str) -> AsyncIterator[Tenants]:
     async with open_pool(database) as pool:
         async with serving(Runtime, pool, settings) as http:
             variables = await furnished(http, keys[1].key.reveal(), "theirs")
+        async with connect(database) as conn:
+            await make.logged_attempts(conn, MARK, 1, "sent", 1)
+            variables |= await notified(conn)
+            variables["letter_id"] = await dead_letter(conn, "theirs")
         yield Tenants(
             pool,
             settings,
@@ -139,6 +147,49 @@ async def two_tenants(url: str) -> AsyncIterator[Tenants]:
             keys[1].key.reveal(),
             variables,
         )
+
+
+async def notified(conn: Conn) -> dict[str, str]:
+    """Create a notification of the inbox and channel; return the value that names it in paths."""
+    await conn.execute("UPDATE mailqueue.notification_channels SET last_error = %s", (MARK,))
+    found = await make.scalar(
+        conn,
+        "INSERT INTO mailqueue.notifications (project_id, user_id, email_account_id,"
+        " notification_channel_id, subject, email_received_at)"
+        " SELECT c.project_id, c.user_id, m.id, c.id, %s, now()"
+        " FROM mailqueue.notification_channels AS c JOIN mailqueue.mailboxes AS m"
+        " ON m.user_id = c.user_id RETURNING id",
+        MARK,
+    )
+    return {"notification_id": str(found)}
+
+
+async def watched(made: Any) -> dict[str, str]:
+    """Create an inbox user with all that belongs to one; return the values in paths."""
+    owner = (await made("/v1/inbox-users", {"email": ADDRESS}))["id"]
+    inbox = {
+        "user_id": owner,
+        "email_address": ADDRESS,
+        "host": f"{MARK}.example.com",
+        "password": MARK,
+    }
+    slack = {"user_id": owner, "bot_token": f"xoxb-{MARK}-example", "slack_channel_id": "C01"}
+    rule = {"user_id": owner, "rule_type": "subject", "pattern": MARK}
+    return {
+        "inbox_user_id": owner,
+        "inbox_id": (await made("/v1/inboxes", inbox))["id"],
+        "channel_id": (await made("/v1/channels", slack))["id"],
+        "filter_rule_id": (await made("/v1/filter-rules", rule))["id"],
+        "notification_id": str(uuid4()),
+    }
+
+
+async def dead_letter(conn: Conn, project: str) -> str:
+    """Return the id of a message of RabbitMQ that could not be handled."""
+    await store.note_queue(conn, project, MARK, state="waiting", reason=MARK, received=1)
+    body = {"messageId": str(uuid4()), "messageType": [f"urn:message:{MARK}"], "message": {}}
+    message = BrokerMessage(1, write_json({**body, "message": {"to": ADDRESS}}))
+    return str(await letters.keep(conn, QueueBinding(MARK, project), message, Dead(MARK)))
 
 
 async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[str, str]:
@@ -156,6 +207,9 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "/v1/send/batch",
         {"subject": MARK, "text_body": MARK, "recipients": [{"email": ADDRESS}]},
     )
+    operation = await made(
+        "/v1/operations", {"verb": "hold", "filter": {"subject": MARK}, "reason": MARK}
+    )
     issued = await made(f"{base}/api-keys", {"name": f"{MARK} two", "scopes": ["email:read"]})
     dkim = await made("/v1/dkim", {"domain": f"{MARK}.example.com"})
     await made("/v1/suppressions", {"emails": [f"no-{ADDRESS}"], "reason": "manual"})
@@ -166,14 +220,53 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     await made(f"{base}/template-parts/footer", {"kind": "partial", "source": MARK}, "PUT")
     hook = await made("/v1/webhooks", {"url": f"https://{MARK}.example.com/", "description": MARK})
     webhook_id = hook["webhook"]["id"]
+    await made("/v1/outboxes", {"name": MARK, "target": webhook_id})
     tried = await made(f"/v1/webhooks/{webhook_id}/test", {})
     await made("/v1/categories", {"slug": MARK, "name": MARK})
+    await made(f"{base}/pauses", {"kind": "campaign", "name": MARK, "reason": MARK})
+    rule = {"name": MARK, "event_type": MARK, "template": MARK, "recipient": "$.to"}
+    await made("/v1/event-rules", {**rule, "is_enabled": True})
+    told = {"message_id": str(uuid4()), "type": MARK, "payload": {"to": ADDRESS}}
+    await made("/v1/events", told)
+    due = {"kind": MARK, "at": "2050-01-01T00:00:00Z", "template": MARK, "recipient": ADDRESS}
+    timed = await made("/v1/timed-events", due | {"payload": {"word": MARK}})
+    await made("/v1/birthdays", {"template": MARK}, "PUT")
+    contact = await made("/v1/contacts", {"email": f"who-{ADDRESS}", "last_name": MARK})
+    await made("/v1/lists", {"name": MARK, "description": MARK})
+    await made(f"/v1/lists/{MARK}/members", {"contacts": [contact["id"]]})
+    scheduled = await made(
+        "/v1/schedule",
+        {
+            "name": MARK,
+            "schedule_type": "cron",
+            "cron_expression": "0 9 1 1 *",
+            "payload": {"to": [ADDRESS], "subject": MARK, "text_body": MARK},
+        },
+    )
+    await made(f"/v1/schedule/{scheduled['id']}/runs", None)
+    steps = [{"name": "one", "template": MARK, "delay": "1d"}]
+    await made("/v1/sequences", {"name": MARK, "category": MARK, "steps": steps})
+    await made(f"/v1/sequences/{MARK}/publish", {})
+    enrolled = await made(f"/v1/sequences/{MARK}/enrollments", {"email": f"en-{ADDRESS}"})
     signing = await made("/v1/tracking-keys/rotate", {})
     listed = await http.get("/v1/suppressions", headers={"X-API-Key": key})
     return {
+        **await watched(made),
         "email_id": sent["id"],
         "batch_id": batch["batch_id"],
+        "operation_id": operation["id"],
+        "schedule_id": scheduled["id"],
+        "number": "1",
         "config_id": str(relay["id"]),
+        "rule": MARK,
+        "contact": contact["id"],
+        "list": MARK,
+        "sequence": MARK,
+        "enrollment_id": enrolled["enrollment_id"],
+        "outbox": MARK,
+        "event_id": told["message_id"],
+        "timed_event_id": timed["event"]["id"],
+        "letter_id": str(uuid4()),
         "email_hash": listed.json()["data"][0]["email_hash"],
         "template": MARK,
         "version": str(drafted["version"]),

@@ -84,4 +84,15 @@ def test_a_project_is_suspended_deleted_and_brought_back(on_fresh_db: Cli) -> No
         "project.added",
     ]
     assert "project.restored" in on_fresh_db("project", "audit", "shop", "--limit", "1").stdout
+    for options in (
+        ("--action", "deleted"),
+        ("--before", str(audit["data"][0]["id"]), "--limit", "1"),
+    ):
+        (only,) = on_fresh_db.json("project", "audit", "shop", *options)["data"]
+        assert only == audit["data"][1], options
+    for options in (("--actor", "nobody"), ("--subject", "blog"), ("--within", "0s")):
+        assert on_fresh_db.json("project", "audit", "shop", *options)["data"] == [], options
+    recent = on_fresh_db.json("platform", "audit", "--subject", "SHOP", "--within", "1h")
+    assert recent["data"] == audit["data"]
+    assert on_fresh_db("platform", "audit", "--within", "soon").exit_code == 1
     assert on_fresh_db("project", "set", "shop", "--weight", "much").exit_code == 1

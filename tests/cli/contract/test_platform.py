@@ -21,6 +21,21 @@ def test_checks_are_printed_as_the_api_answers_them(cli: Cli) -> None:
     assert set(health["checks"][0]) == names_of(HealthCheck)
 
 
+def test_storage_is_printed_as_the_api_answers_it(cli: Cli) -> None:
+    token = cli.json("admin", "create", "sue")["token"]
+    names = ("partitions", "disk", "tasks")
+    paths = [f"/admin/infrastructure/{name}" for name in names]
+    partitions, disk, tasks = answers(cli, paths, {"Authorization": f"Bearer {token}"})
+
+    assert [each["name"] for each in cli.json("platform", "partitions")] == [
+        each["name"] for each in partitions["data"]
+    ]
+    assert set(cli.json("platform", "disk")) == set(disk)
+    assert cli.json("platform", "tasks") == tasks["data"]
+    for name, shown in zip(names, ("send_logs_", "table ", "vacuum"), strict=True):
+        assert shown in cli("platform", name).stdout
+
+
 def test_the_key_of_a_project_is_printed_as_the_api_answers_it(cli: Cli) -> None:
     key = cli.json("key", "create", "vault", *PROJECT)["key"]
     path = f"/v1/projects/{cli.json('project', 'show', 'shop')['id']}/byok"

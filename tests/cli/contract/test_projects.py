@@ -78,6 +78,7 @@ def test_what_an_administrator_sees_is_printed_as_the_api_answers_it(cli: Cli) -
             ("platform", "flags"): "/admin/flags",
             ("platform", "audit"): "/admin/audit-log",
             ("platform", "events"): "/admin/events",
+            ("find", "shop"): "/admin/search?q=shop",
         },
         {"Authorization": f"Bearer {token}"},
     )

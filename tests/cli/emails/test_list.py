@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.cli.support.invoked import Cli
@@ -35,6 +37,22 @@ def test_emails_are_found_by_each_filter(on_fresh_db: Cli) -> None:
     assert ids(on_fresh_db, "--tag", "otp", "--to", "ann@example.com") == []
     assert ids(on_fresh_db, "--project", "shop") == [cal]
     assert ids(on_fresh_db, "--sender", "relay") == []
+
+
+def test_emails_are_found_by_custom_data(on_fresh_db: Cli) -> None:
+    async def made(conn: Conn) -> list[UUID]:
+        datas = ({"order": 81}, {"order": "81", "shop": "s-1"}, {"order": 82})
+        return [await make.queued_email(conn, custom_data=Jsonb(data)) for data in datas]
+
+    number, text, _ = map(str, on_fresh_db.sql(made))
+
+    assert ids(on_fresh_db, "--custom-data", "order=81") == [text, number]
+    assert ids(on_fresh_db, "--custom-data", '{"order": 81}') == [number]
+    assert ids(on_fresh_db, "--custom-data", '{"order": "81", "shop": "s-1"}') == [text]
+    assert ids(on_fresh_db, "--custom-data", "order=83") == []
+    refused = on_fresh_db("email", "list", "--custom-data", "order")
+    assert refused.exit_code == 2
+    assert "must be KEY=VALUE or a JSON object, got 'order'" in refused.output
 
 
 def test_times_are_ages_or_timestamps_with_an_offset(on_fresh_db: Cli) -> None:

@@ -53,6 +53,15 @@ def test_whatever_can_be_paused_is_listed_and_resumed(
     assert on_fresh_db.json("pauses") == []
 
 
+@pytest.mark.parametrize("name", ["not a domain", "ann@example.com", "", "*"])
+def test_a_pause_of_what_is_no_domain_is_refused(on_fresh_db: Cli, name: str) -> None:
+    refused = on_fresh_db("pause", "domain", name)
+
+    assert refused.exit_code == 1, refused.output
+    assert "must be a domain such as example.com" in refused.stderr
+    assert on_fresh_db.json("pauses") == []
+
+
 @pytest.mark.parametrize("command", [("pause", "sender", "relay"), ("sender", "pause", "relay")])
 def test_a_pause_ends_after_a_duration_or_at_a_time_by_either_command(
     on_fresh_db: Cli, command: tuple[str, ...]
@@ -95,3 +104,27 @@ def test_what_cannot_be_paused_is_an_error(
 
     assert result.exit_code == 1
     assert says in result.stderr
+
+
+def test_all_sending_is_paused_with_a_reason_and_resumed(on_fresh_db: Cli) -> None:
+    email = on_fresh_db.sql(campaign)
+
+    assert on_fresh_db("pause", "platform").exit_code == 2
+    assert on_fresh_db("pause", "platform", "shop", "--reason", "x").exit_code == 2
+    paused = on_fresh_db("pause", "platform", "--for", "2h", "--reason", "an incident")
+
+    assert paused.stdout == "paused\n", paused.output
+    [one] = on_fresh_db.json("pauses")
+    assert (one["project"], one["kind"], one["reason"]) == (None, "platform", "an incident")
+    assert "all  " in on_fresh_db("pauses").stdout
+    assert "all sending is paused since " in on_fresh_db("why", email).stdout
+    assert on_fresh_db("resume", "platform").stdout == "resumed\n"
+    assert on_fresh_db("resume", "platform").exit_code == 1
+    assert "paused" not in on_fresh_db("why", email).stdout
+
+
+def test_a_name_is_needed_for_everything_but_the_platform(on_fresh_db: Cli) -> None:
+    refused = on_fresh_db("pause", "sender")
+
+    assert refused.exit_code == 2
+    assert "NAME of the sender is needed" in refused.stderr

@@ -29,11 +29,18 @@ def test_a_ladder_is_chosen_shown_and_dropped(runner: CliRunner) -> None:
         "max_attempts": 5,
         "soft_wait_seconds": 86400,
         "soft_retries": 3,
+        "on_exhausted": "fail",
     }
 
     own = ladder("--steps", "10s,2min", "--max-attempts", "4", "--soft-wait", "none", "--json")
     assert json.loads(own.stdout)[0]["steps_seconds"] == [10, 120]
     assert "0:00:10, 0:02:00" in ladder().stdout
+
+    held = json.loads(ladder("outbox", "--json").stdout)[0]
+    assert (held["max_attempts"], held["on_exhausted"]) == (5, "hold")
+    assert "hold" in ladder().stdout
+    own = json.loads(ladder("default", "--on-exhausted", "hold", "--json").stdout)[0]
+    assert (own["max_attempts"], own["on_exhausted"]) == (None, "hold")
 
     ladder("default", "--category", "marketing")
     assert len(json.loads(ladder("default", "--json").stdout)) == 1
@@ -42,9 +49,10 @@ def test_a_ladder_is_chosen_shown_and_dropped(runner: CliRunner) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["soon"], "default or documents, got 'soon'"),
+        (["soon"], "default or documents or outbox, got 'soon'"),
         (["--steps", "1min,soon"], "steps"),
         (["--max-attempts", "0"], "max_attempts"),
+        (["--on-exhausted", "drop"], "on_exhausted: must be fail or hold, got 'drop'"),
     ],
 )
 def test_what_is_no_ladder_is_named(runner: CliRunner, words: list[str], said: str) -> None:

@@ -47,6 +47,7 @@ def test_bounds_are_set_and_their_use_is_shown(on_fresh_db: Cli) -> None:
         "max_stored_bytes": (0, None),
         "max_uploads": (0, None),
         "max_templates": (0, None),
+        "max_contacts": (0, None),
         "max_events": (0, 0),
     }
     assert "max_queued_emails" in on_fresh_db("project", "usage").stdout
@@ -54,6 +55,45 @@ def test_bounds_are_set_and_their_use_is_shown(on_fresh_db: Cli) -> None:
     assert json.loads(back.stdout)["max_queued_emails"] is None
     aged = on_fresh_db("project", "set", "shop", "--max-age-critical", "1", "--json")
     assert json.loads(aged.stdout)["max_age_hours_critical"] == 1
+
+
+def test_a_window_of_low_priority_is_set_and_reset(on_fresh_db: Cli) -> None:
+    window = ("project", "change", "default", "--low-priority-window")
+    night = on_fresh_db(*window, "22:00-06:00 Europe/Berlin", "--json")
+    assert json.loads(night.stdout)["low_priority_window"] == "22:00-06:00 Europe/Berlin"
+    assert "22:00-06:00 Europe/Berlin" in on_fresh_db("project", "show", "default").stdout
+    wrong = on_fresh_db(*window, "22:00-06:00 Mars/Base")
+    assert (wrong.exit_code, wrong.stderr) == (
+        1,
+        'error: low_priority_window: there is no time zone "Mars/Base"\n',
+    )
+    back = on_fresh_db(*window, "none", "--json")
+    assert json.loads(back.stdout)["low_priority_window"] is None
+
+
+def test_how_a_second_insert_of_an_id_ends_is_set_and_reset(on_fresh_db: Cli) -> None:
+    option = ("project", "change", "default", "--outbox-duplicates")
+    assert json.loads(on_fresh_db(*option, "skip", "--json").stdout)["outbox_duplicates"] == "skip"
+    assert "skip" in on_fresh_db("project", "show", "default").stdout
+    wrong = on_fresh_db(*option, "ignore")
+    assert (wrong.exit_code, wrong.stderr) == (
+        1,
+        'error: outbox_duplicates: error or skip, got "ignore"\n',
+    )
+    back = on_fresh_db(*option, "none", "--json")
+    assert json.loads(back.stdout)["outbox_duplicates"] == "error"
+
+
+def test_order_is_set_and_reset(on_fresh_db: Cli) -> None:
+    change = ("project", "change", "default", "--json", "--ordering")
+    set_ = json.loads(on_fresh_db(*change, "outboxes", "--ordering-on-failure", "block").stdout)
+    assert (set_["ordering"], set_["ordering_on_failure"]) == ("outboxes", "block")
+    wrong = on_fresh_db(*change, "customer")
+    assert (wrong.exit_code, wrong.stderr) == (
+        1,
+        'error: ordering: project, outboxes or custom_data.NAME, got "customer"\n',
+    )
+    assert json.loads(on_fresh_db(*change, "none").stdout)["ordering"] is None
 
 
 def test_what_cannot_be_is_named(on_fresh_db: Cli) -> None:

@@ -54,7 +54,7 @@ def test_a_queue_without_a_worker_is_reported_everywhere(on_fresh_db: Cli, spec:
     row = filled(on_fresh_db, spec)
 
     [state] = [one for one in on_fresh_db.json("status")["queues"] if one["queue"] == spec.name]
-    assert state["due"] >= 2
+    assert state["due"] >= (1 if spec.name == "stats" else 2)  # counting has one row
     assert state["workers"] == 0
     assert state["oldest_due_at"]
     assert f"mailqueue worker {spec.name}" in on_fresh_db.json("why", row)["why"]
@@ -120,10 +120,8 @@ def test_why_tells_who_handles_a_row_and_that_it_is_handled_alone(
     )
     why = on_fresh_db.json("why", row)["why"]
     assert "tried once, next attempt at" in why
-    assert why.endswith(
-        "it is handled alone, in a process of its own: gone;"
-        f" to give it up: mailqueue queue cancel {row}"
-    )
+    alone = "it is handled alone, in a process of its own: gone;"
+    assert f"{alone} to give it up: mailqueue queue cancel {row}" in why
 
 
 def test_a_tenant_reads_nothing_of_other_projects(on_fresh_db: Cli, spec: QueueSpec) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import timedelta
 
 import pytest
 
@@ -106,6 +107,24 @@ def test_a_paused_campaign_is_named_at_its_lane(on_fresh_db: Cli) -> None:
     assert lane["blocked_by"] == "campaign spring is paused: wrong price"
     assert lane["blocked_until"] is not None
     assert "campaign spring is paused: wrong price until" in on_fresh_db("status").stdout
+
+
+def test_a_lane_outside_its_window_says_until_when(on_fresh_db: Cli) -> None:
+    async def closed(conn: Conn) -> None:
+        at = await make.scalar(conn, "SELECT now() AT TIME ZONE 'UTC'")
+        begin, end = at + timedelta(hours=1), at + timedelta(hours=2)
+        window = f"{begin:%H:%M}-{end:%H:%M} UTC"
+        await conn.execute("UPDATE mailqueue.projects SET low_priority_window = %s", (window,))
+        await make.sender_account(conn)
+        await make.queued_email(conn, priority=3)
+        await make.claimed(conn, await make.worker(conn))
+
+    on_fresh_db.sql(closed)
+
+    [lane] = on_fresh_db.json("status")["lanes"]
+    assert lane["blocked_reason"] == "outside_window"
+    assert lane["blocked_until"] is not None
+    assert "low priority outside its window until" in on_fresh_db("status").stdout
 
 
 def test_an_account_whose_limit_is_used_up_says_until_when(on_fresh_db: Cli) -> None:

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from mailqueue.cli.main import main
 from mailqueue.cli.support.groups import CommandGroup
+from mailqueue.settings.environment import DatabaseSettings, Settings
 from tests.cli.support.invoked import Cli
 
 
@@ -50,7 +51,7 @@ def test_every_command_takes_data_after_it() -> None:
 @pytest.mark.parametrize(
     ("words", "suggested"),
     [
-        (("statu",), "there is no command 'statu'; did you mean status?"),
+        (("doctr",), "there is no command 'doctr'; did you mean doctor?"),
         (("sendr",), "did you mean sender or send?"),
         (("sender", "lst"), "there is no command 'lst'; did you mean list?"),
         (("template", "part", "lits"), "did you mean list?"),
@@ -124,6 +125,27 @@ def test_the_data_folder_is_named_before_or_after_a_command(
     assert on_shared_db("key", "list", "--data", str(tmp_path), env=without).exit_code != 0
     found = on_shared_db(*words, env=without)
     assert found.exit_code == 0, found.output
+
+
+@pytest.mark.parametrize("command", ["api", "console"])
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_what_serves_takes_the_data_folder_as_other_commands_do(
+    on_shared_db: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, place: str
+) -> None:
+    (tmp_path / "database_url").write_text(on_shared_db.database)
+    served: list[DatabaseSettings] = []
+
+    async def serve(_app: object, settings: Settings, **_: object) -> None:
+        served.append(settings.database)
+
+    monkeypatch.setattr(f"mailqueue.cli.{command}.serve", serve)
+    data = ("--data", str(tmp_path))
+    words = (*data, command) if place == "before" else (command, *data)
+
+    done = on_shared_db(*words, env={"MAILQUEUE_DATABASE_URL": None, "MAILQUEUE_DATA": None})
+
+    assert done.exit_code == 0, done.output
+    assert [one.url and one.url.reveal() for one in served] == [on_shared_db.database]
 
 
 def test_the_project_is_named_before_or_after_a_command(on_fresh_db: Cli) -> None:

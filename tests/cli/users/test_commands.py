@@ -1,4 +1,4 @@
-"""`mailqueue user add`, `link`, `list` and `remove`: people who log in to the console."""
+"""`mailqueue user add`, `link`, `list`, `change` and `remove`: people who log in to the console."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -32,6 +32,44 @@ def test_a_user_is_added_linked_listed_and_removed(on_fresh_db: Cli) -> None:
     again = on_fresh_db("user", "remove", "ben", "--yes")
     assert (again.exit_code, again.stderr) == (1, "error: no user ben\n")
     assert on_fresh_db("user", "link", "ben").stderr == "error: no user ben\n"
+
+
+def test_a_user_is_changed(on_fresh_db: Cli) -> None:
+    on_fresh_db("user", "add", "ann")
+    told = on_fresh_db("user", "change", "ann", "--role", "viewer", "--project", "default")
+    again = on_fresh_db.json("user", "change", "ann", "--all-projects")
+    nothing = on_fresh_db("user", "change", "ann")
+    missing = on_fresh_db("user", "change", "ben", "--role", "viewer")
+
+    assert told.stdout == "ann is viewer of default\n"
+    assert (again["role"], again["sees_all"], again["projects"]) == ("viewer", True, [])
+    assert (nothing.exit_code, "give a new --role" in nothing.stderr) == (2, True)
+    assert missing.stderr == "error: no user ben\n"
+
+
+SECOND_FACTOR = (
+    "INSERT INTO mailqueue.console_second_factors (user_id, master_key_id, sealed, session_id,"
+    " turned_on_at) SELECT id, 'key', '\\x00', gen_random_uuid(), now()"
+    " FROM mailqueue.console_users WHERE name = 'ann'"
+)
+
+
+def test_a_second_factor_is_listed_and_reset(on_fresh_db: Cli) -> None:
+    on_fresh_db("user", "add", "ann")
+    on_fresh_db.sql(lambda conn: conn.execute(SECOND_FACTOR))
+    (before,) = on_fresh_db.json("user", "list")
+    table = on_fresh_db("user", "list").stdout
+    told = on_fresh_db("user", "change", "ann", "--reset-second-factor")
+    again = on_fresh_db.json(
+        "user", "change", "ann", "--reset-second-factor", "--role", "viewer", "--all-projects"
+    )
+    missing = on_fresh_db("user", "change", "ben", "--reset-second-factor")
+
+    assert before["has_second_factor"]
+    assert "SECOND FACTOR" in table
+    assert told.stdout == "ann is superadmin of every project; the second factor was reset\n"
+    assert (again["has_second_factor"], again["role"]) == (False, "viewer")
+    assert missing.stderr == "error: no user ben\n"
 
 
 def test_a_user_without_projects_or_with_an_unknown_one_is_refused(on_fresh_db: Cli) -> None:

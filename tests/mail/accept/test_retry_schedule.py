@@ -7,8 +7,10 @@ import pytest
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept import retry_schedule
-from mailqueue.mail.accept.retry_schedule import DEFAULT, LADDERS, Ladder, OfCategory
+from mailqueue.mail.accept.retry_schedule import DEFAULT, LADDERS, Exhausted, Ladder, OfCategory
+from mailqueue.mail.model import Ending, LogStatus
 from tests import make
+from tests.queue.steps import claim, due_now, settle
 
 pytestmark = pytest.mark.anyio
 HOUR = timedelta(hours=1)
@@ -53,10 +55,51 @@ async def test_what_was_chosen_is_listed_and_dropped(conn: Conn) -> None:
     assert await retry_schedule.list_all(conn, "default") == [OfCategory("", DEFAULT)]
 
 
+async def test_the_schedule_of_an_outbox_holds_after_its_fifth_attempt(conn: Conn) -> None:
+    await make.sender_account(conn)
+    worker = await make.worker(conn)
+    await retry_schedule.choose(conn, "default", category="orders", ladder=LADDERS["outbox"])
+    flagged = await make.queued_email(conn, category="orders")
+    other = await make.queued_email(conn, category="other", max_attempts=5)
+
+    waits = []
+    for log in (LogStatus.DEFERRED, LogStatus.BOUNCED, *[LogStatus.DEFERRED] * 3):
+        emails = await claim(conn, worker)
+        assert {email.id for email in emails} == {flagged, other}
+        await settle(conn, emails, Ending.RETRY, reason="451 later", log=log)
+        waits.append(
+            await make.scalar(
+                conn, "SELECT run_at - now() FROM mailqueue.email_queue WHERE id = %s", flagged
+            )
+        )
+        await due_now(conn)
+
+    for wait, minutes in zip(waits[:4], (5, 15, 60, 240), strict=True):
+        assert abs(wait / timedelta(minutes=minutes) - 1) < 0.25
+    read = "SELECT status, attempts, last_error, unknowns FROM mailqueue.email_queue"
+    assert await make.rows(conn, read) == [("held", 5, "attempts used up: 451 later", 0)]
+    assert await make.status_of(conn, other) == "failed"
+    why = await make.scalar(conn, "SELECT mailqueue.why(%s)", flagged)
+    assert why.startswith("held until a person decides: attempts used up: 451 later")
+    assert "mailqueue email release" in why
+    told = "SELECT detail FROM mailqueue.email_events WHERE type = 'held' AND email_id = %s"
+    assert await make.scalar(conn, told, flagged) == "attempts used up: 451 later"
+    limits = "SELECT sum(reserved) FROM mailqueue.sender_headroom CROSS JOIN LATERAL"
+    limits += " (SELECT daily_reserved AS reserved) AS r"
+    assert await make.scalar(conn, limits) == 0
+
+    project = await make.project_named(conn)
+    await make.rows(conn, "SELECT * FROM mailqueue.release_emails(%s, %s)", project, [flagged])
+    [again] = await claim(conn, worker)
+    await settle(conn, [again], Ending.RETRY, reason="451 still", log=LogStatus.DEFERRED)
+    assert await make.rows(conn, read) == [("held", 6, "attempts used up: 451 still", 0)]
+
+
 def test_documents_is_five_attempts_within_a_day() -> None:
     documents = LADDERS["documents"]
 
     assert documents.max_attempts == len(documents.steps) + 1 == 5
+    assert documents.on_exhausted is Exhausted.FAIL
     assert sum(documents.steps, timedelta()) * 1.2 < timedelta(days=1)
 
 

@@ -1,6 +1,7 @@
 """Rows of mail with a custom SMTP server: claims, releases, and invalid rows."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from mailqueue.core.outcome import Outcome
 from mailqueue.db.pool import connect
 from mailqueue.mail.direct import handler
 from mailqueue.mail.direct.handler import Attempted, ClaimedServer, CustomSmtpHandler
+from mailqueue.mail.send import correlated
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault import vault
 from mailqueue.vault.sealing import SealedCell
 from tests import make
+from tests.logged import log_of
 from tests.mail.direct.inline import LOGIN_EHLO
 from tests.mail.direct.queueing import KEY, queued
 from tests.smtp.client.scripted import SILENT, scripted
@@ -56,6 +59,23 @@ async def test_what_was_sent_is_recorded_although_the_claim_was_lost(
         assert len(direct.server.messages) == 1
         assert await direct.kept() == 0
         assert await direct.books() == (1, 0)
+
+
+async def test_mail_with_correlation_ids_has_log_lines(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = log_of(correlated, monkeypatch)
+    async with queued(database) as direct:
+        email = await direct.send(custom_data={"correlation_id": "order-81"})
+        await direct.send(to=["bob@example.com"], custom_data={"order": "82"})
+
+        assert await direct.turn() == 2
+
+    lines = [json.loads(line) for line in written.getvalue().splitlines()]
+    assert [(line["event"], line["email_id"], line["correlation_id"]) for line in lines] == [
+        ("email.claimed", email, "order-81"),
+        ("email.outcome", email, "order-81"),
+    ]
 
 
 async def test_released_mail_goes_on_although_many_are_held(database: DatabaseSettings) -> None:

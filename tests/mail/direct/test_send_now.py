@@ -55,15 +55,31 @@ async def test_nothing_secret_is_kept_whatever_the_server_says(
         _,
     ):
         refused = await direct.send(mail())
-        stranger = await direct.send(mail())
+        elsewhere = await direct.send(mail())
         kept = await direct.everything()
 
-        assert {refused.status, stranger.status} == {"failed"}
-        shown = f"{refused} {stranger} {kept} {capfd.readouterr()}"
+        assert {refused.status, elsewhere.status} == {"failed"}
+        shown = f"{refused} {elsewhere} {kept} {capfd.readouterr()}"
         assert "Hi Ann" in kept
         for secret in (USER, PASSWORD):
             assert secret not in shown
         assert await direct.is_sound()
+
+
+async def test_what_was_said_is_kept_with_the_attempt(database: DatabaseSettings) -> None:
+    async with custom_smtp(database, AUTH=[b"535 5.7.8 no\r\n"], dot=[b"554 5.6.0 no\r\n"]) as (
+        direct,
+        _,
+    ):
+        for _ in range(2):
+            await direct.send(mail())
+        async with connect(database) as conn:
+            query = "SELECT conversation FROM mailqueue.send_logs ORDER BY sent_at"
+            login, refused = [found["lines"] for (found,) in await make.rows(conn, query)]
+
+    texts = [line["text"] for line in login]
+    assert texts[-3:] == ["AUTH PLAIN ***", "535 5.7.8 no", "535 5.7.8 no"]
+    assert [line["text"] for line in refused][-2:] == [".", "554 5.6.0 no"]
 
 
 REFUSALS: list[tuple[dict[str, list[bytes]], str]] = [

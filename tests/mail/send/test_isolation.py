@@ -269,6 +269,7 @@ async def test_an_error_of_the_server_fails_no_mail(
             raise errors.InsufficientPrivilege("permission denied")
 
         monkeypatch.setattr(claims_store, "take", take)
+        monkeypatch.setattr(claims_store, "claim", take)
         with pytest.raises(errors.InsufficientPrivilege):
             async with courier(database, tmp_path) as running:
                 await asyncio.wait((running,))

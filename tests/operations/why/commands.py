@@ -11,7 +11,13 @@ from mailqueue.db.fetch import Conn
 from tests import make
 
 COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )?mailqueue (.+?)(?=; |$)")
-CHOSEN = {"N": "5", "N/s": "5/s", "TIME": "2030-05-01T08:00Z", "DURATION": "8h"}
+CHOSEN = {
+    "N": "5",
+    "N/s": "5/s",
+    "TIME": "2030-05-01T08:00Z",
+    "DURATION": "8h",
+    "WINDOW": "22:00-06:00",
+}
 """Words that the reader of a command replaces."""
 
 Steps = dict[tuple[str, str], str]

@@ -7,9 +7,12 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from tests import make
-from tests.operations.pausing import pause
+from tests.operations.pausing import pause, paused_as_a_whole
 from tests.operations.steps import finished
 from tests.queue.kernel.kinds import KINDS
+from tests.queue.limits.held_back.marketing import held_back
+from tests.queue.limits.low_priority.windows import outside_window
+from tests.queue.refusing import refused
 from tests.queue.steps import claim, lose, mark
 
 Build = Callable[[Conn], Awaitable[UUID]]
@@ -238,10 +241,8 @@ async def no_project_rate(conn: Conn) -> UUID:
     email = await shop_mail(conn, daily_limit=5)
     of = "(SELECT id FROM mailqueue.limits WHERE sender_account_id IS NULL AND project_id ="
     of += " (SELECT id FROM mailqueue.projects WHERE name = 'shop'))"
-    await run(
-        conn, f"UPDATE mailqueue.limits SET rate_per_second = 1, burst = 1, capacity = 1"
-        f" WHERE id = {of}"
-    )  # fmt: skip
+    rate = "rate_per_second = 1, burst = 1, capacity = 1"
+    await run(conn, f"UPDATE mailqueue.limits SET {rate} WHERE id = {of}")
     await run(
         conn,
         "UPDATE mailqueue.limit_counters SET tokens = 0, tokens_at = clock_timestamp() +"
@@ -251,18 +252,19 @@ async def no_project_rate(conn: Conn) -> UUID:
 
 
 MAIL: dict[tuple[str, str], Build] = {
-    ("history", "sent"): ended(Ending.SENT),
-    ("history", "failed"): ended(Ending.FAILED),
-    ("history", "expired"): ended(Ending.EXPIRED),
+    **{("history", one.value): ended(one) for one in (Ending.SENT, Ending.FAILED, Ending.EXPIRED)},
     ("history", "cancelled"): cancelled,
     ("history", "suppressed"): suppressed,
+    ("installation", "paused"): paused_as_a_whole,
     ("queue", "held"): held,
     ("queue", "in_doubt"): in_doubt,
     ("queue", "assigned"): assigned,
     ("queue", "silent"): silent,
     ("queue", "suspect"): suspect,
+    ("queue", "refused"): refused,
     ("queue", "retry"): retried,
     ("queue", "not_due"): not_due,
+    ("queue", "held_back"): held_back,
     ("queue", "pending"): its_turn,
     ("queue", "own_server"): own_server(is_attended=True),
     ("queue", "no_own_worker"): own_server(is_attended=False),
@@ -275,6 +277,7 @@ MAIL: dict[tuple[str, str], Build] = {
     ("project", "no_sender"): no_sender,
     ("project", "daily_limit"): project_limit("daily_limit = 0"),
     ("project", "rate"): no_project_rate,
+    ("project", "outside_window"): outside_window,
     ("project", "paused"): project_limit("status = 'paused'"),
     ("project", "suspended"): project_limit("status = 'suspended'"),
     ("project", "locked"): limit("locked_from = '-infinity'", of_account=False),

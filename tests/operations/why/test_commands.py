@@ -19,6 +19,12 @@ NO_SUCH_EMAIL = (
 """The sentence about an unknown id; the command comes from archive_words()."""
 UNSEEN = {"empty", "recheck"}
 """Reasons of lanes in which nothing is due, or that the next claim looks at: no mail waits."""
+OWN_WORDS = {
+    "schedules": ["schedule"],
+    "sequences": ["enrollment"],
+    "timed-events": ["timed_event"],
+}
+"""Queues whose rows are explained by a function of their own, and its subject."""
 
 
 async def words_of(conn: Conn, constraint: str) -> set[str]:
@@ -64,7 +70,8 @@ async def test_each_status_and_reason_of_the_schema_has_a_command(
 async def test_each_status_of_a_queue_has_a_command(conn: Conn, spec: QueueSpec) -> None:
     status = await words_of(conn, f"{spec.table}_status_check")
 
-    assert status - {spec.done} - states(await steps(conn), "row") == set()
+    known = await steps(conn)
+    assert status - {spec.done} - states(known, "row", *OWN_WORDS.get(spec.name, ())) == set()
 
 
 async def test_each_reason_without_headroom_has_words_and_a_command(conn: Conn) -> None:
@@ -109,6 +116,8 @@ async def test_each_command_exists_and_is_complete(conn: Conn) -> None:
             if "worker {value}" in filled:
                 for spec in QUEUES:
                     parsed(filled.replace("{value}", spec.name))
+            if subject in ("order", "timed_event"):  # the value is the id of another row
+                filled = filled.replace("{value}", str(uuid4()))
             parsed(re.sub(r"\{[a-z]+\}", "webhooks", filled))
 
 

@@ -9,14 +9,17 @@ from mailqueue.db.fetch import Conn
 from tests import make
 from tests.operations.why.commands import commands, parsed, states, steps, why
 from tests.operations.why.mail_states import MAIL
+from tests.operations.why.order_states import ORDERED
+from tests.operations.why.timed_states import TIMED
 from tests.queue.kernel.kinds import KINDS
 
 pytestmark = pytest.mark.anyio
+STATES = MAIL | ORDERED
 
 
-@pytest.mark.parametrize("state", MAIL, ids="-".join)
+@pytest.mark.parametrize("state", STATES, ids="-".join)
 async def test_why_ends_with_the_command_of_the_state(conn: Conn, state: tuple[str, str]) -> None:
-    email = await MAIL[state](conn)
+    email = await STATES[state](conn)
 
     said = await why(conn, email)
 
@@ -25,9 +28,9 @@ async def test_why_ends_with_the_command_of_the_state(conn: Conn, state: tuple[s
     assert re.search(f"; {pattern}$", said), said
     found = commands(said)
     assert len(found) == len(commands(step)), said
-    for line in found:
+    for line, template in zip(found, commands(step), strict=True):
         parsed(line)
-        assert str(email) in line or "{id}" not in step
+        assert str(email) in line or "{id}" not in template
     if "{in_project}" in step or "{project}" in step:
         of_default = await make.project_named(conn)
         project = await make.scalar(
@@ -36,10 +39,25 @@ async def test_why_ends_with_the_command_of_the_state(conn: Conn, state: tuple[s
         assert project == of_default or all(" shop" in line for line in found), said
 
 
-async def test_every_state_of_mail_was_built(conn: Conn) -> None:
-    known = {key for key in await steps(conn) if key[0] != "row"}
+@pytest.mark.parametrize("state", TIMED, ids="-".join)
+async def test_why_of_what_has_a_time_ends_with_the_command_of_its_state(
+    conn: Conn, state: tuple[str, str]
+) -> None:
+    found = await TIMED[state](conn)
 
-    assert known - set(MAIL) == {("history", "archived")}
+    said = await why(conn, found)
+
+    step = (await steps(conn))[state].replace("{id}", str(found)).replace("{in_project}", "")
+    pattern = re.sub(r"\\{[a-z_]+\\}", ".*?", re.escape(step))
+    assert re.search(f"; {pattern}$", said), said
+    for line in commands(said):
+        parsed(line)
+
+
+async def test_every_state_of_mail_was_built(conn: Conn) -> None:
+    known = {key for key in await steps(conn) if key[0] not in ("row", "event")}
+
+    assert known - set(STATES) - set(TIMED) == {("history", "archived")}
 
 
 def row_state(assignments: str, *, queues: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
@@ -50,6 +68,7 @@ HELD_BY = "claim_no = 1, worker_id = %(worker)s, assigned_at = now(), lease_unti
 ROWS = {
     "pending": row_state("run_at = now() + interval '1 h'"),
     "no_worker": row_state("run_at = now() - interval '1 h'"),
+    "refused": row_state("run_at = now() - interval '1 h'"),
     "assigned": row_state(f"status = 'assigned', {HELD_BY}", queues=("webhooks",)),
     "silent": row_state(f"status = 'assigned', {HELD_BY}"),
     "failed": row_state("status = 'failed', finished_at = now()"),
@@ -60,6 +79,9 @@ ROWS = {
 OTHERS = {
     "held": ("custom-smtp", "status = 'held'"),
     "unmatched": ("inbound", "status = 'unmatched', finished_at = now()"),
+    "stopped": ("operations", "status = 'stopped', finished_at = now()"),
+    "merged": ("notifications", "status = 'merged', summary_id = id, finished_at = now()"),
+    "delivered": ("notifications", "status = 'delivered', finished_at = now()"),
 }
 
 
@@ -76,6 +98,9 @@ async def test_why_of_a_row_ends_with_the_command_of_its_state(conn: Conn, state
         f"UPDATE mailqueue.{spec.table} SET {assignments} WHERE id = %(id)s".encode(),
         {"worker": worker, "id": row},
     )
+
+    if state == "refused":
+        await conn.execute("SELECT mailqueue.note_refused_row(%s, %s, 'x')", (spec.table, row))
 
     said = await why(conn, row)
 

@@ -7,28 +7,36 @@ columns without a default get plain values of their types.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from uuid import UUID, uuid4
+from pathlib import Path
+from uuid import UUID
 
 from psycopg import DatabaseError, DataError, IntegrityError, errors
 
 from mailqueue.core.queues import QUEUES
-from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.direct.queued import queue_for
 from mailqueue.privacy import erasing, persons
-from mailqueue.senders.inline import inline_server
-from mailqueue.tenants.model import Caller
-from mailqueue.vault.masterkey import parse_master_key
 from tests import make
-from tests.api.support.wired import MASTER
-from tests.mail.direct.inline import mail
+from tests.queue.extremes.automation import SCHEDULES, SEQUENCES
 from tests.queue.extremes.columns import Column
-from tests.queue.extremes.plain import ALONE, NEEDED, OF_NOBODY, PLAIN, REFERENCES, TOGETHER, WHOSE
+from tests.queue.extremes.plain import (
+    ALONE,
+    NEEDED,
+    NOTIFICATIONS,
+    OF_NOBODY,
+    PLAIN,
+    REFERENCES,
+    TOGETHER,
+    WHOSE,
+)
+from tests.queue.extremes.servers import queue_with_servers, relays
+from tests.sequences import running
 from tests.templates.making import published
 from tests.webhooks.delivering import webhook
 
 MAX_WEBHOOKS = 50
 """Webhooks of one project."""
+MAKING_MAIL = {"schedules", "schedule_runs", "sequence_enrollments", "timed_events"}
+"""Queues whose rows make mail, which an account of their project sends."""
 
 
 @dataclass
@@ -49,12 +57,13 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where mail and webhooks go; `owner` writes rows past triggers and foreign keys."""
+    """Where mail, webhooks and archives go; `owner` writes rows past triggers and foreign keys."""
 
     conn: Conn
     owner: Conn
     smtp_port: int
     http_port: int
+    folder: Path
 
 
 async def fill(site: Site, columns: Mapping[str, Sequence[Column]], *, most: int) -> Filled:
@@ -62,7 +71,7 @@ async def fill(site: Site, columns: Mapping[str, Sequence[Column]], *, most: int
     filled = Filled()
     of_queues = {spec.table for spec in QUEUES} | {"webhooks", "webhook_events"}
     wanted = {
-        table: [one for one in of for _ in range(most)]
+        table: [one for one in of for _ in range(min(most, len(one.values)))]
         for table, of in columns.items()
         if table not in OF_NOBODY
     }
@@ -94,19 +103,44 @@ async def projects(site: Site, filled: Filled, prefix: str, count: int) -> list[
             names,
         )
         ids = [row[0] for row in found]
-        await conn.execute(
-            "INSERT INTO mailqueue.sender_accounts"
-            " (project_id, name, email, smtp_host, smtp_port, smtp_tls, is_private_ok, daily_limit)"
-            " SELECT p, 'relay', 'shop@example.com', '127.0.0.1', %s, 'none', true, 100000"
-            " FROM unnest(%s::uuid[]) AS p",
-            (site.smtp_port, ids),
-        )
+        await relays(conn, site.smtp_port, ids)
         await conn.execute(
             "INSERT INTO mailqueue.email_queue (project, recipient_email, subject, text_body, cc)"
             " SELECT n, 'ann@example.com', 'Hello', 'Hello Ann', '{bob@example.com}'"
             " FROM unnest(%s::text[]) AS n",
             (names,),
         )
+        await conn.execute(
+            "INSERT INTO mailqueue.inbox_state (message_id, consumer_id, lock_id, received,"
+            " receive_count, project_id, type, payload, status)"
+            " SELECT p, p, p, now(), 1, p, 'OrderPlaced', '{}', 'ignored'"
+            " FROM unnest(%s::uuid[]) AS p",
+            (ids,),
+        )
+        await conn.execute(
+            "WITH one AS (INSERT INTO mailqueue.contacts (project_id, email, email_key)"
+            " SELECT p, 'ann@example.com', 'ann@example.com' FROM unnest(%s::uuid[]) AS p)"
+            " INSERT INTO mailqueue.contact_lists (project_id, name, created_by)"
+            " SELECT p, 'news', 'tests' FROM unnest(%s::uuid[]) AS p",
+            (ids, ids),
+        )
+        await conn.execute(
+            "INSERT INTO mailqueue.contact_list_members (list_id, contact_id, project_id)"
+            " SELECT l.id, c.id, c.project_id FROM mailqueue.contact_lists AS l"
+            " JOIN mailqueue.contacts AS c ON c.project_id = l.project_id"
+            " WHERE l.project_id = ANY (%s::uuid[]) ON CONFLICT DO NOTHING",
+            (ids,),
+        )
+        await conn.execute(
+            "INSERT INTO mailqueue.list_sends (project_id, batch_id, list_id, list_name, contents,"
+            " languages, options, variables, own, except_contacts, is_test, requested_by, status,"
+            " finished_at) SELECT l.project_id, gen_random_uuid(), l.id, l.name, '[]', '{}', '{}',"
+            " '{}', '{}', '{}', false, 'tests', 'done', now() FROM mailqueue.contact_lists AS l"
+            " WHERE l.project_id = ANY (%s::uuid[])",
+            (ids,),
+        )
+        await conn.execute(SCHEDULES, (ids,))
+        await conn.execute(SEQUENCES, (ids,))
         if prefix.startswith("template"):
             for one in ids:
                 await published(conn, one)
@@ -152,6 +186,8 @@ async def queued(
         return rest + await queued(site, filled, table, MAX_WEBHOOKS, prefix=prefix)
     project = await make.project(conn, name)
     filled.projects.append(name)
+    if table in MAKING_MAIL:
+        await relays(conn, site.smtp_port, [project])
     match table:
         case "inbound_events":
             await conn.execute(
@@ -167,29 +203,31 @@ async def queued(
             await _told(site, project, webhooks=count, events=1)
         case "webhook_events" | "webhook_deliveries":
             await _told(site, project, webhooks=1, events=count)
+        case "notifications":
+            found = await make.rows(conn, NOTIFICATIONS, project, count)
+            return [f"tableoid = {place} AND ctid = '{ctid}'" for place, ctid in found]
         case "inline_servers":
-            await _with_servers(site, project, name, count)
+            await queue_with_servers(conn, site.smtp_port, project, name, count)
+        case "schedule_runs":
+            await _planted(site, filled, "schedules", project)
+            return [await _planted(site, filled, table, project) for _ in range(count)]
+        case "sequence_enrollments":
+            await running.template(conn, project)
+            # Its mail is marketing.
+            await conn.execute(
+                "UPDATE mailqueue.projects SET require_postal_address = false WHERE id = %s",
+                (project,),
+            )
+            await running.sequence(conn, project, running.WELCOME)
+            for n in range(count):
+                await conn.execute(
+                    "SELECT mailqueue.enroll('onboarding', %s, project => %s)",
+                    (f"person{n}@example.com", name),
+                )
         case _:  # rows that only the schema makes, or those of a new queue
             return [await _planted(site, filled, table, project) for _ in range(count)]
     query = f"SELECT id FROM mailqueue.{table} WHERE project_id = %s ORDER BY id"
     return [f"id = '{row[0]}'" for row in await make.rows(conn, query, project)]
-
-
-async def _with_servers(site: Site, project: UUID, name: str, count: int) -> None:
-    """Queue mail with a custom SMTP server."""
-    server = inline_server(
-        host="127.0.0.1",
-        port=site.smtp_port,
-        tls="none",
-        username=Secret(""),
-        password=Secret(""),
-    )
-    caller = Caller(uuid4(), project, name, is_test=False, trap_sender=None)
-    key = parse_master_key(MASTER, source="tests")
-    for n in range(count):
-        async with site.conn.transaction():
-            email = mail(f"person{n}@example.com")
-            await queue_for(site.conn, email, server, caller=caller, master=key)
 
 
 async def _rows_of(site: Site, filled: Filled, table: str, project: UUID) -> str:
@@ -221,7 +259,10 @@ async def _planted(site: Site, filled: Filled, table: str, project: UUID) -> str
         values[column] = REFERENCES.get(column) or word or plain
     values |= TOGETHER.get(table, {})
     number = filled.number()
-    written = [value.format(project=f"'{project}'", n=number) for value in values.values()]
+    written = [
+        value.format(project=f"'{project}'", n=number, folder=site.folder)
+        for value in values.values()
+    ]
     insert = (
         f"INSERT INTO mailqueue.{table} ({', '.join(values)}) OVERRIDING SYSTEM VALUE"
         f" VALUES ({', '.join(written)}) RETURNING tableoid::text, ctid::text"

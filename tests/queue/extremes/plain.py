@@ -14,6 +14,9 @@ OF_NOBODY = {
     "schema_objects",
     "server_identity",
     "system_settings",
+    "time_zone_offsets",
+    "time_zone_releases",
+    "time_zones",
     "usage_counts",
 }
 """Tables of the installation itself, whose rows concern the mail of all."""
@@ -55,22 +58,38 @@ WHOSE: Mapping[str, str] = {
 """The rows of a project, where it is not said by `project_id`."""
 REFERENCES: Mapping[str, str] = {
     "email_id": "(SELECT id FROM mailqueue.email_queue WHERE project_id = {project} LIMIT 1)",
+    "contact_id": "(SELECT id FROM mailqueue.contacts WHERE project_id = {project} LIMIT 1)",
+    "inbox_id": "(SELECT min(id) FROM mailqueue.inbox_state WHERE project_id = {project})",
     "lane_id": "(SELECT min(id) FROM mailqueue.lanes WHERE project_id = {project})",
     "limit_id": "(SELECT max(id) FROM mailqueue.limits WHERE project_id = {project})",
+    "schedule_id": "(SELECT id FROM mailqueue.schedules WHERE project_id = {project} LIMIT 1)",
+    "run_id": "(SELECT id FROM mailqueue.schedule_runs WHERE project_id = {project} LIMIT 1)",
     "sender_account_id": "(SELECT min(id) FROM mailqueue.sender_accounts"
     " WHERE project_id = {project})",
+    "sequence_id": "(SELECT id FROM mailqueue.sequences WHERE project_id = {project} LIMIT 1)",
+    "enrollment_id": "(SELECT id FROM mailqueue.sequence_enrollments"
+    " WHERE project_id = {project} LIMIT 1)",
+    "list_id": "(SELECT id FROM mailqueue.contact_lists WHERE project_id = {project} LIMIT 1)",
     "project_id": "{project}",
+    "send_id": "(SELECT id FROM mailqueue.list_sends WHERE project_id = {project} LIMIT 1)",
 }
 TOGETHER: Mapping[str, Mapping[str, str]] = {
     "archives": {
         "month": "date_trunc('month', now())",
         "kind": "'send_logs'",
-        "store": "'file:///tmp/none'",
+        "store": "'file://{folder}/none'",
         "path": "'none/{n}'",
     },
     "attachments": {"octets": r"'\x00'"},
     "audit_seals": {"kind": "'row'", "event_id": "{n}"},
     "bounce_list": {"email": "'ann@example.com'"},
+    "bulk_operations": {"verb": "'hold'", "filter": """'{{"subject": "Hello"}}'"""},
+    "list_sends": {
+        "list_id": "gen_random_uuid()",
+        "list_name": "'news'",
+        "contents": """'[{{"subject": "Hello", "text": "Hello"}}]'""",
+    },
+    "list_send_contacts": {"contact_id": "gen_random_uuid()"},
     "dkim_keys": {
         "domain": "'example.com'",
         "algorithm": "'rsa-sha256'",
@@ -78,17 +97,42 @@ TOGETHER: Mapping[str, Mapping[str, str]] = {
         "private_key": r"'\x00'",
         "public_key": "'none'",
     },
+    "birthday_rules": {
+        "local_time": "'09:00'",
+        "leap_day": "'march_1'",
+        "template": "'welcome'",
+    },
     "console_users": {"role": "'viewer'"},
     "data_keys": {"wrapped": r"'\x00'"},
+    "event_rules": {"template": "'welcome'", "recipient": "'$.email'", "key": "'order'"},
     "limit_windows": {"seconds": "3600", "slot": "extract(epoch FROM now())::bigint / 60"},
+    "inbox_actions": {"result": "'cancelled'"},
     "inbound_endpoints": {"token_hash": "sha256('{n}')"},
+    "notification_channels": {"sealed_token": r"'\x00'", "slack_channel_id": "'C{n}'"},
+    "outbox_message": {"content_type": "'application/json'"},
+    "outbox_state": {"target": "gen_random_uuid()::text"},
     "retry_ladders": {"steps": "'{{1 min}}'"},
     "routing_rules": {
         "accounts": "ARRAY(SELECT id FROM mailqueue.sender_accounts WHERE project_id = {project})",
         "domain": "'example.com'",
     },
+    "schedules": {
+        "once_at": "now()",
+        "next_run_at": "now()",
+        "next_local": "now() AT TIME ZONE 'UTC'",
+        "message": """'{{"subject": "Hello", "text": "Hello"}}'""",
+        "recipients": """'[{{"email": "ann@example.com"}}]'""",
+    },
+    "schedule_runs": {
+        "message": """'{{"subject": "Hello", "text": "Hello"}}'""",
+        "recipients": """'[{{"email": "ann@example.com"}}]'""",
+    },
+    "enrollment_steps": {"result": "'skipped'"},
+    "sequence_enrollments": {"number": "{n}", "step": "'one'"},
+    "sequence_versions": {"version": "{n}", "steps": "'[]'", "published_at": "now()"},
     "subscription_categories": {"slug": "'transactional'"},
     "suppressions": {"address": "'bob@example.com'"},
+    "timed_events": {"template": "'welcome'", "time_zone": "'UTC'", "recipient": "'x@example.com'"},
     "tracked_links": {"link": "decode(lpad('{n}', 24, '0'), 'hex')", "url": "'http://example.com'"},
     "unsubscribe_list": {"email": "'ann@example.com'"},
 }
@@ -97,7 +141,9 @@ PLAIN: Mapping[str, str] = {
     "text": "'word{n}'",
     "name": "'word{n}'",
     "timestamptz": "now()",
+    "timestamp": "now()::timestamp",
     "date": "current_date",
+    "time": "'12:00'",
     "int2": "1",
     "int4": "{n} + 1000",
     "int8": "{n} + 1000",
@@ -123,3 +169,25 @@ NEEDED = """
       AND NOT a.atthasdef AND a.attidentity = '' AND a.attgenerated = ''
       AND (a.attnotnull OR a.attname = 'project_id')
 """
+NOTIFICATIONS = r"""
+    WITH u AS (
+        INSERT INTO mailqueue.inbox_users (project_id, email)
+        SELECT %s, 'person' || n || '@example.com' FROM generate_series(1, %s) AS n
+        RETURNING id, project_id
+    ), m AS (
+        INSERT INTO mailqueue.mailboxes (project_id, user_id, provider, email_address, host, port,
+            tls, username, sealed_password, folders, scan_seconds)
+        SELECT project_id, id, 'imap', 'ann@example.com', 'imap.example.com', 993, 'implicit',
+               'ann', '\x00', '{INBOX}', 86400 FROM u
+        RETURNING id, user_id
+    ), c AS (
+        INSERT INTO mailqueue.notification_channels (project_id, user_id, channel_type,
+            sealed_token, slack_channel_id)
+        SELECT project_id, id, 'slack', '\x00', 'C01' FROM u RETURNING id, project_id, user_id
+    )
+    INSERT INTO mailqueue.notifications (project_id, user_id, email_account_id,
+        notification_channel_id, email_received_at)
+    SELECT c.project_id, c.user_id, m.id, c.id, now() FROM c JOIN m ON m.user_id = c.user_id
+    RETURNING tableoid::text, ctid::text
+"""
+"""Notifications of a project, each of a person with an inbox and a channel."""

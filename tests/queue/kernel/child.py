@@ -1,6 +1,6 @@
 """A worker process whose handlers are disturbed; DISTURBED in its environment says how.
 
-Started by the program that `disturbing` writes, in place of `python -m mailqueue`.
+Forked by the program that `prepare` writes, in place of `python -m mailqueue.cli.worker.forked`.
 """
 
 import asyncio
@@ -12,10 +12,12 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from mailqueue.cli.main import main
-from mailqueue.cli.worker import queues, send
+from mailqueue.cli.worker import forked, queues, send
+from mailqueue.core import crashpoints
 from mailqueue.mail.model import LoadedEmail
 from mailqueue.mail.send import prepare
 from mailqueue.ports.transport import SendAttempt
@@ -89,8 +91,8 @@ def disturb_mail(how: Mapping[str, Any]) -> None:
     object.__setattr__(prepare, "build_message", build)
 
 
-def run() -> None:
-    """Run the command line."""
+def run(module: str, *arguments: str) -> None:
+    """Run the command line, or fork worker processes."""
     how = json.loads(os.environ.get(VARIABLE, "{}"))
 
     def kinds(settings: Settings, names: Sequence[str], **options: Any) -> list[Kind]:
@@ -100,4 +102,9 @@ def run() -> None:
     disturb_mail(how)
     if "memory" in how:
         queues.ALONE_MEMORY_BYTES = send.ALONE_MEMORY_BYTES = how["memory"]
-    main()
+    if module == "mailqueue":
+        main(arguments, prog_name=module)
+    armed = getattr(crashpoints.reach, "__self__", None)
+    if armed is not None:  # the first process alone reaches its crash point
+        os.register_at_fork(after_in_parent=partial(setattr, armed, "_left", 0))
+    forked.run(int(arguments[0]))

@@ -4,17 +4,17 @@ Every queue of QUEUES has its row in KINDS: tests kill workers at each point for
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
-from uuid import UUID, uuid4
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from uuid import uuid4
 
 from mailqueue.adapters.inbound.event_types import ID_NAME
-from mailqueue.core.queues import QueueSpec, queue_named
+from mailqueue.core.queues import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.direct.queued import queue_for
 from mailqueue.maintenance.model import Task
+from mailqueue.operations import background
 from mailqueue.privacy import erasing, persons
 from mailqueue.senders.inline import inline_server
 from mailqueue.tenants.model import Caller
@@ -25,46 +25,28 @@ from tests.api.support.wired import MASTER
 from tests.events.sent_mail import left
 from tests.inbound.json_provider import kept
 from tests.mail.direct.inline import mail
+from tests.publishing import outboxes
+from tests.queue.kernel.rows import DONE, Kind, Rows, ids_of
+from tests.queue.kernel.timed import list_sends, schedule_runs, schedules, sequences, timed_events
+from tests.queue.kernel.watched import inboxes, notifications, stats
 from tests.smtp.client.scripted import scripted
-from tests.webhooks.delivering import told, webhook
+from tests.webhooks.delivering import told as told_webhooks
+from tests.webhooks.delivering import webhook
 
-DONE = "status = '{done}' AND attempts = 1 AND crashes = 0 AND worker_id IS NULL"
 AGAIN = (
     "status = 'pending' AND attempts = 0 AND crashes = 0 AND worker_id IS NULL AND run_at > now()"
+    " AND last_run_at IS NOT NULL"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Due rows, the state of a finished one, and a check of their promises.
-
-    `check` receives how many rows may have been handled twice.
-    """
-
-    spec: QueueSpec
-    ids: list[UUID]
-    check: Callable[[int], Awaitable[None]]
-    finished: str
-
-    async def unfinished(self, conn: Conn) -> list[str]:
-        """Return the rows that are not finished, as text."""
-        finished = self.finished.format(done=self.spec.done)
-        found = await make.rows(
-            conn,
-            f"SELECT format('%%s %%s %%s %%s', id, status, crashes, last_error)"
-            f" FROM mailqueue.{self.spec.table} WHERE id = ANY (%s) AND NOT ({finished})",
-            self.ids,
-        )
-        return [row[0] for row in found]
+PUBLISHED = (
+    "status = 'pending' AND attempts = 0 AND crashes = 0 AND worker_id IS NULL"
+    " AND run_at > now() + interval '1 h' AND delivered IS NOT NULL"
+)
 
 
-Kind = Callable[[Conn, int], AbstractAsyncContextManager[Rows]]
-
-
-async def ids_of(conn: Conn, spec: QueueSpec) -> list[UUID]:
-    """Return the ids of all rows, oldest first."""
-    query = f"SELECT id FROM mailqueue.{spec.table} ORDER BY run_at, id"
-    return [row[0] for row in await make.rows(conn, query)]
+MESSAGES = 5
+"""Messages of each outbox."""
 
 
 @asynccontextmanager
@@ -96,7 +78,7 @@ async def webhooks(conn: Conn, count: int) -> AsyncIterator[Rows]:
     """Create deliveries, each of which arrives; twice only if it was in progress at a kill."""
     async with fake([FakeReply(200)]) as server:
         await webhook(conn, f"http://127.0.0.1:{server.port}/")
-        await told(conn, count)
+        await told_webhooks(conn, count)
 
         async def check(doubtful: int) -> None:
             seen = [one.headers["webhook-id"] for one in server.requests]
@@ -172,10 +154,71 @@ async def custom_smtp(conn: Conn, count: int) -> AsyncIterator[Rows]:
         yield Rows(spec, await ids_of(conn, spec), check, "false")
 
 
+@asynccontextmanager
+async def operations(conn: Conn, count: int) -> AsyncIterator[Rows]:
+    """Create operations of projects of their own, each of which ends with all its mail held."""
+    for number in range(count):
+        project_id = await make.project(conn, f"shop-{number}")
+        await make.queued_email(conn, project_id=project_id, subject="Spring sale")
+        await make.queued_email(conn, project_id=project_id, subject="Your bill")
+        await background.begin(
+            conn,
+            project_id,
+            verb=background.OperationVerb.HOLD,
+            where={"subject": "spring"},
+            reason="wrong price",
+            by="tests",
+        )
+
+    async def check(_doubtful: int) -> None:
+        query = "SELECT subject FROM mailqueue.emails WHERE status = 'held'"
+        assert await make.rows(conn, query) == [("Spring sale",)] * count
+        progress = "SELECT DISTINCT emails, searched >= 2 * %s FROM mailqueue.bulk_operations"
+        assert await make.rows(conn, progress, count) == [(1, True)]
+        ends = "SELECT count(*), count(DISTINCT subject) FROM mailqueue.audit_events"
+        found = await make.rows(conn, f"{ends} WHERE action = 'operation.ended'")
+        assert found == [(count, count)]
+
+    spec = queue_named("operations")
+    yield Rows(spec, await ids_of(conn, spec), check, DONE)
+
+
+@asynccontextmanager
+async def publishing(conn: Conn, count: int) -> AsyncIterator[Rows]:
+    """Create outboxes, whose messages arrive in order; again only those in progress at a kill."""
+    async with fake([FakeReply(200)]) as server:
+        target = await webhook(conn, f"http://127.0.0.1:{server.port}/")
+        written = {}
+        for number in range(count):
+            await outboxes.add(conn, f"box{number}", target)
+            written[f"box{number}"] = [
+                await outboxes.publish(conn, n, outbox=f"box{number}") for n in range(MESSAGES)
+            ]
+
+        async def check(doubtful: int) -> None:
+            found = outboxes.arrived(server)
+            for name, messages in written.items():
+                assert list(dict.fromkeys(found[name])) == messages
+            assert sum(map(len, found.values())) <= count * MESSAGES + doubtful * MESSAGES
+
+        spec = queue_named("publishing")
+        yield Rows(spec, await ids_of(conn, spec), check, PUBLISHED)
+
+
 KINDS: Mapping[str, Kind] = {
     "inbound": inbound,
     "webhooks": webhooks,
     "erasures": erasures,
     "maintenance": maintenance,
     "custom-smtp": custom_smtp,
+    "operations": operations,
+    "list-sends": list_sends,
+    "publishing": publishing,
+    "inboxes": inboxes,
+    "notifications": notifications,
+    "sequences": sequences,
+    "timed-events": timed_events,
+    "schedules": schedules,
+    "schedule-runs": schedule_runs,
+    "stats": stats,
 }

@@ -28,9 +28,8 @@ PATIENCE_SECONDS = 120.0
 _PROGRAM = """#!{python}
 import sys
 sys.path.insert(0, {root!r})
-sys.argv = ["mailqueue", *sys.argv[3:]]  # without -m mailqueue
 from tests.queue.kernel import child
-child.run()
+child.run(*sys.argv[2:])  # without -m
 """
 
 

@@ -18,7 +18,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.db.pool import connect
 from mailqueue.queue import heartbeat, settler, store, worker
-from mailqueue.queue.heartbeat import Heartbeat
+from mailqueue.queue.heartbeat import LOST_AFTER, Heartbeat
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.running import run_worker
 from mailqueue.queue.settler import Settler
@@ -265,3 +265,35 @@ async def test_a_process_that_waits_to_register_again_does_not_count_as_hung(
     link._turn.release()
     await waiting
     await link.close()
+
+
+async def test_a_row_that_refuses_every_change_keeps_no_other_row_of_its_worker(
+    database: DatabaseSettings,
+) -> None:
+    """A constraint was added after the claim: leases, returns and deaths of others go on."""
+    async with connect(database) as conn:
+        refused, *others = await add_rows(conn, 5)
+        number = await make.worker(conn)
+        rows = await store.claim(conn, SPEC, ClaimedRow, worker=number, limit=10)
+        claims = [(row.id, row.claim_no) for row in rows]
+        await conn.execute(
+            "ALTER TABLE mailqueue.inbound_events"
+            f" ADD CONSTRAINT tried CHECK (id <> '{refused}') NOT VALID"
+        )
+
+        assert await store.renew(conn, SPEC, rows) == 4
+        assert await store.release(conn, SPEC, number, held=others[:3]) == 1
+        assert await states(conn) == {"assigned": 4, "pending": 1}
+        suspects = [one for one in claims if one[0] in (refused, others[0])]
+        assert await store.suspect(conn, SPEC, suspects, is_alone=False, reason="tried") == 1
+        await make.silent(conn, number)
+        assert await store.rescue(conn, silence=LOST_AFTER) == 2
+        assert await states(conn) == {"assigned": 1, "pending": 4}
+        assert await states(conn, "crashes = 1") == {"pending": 1}
+
+        await conn.execute("ALTER TABLE mailqueue.inbound_events DROP CONSTRAINT tried")
+        await conn.execute(
+            "UPDATE mailqueue.inbound_events SET lease_until = now() - interval '1 s'"
+        )
+        assert await store.rescue(conn, silence=LOST_AFTER) == 1
+        assert await states(conn) == {"pending": 5}

@@ -105,7 +105,7 @@ async def test_killing_healthy_workers_fails_no_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spec = queue_named("inbound")
-    prepare(monkeypatch, database, tmp_path, seconds=0.02 if count < 10_000 else 0)
+    prepare(monkeypatch, database, tmp_path, seconds=0.03 if count < 10_000 else 0)
     async with connect(database) as conn:
         await conn.execute(
             "INSERT INTO mailqueue.inbound_events (provider, body)"

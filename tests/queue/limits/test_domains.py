@@ -1,6 +1,7 @@
 """Limit: a rate per recipient domain, shared by all projects and workers, exact."""
 
 import asyncio
+import time
 from uuid import UUID
 
 import pytest
@@ -235,8 +236,7 @@ async def test_many_workers_together_keep_the_rate(database: DatabaseSettings) -
             await fill(conns[0], 200, project=project)
         await rate(conns[0], per_second, burst=burst)
         workers = [await make.worker(conns[0]) for _ in conns]
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
+        begun = time.time()  # the clock of the server, which may be set
         got: list[UUID] = []
 
         async def work(conn: Conn, worker: int) -> None:
@@ -250,7 +250,7 @@ async def test_many_workers_together_keep_the_rate(database: DatabaseSettings) -
             await asyncio.gather(*map(work, conns, workers))
 
         assert len(got) == len(set(got))
-        assert len(got) <= burst + per_second * (loop.time() - begun)
+        assert len(got) <= burst + per_second * (time.time() - begun)
 
 
 async def test_a_claim_that_only_moved_mail_wakes_who_sleeps(database: DatabaseSettings) -> None:

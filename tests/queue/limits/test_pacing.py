@@ -74,10 +74,11 @@ async def test_mail_of_one_claim_is_sent_one_after_another(conn: Conn) -> None:
     await waits(conn, worker)
     await pass_time(conn, 0.2)
 
-    gaps = await waits(conn, worker)
+    # On a slow machine the first is late already, and sent at once as after a pause.
+    held = [wait for wait in await waits(conn, worker) if wait > 0]
 
-    assert len(gaps) > 4
-    between = [later - one for one, later in pairwise(gaps)]
+    assert len(held) > 3
+    between = [later - one for one, later in pairwise(held)]
     assert between == pytest.approx([1 / 40] * len(between), rel=0.1)
 
 

@@ -1,6 +1,7 @@
 """Limit: recipients of an account in any minute and in any hour, to the recipient."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -43,9 +44,10 @@ async def test_a_window_is_never_passed_and_slides(conn: Conn, column: str, seco
 
     assert (len(first), len(second), none) == (2, 3, [])
     assert await lane(conn) == (False, column)
-    await pass_seconds(conn, seconds // 2 - seconds // 60)
+    margin = max(seconds // 60, 10)  # the test itself takes time too
+    await pass_seconds(conn, seconds // 2 - margin)
     assert await claim(conn, worker) == [], "the first two are not yet out of the window"
-    await pass_seconds(conn, 3 * seconds // 60)
+    await pass_seconds(conn, 3 * margin)
     assert len(await claim(conn, worker)) == 2, "only the first two are out of it"
 
 
@@ -53,17 +55,18 @@ async def test_a_lane_waits_until_the_oldest_is_out_of_the_window(conn: Conn) ->
     await make.sender_account(conn, minute_limit=1)
     await make.queued_emails(conn, 2)
     worker = await make.worker(conn)
+    before = await make.scalar(conn, "SELECT clock_timestamp()")
     await sent(conn, await claim(conn, worker))
+    after = await make.scalar(conn, "SELECT clock_timestamp()")
     await look_again(conn)
     await claim(conn, worker)
 
-    wait = await make.scalar(
+    until = await make.scalar(
         conn,
-        "SELECT extract(epoch FROM max(blocked_until) - now())::float8 FROM mailqueue.lanes"
-        " WHERE blocked_reason = 'minute_limit'",
+        "SELECT max(blocked_until) FROM mailqueue.lanes WHERE blocked_reason = 'minute_limit'",
     )
 
-    assert 58 < wait <= 61
+    assert before + timedelta(seconds=58) < until <= after + timedelta(seconds=61)
 
 
 async def test_places_given_back_are_used_in_the_same_minute(conn: Conn) -> None:
@@ -125,9 +128,9 @@ async def test_many_claimers_never_pass_a_window_by_one(database: DatabaseSettin
         async def work(each: Conn) -> int:
             nonlocal given_back
             worker, count = await make.worker(each), 0
-            for n in range(12):
+            for _ in range(12):
                 taken = await claim(each, worker, limit=7)
-                if n % 3 == 0 and taken:
+                if taken and count % 3 == 0:  # always of a claimer's first emails
                     await settle(each, taken[:1], Ending.DEFER)
                     given_back += 1
                     taken = taken[1:]
@@ -140,15 +143,3 @@ async def test_many_claimers_never_pass_a_window_by_one(database: DatabaseSettin
 
         assert given_back > 0
         assert 0 < sum(counts) <= 40
-
-
-async def test_an_account_shows_when_it_was_last_used(conn: Conn) -> None:
-    account = await make.sender_account(conn)
-    used = "SELECT last_used_at FROM mailqueue.sender_headroom WHERE sender_account_id = %s"
-    assert await make.scalar(conn, used, account) is None
-    await make.queued_email(conn)
-
-    await sent(conn, await claim(conn, await make.worker(conn)))
-
-    since = f"SELECT clock_timestamp() - ({used}) BETWEEN '0 s' AND '1 min'"
-    assert await make.scalar(conn, since, account)

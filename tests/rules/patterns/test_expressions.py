@@ -32,6 +32,7 @@ MADE_WHILE_RUNNING = {
     ("mailqueue.privacy.pattern", "matcher_of"): "words with | between them",
     ("mailqueue.tracking.pattern", "__init__"): "letters of ours and counted repeats",
     ("mailqueue.tracking.pattern", "_template"): "letters of ours and counted repeats",
+    ("mailqueue.watch.matching", "has_phrase"): "a phrase letter by letter, at most 512",
 }
 """Expressions built in functions, by function, with examples."""
 

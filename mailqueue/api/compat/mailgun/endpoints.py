@@ -19,9 +19,9 @@ from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
 from mailqueue.api.compat.mailgun.mime import accepted_message
 from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
-from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.sending import Sent
 from mailqueue.core.address import parse_address

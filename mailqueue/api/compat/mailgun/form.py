@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from mailqueue.api.compat.drain import drained_body
-from mailqueue.api.http.body import headers_by_name
+from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
 

@@ -65,9 +65,10 @@ async def accepted_message(
     )
     try:
         ready = prepared(raw)
-        await call.runtime.intake.accept_message(call.caller, ready)
+        sent = await call.runtime.intake.accept_message(call.caller, ready)
     except InvalidField as exc:
         raise sending_service.renamed(exc) from None
+    call.name_after(sent.id)
     return first_field(ready.octets, "message-id")
 
 

@@ -38,8 +38,8 @@ from mailqueue.api.compat.postmark.reading import (
 )
 from mailqueue.api.compat.postmark.trial import TEST_TOKEN, validate
 from mailqueue.api.compat.reading import document_of
-from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending.service import accepted
 from mailqueue.contract.sending import Sent

@@ -14,7 +14,7 @@ from mailqueue.api.compat.postmark.faults import (
     invalid_document,
 )
 from mailqueue.api.compat.postmark.model import PostmarkMessage, TemplatedMessage
-from mailqueue.api.http.body import headers_by_name
+from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField
 

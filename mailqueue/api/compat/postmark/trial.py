@@ -21,7 +21,7 @@ from mailqueue.api.compat.postmark.reading import (
     sent_at,
 )
 from mailqueue.api.compat.reading import parsed_json
-from mailqueue.api.http.body import body_of
+from mailqueue.api.http.requests.body import body_of
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import InvalidField, Unauthorized
 from mailqueue.core.json.size import values_in

@@ -12,9 +12,9 @@ from mailqueue.api.compat.resend.faults import WrongState, invalid_document
 from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.api.compat.resend.views import email_of, listed
 from mailqueue.api.emails.schema import StorableText
-from mailqueue.api.http.body import parse_query
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.requests.body import parse_query
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.api.http.validation import validated

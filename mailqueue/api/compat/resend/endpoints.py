@@ -31,8 +31,8 @@ from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
 from mailqueue.api.http.auth import bearer_key
-from mailqueue.api.http.body import headers_by_name
 from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.api.http.responses import BadJson, json_answer
 from mailqueue.api.http.validation import validated
 from mailqueue.api.sending.service import accepted

@@ -25,8 +25,8 @@ from mailqueue.api.compat.sendgrid.faults import (
 from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.http.auth import bearer_key
-from mailqueue.api.http.body import check_type, headers_by_name
 from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.requests.body import check_type, headers_by_name
 from mailqueue.api.http.responses import BadJson, json_bytes_answer
 from mailqueue.api.http.validation import validated
 from mailqueue.contract.sending import Sent

@@ -9,6 +9,7 @@ from pydantic import BaseModel, TypeAdapter
 import mailqueue
 from mailqueue.api.http.docs.examples import JsonSchema, example_of
 from mailqueue.api.http.endpoint import Endpoint, Once
+from mailqueue.api.http.openapi.path_variables import ABOUT_BY_VARIABLE, UUIDS
 from mailqueue.api.http.openapi.titles import EXAMPLES, REF, with_titles
 from mailqueue.api.http.openapi.webhooks import payload_schemas, webhooks_section
 
@@ -67,26 +68,6 @@ WHY_BY_STATUS: Mapping[int, str] = {
     422: "A field or parameter is invalid; `field` names it.",
     429: "A rate limit or quota is exceeded; retry after `Retry-After` seconds.",
     503: "The database is unavailable or full; retry after `Retry-After` seconds.",
-}
-_UUIDS = frozenset(("batch_id", "email_id", "key_id", "webhook_id", "delivery_id"))
-_ABOUT_BY_VARIABLE: Mapping[str, str] = {
-    "pid": "Id or name of the key's own project, such as `default`.",
-    "id": "Id or slug of the project.",
-    "batch_id": "Id of the batch, from the response that accepted it.",
-    "email_id": "Id of the email, from the response that accepted it.",
-    "key_id": "Id of the key, from the list of keys; not the key itself.",
-    "config_id": "Id of the sender account, from the list of accounts; its number, which earlier "
-    "versions answered as `id`, is accepted, too.",
-    "email_hash": "Hash of the address, `email_hash` in the list, or the address itself.",
-    "email": "Address of a recipient.",
-    "slug": "Slug of the category, as used in emails.",
-    "template": "Id or slug of the template, such as `welcome`.",
-    "version": "Id or number of the version, such as `3`.",
-    "name": "Name of the layout or partial, such as `footer`.",
-    "webhook_id": "Id of the webhook, from the list of webhooks.",
-    "tracking_key": "Id of the key, from the list of keys that sign links.",
-    "login": "Name of a PostgreSQL role that can log in.",
-    "delivery_id": "Id of the delivery, from the log of its webhook.",
 }
 IDEMPOTENCY_KEY: JsonSchema = {
     "name": "Idempotency-Key",
@@ -216,8 +197,8 @@ def _path_parameters(endpoint: Endpoint) -> list[JsonSchema]:
             "name": name,
             "in": "path",
             "required": True,
-            "description": _ABOUT_BY_VARIABLE[name],
-            "schema": {"type": "string", **({"format": "uuid"} if name in _UUIDS else {})},
+            "description": ABOUT_BY_VARIABLE[name],
+            "schema": {"type": "string", **({"format": "uuid"} if name in UUIDS else {})},
         }
         for name in re.findall(r"{(\w+)}", endpoint.path)
     ]

@@ -1,4 +1,4 @@
-// Times in the reader's zone, the key that leads to the search, and forms that are sent once.
+// Times in the reader's zone, the keys that lead to the search, and forms that are sent once.
 "use strict";
 
 const today = () => new Date().toDateString();
@@ -17,8 +17,11 @@ function showTimes(root) {
 }
 
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.key !== "/") return;
-  if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+  const isControlK = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k";
+  if (!isControlK) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.key !== "/") return;
+    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+  }
   const field = document.querySelector("[data-find]");
   if (field === null) return;
   event.preventDefault();
@@ -48,7 +51,7 @@ window.addEventListener("pageshow", () => {
 showTimes(document);
 document.addEventListener("keydown", onKey);
 document.addEventListener("submit", onSubmit);
-new MutationObserver(() => showTimes(document)).observe(document.getElementById("content"), {
+new MutationObserver(() => showTimes(document)).observe(document.body, {
   childList: true,
   subtree: true,
 });

@@ -1,11 +1,12 @@
 """SQL of batches."""
 
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from mailqueue.contract.sending import BatchState
+from mailqueue.contract.sending import BatchList, BatchState
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
@@ -18,9 +19,20 @@ class SharedRow(NamedTuple):
 
     place: int  # from 0
     id: UUID | None
-    status: str  # queued, suppressed, rejected
+    status: str  # queued, suppressed, rejected, expanding
     reason: str | None
     batch_id: UUID | None
+
+
+class _BatchRow(NamedTuple):
+    id: UUID
+    created_at: datetime
+    created_by: str
+    subject: str | None
+    recipients: int
+    rejected: int
+    counts: dict[str, int]
+    lists: list[dict[str, Any]]
 
 
 def shared_values(project: str, batch: NewBatch, *, is_strict: bool, by: str) -> dict[str, Any]:
@@ -47,4 +59,8 @@ async def enqueue_shared(
 async def find(conn: Conn, project_id: UUID, batch_id: UUID) -> BatchState | None:
     """Return a batch of a project."""
     asked = {"project_id": project_id, "id": batch_id}
-    return await fetch.maybe(conn, "find_batch", asked, BatchState)
+    found = await fetch.maybe(conn, "find_batch", asked, _BatchRow)
+    if found is None:
+        return None
+    lists = [BatchList(**one) for one in found.lists]
+    return BatchState(**{**found._asdict(), "lists": lists})

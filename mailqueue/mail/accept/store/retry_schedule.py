@@ -16,6 +16,7 @@ class LadderRow:
     max_attempts: int | None
     soft_wait: timedelta | None
     soft_retries: int
+    on_exhausted: str
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
@@ -32,6 +33,7 @@ async def set_ladder(conn: Conn, project_id: UUID, *, row: LadderRow) -> None:
         "max_attempts": row.max_attempts,
         "soft_wait": row.soft_wait,
         "soft_retries": row.soft_retries,
+        "on_exhausted": row.on_exhausted,
     }
     await run(conn, "set_ladder", asked)
 

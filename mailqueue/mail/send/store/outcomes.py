@@ -38,6 +38,7 @@ _ALL_SENT = {
     "waits": "{}",
     "left": "{}",
     "hard": "{}",
+    "conversations": "{}",
 }
 
 
@@ -161,6 +162,7 @@ def _bare(one: SendOutcome) -> SendOutcome:
         enhanced=None,
         reply=None,
         response_ms=None,
+        conversation=None,
         recipients=tuple([replace(each, reason=None, code=None) for each in one.recipients]),
     )
 
@@ -178,7 +180,11 @@ def _columns(group: Sequence[SendOutcome]) -> dict[str, str]:
         "ms": arrays.integers([one.response_ms for one in group]),
     }
     if group and all(
-        one.ending is Ending.SENT and one.log is LogStatus.SENT and not one.hard for one in group
+        one.ending is Ending.SENT
+        and one.log is LogStatus.SENT
+        and not one.hard
+        and one.conversation is None
+        for one in group
     ):
         return {**_ALL_SENT, **sent}
     return {
@@ -189,6 +195,7 @@ def _columns(group: Sequence[SendOutcome]) -> dict[str, str]:
         "left": arrays.integers([one.left for one in group]),
         "logs": arrays.texts([one.log for one in group]),
         "hard": arrays.booleans([one.hard for one in group]),
+        "conversations": arrays.texts([one.conversation for one in group]),
     }
 
 

@@ -1,0 +1,1 @@
+"""Channels that notifications are posted to, a file each."""

@@ -1,0 +1,1 @@
+"""Readers of watched inboxes, a file each."""

@@ -1,0 +1,157 @@
+"""A count over time, of all or by the values of a dimension, and by hour of the week."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from mailqueue.analytics import store
+from mailqueue.analytics.model import CountsRow, Starts, StatsScope, TimeSpan
+from mailqueue.analytics.spans import whole
+from mailqueue.contract.analytics import (
+    AnalyticsHeatmap,
+    AnalyticsTimeseries,
+    Bucket,
+    Dimension,
+    HeatmapCell,
+    Series,
+    SeriesPoint,
+)
+from mailqueue.contract.counts import METRICS
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+
+MAX_SERIES = 20
+"""Values with a series of their own; the others share one."""
+_ALL = ""
+
+
+async def timeseries(
+    conn: Conn,
+    scope: StatsScope,
+    span: TimeSpan,
+    *,
+    metric: str,
+    bucket: Bucket,
+    group_by: Dimension | None = None,
+    compares: bool = False,
+) -> AnalyticsTimeseries:
+    """Return a count in each span of a time, and in each of the time before.
+
+    Raises:
+        InvalidField: there is no such count, or there are too many spans.
+    """
+    _check(metric)
+    if group_by is not None and scope.dimension is not None:
+        raise InvalidField("group_by", "leave out the filter: counts are of one dimension")
+    as_of = await store.as_of(conn)
+    starts = await whole(conn, span, bucket)
+    before: Starts = ()
+    if compares:
+        time = TimeSpan(starts[0].started_at, starts[-1].started_at, span.time_zone)
+        before = await whole(conn, time.before, bucket)
+    return AnalyticsTimeseries(
+        as_of=as_of,
+        metric=metric,
+        bucket=bucket,
+        time_zone=span.time_zone,
+        since=starts[0].started_at,
+        until=starts[-1].started_at,
+        group_by=group_by,
+        series=await _series(conn, scope, starts, metric, bucket, group_by),
+        previous=await _series(conn, scope, before, metric, bucket, group_by) if before else (),
+    )
+
+
+async def heatmap(
+    conn: Conn, scope: StatsScope, span: TimeSpan, *, metric: str
+) -> AnalyticsHeatmap:
+    """Return a count by hour of the day and day of the week.
+
+    Raises:
+        InvalidField: there is no such count, or the time is too long.
+    """
+    _check(metric)
+    as_of = await store.as_of(conn)
+    starts = await whole(conn, span, Bucket.HOUR)
+    cells = dict.fromkeys(((day, hour) for day in range(1, 8) for hour in range(24)), 0)
+    for row in await store.read_scope(conn, scope, starts):
+        local = starts[row.n - 1].local_at
+        cells[local.isoweekday(), local.hour] += getattr(row, metric)
+    return AnalyticsHeatmap(
+        as_of=as_of,
+        metric=metric,
+        time_zone=span.time_zone,
+        since=starts[0].started_at,
+        until=starts[-1].started_at,
+        cells=[HeatmapCell(day, hour, value) for (day, hour), value in cells.items()],
+    )
+
+
+def _check(metric: str) -> None:
+    if metric not in METRICS:
+        raise InvalidField("metric", f"must be one of {', '.join(METRICS)}")
+
+
+async def _series(
+    conn: Conn,
+    scope: StatsScope,
+    starts: Starts,
+    metric: str,
+    bucket: Bucket,
+    group_by: Dimension | None,
+) -> list[Series]:
+    by_minute = bucket is Bucket.MINUTE
+    if group_by is None:
+        rows = await store.read_scope(conn, scope, starts, by_minute=by_minute)
+        return [_one(starts, rows, metric)]
+    instants = [one.started_at for one in starts]
+    rows = await store.read(conn, scope, group_by.value, instants, by_minute=by_minute)
+    by_value = defaultdict[str, list[CountsRow]](list)
+    for row in rows:
+        by_value[row.value].append(row)
+    others = by_value.pop(_ALL, [])
+    order = sorted(by_value, key=lambda value: (-_sum(by_value[value], metric), value))
+    for value in order[MAX_SERIES:]:
+        others += by_value[value]
+    names = await names_of(conn, group_by, order[:MAX_SERIES], scope.project_id)
+    found = [
+        _one(starts, by_value[value], metric, value=value, name=names.get(value))
+        for value in order[:MAX_SERIES]
+    ]
+    return [*found, _one(starts, others, metric, is_other=True)] if others else found
+
+
+def _one(
+    starts: Starts,
+    rows: Sequence[CountsRow],
+    metric: str,
+    *,
+    value: str | None = None,
+    name: str | None = None,
+    is_other: bool = False,
+) -> Series:
+    counts = [0] * (len(starts) - 1)
+    for row in rows:
+        counts[row.n - 1] += getattr(row, metric)
+    points = [
+        SeriesPoint(start.started_at, start.local_at.isoformat(), count)
+        for start, count in zip(starts, counts, strict=False)
+    ]
+    return Series(value, name, is_other, sum(counts), points)
+
+
+def _sum(rows: Sequence[CountsRow], metric: str) -> int:
+    return sum(getattr(row, metric) for row in rows)
+
+
+async def names_of(
+    conn: Conn, dimension: Dimension, values: Sequence[str], project_id: UUID | None
+) -> Mapping[str, str]:
+    """Return what people call values that are ids."""
+    if dimension is Dimension.TEMPLATE:
+        found = await store.template_names(conn, [UUID(value) for value in values])
+        return {str(one.id): one.slug for one in found}
+    if dimension is Dimension.ACCOUNT:
+        accounts = await store.accounts(conn, project_id)
+        return {str(one.sender_account_id): one.name for one in accounts}
+    return {}

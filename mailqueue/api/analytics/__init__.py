@@ -1,0 +1,1 @@
+"""Endpoints of counts of mail and events."""

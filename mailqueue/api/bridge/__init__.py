@@ -1,0 +1,1 @@
+"""The API of queues of RabbitMQ and dead letters."""

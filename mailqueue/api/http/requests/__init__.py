@@ -1,0 +1,1 @@
+"""Reading of requests: header limits, bodies in memory and on disk."""

@@ -1,0 +1,1 @@
+"""Endpoints of events and event rules."""

@@ -1,0 +1,1 @@
+"""Endpoints of watched inboxes, their channels, rules and notifications."""

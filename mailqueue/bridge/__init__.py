@@ -1,0 +1,1 @@
+"""Messages of a broker that become events of the inbox: docs/rabbitmq.md."""

@@ -1,0 +1,1 @@
+"""Commands of counts of mail and events."""

@@ -1,0 +1,1 @@
+"""`mailqueue bridge`: queues of RabbitMQ and dead letters."""

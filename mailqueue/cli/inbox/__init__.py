@@ -1,0 +1,1 @@
+"""Commands for events of other services and the rules that act on them."""

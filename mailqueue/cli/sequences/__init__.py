@@ -1,0 +1,1 @@
+"""Commands for sequences and enrollments."""

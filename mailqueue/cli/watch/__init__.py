@@ -1,0 +1,1 @@
+"""Commands for watched inboxes, their channels, rules and notifications."""

@@ -1,0 +1,67 @@
+"""Options that the commands of watched inboxes share."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+import click
+
+from mailqueue.cli.support.app import Opened
+from mailqueue.contract.value import Value
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.secret import Secret
+from mailqueue.watch import users
+
+project_option = click.option("--project", default="default", show_default=True, help="Project.")
+user_option = click.option(
+    "--user", "user_id", type=click.UUID, metavar="ID", help="Filter by inbox user."
+)
+of_user_option = click.option(
+    "--user", "user_id", type=click.UUID, required=True, metavar="ID", help="Inbox user."
+)
+limit_option = click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="Maximum number of rows.",
+)
+
+
+def id_argument(name: str) -> Callable[[Any], Any]:
+    """Return the argument of a command that acts on one row."""
+    return click.argument("row_id", metavar=name, type=click.UUID)
+
+
+async def project_of(app: Opened, project: str) -> UUID:
+    """Return the id of a project.
+
+    Raises:
+        NotFound: there is no project of that name.
+    """
+    return await users.project_of(app.conn, project)
+
+
+def pairs_of(one: Value) -> list[tuple[str, Any]]:
+    """Return the fields of a value for `print_facts`."""
+    fields: dict[str, Any] = asdict(one)  # type: ignore[call-overload]
+    return [(key.replace("_", " "), value) for key, value in fields.items()]
+
+
+def secret_of(variable: str | None, *, what: str, option: str) -> Secret:
+    """Return a secret from an environment variable, or from a prompt on the terminal.
+
+    Raises:
+        InvalidField: the variable is not set, or there is no terminal.
+    """
+    if variable is not None:
+        text = os.environ.get(variable)
+        if not text:
+            raise InvalidField(option, f"the environment variable {variable!r} is not set")
+        return Secret(text)
+    if not sys.stdin.isatty():
+        raise InvalidField(option, f"give the environment variable that holds the {what.lower()}")
+    return Secret(click.prompt(what, hide_input=True, err=True))

@@ -1,0 +1,24 @@
+"""The process that worker processes are forked from: `python -m mailqueue.cli.worker.forked FD`."""
+
+import importlib
+import sys
+
+from mailqueue.cli.main import load, main
+from mailqueue.cli.worker.commands import COMMANDS
+from mailqueue.core.queues import QUEUES
+from mailqueue.process.starting.server import serve
+
+
+def run(descriptor: int) -> None:
+    """Load what worker processes use and fork them; in a fork, run its command."""
+    for name in ("send", *(spec.name for spec in QUEUES)):
+        load(COMMANDS[name])
+    for spec in QUEUES:
+        importlib.import_module(spec.handler.partition(":")[0])
+    arguments = serve(descriptor)
+    if arguments is not None:
+        main(arguments, prog_name="mailqueue")
+
+
+if __name__ == "__main__":
+    run(int(sys.argv[1]))

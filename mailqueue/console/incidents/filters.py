@@ -1,0 +1,63 @@
+"""The form of an operation as its URL has it: what is done, and the emails that match. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mailqueue.console.frame.forms import text_of
+from mailqueue.operations.background import OperationVerb
+from mailqueue.operations.model import PRIORITIES
+
+CONDITIONS = ("subject", "campaign_id", "tag", "domain", "lane", "category")
+"""The conditions that the form offers."""
+NAMES = ("verb", *CONDITIONS, "reason")
+LABELS: Mapping[str, str] = {
+    "subject": "subject contains",
+    "campaign_id": "campaign",
+    "tag": "tag",
+    "domain": "domain",
+    "lane": "priority",
+    "category": "category",
+    "sender": "sender account",
+    "batch": "batch",
+    "status": "status",
+    "older_than": "older than",
+    "newer_than": "newer than",
+}
+"""How a page names each condition of an operation, those of the API and the commands too."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationForm:
+    """What was typed, and what is wrong with it by field."""
+
+    typed: Mapping[str, str]
+    verb: OperationVerb
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def where(self) -> Mapping[str, str]:
+        """Return the conditions that are given."""
+        return {name: self.typed[name] for name in CONDITIONS if self.typed[name]}
+
+    @property
+    def has_more(self) -> bool:
+        """Return whether a condition is given that the form shows on demand."""
+        return bool(self.where.keys() - {"subject"})
+
+
+def read_operation(given: Mapping[str, str], verb: OperationVerb | None = None) -> OperationForm:
+    """Return the form of a query or a form; `verb` None: the one that was chosen."""
+    typed = {name: text_of(given, name) for name in NAMES}
+    chosen = typed["verb"] or OperationVerb.HOLD
+    faults = dict[str, str]()
+    if verb is None and chosen not in set(OperationVerb):
+        faults["verb"], chosen = "Must be one of those shown.", OperationVerb.HOLD
+    if typed["lane"] and typed["lane"] not in PRIORITIES:
+        faults["lane"] = "Must be one of those shown."
+    used = OperationVerb(chosen) if verb is None else verb
+    return OperationForm(typed | {"verb": used.value}, used, faults)
+
+
+def told(conditions: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the conditions of an operation as label and value."""
+    return [(LABELS.get(name, name), value) for name, value in conditions.items()]

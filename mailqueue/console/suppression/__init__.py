@@ -1,0 +1,1 @@
+"""Pages of suppressed addresses: listed, added, imported, exported."""

@@ -1,0 +1,61 @@
+"""Whose templates a page shows: those of the project in its path, else the platform's."""
+
+from contextlib import AbstractAsyncContextManager
+from urllib.parse import quote
+from uuid import UUID
+
+from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.rendering import path_with, project_path
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.templates import versions, writing
+from mailqueue.templates.model import TemplateRow, VersionRow
+
+PLATFORM = "/console/templates"
+PLATFORM_TEMPLATE = f"{PLATFORM}/{{platform_template}}"
+PROJECT = "/console/projects/{project}/templates"
+PROJECT_TEMPLATE = f"{PROJECT}/{{template}}"
+_DIGITS = 9
+
+
+def owner_of(context: PageContext) -> UUID | None:
+    """Return the id of the project in the path; None: the platform."""
+    return None if context.project is None else context.project.id
+
+
+def connection(context: PageContext) -> AbstractAsyncContextManager[Conn]:
+    """Yield a connection for the project in the path, else for the installation."""
+    return context.installation() if context.project is None else context.connection()
+
+
+def path_of(context: PageContext, *parts: object, **query: object) -> str:
+    """Return the path of a page of the same templates; empty parameters are left out."""
+    if context.project is not None:
+        return project_path(context.project.name, "templates", *parts, **query)
+    return path_with("/".join((PLATFORM, *(quote(str(part), safe="") for part in parts))), **query)
+
+
+async def find_template(context: PageContext, conn: Conn) -> TemplateRow:
+    """Return the template in the path.
+
+    Raises:
+        NotFound: there is no such template.
+    """
+    name = "platform_template" if context.project is None else "template"
+    given: str = context.request.path_params[name]
+    try:
+        template_id = UUID(given)
+    except ValueError:
+        raise NotFound("template", given.replace("\0", "?")[:100]) from None
+    return await writing.find(conn, owner_of(context), template_id=template_id)
+
+
+async def find_version(conn: Conn, template: TemplateRow, given: str) -> VersionRow:
+    """Return a version by its number as text.
+
+    Raises:
+        NotFound: there is no such version.
+    """
+    if not (given.isascii() and given.isdigit() and len(given) <= _DIGITS):
+        raise NotFound("version", given.replace("\0", "?")[:100])
+    return await versions.find(conn, template, number=int(given))

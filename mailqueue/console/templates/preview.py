@@ -1,0 +1,108 @@
+"""A version of a template rendered with sample values: HTML in a sandbox, text, and warnings."""
+
+import json
+from html import escape
+from typing import Any
+
+from starlette.responses import HTMLResponse, Response
+
+from mailqueue.administration.users.model import Right
+from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.errors import sentence
+from mailqueue.console.frame.guard import MAIL_POLICY
+from mailqueue.console.frame.page import ConsolePage
+from mailqueue.console.templates.owner import (
+    PLATFORM_TEMPLATE,
+    PROJECT_TEMPLATE,
+    connection,
+    find_template,
+    find_version,
+    path_of,
+)
+from mailqueue.contract.templates import Preview
+from mailqueue.core.errors import InvalidField
+from mailqueue.templates import previews
+from mailqueue.templates.model import TemplateRow
+
+FIELDS = ("version", "language", "variables")
+
+
+async def show_preview(context: PageContext) -> Response:
+    """Show a version with sample values, or why it cannot be rendered with them."""
+    typed = {name: context.query(name) for name in FIELDS}
+    template = await _template(context)
+    shown, faults = None, {}
+    try:
+        if template.newest is not None:
+            shown = await _rendered(context, template)
+    except InvalidField as exc:
+        faults = {"variables": sentence(f"{exc.field}: {exc.why}")}
+    return context.page(
+        "templates/preview.html",
+        found=template,
+        typed=typed,
+        faults=faults,
+        shown=shown,
+        path_of=path_of,
+    )
+
+
+async def show_html(context: PageContext) -> Response:
+    """Return the HTML of a preview for its frame, where it can run and fetch nothing."""
+    template = await _template(context)
+    try:
+        html = (await _rendered(context, template)).html_body or ""
+    except InvalidField as exc:
+        html = escape(sentence(f"{exc.field}: {exc.why}"))
+    headers = {"Content-Security-Policy": MAIL_POLICY, "X-Frame-Options": "SAMEORIGIN"}
+    content = html + '\n<base target="_blank">'
+    return HTMLResponse(content.encode("utf-8", "replace"), headers=headers)
+
+
+async def _template(context: PageContext) -> TemplateRow:
+    async with connection(context) as conn:
+        return await find_template(context, conn)
+
+
+async def _rendered(context: PageContext, template: TemplateRow) -> Preview:
+    """Return the version of the query, rendered with the values of the query.
+
+    Raises:
+        NotFound: there is no such version.
+        InvalidField: it cannot be rendered with these values.
+    """
+    variables = _variables(context.query("variables"))
+    async with connection(context) as conn:
+        given = context.query("version")
+        if given:
+            version = await find_version(conn, template, given)
+        else:
+            version = await previews.usual(conn, template)
+        words = await previews.words_of(conn, template, version, context.query("language") or None)
+    compiler = context.console.compile_process
+    return await previews.preview(compiler, template, version, words, variables=variables)
+
+
+def _variables(text: str) -> dict[str, Any]:
+    """Return sample values from JSON.
+
+    Raises:
+        InvalidField: it is not a JSON object.
+    """
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidField("variables", 'must be a JSON object such as {"name": "Ann"}')
+    return found
+
+
+PAGES = tuple(
+    page
+    for one, right in ((PROJECT_TEMPLATE, Right.READ), (PLATFORM_TEMPLATE, Right.ADMINISTER))
+    for page in (
+        ConsolePage("GET", f"{one}/preview", right, show_preview),
+        ConsolePage("GET", f"{one}/preview/html", right, show_html),
+    )
+)

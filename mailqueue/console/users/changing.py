@@ -1,0 +1,190 @@
+"""Acts on users, for superadmins: add, change, link, reset the second factor and remove.
+
+Each form acts once.
+"""
+
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+from mailqueue.administration.users import manage
+from mailqueue.administration.users.model import PasswordLink, Right, Role
+from mailqueue.console.frame.context import DoneBefore, PageContext
+from mailqueue.console.frame.errors import sentence
+from mailqueue.console.frame.forms import text_of
+from mailqueue.console.frame.page import ConsolePage
+from mailqueue.console.users.pages import USER, USERS, find_user, user_path
+from mailqueue.console.users.roles import MEANINGS, RoleForm, form_of, read_form
+from mailqueue.contract.administration import ConsoleUser
+from mailqueue.core.errors import Conflict, InvalidField
+
+ADD = f"{USERS}/add"
+_LABELS = {"name": "the name", "role": "the role", "project": "projects"}
+
+
+async def ask_add(context: PageContext) -> Response:
+    """Show the form of a new user."""
+    typed = read_form(context.request.query_params)
+    role = typed.role or Role.SUPPORT
+    return _add_form(context, context.query("name"), RoleForm(role, typed.typed))
+
+
+async def add(context: PageContext) -> Response:
+    """Add a user; show the link by which the password is set."""
+    name, form = text_of(context.form, "name"), read_form(context.form)
+    try:
+        async with context.administering_once() as conn:
+            made = await manage.add(
+                conn,
+                name,
+                role=form.role,
+                projects=form.projects,
+                sees_all=form.sees_all,
+                by=context.user.by,
+            )
+    except DoneBefore:
+        return context.redirect(f"{USERS}?done=before")
+    except InvalidField as exc:
+        return _add_form(context, name, form, fault_of(exc))
+    return show_link(context, made)
+
+
+async def ask_change(context: PageContext) -> Response:
+    """Show the form of a user's role and projects."""
+    user, typed = await _changeable(context), read_form(context.request.query_params)
+    return _change_form(context, user, typed if typed.role else form_of(user))
+
+
+async def change(context: PageContext) -> Response:
+    """Change role and projects, at once for open sessions."""
+    user, form = await _changeable(context), read_form(context.form)
+    try:
+        async with context.administering_once() as conn:
+            await manage.change(
+                conn,
+                user.name,
+                role=form.role,
+                projects=form.projects,
+                sees_all=form.sees_all,
+                by=context.user.by,
+            )
+    except DoneBefore:
+        return context.redirect(user_path(user.id, done="before"))
+    except InvalidField as exc:
+        return _change_form(context, user, form, fault_of(exc))
+    return context.redirect(user_path(user.id, done="changed"))
+
+
+async def ask_link(context: PageContext) -> Response:
+    """Show what a new link does."""
+    return context.page("users/act.html", user=await find_user(context), action="link")
+
+
+async def link(context: PageContext) -> Response:
+    """Show a new link by which the user sets a password."""
+    user = await find_user(context)
+    try:
+        async with context.administering_once() as conn:
+            made = await manage.renew_link(conn, user.name, by=context.user.by)
+    except DoneBefore:
+        return context.redirect(user_path(user.id, done="before"))
+    except InvalidField as exc:
+        raise Conflict(exc.why) from exc
+    return show_link(context, made)
+
+
+async def ask_remove(context: PageContext) -> Response:
+    """Show what removing a user does."""
+    return context.page("users/act.html", user=await _changeable(context), action="remove")
+
+
+async def remove(context: PageContext) -> Response:
+    """Remove a user, whose sessions end at once."""
+    user = await _changeable(context)
+    try:
+        async with context.administering_once() as conn:
+            await manage.remove(conn, user.name, by=context.user.by)
+    except DoneBefore:
+        return context.redirect(f"{USERS}?done=before")
+    return context.redirect(f"{USERS}?done=removed")
+
+
+async def ask_reset(context: PageContext) -> Response:
+    """Show what resetting the second factor of a user does."""
+    return context.page("users/act.html", user=await _changeable(context), action="reset")
+
+
+async def reset(context: PageContext) -> Response:
+    """Delete the second factor of a user, whose sessions end."""
+    user = await _changeable(context)
+    try:
+        async with context.administering_once() as conn:
+            await manage.change(conn, user.name, reset_second_factor=True, by=context.user.by)
+    except DoneBefore:
+        return context.redirect(user_path(user.id, done="before"))
+    except InvalidField as exc:
+        raise Conflict(exc.why) from exc
+    return context.redirect(user_path(user.id, done="reset"))
+
+
+def show_link(context: PageContext, made: PasswordLink) -> Response:
+    """Show a link, this once."""
+    base = context.console.settings.console.url or str(context.request.base_url).rstrip("/")
+    return context.page("users/link.html", made=made, link=manage.link_url(base, made))
+
+
+def fault_of(exc: InvalidField) -> str:
+    """Return the error of a form in words."""
+    return sentence(f"{_LABELS.get(exc.field, exc.field)}: {exc.why}")
+
+
+async def _changeable(context: PageContext) -> ConsoleUser:
+    """Return the user in the path.
+
+    Raises:
+        Conflict: it is the user of this session, or it was removed.
+    """
+    user = await find_user(context)
+    if user.id == context.user.user_id:
+        raise Conflict("this is your own account: another superadmin can change or remove it")
+    if user.removed_at is not None:
+        raise Conflict("this user was removed")
+    return user
+
+
+def _add_form(context: PageContext, name: str, form: RoleForm, fault: str = "") -> Response:
+    return context.page(
+        "users/add.html",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if fault else HTTPStatus.OK,
+        name=name,
+        form=form,
+        fault=fault,
+        meanings=MEANINGS,
+    )
+
+
+def _change_form(
+    context: PageContext, user: ConsoleUser, form: RoleForm, fault: str = ""
+) -> Response:
+    return context.page(
+        "users/change.html",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if fault else HTTPStatus.OK,
+        user=user,
+        form=form,
+        fault=fault,
+        meanings=MEANINGS,
+    )
+
+
+KEPT = ("name", "role", "projects")
+PAGES = tuple(
+    ConsolePage(method, path, Right.ADMINISTER, handler, keeps=KEPT, step_up=True)
+    for path, asked, acts in (
+        (ADD, ask_add, add),
+        (f"{USER}/change", ask_change, change),
+        (f"{USER}/link", ask_link, link),
+        (f"{USER}/remove", ask_remove, remove),
+        (f"{USER}/reset", ask_reset, reset),
+    )
+    for method, handler in (("GET", asked), ("POST", acts))
+)

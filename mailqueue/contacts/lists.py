@@ -1,0 +1,159 @@
+"""Lists of contacts: add, change, remove; their members, and trying a condition."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from mailqueue.contacts import store
+from mailqueue.contacts.contacts import id_of
+from mailqueue.contacts.sends import store as sends_store
+from mailqueue.contract.contacts import (
+    ChangedMembers,
+    ConditionTrial,
+    Contact,
+    ContactList,
+    ListCount,
+)
+from mailqueue.contract.page import Page
+from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.core.mailboxes import with_wire_domain
+from mailqueue.core.paging import cursor_of
+from mailqueue.db.fetch import Conn
+
+MAX_CHECKED = 10_000
+"""Contacts of a list that are compared with the suppressions when it is counted."""
+MAX_EXAMPLES = 10
+"""Contacts that the trial of a condition shows."""
+MAX_MEMBERS = 1_000
+"""Contacts that are added to a list, or removed, in one call."""
+
+
+async def list_(conn: Conn, project_id: UUID) -> list[ContactList]:
+    """Return the lists of a project by name."""
+    return await store.list_lists(conn, project_id)
+
+
+async def get(conn: Conn, project_id: UUID, name: str) -> ContactList:
+    """Return one list.
+
+    Raises:
+        NotFound: there is no list of that name.
+    """
+    found = await store.list_lists(conn, project_id, name=name)
+    if not found:
+        raise NotFound("list", name[:100])
+    return found[0]
+
+
+async def add(
+    conn: Conn, project_id: UUID, name: str, *, given: Mapping[str, Any], by: str
+) -> ContactList:
+    """Add a list.
+
+    Raises:
+        Conflict: there is a list of that name.
+        InvalidField: a field is invalid.
+    """
+    made = await store.put_list(conn, project_id, name, given=given, must_be_new=True, by=by)
+    if made is None:
+        raise Conflict(f"list {name}")
+    return made
+
+
+async def change(
+    conn: Conn, project_id: UUID, name: str, *, given: Mapping[str, Any], by: str
+) -> ContactList:
+    """Change the given fields of a list.
+
+    Raises:
+        NotFound: there is no list of that name.
+        InvalidField: a field is invalid.
+    """
+    await get(conn, project_id, name)
+    made = await store.put_list(conn, project_id, name, given=given, must_be_new=False, by=by)
+    if made is None:
+        raise NotFound("list", name[:100])
+    return made
+
+
+async def remove(conn: Conn, project_id: UUID, name: str, *, by: str) -> None:
+    """Remove a list; its contacts stay.
+
+    Raises:
+        NotFound: there is no list of that name.
+    """
+    if not await store.remove_list(conn, project_id, name, by=by):
+        raise NotFound("list", name[:100])
+
+
+async def members(
+    conn: Conn, project_id: UUID, name: str, *, after: UUID | None, limit: int
+) -> Page[Contact]:
+    """Return a part of the contacts that mail to a list goes to, in the order of their ids.
+
+    Raises:
+        NotFound: there is no list of that name.
+    """
+    known = await get(conn, project_id, name)
+    found = await store.list_members(conn, project_id, known.id, after=after, limit=limit + 1)
+    page = found[:limit]
+    return Page(page, cursor_of(page[-1].id) if len(found) > limit else None)
+
+
+async def change_members(
+    conn: Conn, project_id: UUID, name: str, who: Sequence[str], *, is_added: bool
+) -> ChangedMembers:
+    """Add contacts, by address or id, to a list, or remove them.
+
+    Raises:
+        NotFound: there is no list of that name.
+        InvalidField: there is no such contact, or the list has a condition.
+    """
+    await get(conn, project_id, name)
+    ids = await _ids_of(conn, project_id, who)
+    count = await store.change_members(conn, project_id, name, ids, is_added=is_added)
+    if count is None:
+        raise NotFound("list", name[:100])
+    return ChangedMembers(count)
+
+
+async def count(conn: Conn, project_id: UUID, name: str, *, category: str) -> ListCount:
+    """Return how many contacts mail to a list would go to.
+
+    Raises:
+        NotFound: there is no list of that name.
+    """
+    await get(conn, project_id, name)
+    return await sends_store.count(
+        conn, project_id, list_name=name, category=category, checked=MAX_CHECKED
+    )
+
+
+async def try_condition(conn: Conn, project_id: UUID, condition: str) -> ConditionTrial:
+    """Return how many contacts a condition selects, and some of them.
+
+    Raises:
+        InvalidField: field `condition`.
+    """
+    found = await store.try_condition(conn, project_id, condition, limit=MAX_EXAMPLES)
+    examples = await store.list_by_id(conn, project_id, found.examples)
+    return ConditionTrial(found.contacts, examples)
+
+
+async def _ids_of(conn: Conn, project_id: UUID, who: Sequence[str]) -> list[UUID]:
+    words = [with_wire_domain(one) for one in who]
+    for place, word in enumerate(words):
+        if "@" not in word and id_of(word) is None:
+            raise InvalidField(
+                f"contacts.{place}",
+                f"must be an address or the id of a contact, got {word[:100]!r}",
+            )
+    found = await store.find_named(conn, project_id, words)
+    ids = []
+    for place, (word, contact_id) in enumerate(zip(words, found, strict=True)):
+        if contact_id is None:
+            raise InvalidField(
+                f"contacts.{place}", f"there is no contact {word[:320]}: add it first"
+            )
+        ids.append(contact_id)
+    return ids

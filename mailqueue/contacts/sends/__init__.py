@@ -1,0 +1,1 @@
+"""Mail to all contacts of a list, which workers make in chunks."""

@@ -1,0 +1,242 @@
+"""SQL of contacts and lists."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.contacts.model import ContactFilter
+from mailqueue.contract.contacts import Contact, ContactList, Membership
+from mailqueue.db.fetch import Conn, many, maybe, one, value
+from mailqueue.db.refusals import refusals
+
+
+class ImportedLine(NamedTuple):
+    """Result of one line: added, changed, unchanged, or bad with the reason."""
+
+    line: int
+    outcome: str
+    reason: str | None
+
+
+class Selected(NamedTuple):
+    """Number of contacts that a condition selects, and the ids of some."""
+
+    contacts: int
+    examples: list[UUID]
+
+
+class AskedRow(NamedTuple):
+    """A list that a mail asked to confirm, and its state; None: there is none."""
+
+    list: str | None
+    state: str | None
+
+
+async def find_project(conn: Conn, project: str) -> UUID | None:
+    """Return the id of a project; None where there is none of that name."""
+    return await maybe(conn, "find_contact_project", {"project": project}, UUID)
+
+
+async def find(
+    conn: Conn, project_id: UUID, *, contact_id: UUID | None = None, email: str | None = None
+) -> Contact | None:
+    """Return the contact of an id, or of an address in any spelling."""
+    asked = {"project_id": project_id, "id": contact_id, "email": email}
+    return await maybe(conn, "find_contact", asked, Contact)
+
+
+async def list_page(
+    conn: Conn, project_id: UUID, *, filters: ContactFilter, before: UUID | None, limit: int
+) -> list[Contact]:
+    """Return contacts before one, newest first.
+
+    Raises:
+        InvalidField: field `condition`.
+    """
+    asked = {
+        "project_id": project_id,
+        "before": before,
+        "limit": limit,
+        "having": filters.having,
+        "language": filters.language,
+        "time_zone": filters.time_zone,
+        "condition": filters.condition,
+    }
+    with refusals():
+        await maybe(conn, "check_contact_condition", {"condition": filters.condition}, str)
+    return await many(conn, "list_contacts", asked, Contact)
+
+
+async def list_by_id(conn: Conn, project_id: UUID, ids: Sequence[UUID]) -> list[Contact]:
+    """Return contacts with these ids, in their order."""
+    return await many(
+        conn, "list_contacts_by_id", {"project_id": project_id, "ids": list(ids)}, Contact
+    )
+
+
+async def list_memberships(conn: Conn, project_id: UUID, contact_id: UUID) -> list[Membership]:
+    """Return the lists that a contact was added to, by name."""
+    asked = {"project_id": project_id, "id": contact_id}
+    return await many(conn, "list_memberships", asked, Membership)
+
+
+async def put(
+    conn: Conn,
+    project_id: UUID,
+    contact_id: UUID | None,
+    *,
+    given: Mapping[str, Any],
+    must_be_new: bool | None,
+) -> Contact | None:
+    """Add or change a contact; None where there is none of the id, or it must be new and exists.
+
+    Raises:
+        InvalidField: a field is invalid.
+        ProjectFull: the project may have no more contacts.
+    """
+    asked = {
+        "project_id": project_id,
+        "id": contact_id,
+        "given": Jsonb(given),
+        "must_be_new": must_be_new,
+    }
+    with refusals(otherwise="contact"):
+        async with conn.transaction():
+            return await maybe(conn, "put_contact", asked, Contact)
+
+
+async def remove(conn: Conn, project_id: UUID, contact_id: UUID) -> int | None:
+    """Remove a contact; return how many mails were cancelled, None where there is none."""
+    asked = {"project_id": project_id, "id": contact_id}
+    async with conn.transaction():
+        return await maybe(conn, "remove_contact", asked, int)
+
+
+async def import_lines(
+    conn: Conn,
+    project_id: UUID,
+    lines: Sequence[tuple[int, Mapping[str, Any]]],
+    *,
+    list_name: str | None,
+) -> list[ImportedLine]:
+    """Add or change contacts, each by its address; return the result of each line.
+
+    Raises:
+        InvalidField: there is no such list, or it takes no members.
+        ProjectFull: the project may have no more contacts.
+    """
+    asked = {
+        "project_id": project_id,
+        "lines": Jsonb([{"line": number, "fields": fields} for number, fields in lines]),
+        "list": list_name,
+    }
+    with refusals():
+        async with conn.transaction():
+            return await many(conn, "import_contacts", asked, ImportedLine)
+
+
+async def list_lists(conn: Conn, project_id: UUID, *, name: str | None = None) -> list[ContactList]:
+    """Return the lists of a project by name, or the one of the name."""
+    asked = {"project_id": project_id, "name": name}
+    return await many(conn, "list_contact_lists", asked, ContactList)
+
+
+async def put_list(
+    conn: Conn,
+    project_id: UUID,
+    name: str,
+    *,
+    given: Mapping[str, Any],
+    must_be_new: bool,
+    by: str,
+) -> ContactList | None:
+    """Add or change a list; None where it must be new and exists, or the reverse.
+
+    Raises:
+        InvalidField: a field is invalid.
+    """
+    asked = {
+        "project_id": project_id,
+        "name": name,
+        "given": Jsonb(given),
+        "must_be_new": must_be_new,
+        "by": by,
+    }
+    with refusals(otherwise="list"):
+        async with conn.transaction():
+            return await maybe(conn, "put_contact_list", asked, ContactList)
+
+
+async def remove_list(conn: Conn, project_id: UUID, name: str, *, by: str) -> bool:
+    """Remove a list; return whether there was one."""
+    asked = {"project_id": project_id, "name": name, "by": by}
+    async with conn.transaction():
+        return await value(conn, "remove_contact_list", asked, bool)
+
+
+async def change_members(
+    conn: Conn, project_id: UUID, name: str, ids: Sequence[UUID], *, is_added: bool
+) -> int | None:
+    """Add contacts to a list or remove them; return how many changed, None for no such list.
+
+    Raises:
+        InvalidField: the list has a condition.
+    """
+    statement = "add_list_members" if is_added else "remove_list_members"
+    asked = {"project_id": project_id, "name": name, "ids": list(ids)}
+    with refusals():
+        async with conn.transaction():
+            return await maybe(conn, statement, asked, int)
+
+
+async def list_members(
+    conn: Conn, project_id: UUID, list_id: UUID, *, after: UUID | None, limit: int
+) -> list[Contact]:
+    """Return contacts of a list after one, in the order of their ids."""
+    asked = {"project_id": project_id, "list_id": list_id, "after": after, "limit": limit}
+    return await many(conn, "list_list_members", asked, Contact)
+
+
+async def try_condition(conn: Conn, project_id: UUID, condition: str, *, limit: int) -> Selected:
+    """Return how many contacts a condition selects, and the ids of some.
+
+    Raises:
+        InvalidField: field `condition`.
+    """
+    asked = {"project_id": project_id, "condition": condition, "limit": limit}
+    with refusals(otherwise="condition"):
+        return await one(conn, "try_list_condition", asked, Selected)
+
+
+async def find_named(conn: Conn, project_id: UUID, words: Sequence[str]) -> list[UUID | None]:
+    """Return the id of the contact of each address or id, in order; None where there is none."""
+    asked = {"project_id": project_id, "words": list(words)}
+    return await many(conn, "find_contacts_named", asked, UUID)
+
+
+async def find_asked(conn: Conn, project_id: UUID, email_id: UUID) -> AskedRow:
+    """Return the list that a mail asked to confirm, and its state."""
+    asked = {"project_id": project_id, "email_id": email_id}
+    return await one(conn, "find_asked_membership", asked, AskedRow)
+
+
+async def confirm(
+    conn: Conn,
+    project_id: UUID,
+    email_id: UUID,
+    *,
+    wording: str,
+    agent: str | None,
+    network: str | None,
+) -> bool:
+    """Confirm what a mail asked for; return whether there was something to confirm."""
+    asked = {
+        "project_id": project_id,
+        "email_id": email_id,
+        "wording": wording,
+        "agent": agent,
+        "network": network,
+    }
+    return await value(conn, "confirm_membership", asked, bool)

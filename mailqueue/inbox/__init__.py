@@ -1,0 +1,1 @@
+"""Events of other services: handled once each, by the event rules of their project."""

@@ -1,0 +1,64 @@
+"""Log lines of emails that have correlation ids, so that a log is searched by them.
+
+An email without such ids has no line of its own.
+"""
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from uuid import UUID
+
+from mailqueue.mail.model import ClaimedEmail, SendOutcome
+from mailqueue.telemetry.log import get_logger, mask
+
+_IDS = ("conversation_id", "correlation_id", "traceparent")
+_ID = re.compile(r"[!-~]{1,200}")
+
+log = get_logger(__name__)
+
+
+def correlation_of(email: ClaimedEmail) -> dict[str, str]:
+    """Return the ids in the custom data of an email that can be logged, masked where they have @.
+
+    Other values than printable ASCII of at most 200 characters are left out.
+    """
+    data = email.custom_data
+    if not isinstance(data, dict):
+        return {}
+    return {
+        key: mask(value) if "@" in value else value
+        for key in _IDS
+        if isinstance(value := data.get(key), str) and _ID.fullmatch(value)
+    }
+
+
+class CorrelationLog:
+    """The correlation ids of the emails that one worker holds."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[UUID, int], dict[str, str]] = {}
+
+    def claimed(self, emails: Iterable[ClaimedEmail]) -> None:
+        """Write that emails were claimed, and keep their ids until their outcomes."""
+        for email in emails:
+            if email.custom_data is not None and (ids := correlation_of(email)):
+                self._held[email.id, email.claim_no] = ids
+                with suppress(Exception):  # the disk of the log is full, or its reader is gone
+                    log.info("email.claimed", email_id=str(email.id), attempt=email.attempts, **ids)
+
+    def answered(self, outcome: SendOutcome) -> None:
+        """Write the outcome of an email; it is in the log before it is in the database."""
+        if self._held and (ids := self._held.pop((outcome.id, outcome.claim_no), None)):
+            with suppress(Exception):
+                log.info(
+                    "email.outcome",
+                    email_id=str(outcome.id),
+                    outcome=str(outcome.ending),
+                    code=outcome.enhanced or outcome.code,
+                    response_ms=outcome.response_ms,
+                    **ids,
+                )
+
+    def forget(self, email_id: UUID, claim_no: int) -> None:
+        """Drop the ids of an email that is no longer this worker's."""
+        self._held.pop((email_id, claim_no), None)

@@ -1,0 +1,123 @@
+"""SQL of operations that workers carry out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from psycopg.errors import ObjectInUse
+from psycopg.types.json import Jsonb
+
+from mailqueue.contract.background import BackgroundOperation, MatchingEmail
+from mailqueue.core.errors import Conflict
+from mailqueue.core.mailboxes import with_wire_domains
+from mailqueue.db import arrays, fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.db.refusals import refusals
+
+
+@dataclass(frozen=True, slots=True)
+class OperationPreview:
+    """How many mails an operation would change, and the ids of some.
+
+    `is_complete` False: counting stopped at a bound, and there may be more.
+    """
+
+    emails: int
+    searched: int
+    is_complete: bool
+    examples: list[UUID]
+
+
+async def begin(
+    conn: Conn, project_id: UUID, *, verb: str, where: Mapping[str, str], reason: str, by: str
+) -> UUID:
+    """Begin an operation; return its id.
+
+    Raises:
+        InvalidField: a field is invalid.
+        Conflict: the project has too many operations that are not finished.
+    """
+    asked = _asked(project_id, verb, where) | {"reason": reason, "by": by}
+    try:
+        with refusals():
+            return await fetch.value(conn, "begin_bulk_operation", asked, UUID)
+    except ObjectInUse as exc:
+        raise Conflict(exc.diag.message_primary or str(exc)) from exc
+
+
+async def stop(conn: Conn, project: str, operation_id: UUID, *, by: str) -> bool:
+    """Request that an operation stops; return False where it is over or stops already."""
+    asked = {"project": project, "id": operation_id, "by": by}
+    return await fetch.value(conn, "stop_bulk_operation", asked, bool)
+
+
+async def preview(
+    conn: Conn,
+    project_id: UUID,
+    *,
+    verb: str,
+    where: Mapping[str, str],
+    max_emails: int,
+    max_searched: int,
+    examples: int,
+) -> OperationPreview:
+    """Count the mails that an operation would change.
+
+    Raises:
+        InvalidField: a field is invalid.
+    """
+    asked = _asked(project_id, verb, where) | {
+        "max_emails": max_emails,
+        "max_searched": max_searched,
+        "examples": examples,
+    }
+    with refusals():
+        return await fetch.one(conn, "preview_bulk_operation", asked, OperationPreview)
+
+
+async def examples_of(conn: Conn, project_id: UUID, ids: list[UUID]) -> list[MatchingEmail]:
+    """Return mails by id, oldest first."""
+    asked = {"project_id": project_id, "ids": arrays.uuids(ids)}
+    return await fetch.many(conn, "list_operation_examples", asked, MatchingEmail)
+
+
+async def page(
+    conn: Conn, project_id: UUID | None, *, before: UUID | None, limit: int
+) -> list[BackgroundOperation]:
+    """Return operations of a project, or of all, newest first."""
+    asked = {"project_id": project_id, "before": before, "limit": limit}
+    return await fetch.many(conn, "list_bulk_operations", asked, BackgroundOperation)
+
+
+async def find(
+    conn: Conn, project_id: UUID | None, operation_id: UUID
+) -> BackgroundOperation | None:
+    """Return an operation, or None if there is none."""
+    asked = {"project_id": project_id, "id": operation_id}
+    return await fetch.maybe(conn, "find_bulk_operation", asked, BackgroundOperation)
+
+
+async def step(
+    conn: Conn, operation_id: UUID, *, claim_no: int, searched: int, changed: int
+) -> str:
+    """Search at most so many queued mails for an operation, and change at most so many.
+
+    Returns the state of the operation afterwards.
+
+    Raises:
+        InvalidField: the filter names what there is no more.
+    """
+    asked = {"id": operation_id, "claim_no": claim_no, "searched": searched, "changed": changed}
+    with refusals():
+        return await fetch.value(conn, "continue_bulk_operation", asked, str)
+
+
+async def end(conn: Conn, operation_id: UUID, *, state: str, error: str | None) -> None:
+    """Insert the audit event of the end of an operation."""
+    await fetch.run(
+        conn, "end_bulk_operation", {"id": operation_id, "state": state, "error": error}
+    )
+
+
+def _asked(project_id: UUID, verb: str, where: Mapping[str, str]) -> dict[str, object]:
+    return {"project_id": project_id, "verb": verb, "filter": Jsonb(with_wire_domains(where))}

@@ -1,0 +1,9 @@
+"""SQL of figures for monitoring."""
+
+from mailqueue.db.fetch import Conn, many
+from mailqueue.telemetry.metrics.gauges import Reading
+
+
+async def read(conn: Conn) -> list[Reading]:
+    """Return the figures of the whole installation."""
+    return await many(conn, "read_gauges", None, Reading)

@@ -1,0 +1,85 @@
+"""The interface for reading new mail of an inbox. Values and a Protocol."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from mailqueue.core.secret import Secret
+
+
+class MailboxTls(StrEnum):
+    """When a connection is secured; a failed handshake never falls back to plain text."""
+
+    IMPLICIT = "implicit"
+    STARTTLS = "starttls"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxAccess:
+    """Where an inbox is and how it is logged in to."""
+
+    host: str
+    port: int
+    tls: MailboxTls
+    username: str
+    password: Secret
+    folders: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderCursor:
+    """How far a folder was read: UIDs below `next_uid` are known, while `validity` is the same."""
+
+    validity: int
+    next_uid: int
+
+
+Cursors = Mapping[str, FolderCursor]
+
+
+@dataclass(frozen=True, slots=True)
+class NewMail:
+    """A message that was added to a folder; `octets` are its first kilobytes."""
+
+    folder: str
+    validity: int
+    uid: int
+    received_at: datetime
+    octets: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxScan:
+    """What was added to the folders since the cursors; `has_more`: the next scan goes on."""
+
+    cursors: Cursors
+    mails: Sequence[NewMail] = ()
+    has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScanFault:
+    """Why an inbox could not be read; `is_refusal`: its owner has to mend it."""
+
+    reason: str
+    is_refusal: bool
+
+
+class MailboxReader(Protocol):
+    """Reads what was added to the folders of an inbox, and changes nothing in it."""
+
+    async def scan(
+        self, access: MailboxAccess, cursors: Cursors, *, since: datetime | None
+    ) -> MailboxScan | ScanFault:
+        """Return what arrived after the cursors; mail that is older than `since` was moved.
+
+        A folder without a cursor is not read, and has one afterwards. Never raises.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release everything."""
+        ...

@@ -1,0 +1,1 @@
+"""Sequences: mails that a contact gets one after another once it is enrolled."""

@@ -1,0 +1,1 @@
+"""Mail and webhook calls that are due at a time, and birthdays of contacts."""

@@ -1,0 +1,192 @@
+"""The handler of queue `notifications`: mark a notification and post it once.
+
+A worker that dies after the mark leaves a notification that may have been posted: it is held as
+unknown, for a person to decide.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import quote
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.core.errors import ConfigError, Locked, SealBroken
+from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry, Unknown, Values
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
+from mailqueue.ports.channel import (
+    ChannelAnswer,
+    ChannelMessage,
+    ChannelPoster,
+    MailLine,
+    PostResult,
+)
+from mailqueue.queue.handler import Handler
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.watch import secrets
+from mailqueue.watch.model import (
+    ClaimedNotification,
+    NotificationRow,
+    PostedNotification,
+    PostPlan,
+    SummaryLine,
+)
+from mailqueue.watch.store import work as store
+
+WAITS = tuple(timedelta(seconds=seconds) for seconds in (30, 120, 480))
+"""Waits after the first failed attempt and the next ones."""
+SUMMARY_LINES = 5
+"""Mails of a summary that are named."""
+SECRET_WAIT = timedelta(minutes=5)
+"""Wait while a token cannot be opened here."""
+CHANNEL_WAIT = timedelta(seconds=5)
+"""Wait of a notification whose channel was paused or broke after it was claimed."""
+UNMARKED: Values = {"posting_claim": None}
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationTools:
+    """The adapters that the handler uses: a channel for each type."""
+
+    channels: Mapping[str, ChannelPoster]
+    read_master: Callable[[], MasterKey | None]
+
+
+class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
+    """Posts notifications; what answers mean for channels commits with their outcomes."""
+
+    row = ClaimedNotification
+
+    def __init__(self, database: DatabaseSettings, tools: NotificationTools) -> None:
+        self._link = Link(database, "mailqueue/notifications-mark")
+        self._tools = tools
+
+    async def load(
+        self, conn: Conn, rows: Sequence[ClaimedNotification]
+    ) -> Sequence[ClaimedNotification]:
+        ids = [row.id for row in rows]
+        found = {one.id: one for one in await store.read_notifications(conn, ids)}
+        summaries = [one.id for one in found.values() if one.kind == "summary"]
+        lines: dict[uuid.UUID, list[SummaryLine]] = {}
+        if summaries:
+            lines = await store.read_summarized(conn, summaries, limit=SUMMARY_LINES)
+        return [
+            row._replace(
+                plan=await self._plan(conn, found[row.id], lines.get(row.id, []))
+                if row.id in found
+                else None
+            )
+            for row in rows
+        ]
+
+    async def handle(self, row: ClaimedNotification) -> Outcome | PostedNotification:
+        plan = row.plan
+        if plan is None:
+            return Failed("the notification was removed")
+        if plan.fault is not None:
+            return Defer(plan.fault, SECRET_WAIT)
+        channel = self._tools.channels.get(plan.row.channel_type)
+        if channel is None:
+            return Retry(f"this worker has no channel {plan.row.channel_type}")
+        state = await self._link.call(lambda conn: store.begin(conn, row.id, row.claim_no))
+        match state:
+            case "marked":
+                reach("notifications.marked")
+            case "doubtful":
+                why = "its worker was lost while it was posted: it may have arrived"
+                return Unknown(why, UNMARKED)
+            case "disconnected":
+                return Failed("its channel was disconnected")
+            case _:
+                return Defer("its channel cannot take it now", CHANNEL_WAIT)
+        address = plan.row.slack_channel_id or ""
+        answer = await channel.post(plan.token or Secret(""), address, plan.message)
+        reach("notifications.posted")
+        return _posted(row, plan, answer)
+
+    async def commit(
+        self, conn: Conn, done: Sequence[tuple[ClaimedNotification, PostedNotification]]
+    ) -> Sequence[Outcome]:
+        await store.note_answers(conn, [work for _, work in done])
+        return [work.outcome for _, work in done]
+
+    def is_answered(self, result: Outcome | PostedNotification) -> bool:
+        return isinstance(result, PostedNotification) and isinstance(result.outcome, Done)
+
+    async def close(self) -> None:
+        for channel in self._tools.channels.values():
+            channel.close()
+        await self._link.close()
+
+    async def _plan(
+        self, conn: Conn, row: NotificationRow, lines: Sequence[SummaryLine]
+    ) -> PostPlan:
+        message = message_of(row, lines)
+        if row.sealed_token is None:
+            return PostPlan(row, message, None)
+        cell = secrets.token_cell(row.project_id, row.channel_id)
+        try:
+            token = await secrets.opened(
+                conn, cell, row.sealed_token, master=self._tools.read_master()
+            )
+        except (ConfigError, Locked, SealBroken) as exc:
+            return PostPlan(row, message, None, fault=str(exc))
+        return PostPlan(row, message, token)
+
+
+def message_of(row: NotificationRow, lines: Sequence[SummaryLine]) -> ChannelMessage:
+    """Return what a notification says. Pure."""
+    if row.kind == "summary":
+        mails = lines[0].mails if lines else 0
+        named = [
+            MailLine(_sender(one.sender_name, one.sender_address), one.subject) for one in lines
+        ]
+        title = f"{mails} new emails in a minute"
+        return ChannelMessage(
+            title, "", "", row.email_address, row.email_received_at, lines=named, mails=mails
+        )
+    link = None
+    if row.webmail_url is not None and row.kind == "mail":
+        known = quote((row.message_id or "").strip("<>"), safe="")[:1000]
+        link = row.webmail_url.replace("{message_id}", known)
+    return ChannelMessage(
+        row.subject,
+        _sender(row.sender_name, row.sender_address),
+        row.preview,
+        row.email_address,
+        row.email_received_at,
+        link,
+    )
+
+
+def _sender(name: str, address: str) -> str:
+    return f"{name} <{address}>" if name and address else name or address
+
+
+def _posted(row: ClaimedNotification, plan: PostPlan, answer: ChannelAnswer) -> PostedNotification:
+    channel_id, revision = plan.row.channel_id, plan.row.revision
+    reason = answer.reason or ""
+    match answer.result:
+        case PostResult.DELIVERED:
+            values = {"external_message_id": answer.external_id, **UNMARKED}
+            return PostedNotification(Done("delivered", values=values), channel_id, revision)
+        case PostResult.WAIT:
+            wait = answer.wait or CHANNEL_WAIT
+            return PostedNotification(
+                Defer(reason, wait, UNMARKED), channel_id, revision, wait=wait
+            )
+        case PostResult.CHANNEL:
+            again = Defer(reason, timedelta(0), UNMARKED)
+            return PostedNotification(again, channel_id, revision, fault=reason)
+        case PostResult.FAILED:
+            pause = WAITS[min(max(row.attempts, 1), len(WAITS)) - 1]
+            return PostedNotification(
+                Retry(reason, pause, UNMARKED), channel_id, revision, is_failed=True
+            )
+        case PostResult.REFUSED:
+            return PostedNotification(Failed(reason, UNMARKED), channel_id, revision)
+        case PostResult.UNKNOWN:
+            return PostedNotification(Unknown(reason, UNMARKED), channel_id, revision)

@@ -1,0 +1,126 @@
+"""What workers read and write of inboxes and notifications."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.contract.watch import Notification, RuleType
+from mailqueue.core.storable_text import storable, storable_json
+from mailqueue.db import arrays, fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.ports.mailbox import Cursors
+from mailqueue.watch.matching import ActiveRule
+from mailqueue.watch.model import MailboxRow, NotificationRow, PostedNotification, SummaryLine
+
+
+class _RuleRow(NamedTuple):
+    id: UUID
+    user_id: UUID
+    rule_type: str
+    pattern: str
+
+
+async def read_mailboxes(conn: Conn, ids: Sequence[UUID]) -> list[MailboxRow]:
+    """Return claimed inboxes."""
+    values = {"ids": arrays.uuids(ids)}
+    return await fetch.many(conn, "read_scanned_mailboxes", values, MailboxRow)
+
+
+async def read_rules(conn: Conn, users: Sequence[UUID]) -> dict[UUID, list[ActiveRule]]:
+    """Return the active rules of persons in the order of evaluation."""
+    found: dict[UUID, list[ActiveRule]] = {}
+    values = {"users": arrays.uuids(users)}
+    for row in await fetch.many(conn, "read_active_rules", values, _RuleRow):
+        rule = ActiveRule(row.id, RuleType(row.rule_type), row.pattern)
+        found.setdefault(row.user_id, []).append(rule)
+    return found
+
+
+async def record_scan(
+    conn: Conn,
+    mailbox_id: UUID,
+    claim_no: int,
+    *,
+    cursors: Cursors,
+    mails: Sequence[Mapping[str, Any]],
+) -> None:
+    """Write how far an inbox was scanned, and notify of its new mail."""
+    places = {name: [one.validity, one.next_uid] for name, one in cursors.items()}
+    values = {
+        "id": mailbox_id,
+        "claim_no": claim_no,
+        "cursor": Jsonb(places),
+        "mails": Jsonb(storable_json(list(mails))),
+    }
+    await fetch.value(conn, "record_scan", values, int)
+
+
+async def notify_of_lost(conn: Conn, mailbox_id: UUID, claim_no: int, *, reason: str) -> None:
+    """Add the notification to its user that an inbox is no longer scanned, and why."""
+    values = {"id": mailbox_id, "claim_no": claim_no, "reason": storable(reason)}
+    await fetch.run(conn, "notify_of_lost_inbox", values)
+
+
+async def read_notifications(conn: Conn, ids: Sequence[UUID]) -> list[NotificationRow]:
+    """Return claimed notifications and their channels."""
+    values = {"ids": arrays.uuids(ids)}
+    return await fetch.many(conn, "read_notifications", values, NotificationRow)
+
+
+async def read_summarized(
+    conn: Conn, ids: Sequence[UUID], *, limit: int
+) -> dict[UUID, list[SummaryLine]]:
+    """Return the first mails of each summary."""
+    found: dict[UUID, list[SummaryLine]] = {}
+    values = {"ids": arrays.uuids(ids), "limit": limit}
+    for line in await fetch.many(conn, "read_summarized", values, SummaryLine):
+        found.setdefault(line.summary_id, []).append(line)
+    return found
+
+
+async def begin(conn: Conn, notification_id: UUID, claim_no: int) -> str:
+    """Mark a notification before it is posted; see `begin_notification` in SQL."""
+    values = {"id": notification_id, "claim_no": claim_no}
+    return await fetch.value(conn, "begin_notification", values, str)
+
+
+async def note_answers(conn: Conn, done: Sequence[PostedNotification]) -> None:
+    """Write what answers mean for channels and providers."""
+    values = {
+        "channels": arrays.uuids([one.channel_id for one in done]),
+        "revisions": arrays.integers([one.revision for one in done]),
+        "faults": arrays.texts([one.fault for one in done]),
+        "waits": arrays.intervals([one.wait for one in done]),
+        "failed": arrays.booleans([one.is_failed for one in done]),
+    }
+    await fetch.run(conn, "note_channel_answers", values)
+
+
+async def list_notifications(
+    conn: Conn,
+    project_id: UUID,
+    *,
+    notification_id: UUID | None = None,
+    user_id: UUID | None = None,
+    status: str | None = None,
+    before: UUID | None = None,
+    limit: int = 1,
+) -> list[Notification]:
+    """Return notifications, newest first, or the one with the id."""
+    values = {
+        "project_id": project_id,
+        "id": notification_id,
+        "user_id": user_id,
+        "status": status,
+        "before": before,
+        "limit": limit,
+    }
+    return await fetch.many(conn, "list_notifications", values, Notification)
+
+
+async def retry(conn: Conn, project_id: UUID, ids: Sequence[UUID], *, by: str) -> int:
+    """Deliver notifications again; return how many."""
+    values = {"project_id": project_id, "ids": arrays.uuids(ids), "by": by}
+    return await fetch.value(conn, "retry_notifications", values, int)

@@ -1,0 +1,26 @@
+"""Dependencies of the queues `inboxes` and `notifications`."""
+
+from functools import partial
+
+from mailqueue.adapters.channels.slack import API_URL, SlackChannel
+from mailqueue.adapters.http.model import NetworkPolicy
+from mailqueue.adapters.http.poster import HttpPoster
+from mailqueue.adapters.mailboxes.imap import ImapReader
+from mailqueue.settings.environment import Settings
+from mailqueue.vault.masterkey import master_key_of
+from mailqueue.watch.delivering import NotificationHandler, NotificationTools
+from mailqueue.watch.scanning import ScanHandler, ScanTools
+
+
+def scan_handler(settings: Settings) -> ScanHandler:
+    """Return the handler of queue `inboxes`."""
+    reader = ImapReader(NetworkPolicy(allowed_networks=settings.allowed_hosts))
+    return ScanHandler(ScanTools(reader, partial(master_key_of, settings)))
+
+
+def notification_handler(settings: Settings) -> NotificationHandler:
+    """Return the handler of queue `notifications`."""
+    policy = NetworkPolicy(allowed_networks=settings.allowed_hosts)
+    slack = SlackChannel(HttpPoster(policy, posts_once=True), api_url=settings.slack_url or API_URL)
+    tools = NotificationTools({"slack": slack}, partial(master_key_of, settings))
+    return NotificationHandler(settings.database, tools)

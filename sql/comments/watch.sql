@@ -1,0 +1,139 @@
+-- Columns of tables of watched inboxes.
+
+SELECT mailqueue.describe_columns('inbox_users', ARRAY[
+    ['id', 'Id of the person.'],
+    ['email', 'Address of the person, in lower case.'],
+    ['notifications_paused', 'Whether the person is notified of nothing; mail of that time is not reported later.']
+]);
+
+SELECT mailqueue.describe_columns('mailboxes', ARRAY[
+    ['id', 'Id of the inbox.'],
+    ['user_id', 'Id of the person whose inbox it is, in inbox_users.'],
+    ['provider', 'How it is read: imap.'],
+    ['email_address', 'Address of the inbox, in lower case.'],
+    ['host', 'Host of its server.'],
+    ['port', 'Port of its server.'],
+    ['tls', 'How the connection is secured: implicit, starttls or none.'],
+    ['username', 'Name that it is logged in with.'],
+    ['sealed_password', 'Password, sealed for this server; deleted with the row.'],
+    ['folders', 'Folders whose new mail is reported.'],
+    ['webmail_url', 'Page that a notification links to; NULL: none.'],
+    ['scan_seconds', 'Time between two scans, in seconds.'],
+    ['cursor', 'For each folder its UIDVALIDITY and the next UID; a folder that is not there is not scanned yet.'],
+    ['refusals', 'Logins in a row that the server refused; the fourth ends with an error.'],
+    ['last_scanned_at', 'Time of the last scan that succeeded; NULL: none yet.'],
+    ['status', 'pending or assigned: it is scanned; held: paused; failed: in error until somebody reconnects it.']
+]);
+
+SELECT mailqueue.describe_columns('notification_channels', ARRAY[
+    ['id', 'Id of the channel.'],
+    ['user_id', 'Id of the person who is notified, in inbox_users.'],
+    ['channel_type', 'Kind of the channel: slack.'],
+    ['status', 'active; error: somebody has to reconnect it; disconnected: kept as a record.'],
+    ['sealed_token', 'Token of the bot, sealed; NULL: the channel is disconnected.'],
+    ['slack_channel_id', 'Id of the channel or person in Slack.'],
+    ['workspace', 'Id of the team in Slack, whose rate its channels share; NULL: not known.'],
+    ['next_at', 'Earliest time of the next delivery: one a second, or later where the provider asked for a wait.'],
+    ['revision', 'Number that grows with each change of the token.'],
+    ['last_error', 'Why the channel is in error.']
+]);
+
+SELECT mailqueue.describe_columns('filter_rules', ARRAY[
+    ['id', 'Id of the rule.'],
+    ['user_id', 'Id of the person whose mail it filters, in inbox_users.'],
+    ['rule_type', 'What is compared: sender or subject.'],
+    ['pattern', 'Address or domain of senders, or a word or phrase of the subject.'],
+    ['is_active', 'Whether the rule is applied.'],
+    ['priority', 'Order of evaluation, the lowest first.']
+]);
+
+SELECT mailqueue.describe_columns('notifications', ARRAY[
+    ['id', 'Id of the notification.'],
+    ['user_id', 'Id of the person who is notified, in inbox_users.'],
+    ['email_account_id', 'Id of the inbox that the mail came to, in mailboxes.'],
+    ['notification_channel_id', 'Id of the channel, in notification_channels.'],
+    ['kind', 'mail; summary: of several mails; notice: about an inbox that is no longer watched.'],
+    ['summary_id', 'Notification that tells of this mail with others; NULL: none.'],
+    ['rule_id', 'Filter rule that the mail matched; NULL: the person has none.'],
+    ['message_id', 'Message-ID of the mail; NULL: it has none.'],
+    ['sender_name', 'Name of the sender; empty: none was given.'],
+    ['sender_address', 'Address of the sender.'],
+    ['subject', 'Subject of the mail.'],
+    ['preview', 'Beginning of the text of the mail, at most 150 characters.'],
+    ['external_message_id', 'Id that the provider gave the message; NULL: none yet.'],
+    ['email_received_at', 'Time at which the mail arrived, by its server.'],
+    ['posting_claim', 'Number of the claim under which it is being posted; NULL: it is not.'],
+    ['status',
+     'pending, assigned; held: it is unknown whether it was posted; merged: a summary tells of it; sent, delivered, '
+     'failed.']
+]);
+
+SELECT mailqueue.describe_columns('notification_windows', ARRAY[
+    ['channel_id', 'Id of the channel, in notification_channels.'],
+    ['started_at', 'Begin of the current minute.'],
+    ['mails', 'Number of mails in it so far.'],
+    ['summary_id', 'Notification that tells of them; NULL: they are reported one by one.']
+]);
+
+SELECT mailqueue.describe_columns('seen_messages', ARRAY[
+    ['user_id', 'Id of the person, in inbox_users.'],
+    ['message_key', 'Hash of the Message-ID, or of the place of a message without one.'],
+    ['seen_at', 'Time at which the person was notified of it.']
+]);
+
+SELECT mailqueue.describe_columns('workspace_rates', ARRAY[
+    ['workspace', 'Id of the workspace.'],
+    ['next_at', 'Time from which a delivery is within the rate.']
+]);
+
+SELECT mailqueue.describe_columns('channel_providers', ARRAY[
+    ['name', 'Name of the provider: slack.'],
+    ['next_at', 'Time from which a delivery is within the rate.'],
+    ['failures', 'Failures in a row.'],
+    ['blocked_until', 'Time until which nothing is sent to it; NULL: its circuit is closed.']
+]);
+
+SELECT mailqueue.describe_columns('email_accounts', ARRAY[
+    ['id', 'Id of the inbox.'],
+    ['user_id', 'Id of the person whose inbox it is, in inbox_users.'],
+    ['provider', 'How it is read: imap.'],
+    ['email_address', 'Address of the inbox, in lower case.'],
+    ['status', 'active, paused or error.'],
+    ['host', 'Host of its server.'],
+    ['port', 'Port of its server.'],
+    ['tls', 'How the connection is secured: implicit, starttls or none.'],
+    ['username', 'Name that it is logged in with.'],
+    ['folders', 'Folders whose new mail is reported.'],
+    ['webmail_url', 'Page that a notification links to; NULL: none.'],
+    ['scan_seconds', 'Time between two scans, in seconds.'],
+    ['last_scanned_at', 'Time of the last scan that succeeded; NULL: none yet.'],
+    ['next_scan_at', 'Time of the next scan; NULL: it is paused or in error.'],
+    ['last_error', 'Why the last scan failed, or why it is not scanned.'],
+    ['project_id', 'Id of the project.'],
+    ['created_at', 'Time at which it was added.'],
+    ['updated_at', 'Time of the last change.']
+]);
+
+SELECT mailqueue.describe_columns('notification_log', ARRAY[
+    ['id', 'Id of the notification.'],
+    ['user_id', 'Id of the person who is notified, in inbox_users.'],
+    ['email_account_id', 'Id of the inbox that the mail came to.'],
+    ['notification_channel_id', 'Id of the channel, in notification_channels.'],
+    ['kind', 'mail; summary: of several mails; notice: about an inbox that is no longer watched.'],
+    ['summary_id', 'Notification that tells of this mail with others; NULL: none.'],
+    ['rule_id', 'Filter rule that the mail matched; NULL: the person has none.'],
+    ['sender_name', 'Name of the sender; empty: none was given.'],
+    ['sender_address', 'Address of the sender.'],
+    ['subject', 'Subject of the mail.'],
+    ['preview', 'Beginning of the text of the mail, at most 150 characters.'],
+    ['delivery_status', 'pending, batched, sent, delivered, failed or unknown.'],
+    ['external_message_id', 'Id that the provider gave the message; NULL: none yet.'],
+    ['retry_count', 'Number of attempts after the first.'],
+    ['last_error', 'Why the last attempt failed.'],
+    ['email_received_at', 'Time at which the mail arrived, by its server.'],
+    ['delivered_at', 'Time at which the provider confirmed it.'],
+    ['next_attempt_at', 'Earliest time of the next attempt; NULL: there is none.'],
+    ['project_id', 'Id of the project.'],
+    ['created_at', 'Time at which it was queued.'],
+    ['updated_at', 'Time at which it was finished; before that, of created_at.']
+]);

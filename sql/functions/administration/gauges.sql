@@ -1,0 +1,85 @@
+-- What monitoring reads of the database, from the boards of administrators: one function, so that any exporter of SQL
+-- results can show it too. Labels are words that the installation has few of: no address, id, project or account.
+
+CREATE OR REPLACE FUNCTION mailqueue.gauges() RETURNS TABLE (name text, labels text[], value double precision)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET jit = off
+AS $$
+    WITH lanes AS MATERIALIZED (
+        SELECT * FROM mailqueue.queue_board()
+    ), queues AS MATERIALIZED (
+        SELECT * FROM mailqueue.queue_counts()
+    ), accounts AS MATERIALIZED (
+        SELECT b.provider, b.status, b.circuit, b.headroom, b.blocked_reason FROM mailqueue.provider_board() AS b
+    )
+    SELECT 'mailqueue_emails', ARRAY[p.word, s.status],
+           coalesce(sum(CASE s.status WHEN 'due' THEN l.due WHEN 'scheduled' THEN l.pending - l.due
+                                      WHEN 'assigned' THEN l.assigned ELSE l.held END), 0)::float8
+      FROM unnest('{critical,high,normal,low}'::text[]) WITH ORDINALITY AS p (word, place)
+     CROSS JOIN unnest('{due,scheduled,assigned,held}'::text[]) AS s (status)
+      LEFT JOIN lanes AS l ON l.priority = p.place - 1
+     GROUP BY p.word, s.status
+    UNION ALL
+    SELECT 'mailqueue_oldest_email_seconds', ARRAY[p.word],
+           coalesce(extract(epoch FROM clock_timestamp() - min(l.oldest_due_at)), 0)::float8
+      FROM unnest('{critical,high,normal,low}'::text[]) WITH ORDINALITY AS p (word, place)
+      LEFT JOIN lanes AS l ON l.priority = p.place - 1
+     GROUP BY p.word
+    UNION ALL
+    SELECT 'mailqueue_blocked_lanes', ARRAY[l.blocked_reason], count(*)::float8
+      FROM lanes AS l WHERE l.blocked_reason IS NOT NULL GROUP BY l.blocked_reason
+    UNION ALL
+    SELECT 'mailqueue_rows', ARRAY[q.queue, s.status], s.rows::float8
+      FROM queues AS q
+     CROSS JOIN LATERAL (VALUES ('due', q.due), ('scheduled', q.scheduled), ('assigned', q.assigned),
+                                ('alone', q.suspects), ('failed', q.failed)) AS s (status, rows)
+    UNION ALL
+    SELECT 'mailqueue_oldest_row_seconds', ARRAY[q.queue],
+           coalesce(extract(epoch FROM clock_timestamp() - q.oldest_due), 0)::float8 FROM queues AS q
+    UNION ALL
+    SELECT 'mailqueue_workers', ARRAY[n.queue], count(w.id)::float8
+      FROM (SELECT 'send' AS queue UNION ALL SELECT t.queue FROM mailqueue.queue_tables() AS t) AS n
+      LEFT JOIN mailqueue.workers AS w
+        ON w.stopped_at IS NULL AND w.lost_at IS NULL AND w.beat_at > clock_timestamp() - interval '30 s'
+       AND (n.queue = ANY (w.queues) OR w.kind = n.queue)
+     GROUP BY n.queue
+    UNION ALL
+    SELECT 'mailqueue_sender_accounts', ARRAY[a.provider, a.status], count(*)::float8
+      FROM accounts AS a GROUP BY a.provider, a.status
+    UNION ALL
+    SELECT 'mailqueue_open_circuits', ARRAY[a.provider], count(*) FILTER (WHERE a.circuit <> 'closed')::float8
+      FROM accounts AS a GROUP BY a.provider
+    UNION ALL
+    SELECT 'mailqueue_exhausted_accounts', ARRAY[a.provider], count(*) FILTER (WHERE a.headroom = 0)::float8
+      FROM accounts AS a GROUP BY a.provider
+    UNION ALL
+    SELECT 'mailqueue_headroom_emails', ARRAY[a.provider], coalesce(sum(a.headroom), 0)::float8
+      FROM accounts AS a WHERE a.headroom IS NOT NULL GROUP BY a.provider
+    UNION ALL
+    SELECT 'mailqueue_check_state', ARRAY[h.name], CASE h.state WHEN 'ok' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END
+      FROM mailqueue.health_board() AS h
+    UNION ALL
+    SELECT 'mailqueue_maintenance_age_seconds', ARRAY[b.task],
+           coalesce(extract(epoch FROM clock_timestamp() - b.last_run_at), 'infinity')::float8
+      FROM mailqueue.task_board() AS b
+    UNION ALL
+    SELECT 'mailqueue_maintenance_late', ARRAY[b.task], b.is_late::integer FROM mailqueue.task_board() AS b
+    UNION ALL
+    SELECT 'mailqueue_free_space_bytes', ARRAY[b.host, b.place], b.free_bytes FROM mailqueue.space_board() AS b
+    UNION ALL
+    SELECT 'mailqueue_database_bytes', '{}', b.database_bytes FROM mailqueue.disk_board() AS b
+    UNION ALL
+    SELECT 'mailqueue_recent_attempts', ARRAY[p.provider, r.result], coalesce(sum(r.attempts), 0)::float8
+      FROM (SELECT DISTINCT a.provider FROM accounts AS a) AS p
+      LEFT JOIN mailqueue.account_board(clock_timestamp() - interval '5 min') AS b ON b.provider = p.provider
+     CROSS JOIN LATERAL (VALUES ('sent', b.sent), ('deferred', b.deferred), ('bounced', b.bounced),
+                                ('failed', b.failed)) AS r (result, attempts)
+     GROUP BY p.provider, r.result
+    UNION ALL
+    SELECT 'mailqueue_response_seconds', ARRAY[b.provider], max(b.p95_ms) / 1000.0
+      FROM mailqueue.account_board(clock_timestamp() - interval '5 min') AS b WHERE b.p95_ms IS NOT NULL
+     GROUP BY b.provider
+$$;
+COMMENT ON FUNCTION mailqueue.gauges() IS
+    'Figures for monitoring: name of the metric, the values of its labels, and the figure; of the whole installation.';

@@ -1,0 +1,196 @@
+-- Deliveries of notifications: which channels may have one now, the mark before each, and what answers mean for the
+-- channel and its provider. Rates are rows that all processes share: a message a second to a channel, 20 to a
+-- workspace and 100 to a provider.
+
+CREATE OR REPLACE FUNCTION mailqueue.ready_notifications(p_now timestamptz)
+RETURNS TABLE (key uuid, project_id uuid, room integer, is_probe boolean)
+LANGUAGE sql STABLE
+AS $$
+    WITH RECURSIVE waiting AS (
+        (SELECT n.notification_channel_id AS id FROM mailqueue.notifications AS n WHERE n.status = 'pending'
+          ORDER BY n.notification_channel_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT n.notification_channel_id FROM mailqueue.notifications AS n
+                 WHERE n.status = 'pending' AND n.notification_channel_id > x.id
+                 ORDER BY n.notification_channel_id LIMIT 1)
+          FROM waiting AS x WHERE x.id IS NOT NULL
+    )
+    SELECT c.id, c.project_id, 1, true
+      FROM waiting AS x
+      JOIN mailqueue.notification_channels AS c ON c.id = x.id
+      JOIN mailqueue.inbox_users AS u ON u.id = c.user_id
+      JOIN mailqueue.channel_providers AS p ON p.name = c.channel_type
+     WHERE c.status = 'active' AND c.next_at <= p_now AND NOT u.notifications_paused
+       AND coalesce(p.blocked_until <= p_now, true)
+       -- OFFSET 0: one index step for each, not a join with all due rows.
+       AND EXISTS (SELECT FROM mailqueue.notifications AS n
+                    WHERE n.notification_channel_id = c.id AND n.status = 'pending' AND n.run_at <= p_now OFFSET 0)
+$$;
+COMMENT ON FUNCTION mailqueue.ready_notifications(timestamptz) IS
+    'Channels that have due notifications and may have one now.';
+
+-- Every claim of a notification is reserved here. Rows that another claim is writing are left to it, without a wait.
+CREATE OR REPLACE FUNCTION mailqueue.begin_probe_notifications(p_channel uuid, p_lease interval) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    c record;
+    v_provider text;
+    v_workspace text;
+BEGIN
+    SELECT o.channel_type, o.project_id, o.workspace INTO c FROM mailqueue.notification_channels AS o
+     WHERE o.id = p_channel AND o.status = 'active' AND o.next_at <= v_now
+       -- Rows that are handled alone are claimed without a reservation.
+       AND EXISTS (SELECT FROM mailqueue.notifications AS n
+                    WHERE n.notification_channel_id = p_channel AND n.status = 'pending' AND n.crashes = 0
+                      AND n.run_at <= v_now)
+       FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF c.workspace IS NOT NULL THEN
+        SELECT w.workspace INTO v_workspace FROM mailqueue.workspace_rates AS w
+         WHERE w.project_id = c.project_id AND w.workspace = c.workspace AND w.next_at <= v_now
+           FOR NO KEY UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            RETURN false;
+        END IF;
+    END IF;
+    SELECT p.name INTO v_provider FROM mailqueue.channel_providers AS p
+     WHERE p.name = c.channel_type AND p.next_at <= v_now AND coalesce(p.blocked_until <= v_now, true)
+       FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE mailqueue.notification_channels AS o SET next_at = v_now + interval '1 s' WHERE o.id = p_channel;
+    UPDATE mailqueue.workspace_rates AS w
+       SET next_at = greatest(w.next_at, v_now - interval '1 s') + interval '50 ms'
+     WHERE w.project_id = c.project_id AND w.workspace = v_workspace;
+    UPDATE mailqueue.channel_providers AS p
+       SET next_at = greatest(p.next_at, v_now - interval '1 s') + interval '10 ms'
+     WHERE p.name = v_provider;
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.begin_probe_notifications(uuid, interval) IS
+    'Reserve one delivery to a channel within the rates of channel, workspace and provider; false: not now.';
+
+-- A mark that is there already was left by a worker that died: the message may have been posted.
+CREATE OR REPLACE FUNCTION mailqueue.begin_notification(p_id uuid, p_claim bigint) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    n record;
+BEGIN
+    SELECT o.posting_claim, c.status AS channel, u.notifications_paused INTO n
+      FROM mailqueue.notifications AS o
+      JOIN mailqueue.notification_channels AS c ON c.id = o.notification_channel_id
+      JOIN mailqueue.inbox_users AS u ON u.id = o.user_id
+     WHERE o.id = p_id AND o.claim_no = p_claim FOR NO KEY UPDATE OF o;
+    IF NOT FOUND THEN
+        RETURN 'lost';
+    ELSIF n.posting_claim = p_claim THEN
+        RETURN 'marked';                                     -- the answer to the first call was lost
+    ELSIF n.posting_claim IS NOT NULL THEN
+        RETURN 'doubtful';
+    ELSIF n.channel = 'disconnected' THEN
+        RETURN 'disconnected';
+    ELSIF n.channel <> 'active' OR n.notifications_paused THEN
+        RETURN 'waits';
+    END IF;
+    UPDATE mailqueue.notifications AS o SET posting_claim = p_claim WHERE o.id = p_id;
+    RETURN 'marked';
+END $$;
+COMMENT ON FUNCTION mailqueue.begin_notification(uuid, bigint) IS
+    'Mark a claimed notification before it is posted; returns marked, doubtful, waits, disconnected or lost.';
+
+-- The circuit of a provider opens after five failures in a row, for 30 seconds and twice as long each time.
+CREATE OR REPLACE FUNCTION mailqueue.note_channel_answers(p_channels uuid[], p_revisions integer[], p_faults text[],
+    p_waits interval[], p_is_failed boolean[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    a record;
+    c record;
+BEGIN
+    FOR a IN SELECT * FROM unnest(p_channels, p_revisions, p_faults, p_waits, p_is_failed)
+                      AS x(channel_id, revision, fault, wait, is_failed) ORDER BY x.channel_id
+    LOOP
+        UPDATE mailqueue.notification_channels AS o
+           SET status = CASE WHEN a.fault IS NOT NULL AND o.revision = a.revision AND o.status = 'active' THEN 'error'
+                             ELSE o.status END,
+               last_error = CASE WHEN a.fault IS NOT NULL AND o.revision = a.revision THEN left(a.fault, 1000)
+                                 ELSE o.last_error END,
+               next_at = greatest(o.next_at, v_now + a.wait), updated_at = v_now
+         WHERE o.id = a.channel_id AND (a.fault IS NOT NULL OR a.wait IS NOT NULL)
+        RETURNING o.project_id, o.workspace INTO c;
+        IF FOUND AND a.wait IS NOT NULL AND c.workspace IS NOT NULL THEN
+            UPDATE mailqueue.workspace_rates AS w SET next_at = greatest(w.next_at, v_now + a.wait)
+             WHERE w.project_id = c.project_id AND w.workspace = c.workspace;
+        END IF;
+    END LOOP;
+    IF true = ANY (p_is_failed) THEN
+        UPDATE mailqueue.channel_providers AS p
+           SET failures = least(p.failures + 1, 1000),
+               blocked_until = CASE WHEN p.failures >= 4
+                                    THEN v_now + least(interval '30 s' * power(2, least(p.failures - 4, 10)),
+                                                       interval '10 min') END
+         WHERE p.name = 'slack' AND coalesce(p.blocked_until <= v_now, true);
+    ELSIF cardinality(p_channels) > 0 THEN
+        UPDATE mailqueue.channel_providers AS p SET failures = 0, blocked_until = NULL
+         WHERE p.name = 'slack' AND p.failures > 0;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.note_channel_answers(uuid[], integer[], text[], interval[], boolean[]) IS
+    'Write what answers mean: a fault puts the channel in error, a wait delays channel and workspace, failures open '
+    'the circuit of the provider.';
+
+CREATE OR REPLACE FUNCTION mailqueue.retry_notifications(p_project uuid, p_ids uuid[], p_by text) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.check_mode(false);
+    UPDATE mailqueue.notifications AS n
+       SET status = 'pending', attempts = 0, crashes = 0, run_at = clock_timestamp(), finished_at = NULL,
+           posting_claim = NULL, updated_at = clock_timestamp()
+      FROM mailqueue.notification_channels AS c
+     WHERE n.id = ANY (p_ids) AND n.project_id = p_project AND n.status IN ('failed', 'held')
+       AND c.id = n.notification_channel_id AND c.status <> 'disconnected';
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count > 0 THEN
+        PERFORM mailqueue.record_operation(p_project, 'notification.retried', 'notifications',
+                                           jsonb_build_object('notifications', v_count), p_by);
+    END IF;
+    RETURN v_count;
+END $$;
+COMMENT ON FUNCTION mailqueue.retry_notifications(uuid, uuid[], text) IS
+    'Deliver notifications again that failed or whose outcome is unknown; returns how many.';
+
+CREATE OR REPLACE FUNCTION mailqueue.notification_wait(p_id uuid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT CASE WHEN u.notifications_paused THEN 'all notifications of its inbox user are paused'
+                WHEN c.status = 'error'
+                     THEN 'its channel is in error and has to be reconnected' || coalesce(': ' || c.last_error, '')
+                WHEN p.blocked_until > clock_timestamp()
+                     THEN format('%s kept failing and is left alone until %s', c.channel_type,
+                                 mailqueue.shown(p.blocked_until))
+                WHEN c.next_at > clock_timestamp() + interval '2 s'
+                     THEN format('its channel asked to wait until %s', mailqueue.shown(c.next_at)) END
+      FROM mailqueue.notifications AS n
+      JOIN mailqueue.notification_channels AS c ON c.id = n.notification_channel_id
+      JOIN mailqueue.inbox_users AS u ON u.id = n.user_id
+      JOIN mailqueue.channel_providers AS p ON p.name = c.channel_type
+     WHERE n.id = p_id
+$$;
+COMMENT ON FUNCTION mailqueue.notification_wait(uuid) IS
+    'Why a due notification is not delivered now; NULL if nothing holds it.';

@@ -1,0 +1,57 @@
+-- Lists of contacts.
+
+-- name: list_contact_lists :many
+-- Lists of a project by name, or the one of that name.
+SELECT l.id, l.name, l.description, l.condition, l.opt_in, l.confirm_template, l.created_by, l.created_at, l.updated_at
+FROM mailqueue.contact_lists AS l
+WHERE l.project_id = %(project_id)s::uuid AND l.is_test = coalesce(mailqueue.mode(), false)
+  AND (%(name)s::text IS NULL OR l.name = %(name)s::text)
+ORDER BY l.name;
+
+-- name: put_contact_list :maybe
+-- Add or change a list; none if it must be new and exists, or the reverse. Raises 22023 naming the field.
+SELECT l.id, l.name, l.description, l.condition, l.opt_in, l.confirm_template, l.created_by, l.created_at, l.updated_at
+FROM mailqueue.put_contact_list(%(project_id)s::uuid, %(name)s::text, %(given)s::jsonb, %(must_be_new)s::boolean,
+                                %(by)s::text) AS l;
+
+-- name: remove_contact_list :value
+-- Remove a list; false if there is none.
+SELECT mailqueue.remove_contact_list(%(project_id)s::uuid, %(name)s::text, %(by)s::text);
+
+-- name: add_list_members :maybe
+-- Add contacts to a list; the number that were not in it, null if there is no such list.
+SELECT mailqueue.add_list_members(%(project_id)s::uuid, %(name)s::text, %(ids)s::uuid[]);
+
+-- name: remove_list_members :maybe
+-- Remove contacts from a list; the number that were in it, null if there is no such list.
+SELECT mailqueue.remove_list_members(%(project_id)s::uuid, %(name)s::text, %(ids)s::uuid[]);
+
+-- name: list_list_members :many
+-- Contacts of a list after one, in the order of ids.
+SELECT c.id, c.email, c.first_name, c.last_name, c.time_zone, c.date_of_birth, c.language, c.attributes, c.consented_at,
+       c.consent_source, c.consent_wording, c.created_at, c.updated_at
+FROM mailqueue.list_members(%(project_id)s::uuid, %(list_id)s::uuid, %(after)s::uuid, %(limit)s::integer) AS c;
+
+-- name: try_list_condition :one
+-- How many contacts a condition selects, and the ids of some.
+SELECT t.contacts, t.examples
+FROM mailqueue.try_list_condition(%(project_id)s::uuid, %(condition)s::text, %(limit)s::integer) AS t;
+
+-- name: find_contacts_named :many
+-- The id of the contact of each address or id, in order; null: there is none.
+SELECT (SELECT c.id FROM mailqueue.contacts AS c
+        WHERE c.project_id = %(project_id)s::uuid AND c.is_test = coalesce(mailqueue.mode(), false)
+          AND c.email_key <> 'erased@erased.invalid'
+          AND CASE WHEN strpos(w.word, '@') > 0 THEN c.email_key = mailqueue.address_key(w.word)
+                   ELSE c.id = CASE WHEN strpos(w.word, '@') = 0 THEN w.word::uuid END END) AS id
+FROM unnest(%(words)s::text[]) WITH ORDINALITY AS w(word, n)
+ORDER BY w.n;
+
+-- name: find_asked_membership :one
+-- The list that a mail asked to confirm, and its state; nulls: there is none.
+SELECT a.list, a.state FROM mailqueue.asked_membership(%(project_id)s::uuid, %(email_id)s::uuid) AS a;
+
+-- name: confirm_membership :value
+-- Confirm what a mail asked for; false where there is nothing to confirm.
+SELECT mailqueue.confirm_membership(%(project_id)s::uuid, %(email_id)s::uuid, %(wording)s::text, %(agent)s::text,
+                                    %(network)s::inet);

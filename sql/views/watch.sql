@@ -1,0 +1,34 @@
+-- Watched inboxes and notifications by the states and columns of their documentation: see docs/inbox-watch.md.
+
+DROP VIEW IF EXISTS mailqueue.email_accounts CASCADE;
+CREATE VIEW mailqueue.email_accounts AS
+SELECT m.id, m.project_id, m.user_id, m.provider, m.email_address,
+       CASE m.status WHEN 'held' THEN 'paused' WHEN 'failed' THEN 'error' ELSE 'active' END AS status, m.host, m.port,
+       m.tls, m.username, m.folders, m.webmail_url, m.scan_seconds, m.last_scanned_at,
+       CASE WHEN m.status IN ('pending', 'assigned') THEN m.run_at END AS next_scan_at, m.last_error, m.created_at,
+       m.updated_at
+  FROM mailqueue.mailboxes AS m
+ WHERE (SELECT mailqueue.sees_all()) OR m.project_id = (SELECT mailqueue.tenant());
+COMMENT ON VIEW mailqueue.email_accounts IS
+    'Watched inboxes: active, paused or error, with the last and the next scan.';
+
+DROP VIEW IF EXISTS mailqueue.notification_log CASCADE;
+CREATE VIEW mailqueue.notification_log AS
+SELECT n.id, n.project_id, n.user_id, n.email_account_id, n.notification_channel_id, n.kind, n.summary_id, n.rule_id,
+       n.sender_name, n.sender_address, n.subject, n.preview,
+       CASE o.status WHEN 'held' THEN 'unknown'
+                     WHEN 'pending' THEN CASE WHEN n.summary_id IS NOT NULL THEN 'batched'
+                                              WHEN o.attempts > 0 AND o.run_at > now() THEN 'failed' ELSE 'pending' END
+                     WHEN 'assigned' THEN CASE WHEN n.summary_id IS NOT NULL THEN 'batched' ELSE 'pending' END
+                     ELSE o.status END AS delivery_status,
+       o.external_message_id, greatest(o.attempts - 1, 0) AS retry_count, o.last_error, n.email_received_at,
+       CASE WHEN o.status = 'delivered' THEN o.finished_at END AS delivered_at,
+       CASE WHEN o.status = 'pending' THEN o.run_at END AS next_attempt_at, n.created_at,
+       coalesce(o.finished_at, n.created_at) AS updated_at
+  FROM mailqueue.notifications AS n
+  -- Mail that was merged has the outcome of its summary.
+  JOIN mailqueue.notifications AS o ON o.id = coalesce(n.summary_id, n.id)
+ WHERE (SELECT mailqueue.sees_all()) OR n.project_id = (SELECT mailqueue.tenant());
+COMMENT ON VIEW mailqueue.notification_log IS
+    'Notifications: pending, batched (told of by a summary that is not sent yet), sent, delivered, failed, or unknown: '
+    'the channel may have received it.';

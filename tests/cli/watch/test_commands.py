@@ -1,0 +1,65 @@
+"""`mailqueue watch`: arguments and output."""
+
+from tests.api.support.wired import MASTER
+from tests.cli.support.invoked import Cli
+from tests.watch.watching import TOKEN
+
+
+def test_inbox_watch_is_set_up_and_taken_down_by_commands(on_fresh_db: Cli) -> None:
+    cli = on_fresh_db
+    cli.environment |= {
+        "MAILQUEUE_MASTER_KEY": MASTER,
+        "INBOX_PASSWORD": "correct horse",
+        "SLACK_BOT_TOKEN": TOKEN,
+    }
+    user = cli.json("watch", "user", "add", "ann@example.com")["id"]
+    added = cli(
+        *("watch", "inbox", "add", "ann@example.com", "--user", user),
+        *("--host", "imap.example.com", "--password-env", "INBOX_PASSWORD"),
+    )
+    assert added.exit_code == 0, added.stderr
+    assert "correct horse" not in added.stdout
+    (inbox,) = cli.json("watch", "inbox", "list")["data"]
+    assert (inbox["status"], inbox["last_scanned_at"]) == ("active", None)
+    assert cli.json("watch", "inbox", "pause", inbox["id"])["status"] == "paused"
+    assert "held until a person decides: paused by" in cli("why", inbox["id"]).stdout
+    assert cli.json("watch", "inbox", "resume", inbox["id"])["status"] == "active"
+    assert cli.json("watch", "inbox", "scan", inbox["id"])["id"] == inbox["id"]
+    again = ("watch", "inbox", "reconnect", inbox["id"], "--password-env", "INBOX_PASSWORD")
+    assert cli.json(*again)["status"] == "active"
+    assert cli.json("watch", "inbox", "show", inbox["id"])["host"] == "imap.example.com"
+
+    slack = ("--slack", "C0123456789", "--token-env", "SLACK_BOT_TOKEN")
+    channel = cli.json("watch", "channel", "add", "--user", user, *slack)["id"]
+    assert cli.json("watch", "channel", "reconnect", channel, *slack)["status"] == "active"
+    assert "C0123456789" in cli("watch", "channel", "list").stdout
+
+    rule = cli.json("watch", "rule", "add", "sender", "example.com", "--user", user)["id"]
+    assert cli.json("watch", "rule", "change", rule, "--disable")["is_active"] is False
+    assert cli.json("watch", "rule", "list")["data"][0]["id"] == rule
+    tried = cli("watch", "rule", "try", "subject", "invoice", "--subject", "Invoice 81")
+    assert tried.stdout == "it matches\n"
+    assert cli("watch", "rule", "remove", rule).exit_code == 0
+
+    assert cli.json("watch", "notification", "list", "--status", "failed")["data"] == []
+    none = cli("watch", "notification", "retry", user)
+    assert none.stdout == "0 of 1 are delivered again\n"
+    assert cli("watch", "notification", "show", user).exit_code == 1
+
+    assert cli.json("watch", "user", "pause", user)["notifications_paused"] is True
+    assert cli.json("watch", "user", "resume", user)["notifications_paused"] is False
+    assert cli("watch", "channel", "disconnect", channel, "--yes").exit_code == 0
+    assert cli("watch", "inbox", "remove", inbox["id"], "--yes").exit_code == 0
+    assert cli("watch", "user", "remove", user, "--yes").exit_code == 0
+    assert cli.json("watch", "user", "list")["data"] == []
+
+
+def test_a_secret_is_not_taken_from_a_pipe(on_fresh_db: Cli) -> None:
+    cli = on_fresh_db
+    user = cli.json("watch", "user", "add", "ann@example.com")["id"]
+    asked = cli(
+        *("watch", "inbox", "add", "ann@example.com", "--user", user, "--host", "imap.example.com")
+    )
+
+    assert asked.exit_code == 1
+    assert "password-env: give the environment variable" in asked.stderr

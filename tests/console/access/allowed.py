@@ -1,0 +1,132 @@
+"""Which roles may see each page with a right; written here once more, so that a slip is found."""
+
+EVERY_ROLE = ("superadmin", "project_admin", "support", "viewer")
+ALLOWED = {
+    "/console/dashboard": {"superadmin"},  # of the roles of this file, the one that sees all
+    "/console/dashboard/live": {"superadmin"},
+    **{
+        f"/console/infrastructure{end}": {"superadmin"}
+        for end in ("", "/live", "/pause", "/resume", "/drain")
+    },
+    "/console/projects/{project}/pauses": {*EVERY_ROLE},
+    "/console/projects/{project}/pauses/new": {"superadmin", "project_admin"},
+    "/console/projects/{project}/pauses/end": {"superadmin", "project_admin"},
+    "/console/projects/{project}/incidents": {*EVERY_ROLE},
+    "/console/projects/{project}/incidents/hold": {"superadmin", "project_admin"},
+    "/console/projects/{project}/incidents/release": {"superadmin", "project_admin"},
+    "/console/projects/{project}/incidents/cancel": {"superadmin", "project_admin"},
+    "/console/projects/{project}/incidents/operations/{operation_id}": {*EVERY_ROLE},
+    "/console/projects/{project}/incidents/operations/{operation_id}/stop": {
+        "superadmin",
+        "project_admin",
+    },
+    **{f"/console/projects/{{project}}/activity{end}": {*EVERY_ROLE} for end in ("", "/live")},
+    **{f"/console/users{end}": {"superadmin"} for end in ("", "/sessions", "/add")},
+    **{
+        f"/console/users/one/{{user}}{end}": {"superadmin"}
+        for end in ("", "/change", "/link", "/remove", "/reset")
+    },
+    "/console/projects/{project}/members": {"superadmin", "project_admin"},
+    "/console/projects/{project}/members/invite": {"superadmin", "project_admin"},
+    "/console/projects/{project}/members/one/{member}/remove": {"superadmin", "project_admin"},
+    "/console/projects/{project}/emails": {*EVERY_ROLE},
+    "/console/projects/{project}/emails/{email_id}": {*EVERY_ROLE},
+    "/console/projects/{project}/emails/{email_id}/live": {*EVERY_ROLE},
+    **{
+        f"/console/projects/{{project}}/emails/{{email_id}}/message{end}": {
+            "superadmin",
+            "project_admin",
+            "support",
+        }
+        for end in ("", "/html", "/download", "/files/{number}")
+    },
+    **{
+        f"/console/projects/{{project}}/emails/{{email_id}}/{act}": {"superadmin", "project_admin"}
+        for act in ("move", "was_sent", "was_not_sent", "cancel", "hold", "release")
+    },
+    "/console/projects/{project}/emails/{email_id}/resend": {
+        "superadmin",
+        "project_admin",
+        "support",
+    },
+    "/console/recipient": {*EVERY_ROLE},
+    "/console/projects/{project}/recipient": {*EVERY_ROLE},
+    "/console/projects/{project}/recipient/erasure": {*EVERY_ROLE},
+    **{
+        f"/console/projects/{{project}}/recipient/{act}": {"superadmin", "project_admin"}
+        for act in ("suppress", "lift", "export", "erase")
+    },
+    **{
+        f"/console/projects/{{project}}/templates{end}": {*EVERY_ROLE}
+        for end in ("", "/{template}", "/{template}/preview", "/{template}/preview/html")
+    },
+    **{
+        f"/console/templates{end}": {"superadmin"}
+        for end in (
+            "",
+            "/new",
+            "/{platform_template}",
+            "/{platform_template}/change",
+            "/{platform_template}/version",
+            "/{platform_template}/preview",
+            "/{platform_template}/preview/html",
+            "/{platform_template}/versions/{version}/publish",
+            "/{platform_template}/versions/{version}/archive",
+            "/{platform_template}/copy",
+            "/{platform_template}/remove",
+        )
+    },
+    "/console/audit": {"superadmin"},
+    "/console/audit/{event_id}": {"superadmin"},
+    "/console/projects/{project}/audit": {"superadmin", "project_admin"},
+    "/console/projects/{project}/audit/{event_id}": {"superadmin", "project_admin"},
+    "/console/new-project": {"superadmin"},
+    "/console/projects/{project}/suspend": {"superadmin"},
+    "/console/projects/{project}/activate": {"superadmin"},
+    "/console/projects/{project}/overview": {*EVERY_ROLE},
+    "/console/projects/{project}/senders": {*EVERY_ROLE},
+    "/console/projects/{project}/senders/{sender}": {*EVERY_ROLE},
+    "/console/projects/{project}/settings": {*EVERY_ROLE},
+    "/console/projects/{project}/settings/change": {"superadmin"},
+    "/console/projects/{project}/setup": {"superadmin", "project_admin"},
+    "/console/projects/{project}/setup/sender": {"superadmin", "project_admin"},
+    "/console/projects/{project}/setup/try": {"superadmin", "project_admin"},
+    "/console/projects/{project}/setup/send": {"superadmin", "project_admin"},
+    "/console/projects/{project}/keys": {"superadmin", "project_admin"},
+    "/console/projects/{project}/keys/new": {"superadmin", "project_admin"},
+    "/console/projects/{project}/keys/{key_id}": {"superadmin", "project_admin"},
+    "/console/projects/{project}/keys/{key_id}/rotate": {"superadmin", "project_admin"},
+    "/console/projects/{project}/keys/{key_id}/revoke": {"superadmin", "project_admin"},
+    "/console/projects/{project}/webhooks": {*EVERY_ROLE},
+    "/console/projects/{project}/webhooks/{webhook_id}": {*EVERY_ROLE},
+    "/console/projects/{project}/webhooks/{webhook_id}/deliveries/{delivery_id}": {
+        "superadmin",
+        "project_admin",
+        "support",
+    },
+    **{
+        f"/console/projects/{{project}}/webhooks/{end}": {"superadmin", "project_admin"}
+        for end in (
+            "new",
+            *(f"{{webhook_id}}/{act}" for act in ("change", "secret", "switch", "remove")),
+            *(f"{{webhook_id}}/{act}" for act in ("test", "retry")),
+            "{webhook_id}/deliveries/{delivery_id}/retry",
+        )
+    },
+    "/console/projects/{project}/suppressions": {*EVERY_ROLE},
+    **{
+        f"/console/projects/{{project}}/suppressions/{end}": {"superadmin", "project_admin"}
+        for end in ("add", "import", "export")
+    },
+    "/console/projects/{project}/domains": {*EVERY_ROLE},
+    "/console/projects/{project}/domains/{domain}": {*EVERY_ROLE},
+    **{
+        f"/console/projects/{{project}}/domains/{end}": {"superadmin", "project_admin"}
+        for end in (
+            "new",
+            "{domain}/check",
+            "{domain}/rotate",
+            "{domain}/keys/{dkim_key}/revoke",
+        )
+    },
+}

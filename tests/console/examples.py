@@ -1,0 +1,122 @@
+"""A path for each page of the table: the rows that it shows, and the query that it needs.
+
+A page whose path has a new variable gets its row made in `seed`; then every test that visits
+all pages visits it too.
+"""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from uuid import UUID
+
+from mailqueue.administration.users import manage
+from mailqueue.db.fetch import Conn
+from mailqueue.operations import background
+from mailqueue.tenants.keys.manage import issue_key
+from tests import make
+from tests.templates.making import published
+from tests.webhooks import delivering
+
+QUERIES: Mapping[str, str] = {
+    "/console/welcome": "link={link}",
+    "/console/recipient": "address=ann@example.com",
+    **{
+        f"/console/projects/{{project}}/recipient{part}": "address=ann@example.com"
+        for part in ("", "/erasure", "/suppress", "/lift", "/export", "/erase")
+    },
+    **{
+        f"{one}/preview{part}": "variables=%7B%22name%22%3A%22Ann%22%7D"
+        for one in (
+            "/console/templates/{platform_template}",
+            "/console/projects/{project}/templates/{template}",
+        )
+        for part in ("", "/html")
+    },
+    "/console/projects/{project}/pauses/end": "kind=campaign&name=spring",
+    "/console/infrastructure/drain": "worker=1",
+    "/console/projects/{project}/incidents": "domain=example.com",
+    "/console/projects/{project}/incidents/cancel": "domain=example.com",
+    "/console/find": "q=ann@example.com",
+    "/console/find/suggestions": "q=ann@example.com",
+}
+"""The query that a page needs, by its path in the table."""
+BILL = {
+    "filename": "bill.pdf",
+    "content_type": "application/pdf",
+    "content": b64encode(b"%PDF-1.4 bill").decode(),
+}
+"""A file of the email."""
+
+
+async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
+    """Make a project with a row for each variable of paths; return the variables' values."""
+    project_id = await make.project(conn, project)
+    email = await make.queued_email(
+        conn,
+        project_id=project_id,
+        subject=subject,
+        recipient_email="ann@example.com",
+        attachments=[BILL],
+    )
+    made = await manage.add(
+        conn, f"invited-to-{project[:20]}", role="viewer", projects=[project], by="tests"
+    )
+    user = await manage.find(conn, made.name)
+    template = await published(conn, project_id, slug="news", name=subject[:100])
+    shared = await published(conn, None, slug=f"shared-by-{project}")
+    key = await issue_key(conn, project, subject[:100], is_test=False)
+    operation = await background.begin(
+        conn,
+        project_id,
+        verb=background.OperationVerb.HOLD,
+        where={"subject": subject[:998]},
+        reason=subject[:500],
+        by="tests",
+    )
+    webhook = await delivering.webhook(conn, "https://app.example.com/hooks", project_id=project_id)
+    await delivering.told(conn, project_id=project_id)
+    delivery = "SELECT id FROM mailqueue.webhook_deliveries WHERE webhook_id = %s"
+    domain = f"{project[:40]}.example.com"
+    dkim_key = await make.inserted(
+        conn,
+        "dkim_keys",
+        {
+            "project_id": project_id,
+            "domain": domain,
+            "selector": "s1",
+            "algorithm": "ed25519-sha256",
+            "public_key": "A" * 44,
+            "private_key": b"sealed",
+        },
+    )
+    sender = await make.sender_account(conn, project_id=project_id, name="relay")
+    public_id = "SELECT public_id FROM mailqueue.sender_accounts WHERE id = %s"
+    event = "SELECT max(id) FROM mailqueue.audit_events WHERE project_id = %s"
+    return {
+        "project": project,
+        "email_id": str(email),
+        "template": str(template.id),
+        "platform_template": str(shared.id),
+        "version": "1",
+        "number": "0",
+        "user": str(user.id),
+        "member": str(user.id),
+        "link": made.token.reveal(),
+        "key_id": str(key.record.id),
+        "operation_id": str(operation.id),
+        "domain": domain,
+        "dkim_key": str(dkim_key),
+        "webhook_id": str(webhook),
+        "delivery_id": str(await make.scalar(conn, delivery, webhook)),
+        "sender": str(await make.scalar(conn, public_id, sender)),
+        "event_id": str(await make.scalar(conn, event, project_id)),
+    }
+
+
+def path_of(path: str, values: Mapping[str, str | UUID]) -> str:
+    """Return the path of the table with its variables filled in, and the query that it needs."""
+    query = QUERIES.get(path)
+    filled = f"{path}?{query}" if query else path
+    for name, value in values.items():
+        filled = filled.replace(f"{{{name}}}", str(value))
+    assert "{" not in filled, f"add the variable of {path} to tests/console/examples.py"
+    return filled

@@ -1,0 +1,109 @@
+"""What is pending for a contact anywhere ends in the transaction that removes or erases it."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from tests import make
+from tests.contacts import people
+from tests.schedules import turning
+from tests.sequences import running
+from tests.timed_events import events
+
+pytestmark = pytest.mark.anyio
+LATER = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+Way = Callable[[Conn, UUID, UUID], Awaitable[object]]
+
+
+async def _end(conn: Conn, project: UUID, ann: UUID) -> None:
+    query = "SELECT mailqueue.end_pending_of_contact(%s, %s)"
+    assert await make.scalar(conn, query, project, ann) is not None
+
+
+async def _remove(conn: Conn, project: UUID, ann: UUID) -> None:
+    assert await make.scalar(conn, "SELECT mailqueue.remove_contact(%s, %s)", project, ann) == 0
+
+
+async def _erase(conn: Conn, project: UUID, _: UUID) -> None:
+    query = "SELECT mailqueue.begin_erasure(%s, '{ann@example.com}', false, 'tests')"
+    await make.scalar(conn, query, project)
+
+
+WAYS = pytest.mark.parametrize("way", [_end, _remove, _erase], ids=["end", "remove", "erase"])
+
+
+@WAYS
+async def test_enrollments_end(conn: Conn, way: Way) -> None:
+    project = await running.project_with_template(conn)
+    await running.sequence(conn, project)
+    ann, bob = await people.added(conn, project, "ann@example.com", "bob@example.com")
+    for one in (ann, bob):
+        await running.enroll(conn, project, one)
+
+    await way(conn, project, ann)
+
+    await running.turn(conn, running.NOON)
+    assert await running.mails(conn) == ["bob@example.com welcome"]
+
+
+@WAYS
+async def test_timed_events_end(conn: Conn, way: Way) -> None:
+    await events.template(conn)
+    project = await make.project_named(conn)
+    await events.birthdays(conn)
+    born = {"date_of_birth": "1990-05-31"}
+    ann, _ = await people.added(conn, project, "ann@example.com", "bob@example.com", **born)
+    query = "SELECT mailqueue.put_timed_event('renewal', now(), contact_id => %s, template => %s)"
+    await make.scalar(conn, query, ann, "welcome")
+    await events.make_due(conn)
+
+    await way(conn, project, ann)
+
+    await events.fire(conn)
+    query = "SELECT recipient_email FROM mailqueue.email_queue"
+    assert await make.rows(conn, query) == [("bob@example.com",)]
+
+
+@WAYS
+async def test_runs_of_schedules_that_are_being_made_leave_it_out(conn: Conn, way: Way) -> None:
+    """The contact of a list, and the one whose address a schedule names."""
+    project = await make.project_named(conn)
+    ann, bob = await people.added(conn, project, "ann@example.com", "bob@example.com")
+    [tried] = await people.added(conn, project, "ann@example.com", is_test=True)
+    await people.list_of(conn, project, members=[ann, bob])
+    others = [f"n{n}@example.com" for n in range(100)]
+    words = {"subject": "Hello", "text_body": "Hello"}
+    for to in (["news"], ["Ann@example.com", *others]):
+        asked = {"schedule_type": "once", "run_at": LATER, "payload": {"to": to} | words}
+        made = await turning.put(conn, **asked)
+        await turning.due(conn, made)
+    await turning.turn(conn)
+    assert await turning.queued(conn) == 0
+
+    await way(conn, project, ann)
+
+    if way is _end:  # it is still in the list
+        await conn.execute(
+            "DELETE FROM mailqueue.contact_list_members WHERE contact_id = %s", [ann]
+        )
+    await turning.make_runs(conn, part=10)
+    query = "SELECT recipient_email FROM mailqueue.email_queue ORDER BY recipient_email"
+    found = [row[0] for row in await make.rows(conn, query)]
+    assert found == sorted(["bob@example.com", *others])
+    left = await make.rows(conn, "SELECT is_test FROM mailqueue.contacts WHERE id = %s", tried)
+    assert left == ([] if way is _erase else [(True,)])
+
+
+async def test_a_live_key_removes_no_contact_of_test_keys(conn: Conn) -> None:
+    project = await make.project_named(conn)
+    [tried] = await people.added(conn, project, "ann@example.com", is_test=True)
+    for mode, removed in (("live", None), ("test", 0)):
+        async with conn.transaction():
+            await make.scalar(conn, "SELECT set_config('mailqueue.mode', %s, true)", mode)
+            query = "SELECT mailqueue.remove_contact(%s, %s)"
+            assert await make.scalar(conn, query, project, tried) == removed
+        query = "SELECT count(*) FROM mailqueue.contacts"
+        assert await make.scalar(conn, query) == (0 if mode == "test" else 1)
