@@ -45,15 +45,19 @@ class _Transport(TransportFactory):
         self, url: URL, **kwargs: Any
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await self._plain.create(url, **kwargs)
-        return ReadableFrames(reader), writer
+        return ReadableFrames(reader, writer), writer
 
 
 class ReadableFrames(asyncio.StreamReader):
-    """The frames of another reader. Mutable."""
+    """The frames of another reader. Mutable.
 
-    def __init__(self, source: asyncio.StreamReader) -> None:
+    The connection is closed at its end: aiormq leaves one open that ends before the broker spoke.
+    """
+
+    def __init__(self, source: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         super().__init__()
         self._source = source
+        self._writer = writer
         self._frame = b""
         self._at = 0
 
@@ -71,7 +75,11 @@ class ReadableFrames(asyncio.StreamReader):
     async def readexactly(self, n: int) -> bytes:
         """Return bytes of one frame."""
         if self._at == len(self._frame):
-            self._frame, self._at = await self._next(), 0
+            try:
+                self._frame, self._at = await self._next(), 0
+            except (EOFError, OSError):
+                self._writer.close()
+                raise
         if self._at + n > len(self._frame):
             raise asyncio.IncompleteReadError(self._part(len(self._frame)), n)
         return self._part(self._at + n)
