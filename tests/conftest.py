@@ -28,7 +28,7 @@ from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
-from tests import container, logged, make, needs, scratch
+from tests import container, costs, logged, make, needs, scratch, tiers
 from tests.poolers.option import OPTION, go_through, is_pooled
 from tests.poolers.pgbouncer import bouncing
 
@@ -45,7 +45,7 @@ THROWAWAY = {
 hypothesis.settings.register_profile(
     "mailqueue",
     deadline=None,
-    derandomize="CI" in os.environ,
+    derandomize=True,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("mailqueue")
@@ -58,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--scale", type=int, default=1, help="how many times larger backlogs are; 20: a million"
     )
     parser.addoption(OPTION, action="store_true", help="go through PgBouncer, transaction mode")
+    tiers.add_option(parser)
     parser.addoption(
         needs.REQUIRE, action="append", default=[], help="a marker whose tests may not be left out"
     )
@@ -66,6 +67,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(needs, "needs")
     config.pluginmanager.register(logged, "logged")
+    config.pluginmanager.register(tiers, "tiers")
+    config.pluginmanager.register(costs, "costs")
     scratch.keep_in_memory()
     # A run in a shell's background ignores it, and so would processes that tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)

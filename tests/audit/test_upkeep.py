@@ -189,6 +189,7 @@ async def test_health_warns_of_rows_that_wait_for_days(context: MaintenanceConte
     assert await make.scalar(conn, health) == "ok"
 
 
+@pytest.mark.deep
 async def test_a_dump_that_is_restored_verifies(
     context: MaintenanceContext, server: Server, fresh_db: str, empty_db: str, tmp_path: Path
 ) -> None:

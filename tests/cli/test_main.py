@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 HEAVY = ("psycopg", "pydantic", "pydantic_settings", "rich", "starlette", "cryptography", "asyncio")
 
 
+@pytest.mark.deep
 def test_help_lists_every_command_without_importing_what_they_need() -> None:
     script = (
         "import sys; from mailqueue.cli.main import main\n"

@@ -70,6 +70,7 @@ async def test_a_caller_alone_does_not_wait_for_others() -> None:
     assert writer.groups == [["a"], ["b"], ["c"]]
 
 
+@pytest.mark.deep
 async def test_who_comes_while_a_group_is_written_is_in_the_next() -> None:
     writer = Writer()
     writer.may_go.clear()
@@ -171,6 +172,7 @@ async def test_where_the_database_goes_away_between_the_rest_is_told() -> None:
     assert writer.groups[1:] == [["a"], ["x"], ["b"]]
 
 
+@pytest.mark.deep
 async def test_a_caller_that_left_before_its_group_has_written_nothing() -> None:
     writer = Writer()
     writer.may_go.clear()
@@ -190,6 +192,7 @@ async def test_a_caller_that_left_before_its_group_has_written_nothing() -> None
     assert writer.groups == [["a"], ["b", "d"]]
 
 
+@pytest.mark.deep
 async def test_a_caller_cancelled_while_its_group_is_written_affects_no_other() -> None:
     writer = Writer()
     writer.may_go.clear()
@@ -233,6 +236,7 @@ async def test_an_item_may_have_a_transaction_of_its_own() -> None:
         await group.submit_alone("x")
 
 
+@pytest.mark.deep
 async def test_closing_ends_every_wait() -> None:
     writer = Writer()
     writer.may_go.clear()
@@ -249,6 +253,7 @@ async def test_closing_ends_every_wait() -> None:
         await group.submit("f")
 
 
+@pytest.mark.deep
 async def test_a_write_that_is_closed_with_the_loop_leaves_no_caller_waiting() -> None:
     """As when a process ends: its tasks are cancelled, not closed."""
     writer = Writer()
@@ -266,6 +271,7 @@ async def test_a_write_that_is_closed_with_the_loop_leaves_no_caller_waiting() -
     assert await group.submit("d") == "D", "the next caller starts a new task"
 
 
+@pytest.mark.deep
 async def test_many_callers_that_come_and_go_all_have_the_answer_of_their_own_item() -> None:
     writer = Writer()
     writer.faults = {f"{n}": ValueError(f"{n}") for n in range(0, 2_000, 97)}

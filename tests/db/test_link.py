@@ -13,6 +13,7 @@ pytestmark = pytest.mark.anyio
 LONGEST_SECONDS = 10.0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("setting", "since"),
     [("idle_in_transaction_session_timeout", 140000), ("transaction_timeout", 170000)],

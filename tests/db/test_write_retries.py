@@ -61,6 +61,7 @@ async def test_what_was_said_wrongly_is_not_said_again() -> None:
     assert refusing.calls == 1
 
 
+@pytest.mark.deep
 async def test_a_cancel_is_heard_though_the_statement_ends_with_an_error() -> None:
     refusing = Refusing(0, error=UndefinedTable("elsewhere"), away_s=60)
     insisting = asyncio.create_task(refusing.insist(done, seconds=60))

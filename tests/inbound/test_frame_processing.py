@@ -232,6 +232,7 @@ async def test_a_refused_confirmation_is_a_failure(database: DatabaseSettings, s
     assert await states(sql) == ["failed"]
 
 
+@pytest.mark.deep
 async def test_it_stops_when_told_to(database: DatabaseSettings, sql: Conn) -> None:
     mail = await left(sql)
     await kept(sql, told(mail))

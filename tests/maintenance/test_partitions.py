@@ -42,6 +42,7 @@ async def producer(database: DatabaseSettings) -> AsyncIterator[Conn]:
         yield opened
 
 
+@pytest.mark.deep
 async def test_inserts_go_on_while_a_reader_keeps_a_month_from_being_retired(
     desk: MaintenanceContext, reader: Conn, producer: Conn
 ) -> None:

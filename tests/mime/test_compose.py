@@ -208,6 +208,7 @@ def test_the_date_is_utc_and_follows_the_second() -> None:
     )
 
 
+@pytest.mark.deep
 def test_the_date_does_not_follow_the_clock_zone_of_the_machine() -> None:
     code = (
         "import time; time.tzset(); from mailqueue.mime.compose import date_header;"

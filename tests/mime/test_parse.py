@@ -205,6 +205,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("raw", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_message_costs_little(raw: bytes) -> None:
     started = time.process_time()

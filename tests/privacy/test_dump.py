@@ -158,6 +158,7 @@ def _word(address: str) -> str:
     return base64.b64encode(f"to: {address};".encode()).decode()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("address", ["cal@privat.example", "cal.o'neil+x@bücher.example"])
 async def test_neither_dump_nor_files_nor_log_contain_an_erased_address(
     desk: MaintenanceContext,

@@ -282,6 +282,7 @@ def test_what_is_no_connection_of_psycopg_is_refused() -> None:
         mailqueue.enqueue("postgresql://", "a@example.com", subject="x", text="x")  # type: ignore[call-overload]
 
 
+@pytest.mark.deep
 def test_importing_it_loads_nothing_heavy() -> None:
     program = (
         "import sys, mailqueue; print(*{each.partition('.')[0] for each in sys.modules});"

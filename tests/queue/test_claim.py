@@ -150,6 +150,7 @@ async def test_rows_another_worker_is_claiming_are_skipped_not_waited_for(
         assert {email.id for email in first}.isdisjoint(email.id for email in second)
 
 
+@pytest.mark.deep
 async def test_a_locked_row_delays_no_claim(database: DatabaseSettings) -> None:
     async with opened(database, 2) as (holder, conn):
         await make.sender_account(conn)

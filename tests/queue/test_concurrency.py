@@ -126,6 +126,7 @@ async def test_unproven_keys_of_one_project_leave_slots_for_those_of_others() ->
     await endpoints.dispatcher.close()
 
 
+@pytest.mark.deep
 async def test_silent_keys_of_many_projects_keep_a_new_one_waiting_for_a_while_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -153,6 +154,7 @@ async def test_silent_keys_of_many_projects_keep_a_new_one_waiting_for_a_while_o
     assert endpoints.dispatcher._taken == 0
 
 
+@pytest.mark.deep
 async def test_a_key_that_answers_late_keeps_its_rows_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

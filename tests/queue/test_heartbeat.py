@@ -154,6 +154,7 @@ async def test_a_cancel_that_meets_a_ring_still_ends_the_waiting(
     assert done
 
 
+@pytest.mark.deep
 async def test_a_worker_whose_database_is_gone_stops_when_told_to(
     database: DatabaseSettings,
 ) -> None:

@@ -26,7 +26,7 @@ async def test_it_runs_in_another_thread_and_is_cancelled_with_its_caller() -> N
         where.append(threading.current_thread())
         is_begun.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             is_cancelled.set()
 

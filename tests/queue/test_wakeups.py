@@ -150,6 +150,7 @@ async def test_the_books_notice_a_row_that_is_gone(conn: Conn) -> None:
     assert await difference(conn) == 1
 
 
+@pytest.mark.deep
 async def test_only_one_transaction_notifies_a_parked_worker(database: DatabaseSettings) -> None:
     link = Link(database, "test/park")
     async with opened(database, 1) as (conn,):

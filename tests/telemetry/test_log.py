@@ -34,6 +34,7 @@ def said(log_format: str) -> tuple[str, list[str]]:
     return done.stdout, done.stderr.splitlines()
 
 
+@pytest.mark.deep
 def test_json_lines_go_to_standard_error_with_ids_and_without_privacies() -> None:
     output, lines = said("JSON")
 
@@ -52,6 +53,7 @@ def test_json_lines_go_to_standard_error_with_ids_and_without_privacies() -> Non
     assert "hunter2" not in str(broke)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("log_format", ["JSON", "CONSOLE"])
 def test_an_error_tells_where_it_was_and_not_what_variables_held(log_format: str) -> None:
     written = "\n".join(said(log_format)[1])
@@ -60,6 +62,7 @@ def test_an_error_tells_where_it_was_and_not_what_variables_held(log_format: str
     assert "battery" not in written
 
 
+@pytest.mark.deep
 def test_a_console_reads_the_same_facts() -> None:
     output, lines = said("CONSOLE")
 

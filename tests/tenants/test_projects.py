@@ -190,6 +190,7 @@ async def test_deleting_revokes_the_keys_for_good(conn: Conn) -> None:
     assert await make.scalar(conn, in_force) == 0
 
 
+@pytest.mark.deep
 async def test_a_key_made_while_its_project_is_deleted_is_not_in_force(
     database: DatabaseSettings,
 ) -> None:

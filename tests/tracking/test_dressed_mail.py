@@ -214,6 +214,7 @@ async def test_a_message_to_several_has_no_header_by_which_one_would_unsubscribe
     assert "/t/o/" in part(message, "html")
 
 
+@pytest.mark.deep
 async def test_where_links_lead_nowhere_mail_goes_as_it_is_unless_it_names_one(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
@@ -238,6 +239,7 @@ async def test_where_links_lead_nowhere_mail_goes_as_it_is_unless_it_names_one(
     assert message["List-Unsubscribe"] is None
 
 
+@pytest.mark.deep
 async def test_without_the_key_that_seals_tokens_mail_that_has_some_waits(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:

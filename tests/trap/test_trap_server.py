@@ -45,6 +45,7 @@ async def test_a_message_is_kept_exactly_and_shown_decoded(database: DatabaseSet
     assert caught.preview == "Thank you for the order."
 
 
+@pytest.mark.deep
 async def test_the_answer_comes_after_the_commit(database: DatabaseSettings) -> None:
     async with (
         trapping(database) as trap,

@@ -128,6 +128,7 @@ async def test_who_speaks_unasked_is_not_listened_to() -> None:
         assert len(server.requests) == 1
 
 
+@pytest.mark.deep
 async def test_what_comes_between_two_questions_is_no_answer_to_the_second() -> None:
     heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 

@@ -97,6 +97,7 @@ async def test_every_status_is_told_and_no_redirect_is_followed(status: int) -> 
     assert len(server.requests) == 1
 
 
+@pytest.mark.deep
 async def test_an_endpoint_that_says_nothing_is_given_up_in_time() -> None:
     async with fake([SILENT]) as server, poster(total_s=0.3) as calls:
         begun = time.monotonic()

@@ -116,6 +116,7 @@ async def test_mail_of_another_project_and_unknown_mail_is_404(api: Calling) -> 
     assert (await api.get(f"/v1/batches/{of_batch}")).json()["counts"] == {"pending": 2}
 
 
+@pytest.mark.deep
 async def test_a_change_waits_for_a_claim_that_has_begun_and_tells_the_state(api: Calling) -> None:
     email = await queued(api)
     async with connect(api.database) as conn:

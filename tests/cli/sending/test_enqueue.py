@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests import make
 from tests.cli.sending.mailing import PEOPLE, Folder
 
@@ -135,6 +137,7 @@ def test_a_trial_run_checks_everything_and_queues_nothing(folder: Folder) -> Non
     assert folder.enqueue(PEOPLE).stdout.startswith("2 queued")
 
 
+@pytest.mark.deep
 def test_killed_in_the_middle_and_run_again_every_line_is_queued_once(folder: Folder) -> None:
     lines = 6_000
     people = "email,name,city\n" + "".join(

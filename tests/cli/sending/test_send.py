@@ -175,6 +175,7 @@ def test_a_suppressed_recipient_is_told_at_once(on_fresh_db: Cli) -> None:
     assert "suppressed at" in waited.stderr
 
 
+@pytest.mark.deep
 def test_waiting_ends_with_the_outcome(on_fresh_db: Cli) -> None:
     """The test claims and settles the mail while the command polls."""
     on_fresh_db.sql(make.sender_account)

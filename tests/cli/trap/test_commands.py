@@ -120,6 +120,7 @@ def test_clearing_says_how_many(cli: Cli, fresh_db: str) -> None:
     assert cli("clear", "--yes").stdout == "0 caught messages deleted\n"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("command", "lines"), [(["trap", "serve"], 2), (["api"], 1), (["console"], 1)]
 )

@@ -14,6 +14,7 @@ from tests.console.visiting import Visiting
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "other",
     [

@@ -39,6 +39,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("what", HOSTILE)
 def test_reading_is_bounded_in_time(what: str) -> None:
     """The limit is generous: each takes less than a second, and minutes without bounds."""

@@ -60,6 +60,7 @@ async def test_inserted_twins_from_many_connections_are_one_mail(
         assert await make.scalar(conn, "SELECT max(difference) FROM mailqueue.books") == 0
 
 
+@pytest.mark.deep
 async def test_a_twin_waits_for_the_first_and_takes_its_place_if_that_is_taken_back(
     database: DatabaseSettings,
 ) -> None:

@@ -141,6 +141,7 @@ async def test_mail_never_goes_to_a_line_that_was_forgotten_meanwhile() -> None:
     await lines.close()
 
 
+@pytest.mark.deep
 async def test_emails_that_are_dispatched_together_have_one_sender_for_their_account() -> None:
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
     lines = lines_to(accounts, recorded)
@@ -213,6 +214,7 @@ async def test_mail_that_waits_for_its_time_is_dropped_when_the_worker_is_lost()
     assert (lines.waiting().is_idle, recorded.settled) == (True, [])
 
 
+@pytest.mark.deep
 async def test_a_claim_whose_answer_was_slow_delays_no_mail() -> None:
     """The clocks are compared by the fastest of the last answers."""
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer())

@@ -45,6 +45,7 @@ async def test_a_moment_of_silence_frees_the_places_of_what_is_under_way() -> No
         assert line.slots.held == 0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("idle_s", [20.0, 0.05])  # the others wait for mail, or have gone
 async def test_a_connection_that_hangs_keeps_no_mail_from_others(idle_s: float) -> None:
     """However many mails wait on it, and however long ago it replied."""

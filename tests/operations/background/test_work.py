@@ -174,6 +174,7 @@ async def test_workers_at_once_change_each_mail_once(
         assert done.emails + by_hand.emails == len(await subjects(conn, "held")) == 12
 
 
+@pytest.mark.deep
 async def test_killed_after_a_batch_it_goes_on_where_it_was(database: DatabaseSettings) -> None:
     """The killed worker has committed its first batch; its progress and the changes agree."""
     async with connect(database) as conn:

@@ -248,6 +248,7 @@ async def test_rows_are_noted_while_they_are_loaded_and_written(
     assert memory.rows() == []
 
 
+@pytest.mark.deep
 async def test_a_process_that_waits_to_register_again_does_not_count_as_hung(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ pytestmark = pytest.mark.anyio
 SPEC = queue_named("inbound")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("batch", [1, SPEC.batch])
 async def test_an_idle_worker_claims_seldom(database: DatabaseSettings, batch: int) -> None:
     stop = asyncio.Event()
@@ -60,6 +61,7 @@ async def test_an_idle_worker_claims_seldom(database: DatabaseSettings, batch: i
     assert 1 <= claims <= 5
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("notices", ["heartbeat", "claim"])
 async def test_a_worker_declared_lost_starts_no_row_and_ends_those_it_has(
     database: DatabaseSettings, notices: str
@@ -87,6 +89,7 @@ async def test_a_worker_declared_lost_starts_no_row_and_ends_those_it_has(
         assert "processed" not in await states(conn)
 
 
+@pytest.mark.deep
 async def test_a_worker_that_is_not_heard_of_handles_nothing(database: DatabaseSettings) -> None:
     """Others may have been given its rows, and it would claim and return the same ones forever."""
     handler, stop, is_registered = FakeHandler(), asyncio.Event(), True
@@ -159,6 +162,7 @@ async def test_a_worker_outlives_what_its_handler_raises_beside_rows(
         assert await states(conn) == {"processed": 4}
 
 
+@pytest.mark.deep
 async def test_alone_holds_one_row_at_a_time(database: DatabaseSettings) -> None:
     """Others stay free for other hosts, and are not returned with each death."""
     handler, stop = FakeHandler(), asyncio.Event()
@@ -177,6 +181,7 @@ async def test_alone_holds_one_row_at_a_time(database: DatabaseSettings) -> None
         assert await states(conn) == {"processed": 4}
 
 
+@pytest.mark.deep
 async def test_alone_begins_no_row_before_the_last_one_is_settled(
     database: DatabaseSettings,
 ) -> None:
@@ -227,6 +232,7 @@ async def test_the_likeliest_to_have_ended_the_process_is_handled_last(
         assert handler.begun == expected[::-1]
 
 
+@pytest.mark.deep
 async def test_a_death_counts_for_known_queues_whatever_else_was_handled(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

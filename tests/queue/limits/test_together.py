@@ -45,7 +45,7 @@ LOG_BY_ENDING = {
     Ending.UNKNOWN: LogStatus.UNKNOWN,
 }
 ENDINGS = (*LOG_BY_ENDING, Ending.SENT)
-MAX_TURNS = 10
+MAX_TURNS = 40
 ROUTE = "SELECT mailqueue.add_route('default', '{second,third}', p_domain => 'example.org')"
 BLAME = """
     SELECT mailqueue.report_failures(a.id, array_fill('ambiguous'::text, '{20}'),
@@ -154,8 +154,9 @@ async def test_many_workers_keep_every_limit_at_once(database: DatabaseSettings)
 
         assert await overshoots(conn) == []
         assert (await counted(conn)).reserved == (await counted(conn, fresh)).reserved == 0
-        assert (await counted(conn, fresh)).sent == 35
-        assert (await counted(conn)).sent > 100
+        # The account in warm-up is preferred: without its limit it would have sent nearly all.
+        assert 0 < (await counted(conn, fresh)).sent <= 35
+        assert 100 < (await counted(conn)).sent <= 120
         assert await difference(conn) == 0
 
 

@@ -90,6 +90,7 @@ async def test_a_connection_closed_while_idle_costs_no_mail_an_attempt() -> None
         assert [r.stage for r in reports.rejected] == [Stage.CONNECT, Stage.CONNECT]
 
 
+@pytest.mark.deep
 async def test_what_a_server_says_while_idle_ends_the_connection() -> None:
     answer = (b"250 ok\r\n", b"421 4.4.2 idle\r\n")
     async with scripted(dot=[answer]) as server, channel_to(server.port) as channel:
@@ -103,6 +104,7 @@ async def test_what_a_server_says_while_idle_ends_the_connection() -> None:
         assert not channel.is_usable
 
 
+@pytest.mark.deep
 async def test_sending_that_is_cancelled_settles_every_mail_and_closes() -> None:
     async with scripted(dot=[SILENT]) as server, channel_to(server.port) as channel:
         verdicts = []
@@ -211,6 +213,7 @@ async def test_a_goodbye_right_behind_the_last_answer_does_not_undo_it() -> None
         assert not channel.is_usable
 
 
+@pytest.mark.deep
 async def test_a_slow_server_is_waited_for_as_long_as_it_takes_bytes() -> None:
     """The whole takes many times `block_s`; each wait within it is shorter."""
 

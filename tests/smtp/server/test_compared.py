@@ -184,6 +184,7 @@ async def test_pipelining(name: str, is_offered: bool) -> None:
     assert [raw for _, raw in shared.kept] == [b"one\r\n", b"two\r\n"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "is_heard"), [(OURS, True), (THEIRS, False)])
 async def test_a_client_that_closes_its_side_early(name: str, is_heard: bool) -> None:
     """Its message is being committed; is there a reply?"""

@@ -120,6 +120,7 @@ async def test_nothing_slips_in_behind_starttls(behind: bytes, options: dict[str
         assert await client.rest() == ""
 
 
+@pytest.mark.deep
 async def test_nothing_slips_in_while_starttls_waits_for_a_message(
     folder: Path, options: dict[str, Any]
 ) -> None:

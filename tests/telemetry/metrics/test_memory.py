@@ -69,6 +69,7 @@ def test_a_scrape_shows_the_sum_of_running_and_ended_children() -> None:
     assert b"mailqueue_worker_deaths_total 1.0" in text_of(memory)
 
 
+@pytest.mark.deep
 def test_what_a_child_counted_outlives_its_death_by_kill_9() -> None:
     memory, in_progress = MetricMemory(), InProgress()
     in_progress.clear()

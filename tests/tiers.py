@@ -1,0 +1,201 @@
+"""Sorts the tests into tiers by what they need, and keeps the quick ones to it.
+
+A run without paths takes the quick tier, with `--deep` the deep one. Tests that are named by
+their path or chosen by `-m` run whatever their tier. `scripts/check` runs the rules.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.needs import NEEDS
+
+QUICK, DEEP, ALL = "quick", "deep", "all"
+RULES = "tests/rules"
+DEEP_PLACES = (
+    "tests/adapters/sending/test_ses_judge.py",
+    "tests/adding",
+    "tests/analytics/test_kills.py",
+    "tests/analytics/test_recount.py",
+    "tests/api/hostile",
+    "tests/api/http/test_contract.py",
+    "tests/api/http/test_fuzzed.py",
+    "tests/api/http/test_waiting_requests.py",
+    "tests/audit/test_crashes.py",
+    "tests/backup",
+    "tests/bridge/test_lost_connections.py",
+    "tests/chaos",
+    "tests/cli/status/test_commands.py",
+    "tests/cli/test_completion.py",
+    "tests/cli/test_psql.py",
+    "tests/cli/worker",
+    "tests/clients/generated",
+    "tests/clients/sendgrid/test_keys.py",
+    "tests/clients/test_node.py",
+    "tests/concurrency",
+    "tests/contacts/sends/test_killed.py",
+    "tests/cost",
+    "tests/docs/test_site.py",
+    "tests/embedded",
+    "tests/failover",
+    "tests/hostile",
+    "tests/inbound/bounces/test_postfix.py",
+    "tests/inbound/test_frame_crashes.py",
+    "tests/invariants",
+    "tests/mail/direct/test_queue_crashes.py",
+    "tests/mail/direct/test_queue_rows.py",
+    "tests/mail/direct/test_queue_upgrade.py",
+    "tests/mail/direct/test_send_now.py",
+    "tests/mail/send/test_poison.py",
+    "tests/maintenance/test_crashes.py",
+    "tests/maintenance/test_s3.py",
+    "tests/operations/test_space.py",
+    "tests/poolers",
+    "tests/process",
+    "tests/publishing/test_kills.py",
+    "tests/publishing/test_order.py",
+    "tests/queue/extremes",
+    "tests/queue/kernel/test_crash_points.py",
+    "tests/queue/kernel/test_extremes.py",
+    "tests/queue/kernel/test_isolation.py",
+    "tests/queue/kernel/test_neighbours.py",
+    "tests/queue/kernel/test_ready.py",
+    "tests/queue/kernel/test_watch.py",
+    "tests/queue/limits/test_domains.py",
+    "tests/queue/limits/test_pacing.py",
+    "tests/queue/limits/test_platform.py",
+    "tests/queue/limits/test_together.py",
+    "tests/queue/routing/test_routes.py",
+    "tests/queue/test_scale.py",
+    "tests/queue/test_suspects.py",
+    "tests/queue/test_upkeep.py",
+    "tests/recipes",
+    "tests/rendering/test_compile_process.py",
+    "tests/rules/scripts",
+    "tests/rules/test_container_logins.py",
+    "tests/rules/test_locale.py",
+    "tests/schedules/test_killed.py",
+    "tests/schedules/test_large_list.py",
+    "tests/schedules/test_moved_clock.py",
+    "tests/sequences/test_kills.py",
+    "tests/stock",
+    "tests/submission/test_fuzzed.py",
+    "tests/submission/test_kills.py",
+    "tests/submission/test_many_by_programs.py",
+    "tests/submission/test_many_recipients.py",
+    "tests/submission/test_programs.py",
+    "tests/submission/test_together.py",
+    "tests/tenants/bounds/test_together.py",
+    "tests/timed_events/test_kills.py",
+    "tests/tracking/test_machines.py",
+    "tests/upgrade",
+    "tests/watch/test_kills.py",
+    "tests/webhooks/test_crashes.py",
+    "tests/webhooks/test_neighbours.py",
+    "tests/whole",
+    "tests/workers",
+)
+"""Folders and files that kill processes, race, or drive programs that are not ours."""
+_PROCESSES = {
+    "subprocess.Popen",
+    "os.fork",
+    "os.forkpty",
+    "os.posix_spawn",
+    "os.kill",
+    "time.sleep",
+}
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.addoption(
+        f"--{DEEP}",
+        dest="tier",
+        action="store_const",
+        const=DEEP,
+        help="run the deep tier: kills, races, browsers, other programs",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the tier; processes of a parallel run have the choice of the main one."""
+    config.addinivalue_line("markers", f"{DEEP}: kills, races, or drives other programs")
+    if config.option.tier is None:
+        is_chosen = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.markexpr
+        config.option.tier = ALL if is_chosen else QUICK
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what cannot be of the tier, without importing it."""
+    if config.option.tier == ALL:
+        return None
+    place = _place(collection_path, config)
+    return (
+        True if place == RULES or (config.option.tier == QUICK and place in DEEP_PLACES) else None
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the deep tests, and deselect those of another tier."""
+    for item in items:
+        if not item.get_closest_marker(DEEP) and _is_deep(item, config):
+            item.add_marker(DEEP)
+    if config.option.tier == ALL:
+        return
+    wanted = config.option.tier == DEEP
+    others = [item for item in items if bool(item.get_closest_marker(DEEP)) is not wanted]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if bool(item.get_closest_marker(DEEP)) is wanted]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a quick test that starts or signals a process, or sleeps."""
+    if item.get_closest_marker(DEEP):
+        return (yield)
+    with _guard.on():
+        return (yield)
+
+
+def _is_deep(item: pytest.Item, config: pytest.Config) -> bool:
+    if any(item.get_closest_marker(name) for name in NEEDS):
+        return True
+    paths = (item.path, *item.path.parents)
+    return any(_place(path, config) in DEEP_PLACES for path in paths)
+
+
+def _place(path: Path, config: pytest.Config) -> str:
+    root = config.rootpath
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+
+
+class _Guard:
+    """Refuses what a quick test may not do, while it runs. Mutable."""
+
+    def __init__(self) -> None:
+        self._is_on = False
+        self._is_set = False
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Refuse during the block."""
+        if not self._is_set:
+            sys.addaudithook(self._check)
+            self._is_set = True
+        self._is_on = True
+        try:
+            yield
+        finally:
+            self._is_on = False
+
+    def _check(self, event: str, _: tuple[Any, ...]) -> None:
+        if self._is_on and event in _PROCESSES:
+            raise AssertionError(f"{event}: mark this test deep, or let it wait for an event")
+
+
+_guard = _Guard()
