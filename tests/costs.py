@@ -1,8 +1,8 @@
 """Prints, at the end of a run of a whole tier, its slowest tests and what each folder cost."""
 
 import resource
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterator, Mapping
 
 import pytest
 
@@ -10,8 +10,8 @@ from tests.tiers import ALL
 
 SLOWEST = 20
 _CPU = "cpu_s"
-_seconds: Counter[str] = Counter()
-_cpu: Counter[str] = Counter()
+_seconds: defaultdict[str, float] = defaultdict(float)
+_cpu: defaultdict[str, float] = defaultdict(float)
 _cases: Counter[str] = Counter()
 
 
@@ -27,9 +27,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Let the last report of a test carry it to the main process."""
-    report: pytest.TestReport = yield
+    report = yield
     if call.when == "teardown":
         report.user_properties.append((_CPU, _cpu_seconds() - item.stash[_BEFORE]))
     return report
@@ -41,7 +43,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.when == "teardown":
         folder = "/".join(report.nodeid.split("/")[:2])
         _cases[folder] += 1
-        _cpu[folder] += dict(report.user_properties).get(_CPU, 0.0)
+        _cpu[folder] += sum(
+            value
+            for name, value in report.user_properties
+            if name == _CPU and isinstance(value, float)
+        )
 
 
 def pytest_terminal_summary(
@@ -51,11 +57,15 @@ def pytest_terminal_summary(
     if config.option.tier == ALL:
         return
     terminalreporter.section(f"slowest {SLOWEST} tests")
-    for nodeid, seconds in _seconds.most_common(SLOWEST):
+    for nodeid, seconds in _most(_seconds)[:SLOWEST]:
         terminalreporter.line(f"{seconds:8.1f} s  {nodeid}")
     terminalreporter.section("CPU time of the tests in each folder, without PostgreSQL")
-    for folder, seconds in _cpu.most_common():
+    for folder, seconds in _most(_cpu):
         terminalreporter.line(f"{seconds:8.1f} s  {_cases[folder]:6} cases  {folder}")
+
+
+def _most(seconds: Mapping[str, float]) -> list[tuple[str, float]]:
+    return sorted(seconds.items(), key=lambda each: each[1], reverse=True)
 
 
 def _cpu_seconds() -> float:

@@ -27,7 +27,10 @@ PATIENCE_SECONDS = 60.0
 
 def settings(server: RabbitServer, queue: str = "orders", **given: Any) -> RabbitSettings:
     """Return settings with one queue of project `default`."""
-    usual = {"url": Secret(server.url), "queues": (QueueOfProject(queue, "default"),)}
+    usual: dict[str, Any] = {
+        "url": Secret(server.url),
+        "queues": (QueueOfProject(queue, "default"),),
+    }
     return RabbitSettings(**(usual | given))
 
 
@@ -127,20 +130,22 @@ class Client:
         """Return the messages of a queue, which leave it."""
 
         def get(channel: BlockingChannel) -> list[tuple[pika.BasicProperties, bytes]]:
-            found = []
+            found: list[tuple[pika.BasicProperties, bytes]] = []
             while True:
                 method, properties, body = channel.basic_get(queue, auto_ack=True)
                 if method is None:
                     return found
                 found.append((properties, body))
 
-        return await self.run(get)
+        taken: list[tuple[pika.BasicProperties, bytes]] = await self.run(get)
+        return taken
 
     async def count(self, queue: str) -> int:
         """Return how many messages of a queue are ready."""
-        return await self.run(
+        count: int = await self.run(
             lambda channel: channel.queue_declare(queue, passive=True).method.message_count
         )
+        return count
 
     async def bind(
         self,

@@ -67,7 +67,7 @@ async def test_messages_wait_in_the_broker_while_the_project_is_full(
 
         async def is_done() -> bool:
             query = "SELECT count(*) FROM mailqueue.inbox_state WHERE status = 'handled'"
-            return await make.scalar(conn, query) == MESSAGES
+            return bool(await make.scalar(conn, query) == MESSAGES)
 
         await until(is_done)
     assert await client.count(f"{queue}.dead-letters") == 0

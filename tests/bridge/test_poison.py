@@ -119,7 +119,7 @@ async def test_an_unexpected_error_of_one_message_is_tried_again_and_then_its_ow
 ) -> None:
     project = await events.project_with_template(conn)
     await events.rule(conn, project)
-    tries = []
+    tries: list[Any] = []
 
     async def broken(conn: Conn, binding: QueueBinding, group: Any) -> Any:
         tries.extend(one for one in group if b"poison" in one.body)

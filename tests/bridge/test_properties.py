@@ -80,9 +80,9 @@ def test_headers_of_any_values_can_be_written(headers: dict[str, Any]) -> None:
 def test_what_is_wrong_is_said(flags: int, values: bytes, problem: str) -> None:
     payload = readable_header(BEFORE + struct.pack(">H", flags) + values)
 
-    assert decoded(payload).properties.headers == {UNREADABLE: problem} or (
-        decoded(payload).properties.headers[UNREADABLE] == problem
-    )
+    headers = decoded(payload).properties.headers
+    assert headers is not None
+    assert headers == {UNREADABLE: problem} or headers[UNREADABLE] == problem
 
 
 def test_what_can_be_read_is_kept_beside_what_cannot() -> None:
@@ -98,6 +98,7 @@ def test_what_can_be_read_is_kept_beside_what_cannot() -> None:
     found = decoded(readable_header(BEFORE + given_.raw)).properties
 
     assert found.message_id == "id\ufffd"
+    assert found.headers is not None
     assert found.headers.pop(UNREADABLE) == (
         "headers: no time: 18446744073709551615; headers: not UTF-8; "
         "headers: unknown type of value b'Q'; message_id: not UTF-8"

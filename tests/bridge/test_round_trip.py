@@ -44,7 +44,8 @@ async def test_what_became_of_the_mail_of_a_message_is_published_under_its_ids(
     )
 
     async def is_mail() -> bool:
-        return await make.scalar(conn, "SELECT count(*) FROM mailqueue.email_queue") == 1
+        count = await make.scalar(conn, "SELECT count(*) FROM mailqueue.email_queue")
+        return bool(count == 1)
 
     async with bridging(database, settings(rabbit, queue)):
         await client.exists(queue)

@@ -134,7 +134,7 @@ async def test_errors_say_what_whose_and_where(client: Client, shared_api: Calli
         (HI | {"custom_data": {"a": object()}}, "custom_data"),
     ):
         with pytest.raises(InvalidField) as refused:
-            await client.send("ann@example.com", **mail)  # type: ignore[arg-type]
+            await client.send("ann@example.com", **mail)
         assert refused.value.field == field, mail
     with pytest.raises(NotFound) as missing:
         await client.get(uuid4())

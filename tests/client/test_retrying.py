@@ -161,4 +161,4 @@ def test_answers_of_others_are_told_apart(body: bytes) -> None:
 def test_senseless_retries_are_refused() -> None:
     for wrong in ({"attempts": 0}, {"first_wait": -1}, {"longest_wait": -1}):
         with pytest.raises(ValueError, match="attempts must be"):
-            Retries(**wrong)  # type: ignore[arg-type]
+            Retries(**wrong)

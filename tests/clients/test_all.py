@@ -27,7 +27,7 @@ from mailqueue.db.pool import open_pool
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.clients.serving import Served
 
-RESEND = {
+RESEND: dict[str, Any] = {
     "from": "a@example.com",
     "to": ["b@example.org"],
     "subject": "s",

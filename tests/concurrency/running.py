@@ -187,7 +187,7 @@ def deliveries(server: ScriptedServer) -> Counter[str]:
     )
 
 
-async def account_at(conn: Conn, server: ScriptedServer, **columns: object) -> int:
+async def account_at(conn: Conn, server: ScriptedServer, **columns: Any) -> int:
     """Create a sender account that sends to this server."""
     return await make.sender_account(conn, smtp_port=server.port, **columns)
 

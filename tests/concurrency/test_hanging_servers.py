@@ -22,10 +22,16 @@ from tests.smtp.client.scripted import SILENT, USUAL_EHLO, Answer, ScriptedServe
 pytestmark = pytest.mark.anyio
 HANGING, OTHERS = 10, 40
 IN_FLIGHT = 32
-AT_ONCE = [SILENT] * 500
+AT_ONCE: list[Answer] = [SILENT] * 500
 SOON: list[Answer] = [b"250 2.0.0 queued\r\n", *AT_ONCE]
-SHORT = [("EHLO", AT_ONCE, 5), (".", AT_ONCE, 5), (".", SOON, 5)]
-LONG = [(verb, AT_ONCE, 200) for verb in ("CONNECT", "EHLO", "AUTH", "MAIL", "RCPT", "DATA", ".")]
+SHORT: list[tuple[str, list[Answer], int]] = [
+    ("EHLO", AT_ONCE, 5),
+    (".", AT_ONCE, 5),
+    (".", SOON, 5),
+]
+LONG: list[tuple[str, list[Answer], int]] = [
+    (verb, AT_ONCE, 200) for verb in ("CONNECT", "EHLO", "AUTH", "MAIL", "RCPT", "DATA", ".")
+]
 OPEN = "SELECT coalesce(max(cardinality(email_ids)), 0) FROM mailqueue.send_intents"
 
 
@@ -33,9 +39,7 @@ OPEN = "SELECT coalesce(max(cardinality(email_ids)), 0) FROM mailqueue.send_inte
 async def servers(count: int, **answers: Sequence[Answer]) -> AsyncIterator[list[ScriptedServer]]:
     async with AsyncExitStack() as stack:
         ehlo = (*USUAL_EHLO, "AUTH PLAIN")
-        yield [
-            await stack.enter_async_context(scripted(ehlo=ehlo, **answers)) for _ in range(count)
-        ]
+        yield [await stack.enter_async_context(scripted(answers, ehlo=ehlo)) for _ in range(count)]
 
 
 async def accounts_at(conn: Conn, found: Sequence[ScriptedServer], kind: str, data: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from mailqueue.core.crashpoints import VARIABLE, Action
 from mailqueue.db.fetch import Conn
@@ -59,7 +60,7 @@ async def write(database: DatabaseSettings, number: int) -> dict[str, int]:
                 for n in some:
                     key = chance.randrange(KEYS)
                     subject = f"{key} {number} {n}"
-                    place = await make.scalar(conn, INSERT, subject, make.Jsonb({"customer": key}))
+                    place = await make.scalar(conn, INSERT, subject, Jsonb({"customer": key}))
                     if not transaction.force_rollback:
                         places[subject] = place
                     await asyncio.sleep(chance.random() / 20)
@@ -148,7 +149,7 @@ async def test_order_is_kept_by_workers_that_are_killed_at_each_point(
         places = {}
         for n in range(KEYS * 8):
             subject = f"{n % KEYS} 0 {n}"
-            data = make.Jsonb({"customer": n % KEYS})
+            data = Jsonb({"customer": n % KEYS})
             places[subject] = await make.scalar(conn, INSERT, subject, data)
         for point in POINTS:
             await killed_at(durable, point, tmp_path)

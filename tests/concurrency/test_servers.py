@@ -67,7 +67,7 @@ async def test_a_server_that_hangs_does_not_delay_other_mail(
 ) -> None:
     """The hanging account has more mail than one claim takes and than may be in flight."""
     async with (
-        scripted(**{"dot" if verb == "." else verb: [SILENT] * 50}) as hanging,
+        scripted({"dot" if verb == "." else verb: [SILENT] * 50}) as hanging,
         scripted() as other,
         session(durable) as conn,
     ):
@@ -189,7 +189,7 @@ async def test_many_servers_that_hang_do_not_delay_other_mail(
 ) -> None:
     """Ten accounts, each of its own project, fewer than half the slots."""
     silent = {"dot" if verb == "." else verb: [SILENT] * 200}
-    async with scripted(**silent) as hanging, scripted() as other, session(durable) as conn:
+    async with scripted(silent) as hanging, scripted() as other, session(durable) as conn:
         for number in range(10):
             project = await make.project(conn, f"hanging-{number}")
             await account_at(conn, hanging, project_id=project)

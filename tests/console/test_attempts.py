@@ -1,5 +1,7 @@
 """Attempts to log in: slowed, never locked out, and refused from other sites."""
 
+import asyncio
+
 import pytest
 
 from mailqueue.administration.users import attempts
@@ -19,7 +21,7 @@ async def test_attempts_are_slowed_and_never_lock_out_the_right_password(
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr(attempts.asyncio, "sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     await console.add_user("ann")
     async with (
         console.visitor(address="192.0.2.7") as attacker,
@@ -50,7 +52,7 @@ async def test_an_attempt_that_waits_for_its_turn_succeeds_with_the_right_passwo
     async def sleep(seconds: float) -> None:
         assert 0 < seconds <= attempts.WAIT_SECONDS
 
-    monkeypatch.setattr(attempts.asyncio, "sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     await console.add_user("ann")
     async with console.visitor(address="192.0.2.9") as visitor:
         for number in range(attempts.PASSWORDS.burst + 2):

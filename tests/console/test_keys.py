@@ -54,7 +54,7 @@ async def test_a_key_is_created_shown_once_and_works(console: Visiting) -> None:
 
     assert "No key yet" in empty
     assert caller is not None
-    assert (caller.name, caller.scopes) == ("web", {"email:send"})
+    assert (caller.name, caller.scopes) == ("web", frozenset({"email:send"}))
     assert caller.requests_per_second == 7
     assert key not in listed + page
     assert key[:12] in listed

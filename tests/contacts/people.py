@@ -38,7 +38,7 @@ async def put(
 
 
 async def added(
-    conn: Conn, project: UUID, *emails: str, is_test: bool = False, **given: object
+    conn: Conn, project: UUID, *emails: str, is_test: bool = False, **given: Any
 ) -> list[UUID]:
     """Return the ids of new contacts with these addresses."""
     found = []

@@ -1,5 +1,6 @@
 """Lists of contacts, by members and by condition, are read in chunks."""
 
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -82,7 +83,7 @@ async def test_a_list_is_of_members_or_of_a_condition(conn: Conn) -> None:
     ids=["capital", "address", "regex", "descent", "long", "number", "unknown"],
 )
 async def test_an_invalid_list_is_refused(
-    conn: Conn, name: str, given: dict[str, str], field: str
+    conn: Conn, name: str, given: dict[str, Any], field: str
 ) -> None:
     project = await make.project_named(conn)
 

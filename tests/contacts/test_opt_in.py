@@ -1,5 +1,6 @@
 """Contacts of a list that asks them confirm by a link, and get nothing else until then."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -20,7 +21,7 @@ WORDING = "Do you want it? Yes"
 
 async def asked(conn: Conn, project: UUID, *, language: str | None = None) -> list[UUID]:
     """Add a contact to a list that asks; return the ids of the mails that ask, oldest first."""
-    given = {} if language is None else {"language": language}
+    given: dict[str, Any] = {} if language is None else {"language": language}
     contact = await people.put(conn, project, "ann@example.com", **given)
     assert contact is not None
     add = "SELECT mailqueue.add_list_members(%s, 'news', %s)"

@@ -54,8 +54,8 @@ async def test_timed_events_end(conn: Conn, way: Way) -> None:
     await events.template(conn)
     project = await make.project_named(conn)
     await events.birthdays(conn)
-    born = {"date_of_birth": "1990-05-31"}
-    ann, _ = await people.added(conn, project, "ann@example.com", "bob@example.com", **born)
+    two = ("ann@example.com", "bob@example.com")
+    ann, _ = await people.added(conn, project, *two, date_of_birth="1990-05-31")
     query = "SELECT mailqueue.put_timed_event('renewal', now(), contact_id => %s, template => %s)"
     await make.scalar(conn, query, ann, "welcome")
     await events.make_due(conn)
@@ -77,8 +77,8 @@ async def test_runs_of_schedules_that_are_being_made_leave_it_out(conn: Conn, wa
     others = [f"n{n}@example.com" for n in range(100)]
     words = {"subject": "Hello", "text_body": "Hello"}
     for to in (["news"], ["Ann@example.com", *others]):
-        asked = {"schedule_type": "once", "run_at": LATER, "payload": {"to": to} | words}
-        made = await turning.put(conn, **asked)
+        payload = {"to": to, **words}
+        made = await turning.put(conn, schedule_type="once", run_at=LATER, payload=payload)
         await turning.due(conn, made)
     await turning.turn(conn)
     assert await turning.queued(conn) == 0

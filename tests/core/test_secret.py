@@ -27,5 +27,6 @@ def test_a_secret_is_not_written_by_the_json_writer() -> None:
 def test_secrets_compare_by_their_text() -> None:
     assert Secret("a") == Secret("a")
     assert Secret("a") != Secret("b")
-    assert Secret("a") != "a"
+    text: object = "a"
+    assert Secret("a") != text
     assert not Secret("")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from email.policy import SMTP
+from functools import partial
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -146,13 +147,17 @@ async def settle(setup: CaseSetup, units: int) -> None:
 async def send(setup: CaseSetup, units: int) -> None:
     """Send by one worker without its parent process, which rescues by the clock."""
     arrived: set[bytes] = set()
+
+    def has_arrived(count: int) -> bool:
+        return len(arrived) == count
+
     sink = await serve(lambda address, _: arrived.add(address))
     async with sink, setup.driver() as conn:
         await make.sender_account(conn, smtp_port=sink.sockets[0].getsockname()[1])
         async with worker(settings_of(setup.database, setup.data)):
             for number in range(units):
                 await make.queued_email(conn, recipient_email=address_of(number))
-                await _until(lambda count=number + 1: len(arrived) == count)
+                await _until(partial(has_arrived, number + 1))
                 await setup.counting.quiet()
 
 
@@ -165,6 +170,9 @@ async def deliver(setup: CaseSetup, units: int) -> None:
             heard += data.count(b"POST ")
             super().data_received(data)
 
+    def has_heard(count: int) -> bool:
+        return heard == count
+
     loop = asyncio.get_running_loop()
     endpoint = await loop.create_server(Hearing, "127.0.0.1", 0)
     port = endpoint.sockets[0].getsockname()[1]
@@ -173,7 +181,7 @@ async def deliver(setup: CaseSetup, units: int) -> None:
         async with delivering.delivering(setup.database):
             for number in range(units):
                 await delivering.told(conn)
-                await _until(lambda count=number + 1: heard == count)
+                await _until(partial(has_heard, number + 1))
                 await setup.counting.quiet()
 
 

@@ -13,7 +13,7 @@ from tests.make import scalar
 
 pytestmark = pytest.mark.anyio
 
-STORABLE = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)))
+STORABLE = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 LONG_AGO, FAR_OFF = timedelta(days=-10_000), timedelta(days=10_000)
 patient = settings(
     max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

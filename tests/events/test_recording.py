@@ -1,7 +1,8 @@
 """Events are matched to their mail, recorded once, and never set a state back."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -21,7 +22,7 @@ async def types(conn: Conn) -> list[str]:
 
 
 async def test_of_the_mails_of_one_message_the_one_to_the_recipient_is_found(conn: Conn) -> None:
-    mails = {}
+    mails: dict[str, UUID] = {}
     for number in range(20):
         mail = await left(conn, None, recipient_email=f"a{number}@x.yz", message_id="<many@x.yz>")
         await also_to(conn, mail, f"a{number}@x.yz", f"b{number}@x.yz")
@@ -39,7 +40,7 @@ async def test_mail_is_found_by_id_message_id_and_what_its_provider_calls_it(con
     mail = await left(conn, account, provider_message_id="<prov-1@mg.example.com>")
     raw = await left(conn, account, message_id="<own-1@client.example.com>")
     queued = await make.queued_email(conn)
-    known = (
+    known: tuple[tuple[dict[str, Any], UUID], ...] = (
         ({"email_id": mail}, mail),
         ({"message_id": f"<{mail.hex}@example.com>"}, mail),
         ({"message_id": f"{mail.hex}@example.com"}, mail),

@@ -10,7 +10,7 @@ from tests import make
 from tests.templates import making
 
 CONSUMER = UUID("00000000-0000-4000-8000-000000000001")
-ORDER = {
+ORDER: dict[str, Any] = {
     "orderId": "81",
     "total": 120.5,
     "customer": {"name": "Ann Lee", "email": "ann@example.com"},

@@ -13,7 +13,7 @@ from tests.inbox.events import consume, rule
 
 pytestmark = pytest.mark.anyio
 
-ALL = {"p_type": "OrderPlaced"}
+ALL: dict[str, Any] = {"p_type": "OrderPlaced"}
 
 
 async def replay(

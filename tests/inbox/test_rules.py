@@ -15,7 +15,7 @@ from tests.inbox.events import consume, rule
 pytestmark = pytest.mark.anyio
 
 
-async def put(conn: Conn, project: UUID, name: str = "placed", **given: object) -> None:
+async def put(conn: Conn, project: UUID, name: str = "placed", **given: Any) -> None:
     await rule(conn, project, name, **given)
 
 

@@ -79,7 +79,8 @@ async def test_variables_are_refused_before_they_are_copied(conn: Conn) -> None:
 @pytest.mark.parametrize("field", ["recipient", "recipient_name", "language", "key"])
 async def test_a_long_text_of_a_payload_is_read_in_linear_time(conn: Conn, field: str) -> None:
     project = await events.project_with_template(conn)
-    await rule(conn, project, **{field: "$.long"})
+    long: dict[str, Any] = {field: "$.long"}
+    await rule(conn, project, **long)
     await conn.execute("SET LOCAL statement_timeout = '5 s'")
 
     done = await consume(conn, events.ORDER | {"long": "x" + " " * 250_000 + "y <ann@example.com>"})

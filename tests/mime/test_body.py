@@ -5,6 +5,7 @@ import quopri
 import re
 import sys
 from base64 import b64decode, encodebytes
+from binascii import b2a_base64
 
 import pytest
 from hypothesis import example, given
@@ -118,7 +119,7 @@ def test_the_lines_of_a_large_file_are_not_joined_by_one_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One call keeps the event loop from turning while it runs, and while it frees its lines."""
-    genuine, before, most = body.b2a_base64, sys.getallocatedblocks(), 0
+    genuine, before, most = b2a_base64, sys.getallocatedblocks(), 0
 
     def counted(line: memoryview, *, newline: bool) -> bytes:
         nonlocal most

@@ -158,7 +158,9 @@ def test_a_body_cannot_hold_its_own_boundary() -> None:
 
 
 def boundary_of(message: bytes) -> str:
-    return re.findall(rb'boundary="([^"]+)"', message)[0].decode()
+    found = re.search(rb'boundary="([^"]+)"', message)
+    assert found is not None
+    return found[1].decode()
 
 
 def test_copies_and_answers_have_headers_and_blind_copies_have_none() -> None:

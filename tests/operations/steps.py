@@ -1,5 +1,6 @@
 """Operations on many mails, through the SQL functions."""
 
+from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -28,7 +29,7 @@ async def count(conn: Conn, verb: str, **conditions: object) -> int:
     return found
 
 
-async def audit(conn: Conn) -> list[tuple[str, str, dict[str, object]]]:
+async def audit(conn: Conn) -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (row[0], row[1], row[2])
         for row in await make.rows(

@@ -47,7 +47,7 @@ async def test_a_lane_that_moves_or_has_nothing_due_is_not_blocked(conn: Conn) -
     ],
 )  # fmt: skip
 async def test_what_blocks_a_lane_is_said_in_words(
-    conn: Conn, account: dict[str, object] | None, reason: str, is_open_ended: bool
+    conn: Conn, account: dict[str, Any] | None, reason: str, is_open_ended: bool
 ) -> None:
     if account is not None:
         await make.sender_account(conn, **account)

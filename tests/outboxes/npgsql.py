@@ -5,10 +5,10 @@ binary. `SaveChanges` sends the statements of several rows one after another wit
 one Sync at the end: they are one transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from struct import pack, unpack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg import pq
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 
     sqlstate: str | None
     constraint: str | None
-    rows: list[tuple[object, ...]]
+    rows: list[tuple[Any, ...]]
     tag: str
 
 
@@ -118,11 +118,11 @@ def _value_of(oid: int, value: bytes | None) -> object:
     kind = {number: name for name, number in _OID.items()}[oid]
     if kind == "timestamptz":
         return _EPOCH + timedelta(microseconds=unpack("!q", value)[0])
-    found: object = {
-        "uuid": lambda: UUID(bytes=value),
-        "bool": lambda: value == b"\x01",
-        "int8": lambda: unpack("!q", value)[0],
-        "text": value.decode,
-        "varchar": value.decode,
-    }[kind]()
-    return found
+    reading: dict[str, Callable[[bytes], object]] = {
+        "uuid": lambda octets: UUID(bytes=octets),
+        "bool": lambda octets: octets == b"\x01",
+        "int8": lambda octets: unpack("!q", octets)[0],
+        "text": bytes.decode,
+        "varchar": bytes.decode,
+    }
+    return reading[kind](value)

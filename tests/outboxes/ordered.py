@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail
 from tests import make
@@ -13,7 +15,7 @@ async def ordered(conn: Conn, by: str, *, on_failure: str = "continue") -> None:
     """Let the default project order its mail; give it a sender account."""
     await conn.execute(
         b"SELECT mailqueue.change_project('default', %s)",
-        [make.Jsonb({"ordering": by, "ordering_on_failure": on_failure})],
+        [Jsonb({"ordering": by, "ordering_on_failure": on_failure})],
     )
     await make.sender_account(conn)
 

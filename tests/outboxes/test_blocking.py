@@ -1,6 +1,7 @@
 """Ordered mail that failed stops the mail behind it, where its project says so."""
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
@@ -48,7 +49,7 @@ async def test_with_block_the_others_go_on_once_the_project_continues(conn: Conn
     await settle(conn, failed, Ending.EXPIRED, reason="too late")
     assert await claim(conn, worker) == []
 
-    go_on = make.Jsonb({"ordering_on_failure": "continue"})
+    go_on = Jsonb({"ordering_on_failure": "continue"})
     await conn.execute(b"SELECT mailqueue.change_project('default', %s)", [go_on])
 
     assert ids(await claim(conn, worker)) == [second]

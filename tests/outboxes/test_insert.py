@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from psycopg import DatabaseError, errors
+from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from tests import make
@@ -117,7 +118,7 @@ async def test_what_is_no_mail_is_refused_naming_the_column(
 ) -> None:
     row = {"to_email": "ann@example.com", "subject": "s", "body": "b", **values}
     if "custom_data" in row:
-        row["custom_data"] = make.Jsonb(row["custom_data"])
+        row["custom_data"] = Jsonb(row["custom_data"])
 
     with pytest.raises(errors.InvalidParameterValue) as info:
         async with conn.transaction():

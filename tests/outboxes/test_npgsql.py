@@ -114,12 +114,9 @@ async def test_columns_with_a_default_are_left_out_and_returned(owner: Conn, pro
 
 
 async def test_further_columns_are_mapped_to_their_types(owner: Conn, program: Conn) -> None:
-    more: dict[str, Parameter] = {
-        "project": ("text", "default"),
-        "custom_data": ("jsonb", '{"correlation_id": "order-81"}'),
-    }
+    more = row(project=("text", "default"), custom_data=("jsonb", '{"correlation_id": "order-81"}'))
 
-    [answer] = save_changes(program, [insert(row(**more), returning=["sequence_number"])])
+    [answer] = save_changes(program, [insert(more, returning=["sequence_number"])])
 
     assert answer.sqlstate is None
     found = "SELECT project, custom_data FROM mailqueue.outboxes"

@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -61,7 +62,7 @@ async def test_mail_of_a_batch_goes_in_the_order_of_its_messages(conn: Conn) -> 
     worker = await make.worker(conn)
     messages = [{"recipient": f"p{n}@example.com", "subject": "s", "text": "t"} for n in range(6)]
     found = await make.rows(
-        conn, "SELECT id FROM mailqueue.enqueue_batch('default', %s)", make.Jsonb(messages)
+        conn, "SELECT id FROM mailqueue.enqueue_batch('default', %s)", Jsonb(messages)
     )
 
     assert await drained(conn, worker) == [row[0] for row in found]
@@ -211,7 +212,7 @@ async def test_values_of_a_key_are_compared_as_json(conn: Conn) -> None:
     worker = await make.worker(conn)
     for value in (1, 1.0, "1", None, [1], {"a": 1}):
         await of_customer(conn, value)
-    await make.queued_email(conn, custom_data=make.Jsonb(["customer"]))
+    await make.queued_email(conn, custom_data=Jsonb(["customer"]))
 
     assert len(await claim(conn, worker)) == 6
 

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
@@ -12,7 +13,7 @@ from tests.outboxes.ordered import drained, ordered
 from tests.queue.steps import claim, opened, settle, until_waiting
 
 pytestmark = pytest.mark.anyio
-GO_ON = make.Jsonb({"ordering_on_failure": "continue"})
+GO_ON = Jsonb({"ordering_on_failure": "continue"})
 
 
 async def suppress(conn: Conn, address: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.core.errors import Unavailable
+from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.maintenance.archive import task as archive_task
 from mailqueue.maintenance.context import MaintenanceContext, Stores
@@ -103,8 +104,17 @@ class _Failing:
     stores: Stores
     left: int
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.stores, name)
+    @property
+    def warm(self) -> Store | None:
+        return self.stores.warm
+
+    @property
+    def cold(self) -> Store | None:
+        return self.stores.cold
+
+    @property
+    def attachments(self) -> AttachmentStorage:
+        return self.stores.attachments
 
     def at(self, url: str) -> Store:
         self.left -= 1

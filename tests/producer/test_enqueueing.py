@@ -43,7 +43,7 @@ def content(conn: Connection[Any], email_id: UUID | None) -> tuple[Any, ...]:
         " FROM mailqueue.email_queue AS q JOIN mailqueue.email_contents AS c ON c.id = q.content_id"
         " WHERE q.id = %s"
     )
-    with psycopg.Cursor(conn) as cursor:
+    with psycopg.Cursor[tuple[Any, ...]](conn) as cursor:
         row = cursor.execute(query, [email_id]).fetchone()
     assert row is not None
     return row

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.anyio
 CRITICAL, HIGH, NORMAL, LOW = range(4)
 
 
-async def tenant(conn: Conn, **columns: object) -> UUID:
+async def tenant(conn: Conn, **columns: Any) -> UUID:
     """Make a project that can send."""
     project = await make.project(conn, **columns)
     await make.sender_account(conn, project_id=project)

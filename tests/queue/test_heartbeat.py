@@ -58,7 +58,7 @@ async def test_a_worker_whose_event_loop_is_held_up_goes_on_beating(
         beats.release()
         return answer._replace(is_known=answer.is_known and not is_told.is_set())
 
-    monkeypatch.setattr(lifelines.store, "beat", counted)
+    monkeypatch.setattr(kernel, "beat", counted)
     monkeypatch.setattr(lifelines, "BEAT_SECONDS", 0.01)
     link = Link(database, "test/beat")
     lifeline = Heartbeat(link, kind="send", launch_id=uuid4())

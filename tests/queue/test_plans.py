@@ -30,7 +30,7 @@ MESSAGE = {"subject": "Hello", "text": "Hello"}
 async def fill(conn: Conn, count: int, *, due: str = "now() - interval '1 min'") -> None:
     """Queue many mails without ANALYZE and without the checks of accepting."""
     await conn.execute(
-        "WITH filled AS (INSERT INTO mailqueue.email_queue"  # type: ignore[arg-type]
+        "WITH filled AS (INSERT INTO mailqueue.email_queue"
         " (project_id, project, lane_id, delivery, recipient_email, content_id, content_on, run_at)"
         " SELECT l.project_id, NULL, l.id, 'resend',"
         f" 'p' || n || '@example.com', 1, current_date, {due}"
@@ -150,7 +150,7 @@ async def test_a_mark_costs_the_same_after_thousands_under_a_held_snapshot(
         worker = await make.worker(conn)
         await holder.execute("SELECT count(*) FROM mailqueue.send_intents")
         await conn.execute(
-            "DO $$ BEGIN FOR n IN 1.." + str(MARKS) + " LOOP PERFORM mailqueue.mark_emails("  # type: ignore[arg-type]
+            "DO $$ BEGIN FOR n IN 1.." + str(MARKS) + " LOOP PERFORM mailqueue.mark_emails("
             f"{worker}, ARRAY[gen_random_uuid()], '{{1}}', '{{}}', '{{}}'); COMMIT;"
             " END LOOP; END $$"
         )

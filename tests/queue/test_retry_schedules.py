@@ -22,7 +22,7 @@ async def ladder(conn: Conn, *steps: str, category: str = "", **columns: object)
     names = "".join(f", {name}" for name in columns)
     places = ", %s" * len(columns)
     await conn.execute(
-        f"INSERT INTO mailqueue.retry_ladders (project_id, category, steps{names})"  # type: ignore[arg-type]
+        f"INSERT INTO mailqueue.retry_ladders (project_id, category, steps{names})"
         f" SELECT id, %s, %s::interval[]{places} FROM mailqueue.projects WHERE name = 'default'",
         (category, list(steps), *columns.values()),
     )

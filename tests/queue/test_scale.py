@@ -1,6 +1,7 @@
 """Fair and Flat with much mail: `--scale 20` is a million mails and ten thousand projects."""
 
 from statistics import median
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -22,7 +23,7 @@ def scale(request: pytest.FixtureRequest) -> int:
     return int(request.config.getoption("--scale"))
 
 
-async def tenant(conn: Conn, **columns: object) -> UUID:
+async def tenant(conn: Conn, **columns: Any) -> UUID:
     project = await make.project(conn, **columns)
     await make.sender_account(conn, project_id=project)
     return project

@@ -111,10 +111,10 @@ def django_here(shop: Shop) -> Iterator[None]:
     connections.settings = kept
 
 
-@transaction.atomic
 def mailed_and_placed(names: dict[str, Any], order_id: int) -> None:
-    names["queue_mail"](ANN, "Hello", "Hello")
-    names["place_order"](order_id, ANN)
+    with transaction.atomic():
+        names["queue_mail"](ANN, "Hello", "Hello")
+        names["place_order"](order_id, ANN)
 
 
 def test_django_queues_with_the_atomic_block(shop: Shop, django_here: None) -> None:
@@ -139,8 +139,8 @@ def test_django_queues_with_the_atomic_block(shop: Shop, django_here: None) -> N
             with pytest.raises(DataError) as refused, transaction.atomic():
                 names["queue_mail"]("nobody", "Hello", "Hello")
     assert added(shop, before) == (2, 2)
-    assert refused.value.__cause__.sqlstate == "22023"  # type: ignore[union-attr]
-    assert refused.value.__cause__.diag.column_name == "recipient_email"  # type: ignore[union-attr]
+    assert refused.value.__cause__.sqlstate == "22023"
+    assert refused.value.__cause__.diag.column_name == "recipient_email"
 
 
 def test_fastapi_queues_with_the_request(shop: Shop) -> None:
@@ -175,7 +175,7 @@ def test_asyncpg_queues_with_its_transaction(shop: Shop) -> None:
         with pytest.raises(asyncpg.InvalidParameterValueError) as refused:
             await names["place_order"](conn, 303, "nobody")
         assert refused.value.column_name == "recipient_email"
-        told = await names["remind"](conn, [ANN, "nobody"])
+        told: dict[str, str] = await names["remind"](conn, [ANN, "nobody"])
         await conn.close()
         return told
 

@@ -27,7 +27,13 @@ BOMBS = (
 
 
 def asked(html: str, **said: Any) -> dict[str, Any]:
-    known = {"subject": "s", "html": html, "text": None, "parts": {}, "schema": None}
+    known: dict[str, Any] = {
+        "subject": "s",
+        "html": html,
+        "text": None,
+        "parts": {},
+        "schema": None,
+    }
     return known | {"variables": {"x": "xx"}, "category": "marketing"} | said
 
 

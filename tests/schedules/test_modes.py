@@ -1,6 +1,7 @@
 """Runs of test schedules read the lists and contacts of test keys, live runs the live ones."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from psycopg import errors
@@ -23,7 +24,7 @@ async def test_a_run_takes_lists_and_zones_of_its_mode(conn: Conn, *, is_test: b
         await people.added(conn, project, "ann@example.com", is_test=mode, time_zone=zone)
     members = await people.added(conn, project, "live@example.com", "both@example.com")
     await people.list_of(conn, project, members=members)
-    asked = {"schedule_type": "local", "run_at": LATER, "is_test": is_test}
+    asked: dict[str, Any] = {"schedule_type": "local", "run_at": LATER, "is_test": is_test}
     if is_test:
         with pytest.raises(errors.InvalidParameterValue, match="no list of that name"):
             async with conn.transaction():

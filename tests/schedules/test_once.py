@@ -1,6 +1,7 @@
 """A schedule that runs once: its mail is made when it is due, once."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from psycopg import errors
@@ -117,7 +118,7 @@ async def test_a_run_that_exists_is_not_made_again(conn: Conn) -> None:
     ],
 )
 async def test_what_cannot_be_is_refused_with_its_field(
-    conn: Conn, given: dict[str, object], field: str
+    conn: Conn, given: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(errors.InvalidParameterValue) as refused:
         async with conn.transaction():

@@ -111,7 +111,7 @@ async def enroll(
 
 async def turn(conn: Conn, now: datetime) -> list[tuple[UUID, str]]:
     """Handle every row that is due at a time, as a worker does; return what became of each."""
-    done = []
+    done: list[tuple[UUID, str]] = []
     for _ in range(1_000):
         due = await make.rows(
             conn,

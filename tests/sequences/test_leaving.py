@@ -1,6 +1,7 @@
 """A contact leaves a sequence before the next step, in the transaction that records why."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.anyio
 LATER = NOON + timedelta(days=30, hours=-3)
 
 
-async def begun(conn: Conn, **given: object) -> tuple[UUID, UUID, UUID]:
+async def begun(conn: Conn, **given: Any) -> tuple[UUID, UUID, UUID]:
     """Return project, contact and enrollment after the first step."""
     project = await project_with_template(conn)
     await sequence(conn, project, **given)

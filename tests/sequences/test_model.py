@@ -85,7 +85,7 @@ class History:
         again = self.rng.choice(("never", "after_completion", "after_end", "restart"))
         self.name = f"q{number}"
         self.model = Model(steps, goal, again)
-        given = {"goal": goal} if goal else {}
+        given: dict[str, Any] = {"goal": goal} if goal else {}
         await sequence(self.conn, self.project, *steps, name=self.name, reenroll=again, **given)
         for place in range(2):
             email = f"h{number}p{place}@example.com"

@@ -1,5 +1,6 @@
 """Event rules act on the contacts and enrollments of the mode of their event."""
 
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -40,7 +41,7 @@ async def test_rules_enroll_record_and_end_in_the_mode_of_the_event(
 ) -> None:
     project = await project_with_template(conn)
     await sequence(conn, project, WELCOME, goal={"event": "Paid"})
-    known = {"recipient": "$.customer.email", "template": None, "variables": {}}
+    known: dict[str, Any] = {"recipient": "$.customer.email", "template": None, "variables": {}}
     await rule(
         conn,
         project,

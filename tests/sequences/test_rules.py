@@ -1,5 +1,7 @@
 """Event rules enroll contacts, end enrollments, and record events."""
 
+from typing import Any
+
 import pytest
 from psycopg import errors
 
@@ -9,13 +11,17 @@ from tests.inbox.events import consume, rule
 from tests.sequences.running import TIPS, WELCOME, project_with_template, sequence
 
 pytestmark = pytest.mark.anyio
-BLANK = {"template": None, "variables": {}}
+BLANK: dict[str, Any] = {"template": None, "variables": {}}
 
 
 async def test_events_enroll_record_and_end(conn: Conn) -> None:
     project = await project_with_template(conn)
     await sequence(conn, project, WELCOME, TIPS, goal={"event": "Paid"})
-    known = {"recipient": "$.customer.email", "sequence": "onboarding", "template": None}
+    known: dict[str, Any] = {
+        "recipient": "$.customer.email",
+        "sequence": "onboarding",
+        "template": None,
+    }
     await rule(
         conn,
         project,
@@ -70,7 +76,7 @@ async def test_events_enroll_record_and_end(conn: Conn) -> None:
     ],
 )
 async def test_a_rule_needs_what_its_action_needs(
-    conn: Conn, given: dict[str, object], field: str
+    conn: Conn, given: dict[str, Any], field: str
 ) -> None:
     project = await project_with_template(conn)
     await sequence(conn, project)

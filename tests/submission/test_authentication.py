@@ -104,7 +104,7 @@ async def test_guessing_takes_longer_each_time_and_a_right_key_passes(conn: Conn
 
 async def test_what_guessing_costs_the_database_is_bounded(conn: Conn) -> None:
     """Keys of an address that guesses are checked at intervals; what was right is not guessed."""
-    clock, looked_up = Clock(), []
+    clock, looked_up = Clock(), list[float]()
     gate = gate_on(conn, clock, looked_up=looked_up)
     known = (await issue_key(conn, "default", "k", is_test=False)).key.reveal()
     new = (await issue_key(conn, "default", "l", is_test=False)).key.reveal()

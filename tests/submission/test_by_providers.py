@@ -19,7 +19,7 @@ from tests.submission.programs import RunningSubmission, beside, message
 
 pytestmark = pytest.mark.anyio
 PEOPLE = ("ann@example.com", "bob@example.net")
-SHOWN = {
+SHOWN: dict[str, list[tuple[str, ...]]] = {
     "Ann@Example.com, BOB@Example.net": [PEOPLE],
     "The list <news@lists.example.com>": [(one,) for one in PEOPLE],
     "undisclosed-recipients:;": [(one,) for one in PEOPLE],
@@ -80,7 +80,8 @@ async def test_each_recipient_is_sent_to_whatever_the_header_to_says(
         async with worker(settings_of(DatabaseSettings(Secret(module_db)), tmp_path)):
 
             async def is_finished() -> bool:
-                return await make.scalar(database, FINISHED, provider.name) == len(SHOWN)
+                count = await make.scalar(database, FINISHED, provider.name)
+                return bool(count == len(SHOWN))
 
             await until(is_finished)
 

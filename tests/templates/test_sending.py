@@ -3,6 +3,7 @@
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,11 @@ async def test_mail_that_cannot_be_rendered_fails_alone_and_says_why(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
     words = NewText("{{ name }}", None, "{% if n %}" + BOMB + "{{ order.total }}{% endif %}ok")
-    cases = {"fine": {"n": 0}, "bomb": {"n": 9000}, "gap": {"n": 1, "order": {}}}
+    cases: dict[str, dict[str, Any]] = {
+        "fine": {"n": 0},
+        "bomb": {"n": 9000},
+        "gap": {"n": 1, "order": {}},
+    }
     async with scripted() as server, session(database) as conn:
         await account_at(conn, server)
         await published(conn, await make.project_named(conn), words=words)

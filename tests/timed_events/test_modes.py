@@ -1,5 +1,7 @@
 """Events of test contacts are test events, those of live contacts live ones."""
 
+from typing import Any
+
 import pytest
 from psycopg import errors
 
@@ -9,7 +11,7 @@ from tests.contacts import people
 from tests.timed_events import events
 
 pytestmark = pytest.mark.anyio
-BORN = {"date_of_birth": "1990-05-31"}
+BORN: dict[str, Any] = {"date_of_birth": "1990-05-31"}
 
 
 async def test_the_birthday_of_a_test_contact_makes_test_mail(conn: Conn) -> None:

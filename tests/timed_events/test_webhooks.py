@@ -49,7 +49,7 @@ async def test_a_call_is_signed_and_has_the_key_of_its_event(database: DatabaseS
         async with delivering(database):
 
             async def is_done() -> bool:
-                return (await state(conn, event_id))[0] == "COMPLETED"
+                return bool((await state(conn, event_id))[0] == "COMPLETED")
 
             await until(is_done)
 
@@ -73,7 +73,7 @@ async def test_three_retries_with_the_same_key_and_then_the_reason(
 
             async def is_over() -> bool:
                 await due_now(conn)
-                return (await state(conn, event_id))[0] == "FAILED"
+                return bool((await state(conn, event_id))[0] == "FAILED")
 
             await until(is_over)
 
@@ -88,7 +88,7 @@ async def test_three_retries_with_the_same_key_and_then_the_reason(
 
             async def is_done() -> bool:
                 await due_now(conn)
-                return (await state(conn, event_id))[0] == "COMPLETED"
+                return bool((await state(conn, event_id))[0] == "COMPLETED")
 
             await until(is_done)
         assert keys(server) == ["one"] * 5

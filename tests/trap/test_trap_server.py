@@ -137,7 +137,7 @@ async def test_slow_is_kept_and_answered_late_without_holding_up_others(
     database: DatabaseSettings,
 ) -> None:
     assert BEHAVIOUR_BY_NAME["slow"].wait == timedelta(seconds=5)
-    behaviours = BEHAVIOUR_BY_NAME | SHORT_WAITS
+    behaviours = {**BEHAVIOUR_BY_NAME, **SHORT_WAITS}
 
     async with (
         trapping(database, behaviours=behaviours) as trap,

@@ -38,8 +38,8 @@ async def trapping(database: DatabaseSettings, **options: Any) -> AsyncIterator[
 
 @asynccontextmanager
 async def on(pool: Pool, database: DatabaseSettings, **options: Any) -> AsyncIterator[TrapServer]:
-    options = {"host": "127.0.0.1", "port": 0} | options
-    async with trap_server(pool, database, **options) as trap:
+    usual: dict[str, Any] = {"host": "127.0.0.1", "port": 0}
+    async with trap_server(pool, database, **usual | options) as trap:
         yield trap
 
 

@@ -99,7 +99,7 @@ async def test_a_worker_of_the_release_before_claims_sends_and_leaves(conn: Conn
     assert set(marks.values()) == {"go"}
     assert refused == {}
     assert list(alive.values()) == [True]
-    assert sorted([await make.status_of(conn, each) for each in emails]) == [
+    assert sorted([str(await make.status_of(conn, each)) for each in emails]) == [
         "pending", "sent", "sent",
     ]  # fmt: skip
     assert await difference(conn) == 0

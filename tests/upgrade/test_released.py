@@ -10,7 +10,8 @@ RELEASED = Path(__file__).with_name("released.txt")
 
 
 def test_no_released_migration_is_changed_removed_or_put_between_others() -> None:
-    released = dict(reversed(line.split("  ")) for line in RELEASED.read_text("utf-8").splitlines())
+    lines = [line.split("  ") for line in RELEASED.read_text("utf-8").splitlines()]
+    released = {name: checksum for checksum, name in lines}
     paths = sorted((sql_folder() / "migrations").glob("*.sql"))
 
     found = {path.name: sha256(path.read_bytes()).hexdigest() for path in paths[: len(released)]}

@@ -66,7 +66,7 @@ async def secrets(
 
 async def data_keys(conn: Conn, project_id: UUID) -> list[tuple[str, str, str]]:
     """Return (state, wrapped_by, master_key_id) of a project's data keys, oldest first."""
-    return await make.rows(  # type: ignore[return-value]
+    return await make.rows(
         conn,
         "SELECT state, wrapped_by, master_key_id FROM mailqueue.data_keys"
         " WHERE project_id = %s ORDER BY created_at, state DESC",

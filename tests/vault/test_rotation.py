@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from mailqueue.core.errors import ConfigError, NotFound, SealBroken
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.vault import rotation, store
+from mailqueue.vault import store
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.rotation import SEALED_COLUMNS, rotate
 from mailqueue.vault.vault import check_master_key
@@ -193,14 +194,14 @@ async def _killed_at(
         for name in ("rewrap", "add_data_key", "replace_sealed", "note_key_cleared"):
             real = getattr(store, name)
 
-            async def counted(*args: object, real: object = real, **kwargs: object) -> object:
+            async def counted(*args: Any, real: Any = real, **kwargs: Any) -> Any:
                 nonlocal writes
                 writes += 1
                 if writes > place:
                     raise Interrupted
-                return await real(*args, **kwargs)  # type: ignore[operator]
+                return await real(*args, **kwargs)
 
-            patched.setattr(rotation.store, name, counted)
+            patched.setattr(store, name, counted)
         async with connect(database) as conn:
             with pytest.raises(Interrupted):
                 await rotate(conn, SECOND, by="me")

@@ -90,7 +90,7 @@ class Dovecot:
     def add(self, octets: bytes, *, folder: str = "INBOX") -> None:
         """Deliver a message into a folder."""
         with self._client() as client:
-            assert client.append(folder, "", "", octets)[0] == "OK"  # type: ignore[arg-type]
+            assert client.append(folder, "", "", octets)[0] == "OK"
 
     def copy(self, folder: str) -> None:
         """Copy the last message of the inbox into a folder."""
@@ -140,7 +140,7 @@ def dovecot(folder: Path) -> Iterator[Dovecot]:
             path.chmod(path.stat().st_mode | 0o011)
     for name in ("state", "mail", "users"):
         shutil.chown(folder / name, account.pw_uid, account.pw_gid)
-    command = [DOVECOT, "-F", "-c", folder / "dovecot.conf"]
+    command = [str(DOVECOT), "-F", "-c", str(folder / "dovecot.conf")]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for(port, folder / "log")

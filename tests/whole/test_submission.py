@@ -60,7 +60,7 @@ def test_a_message_to_many_reaches_each_of_them_once(shared_up: Up) -> None:
     query = (
         "SELECT raw, rcpt_to FROM mailqueue.trap_messages WHERE rcpt_to[1] LIKE '%%@many.example'"
     )
-    caught = eventually(lambda: found if len(found := shared_up.rows(query)) == 20 else None)
+    caught = eventually(lambda: shared_up.rows(query), lambda found: len(found) == 20)
     assert {bytes(raw) for raw, _ in caught} == {MESSAGE.replace(b"<81@", b"<83@")}
     assert sorted(one for _, to in caught for one in to) == sorted(everyone)
     [[ids]] = shared_up.rows("SELECT email_ids FROM mailqueue.batches WHERE id = %s", first)

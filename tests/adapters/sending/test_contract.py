@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mailqueue.adapters.http.model import HttpResponse
+from mailqueue.adapters.sending.api import ProviderApi, ProviderMail
 from mailqueue.adapters.sending.outcomes import retry_after_of
 from mailqueue.core.verdict import Accepted, AllRefused, Fault, Rejected, Stage
 from tests.adapters.sending.documented import KEY, DocumentedProvider, Refusal
@@ -111,9 +112,9 @@ async def test_no_refusal_shows_the_key_as_it_goes_over_the_wire(
         assert "***" in verdict.detail
 
 
-def written_by(service: object) -> object:
-    written = service.write(mail())  # type: ignore[attr-defined]
-    assert not isinstance(written, Rejected)
+def written_by(service: ProviderApi) -> ProviderMail:
+    written = service.write(mail())
+    assert isinstance(written, ProviderMail)
     return written
 
 

@@ -39,7 +39,8 @@ async def test_a_providers_quota_rests_the_account_until_the_time_it_named_and_c
             async def is_limited() -> bool:
                 query = "SELECT count(*) FROM mailqueue.email_queue WHERE status = 'pending'"
                 waiting = await make.scalar(conn, query)
-                return waiting == 20 and await make.scalar(conn, BLOCKED, "mailgun") == "limited"
+                reason = await make.scalar(conn, BLOCKED, "mailgun")
+                return bool(waiting == 20 and reason == "limited")
 
             await until(is_limited)
 
@@ -98,7 +99,7 @@ async def test_an_unheard_of_refusal_of_all_mail_rests_the_account_before_it_cos
         async with worker(settings_of(database, tmp_path)):
 
             async def it_rests() -> bool:
-                return await make.scalar(conn, BLOCKED, "sendgrid") == "circuit"
+                return bool(await make.scalar(conn, BLOCKED, "sendgrid") == "circuit")
 
             await until(it_rests)
 
@@ -166,7 +167,7 @@ async def test_mail_without_an_answer_waits_for_its_account_and_goes_by_no_other
             asked = "SELECT unknowns FROM mailqueue.email_queue WHERE id = %s"
 
             async def it_is_in_doubt() -> bool:
-                return await make.scalar(conn, asked, email) == 1
+                return bool(await make.scalar(conn, asked, email) == 1)
 
             await until(it_is_in_doubt)
             await conn.execute(

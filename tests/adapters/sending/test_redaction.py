@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+from collections.abc import Callable, Mapping
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -12,7 +13,7 @@ from mailqueue.adapters.sending.redaction import redacted
 from mailqueue.core.secret import Secret
 
 KEY = 'key-7/f+a=3 <"q">é&'
-ENCODINGS = {
+ENCODINGS: Mapping[str, Callable[[str], str]] = {
     "as it is": lambda text: text,
     "in a URL": lambda text: quote(text, safe=""),
     "in a path": quote,

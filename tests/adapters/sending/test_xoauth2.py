@@ -98,7 +98,7 @@ async def test_a_mailbox_that_is_refused_twice_concerns_the_account_and_shows_no
 async def test_the_servers_explanation_is_answered_with_an_empty_line() -> None:
     async with (
         fake([granted("token")]) as tokens,
-        scripted(**{"AUTH": [CHALLENGE, CHALLENGE], "": [REFUSED, REFUSED]}) as server,
+        scripted({"AUTH": [CHALLENGE, CHALLENGE], "": [REFUSED, REFUSED]}) as server,
     ):
         server.ehlo = EHLO
         refused = await transport(server, tokens).open()

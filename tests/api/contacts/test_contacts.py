@@ -111,8 +111,8 @@ async def test_a_list_is_added_counted_changed_and_removed(api: Calling) -> None
     assert gone.json() == {"changed": 1}
     detail = (await api.get("/v1/contacts/ann@example.com")).json()
     assert [one["list"] for one in detail["lists"]] == ["news"]
-    asked = {"description": None, "opt_in": "recorded"}
-    changed = (await api.put("/v1/lists/news", asked)).json()
+    change = {"description": None, "opt_in": "recorded"}
+    changed = (await api.put("/v1/lists/news", change)).json()
     assert (changed["description"], changed["opt_in"]) == (None, "recorded")
     assert (await api.get("/v1/lists/news/count")).json()["contacts"] == 0
     assert len((await api.get("/v1/lists")).json()["data"]) == 1

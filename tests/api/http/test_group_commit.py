@@ -1,6 +1,7 @@
 """Concurrent requests share a commit, and each gets its own response."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.anyio
 BOUND = 30.0
 
 
-async def sent_at_once(api: Calling, bodies: list[dict[str, object]]) -> list[int]:
+async def sent_at_once(api: Calling, bodies: Sequence[Mapping[str, object]]) -> list[int]:
     async with asyncio.timeout(BOUND):
         answers = await asyncio.gather(*(api.send(body) for body in bodies))
     return [answer.status_code for answer in answers]

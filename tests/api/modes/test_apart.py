@@ -33,13 +33,13 @@ async def test_a_live_key_does_not_see_test_mail_but_looks_after_test_keys(modes
         for path in (f"/v1/emails/{sent}", f"/v1/emails/{sent}/source", f"/v1/batches/{batch}")
     ]
     theirs = [
-        (await modes.call(*each, key=modes.live)).status_code
-        for each in (
-            ("GET", f"/v1/emails/{sent}"),
-            ("GET", f"/v1/emails/{sent}/source"),
-            ("GET", f"/v1/emails/{sent}/events"),
+        (await modes.call(method, path, body, key=modes.live)).status_code
+        for method, path, body in (
+            ("GET", f"/v1/emails/{sent}", None),
+            ("GET", f"/v1/emails/{sent}/source", None),
+            ("GET", f"/v1/emails/{sent}/events", None),
             ("POST", f"/v1/emails/{sent}/cancel", {}),
-            ("GET", f"/v1/batches/{batch}"),
+            ("GET", f"/v1/batches/{batch}", None),
         )
     ]
     seen = {

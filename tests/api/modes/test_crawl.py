@@ -78,7 +78,7 @@ async def test_a_test_key_finds_and_changes_nothing_that_is_live(modes: Modes) -
                 path,
                 headers={"X-API-Key": modes.test},
                 params=needed_query(endpoint),
-                **({"json": endpoint.example or {}} if endpoint.request else {}),
+                json=(endpoint.example or {}) if endpoint.request else None,
             )
             what = (operation_id(endpoint), path, answer.status_code, answer.text)
             if endpoint.test_keys is ForTestKeys.REFUSED:
@@ -99,8 +99,8 @@ async def test_a_test_key_finds_and_changes_nothing_that_is_live(modes: Modes) -
 
 
 def _ids(modes: Modes) -> list[str]:
-    named = ("batch_id", "delivery_id", "operation_id", "schedule_id", "enrollment_id")
-    named += ("api-keys", "upload")
+    named = ["batch_id", "delivery_id", "operation_id", "schedule_id", "enrollment_id"]
+    named += ["api-keys", "upload"]
     return [*modes.emails.values(), *(modes.variables[name] for name in named)]
 
 
@@ -113,7 +113,7 @@ async def test_nor_by_any_of_the_compatible_apis(modes: Modes) -> None:
                 endpoint.method,
                 path,
                 headers=credentials(shape, modes.test),
-                **({"json": body} if endpoint.method != "GET" else {}),
+                json=body if endpoint.method != "GET" else None,
             )
             what = (shape, endpoint.method, path, answer.status_code, answer.text)
             assert answer.status_code < 500, what

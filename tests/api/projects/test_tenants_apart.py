@@ -54,9 +54,12 @@ def paths(endpoint: Endpoint, variables: dict[str, str], *pids: str) -> Iterator
 
 
 async def ask(http: httpx2.AsyncClient, endpoint: Endpoint, path: str, key: str) -> httpx2.Response:
-    body = {"json": endpoint.example or {}} if endpoint.request else {}
     return await http.request(
-        endpoint.method, path, headers={"X-API-Key": key}, params=needed_query(endpoint), **body
+        endpoint.method,
+        path,
+        headers={"X-API-Key": key},
+        params=needed_query(endpoint),
+        json=(endpoint.example or {}) if endpoint.request else None,
     )
 
 

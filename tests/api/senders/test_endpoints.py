@@ -207,7 +207,7 @@ async def test_others_and_readers_are_kept_out(shop: Wired) -> None:
         ("POST", "/activate"),
         ("GET", "/health"),
     ):
-        body = {} if method in ("PUT", "POST") else None
+        body: dict[str, object] | None = {} if method in ("PUT", "POST") else None
         for key, place in ((shop.other, f"{theirs}/{config['id']}"), (shop.other, path)):
             hidden = await shop.call(method, f"{place}{there}", body, key=key)
             assert hidden.status_code == 404, (method, place)

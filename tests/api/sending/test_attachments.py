@@ -65,7 +65,7 @@ async def source(api: Calling, email: str) -> list[tuple[str | None, Any]]:
 async def rows_and_places(api: Calling) -> list[tuple[bool, bool]]:
     async with connect(api.database) as conn:
         query = "SELECT octets IS NULL, location IS NULL FROM mailqueue.attachments ORDER BY bytes"
-        return await make.rows(conn, query)  # type: ignore[return-value]
+        return await make.rows(conn, query)
 
 
 async def test_files_of_a_body_arrive_whole_wherever_they_lie(api: Calling, folder: Path) -> None:

@@ -74,7 +74,7 @@ async def test_a_strict_batch_is_accepted_whole_or_not_at_all(api: Calling) -> N
 
 
 async def test_what_is_wrong_for_all_refuses_the_call(api: Calling) -> None:
-    for change, field in [
+    faults: list[tuple[dict[str, Any], str]] = [
         ({"subject": ""}, "subject"),
         ({"html_body": None, "text_body": None}, "html_body"),
         ({"priority": "soon"}, "priority"),
@@ -87,7 +87,8 @@ async def test_what_is_wrong_for_all_refuses_the_call(api: Calling) -> None:
         ({"cc": ["nobody"]}, "cc"),
         ({"bcc": [f"p{n}@example.com" for n in range(50)]}, "cc"),
         ({"mode": "maybe"}, "mode"),
-    ]:
+    ]
+    for change, field in faults:
         refused = await api.post("/v1/send/batch", to("a@example.com") | change)
 
         assert (refused.status_code, error_of(refused)["field"]) == (422, field), refused.text

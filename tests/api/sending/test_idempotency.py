@@ -99,6 +99,6 @@ async def test_a_key_of_a_request_is_free_after_a_day(api: Calling) -> None:
 @pytest.mark.parametrize("key", ["", "with space", "é", "k" * 256])
 async def test_a_header_that_is_no_key_is_refused(api: Calling, key: str) -> None:
     for path in ("/v1/send", "/v1/send/batch"):
-        headers = {"X-API-Key": api.key, "Idempotency-Key": key.encode("latin-1")}
+        headers = {b"X-API-Key": api.key.encode(), b"Idempotency-Key": key.encode("latin-1")}
         refused = await api.http.post(path, json=BODY_BY_PATH[path], headers=headers)
         assert (refused.status_code, error_of(refused)["field"]) == (422, "Idempotency-Key")

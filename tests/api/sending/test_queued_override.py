@@ -200,8 +200,8 @@ async def test_a_test_key_queues_none_and_no_master_key_seals_none(
     database: DatabaseSettings,
 ) -> None:
     async with calling(database) as api:
-        body = {**HELLO, "from_email": "a@example.org"}
-        body["smtp_override"] = {"host": "smtp.example.org", "queue": True}
+        override = {"host": "smtp.example.org", "queue": True}
+        body = {**HELLO, "from_email": "a@example.org", "smtp_override": override}
         async with connect(database) as conn:
             await make.sender_account(conn, name="pit", provider="trap")
             key = (await issue_key(conn, "default", "try", is_test=True)).key.reveal()

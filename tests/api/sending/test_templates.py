@@ -77,7 +77,7 @@ async def test_a_mail_says_what_its_template_says_with_its_variables(api: Callin
 
 
 async def test_what_cannot_be_sent_is_refused_by_name(api: Calling) -> None:
-    for change, field in [
+    faults: list[tuple[dict[str, Any], str]] = [
         ({"template_slug": "nothing"}, "template_slug"),
         ({"template_version": 7}, "template_slug"),
         ({"template_version": "draft"}, "template_slug"),
@@ -88,7 +88,8 @@ async def test_what_cannot_be_sent_is_refused_by_name(api: Calling) -> None:
         ({"subject": "Hi"}, "subject"),
         ({"custom_data": {"variables": 1}}, "custom_data"),
         ({"to": ["nobody"]}, "to"),
-    ]:
+    ]
+    for change, field in faults:
         refused = await api.post("/v1/send/template", one(**change))
 
         assert refused.status_code == 422, refused.text
@@ -183,7 +184,12 @@ async def test_who_lacks_a_variable_is_refused_and_the_others_are_not(api: Calli
 
 
 async def test_what_is_wrong_for_all_refuses_the_call(api: Calling) -> None:
-    for change in [{"template_slug": "nothing"}, {"template_version": 9}, {"priority": "soon"}]:
+    faults: list[dict[str, Any]] = [
+        {"template_slug": "nothing"},
+        {"template_version": 9},
+        {"priority": "soon"},
+    ]
+    for change in faults:
         body = many({"email": "a@example.com", "variables": {"name": "Ann"}}, **change)
 
         refused = await api.post("/v1/send/template/batch", body)

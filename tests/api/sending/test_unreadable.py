@@ -3,7 +3,7 @@
 import pytest
 
 from mailqueue.settings.environment import DatabaseSettings
-from tests.api.sending.test_queued_override import queued
+from tests.mail.direct.queueing import queued
 
 pytestmark = pytest.mark.anyio
 

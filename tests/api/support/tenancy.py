@@ -1,7 +1,7 @@
 """Two equal projects with one row of every kind, and the API called for either."""
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
@@ -69,7 +69,8 @@ class Tenants:
         """Serve the API; transactions act for all projects, or always for one."""
 
         class Bent(Runtime):
-            def transaction(
+            @asynccontextmanager
+            async def transaction(
                 self,
                 tenant: UUID | None,  # noqa: ARG002
                 *,
@@ -77,15 +78,16 @@ class Tenants:
                 key_id: UUID | None = None,
                 is_test: bool | None = None,
                 is_read_only: bool = False,
-            ) -> AbstractAsyncContextManager[Conn]:
-                return Runtime.transaction(
+            ) -> AsyncIterator[Conn]:
+                async with Runtime.transaction(
                     self,
                     acts_for,
                     by=by,
                     key_id=key_id,
                     is_test=is_test,
                     is_read_only=is_read_only,
-                )
+                ) as conn:
+                    yield conn
 
         async with serving(Bent, self.pool, self.settings) as http:
             yield http

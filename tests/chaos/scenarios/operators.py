@@ -22,8 +22,8 @@ _LOCKED = (
     "SELECT count(*) FROM (SELECT FROM mailqueue.workers FOR UPDATE) AS w",
     "SELECT count(*) FROM (SELECT FROM mailqueue.send_intents FOR UPDATE) AS i",
 )
-_TABLES = ("email_queue", "email_history", "send_logs", "lanes", "limits", "limit_counters")
-_TABLES += ("send_intents", "lane_signals", "workers", "email_contents")
+_TABLES = ["email_queue", "email_history", "send_logs", "lanes", "limits", "limit_counters"]
+_TABLES += ["send_intents", "lane_signals", "workers", "email_contents"]
 WORK = (
     *(f"VACUUM FULL mailqueue.{name}" for name in _TABLES[:1] + _TABLES[3:9]),
     *(f"REINDEX TABLE mailqueue.{name}" for name in _TABLES[:1] + _TABLES[3:9]),

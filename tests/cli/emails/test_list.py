@@ -74,11 +74,11 @@ def test_a_list_is_continued_behind_its_cursor(on_fresh_db: Cli) -> None:
         return [await make.queued_email(conn) for _ in range(7)]
 
     made = [str(one) for one in on_fresh_db.sql(seven)]
-    found, cursor = list[str](), ()
+    found, cursor = list[str](), list[str]()
     for _ in range(4):
         page = on_fresh_db.json("email", "list", "--limit", "2", *cursor)
         found += [one["id"] for one in page["data"]]
-        cursor = ("--cursor", page["next_cursor"])
+        cursor = ["--cursor", page["next_cursor"]]
         if page["next_cursor"] is None:
             break
 

@@ -25,8 +25,8 @@ def test_the_example_of_the_page_mails_and_cancels(
     cli = on_fresh_db
     for slug, subject in TEMPLATES.items():
         assert cli("template", "add", slug, "--project", "default").exit_code == 0
-        words = ("--subject", subject, "--text", subject, "--publish", "--project", "default")
-        assert cli("template", "version", slug, *words).exit_code == 0
+        options = ("--subject", subject, "--text", subject, "--publish", "--project", "default")
+        assert cli("template", "version", slug, *options).exit_code == 0
     monkeypatch.chdir(tmp_path)
     (tmp_path / "order.json").write_text(ORDER)
     lines = [

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Message
+from aiosmtpd.smtp import SMTP
 from click.testing import CliRunner, Result
 
 from mailqueue.cli.main import main
@@ -145,9 +146,10 @@ def test_no_database_connection_is_held_while_the_server_is_waited_for(
     seen: list[int] = []
 
     class Counting(Controller):
-        def factory(self) -> Any:
+        def factory(self) -> SMTP:
             seen.append(connections_left(fresh_db))
-            return super().factory()
+            made: SMTP = super().factory()  # type: ignore[no-untyped-call]
+            return made
 
     controller = Counting(KeepingHandler(), hostname="127.0.0.1", port=free_port())
     controller.start()

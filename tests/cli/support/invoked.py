@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -34,10 +34,10 @@ class Cli:
         *words: str,
         stdin: str | bytes | None = None,
         answer: str | None = None,
-        env: dict[str, str | None] | None = None,
+        env: Mapping[str, str | None] | None = None,
     ) -> Result:
         """Run it; `answer` is what a person types on a terminal."""
-        runner = CliRunner(env=self.environment | (env or {}))
+        runner = CliRunner(env={**self.environment, **(env or {})})
         with patch.object(confirmation, "has_terminal", return_value=answer is not None):
             return runner.invoke(main, words, input=stdin if answer is None else answer)
 

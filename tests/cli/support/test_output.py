@@ -4,6 +4,7 @@ import json
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import click
@@ -110,10 +111,12 @@ def test_colours_appear_on_a_terminal_only_and_not_with_no_color(
 
 
 def test_the_json_option_and_the_examples_stand_in_the_help() -> None:
+    document: Any = {"is": "JSON"}
+
     @click.command(epilog=examples("mailqueue x --json", "mailqueue x"))
     @json_option
     def x() -> None:
-        print_message({"is": "JSON"}, "text")
+        print_message(document, "text")
 
     runner = CliRunner()
 

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.clients.generated.seeded import DOCUMENT, reads, seed
+from tests.api.support.document import DOCUMENT
+from tests.clients.generated.seeded import reads, seed
 from tests.clients.serving import Served
 
 GENERATED_SECONDS = 120

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.clients.generated.seeded import ASKING_DNS, DOCUMENT, reads, seed
+from tests.api.support.document import DOCUMENT
+from tests.clients.generated.seeded import ASKING_DNS, reads, seed
 from tests.clients.node import HOME
 from tests.clients.serving import Served
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -146,10 +147,11 @@ def test_a_mail_waits_for_its_instant_is_put_off_and_canceled(site: Served) -> N
     gone = resend.Emails.cancel(sent["id"])
     assert (gone["object"], gone["id"]) == ("email", sent["id"])
     assert resend.Emails.get(sent["id"])["last_event"] == "canceled"
-    for act in (
+    acts: list[Callable[[], object]] = [
         lambda: resend.Emails.cancel(sent["id"]),
         lambda: resend.Emails.update({"id": sent["id"], "scheduled_at": at.isoformat()}),
-    ):
+    ]
+    for act in acts:
         with pytest.raises(ValidationError, match="cancelled"):
             act()
 

@@ -149,13 +149,13 @@ async def test_a_user_of_an_issuer_logs_in_there_once_more(database: DatabaseSet
         page = await visitor.get(asked)
         sent = await at.begin(visitor, path, start=f"{CONFIRM}/issuer")
         just = int(time.time())
+        wrong: dict[str, dict[str, object]] = {
+            "no time": {},
+            "long ago": {"auth_time": just - 600},
+            "another person": {"auth_time": just, "sub": "user-2"},
+        }
         refused = {
-            why: await at_the_issuer(at, visitor, path, **claims)
-            for why, claims in {
-                "no time": {},
-                "long ago": {"auth_time": just - 600},
-                "another person": {"auth_time": just, "sub": "user-2"},
-            }.items()
+            why: await at_the_issuer(at, visitor, path, **claims) for why, claims in wrong.items()
         }
         still = await visitor.get(path)
         right = await at_the_issuer(at, visitor, path, auth_time=just - 5)

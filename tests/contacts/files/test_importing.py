@@ -142,7 +142,7 @@ async def test_memory_does_not_grow_with_the_file() -> None:
             return len(text)
 
     source = Endless()
-    lines = importing._good(io.BufferedReader(source), tally, lambda _: None)  # type: ignore[arg-type]
+    lines = importing._good(io.BufferedReader(source), tally, lambda _: None)
 
     assert [next(lines)[1]["email"] for _ in range(1000)] == ["ann@example.com"] * 1000
     assert source.asked < 40

@@ -13,6 +13,7 @@ from mailqueue.contacts.importing import import_contacts
 from mailqueue.contacts.model import ContactTally
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.lists import reading
+from mailqueue.suppression.lists.formula import plain
 from tests import make
 from tests.api.hostile.corpus import NAUGHTY_STRINGS
 
@@ -73,7 +74,7 @@ async def test_hostile_strings_are_stored_as_they_are_or_refused_by_line(conn: C
     assert len(kept) > 0.98 * count
     for number in kept:
         # A quote before a formula is taken away, as exports add one.
-        written = reading.plain(NAUGHTY_STRINGS[number])
+        written = plain(NAUGHTY_STRINGS[number])
         assert stored[f"n{number}@example.com"] == written
         if (name := names.get(f"f{number}@example.com")) is not None:
             assert name == written

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -145,7 +146,7 @@ async def test_a_template_gets_the_fields_of_each_contact_and_its_language(
     ],
 )
 async def test_what_is_wrong_with_a_send_is_refused_at_once(
-    conn: Conn, given: dict[str, object], field: str
+    conn: Conn, given: dict[str, Any], field: str
 ) -> None:
     project = await make.project_named(conn)
     await steps.listed(conn, project, 1)

@@ -1,5 +1,6 @@
 """Complaints count if they are proven, also with redacted addresses."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,7 +13,7 @@ from tests.inbound.bounces.bounce_mail import BounceReceiver, report
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_yet")]
 
 
-async def sent(conn: Conn, address: str = "ann@example.com", **columns: object) -> UUID:
+async def sent(conn: Conn, address: str = "ann@example.com", **columns: Any) -> UUID:
     return await left(conn, recipient_email=address, **columns)
 
 

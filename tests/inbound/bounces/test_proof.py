@@ -1,5 +1,6 @@
 """Forged bounces suppress nothing: a bounce needs our signature, or a mail sent to the address."""
 
+from typing import Any
 from uuid import UUID, uuid4
 
 import orjson
@@ -13,7 +14,7 @@ from tests.inbound.bounces.bounce_mail import BounceReceiver, failed, report
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_yet")]
 
 
-async def sent(conn: Conn, address: str = "ann@example.com", **columns: object) -> UUID:
+async def sent(conn: Conn, address: str = "ann@example.com", **columns: Any) -> UUID:
     return await left(conn, recipient_email=address, **columns)
 
 

@@ -81,7 +81,7 @@ async def test_a_twin_waits_for_the_first_and_takes_its_place_if_that_is_taken_b
         assert await make.status_of(second, email_id) == "pending"
 
 
-CHANGES = [
+CHANGES: list[dict[str, object]] = [
     {"subject": "Other"},
     {"text_body": "Other"},
     {"html_body": "<p>"},

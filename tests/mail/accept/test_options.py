@@ -12,8 +12,8 @@ from tests.mail.accept.intakes import NotAccepted, by_batch, by_enqueue, plain
 
 pytestmark = pytest.mark.anyio
 
-NOT_INSTANTS = ("20300501", "0", "-1", "08", "now", "tomorrow", "2030-05-01", "2030-05-01T08:00:00")
-NOT_INSTANTS += ("2030-05-01T08:00:00+99:99", "2030-05-01T08:00:00+16", "2030-05-01T08:00:00+01:60")
+NOT_INSTANTS = ["20300501", "0", "-1", "08", "now", "tomorrow", "2030-05-01", "2030-05-01T08:00:00"]
+NOT_INSTANTS += ["2030-05-01T08:00:00+99:99", "2030-05-01T08:00:00+16", "2030-05-01T08:00:00+01:60"]
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"colour": "red"}, "colour", "there is no such option"),
     ({"project_id": "x"}, "project_id", "there is no such option"),

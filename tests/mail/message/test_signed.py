@@ -1,6 +1,7 @@
 """Which keys sign a mail, and what happens to a mail without a key."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def written(what: LoadedEmail, signers: Signers) -> SendAttempt:
         {"headers": {"List-Unsubscribe": "<https://example.com/u/1>", "X-Long": "a  b " * 100}},
     ],
 )
-def test_a_letter_carries_signatures_of_exactly_what_is_sent(says: dict[str, object]) -> None:
+def test_a_letter_carries_signatures_of_exactly_what_is_sent(says: dict[str, Any]) -> None:
     letter = written(loaded(("cc", "bob@example.org"), **says), Signers({DOMAIN: signer()}))
 
     assert letter.message.count(b"DKIM-Signature: v=1;") == 2

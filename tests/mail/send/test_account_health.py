@@ -87,11 +87,11 @@ async def test_how_long_a_provider_asks_us_to_wait_holds_for_every_process(
             health.account_failed(account, replace(fast, retry_after=timedelta(minutes=minutes)))
             await until(conn, left, account, is_=waits)
 
-        health = (
+        seen = (
             "SELECT failures, recommendation FROM mailqueue.sender_health"
             " WHERE sender_account_id = %s"
         )
-        [(failures, recommendation)] = await make.rows(conn, health, account)
+        [(failures, recommendation)] = await make.rows(conn, seen, account)
         assert set(failures) == {"rate_limited"}
         assert recommendation.startswith("it asks us to wait")
 

@@ -1,6 +1,7 @@
 """A server without a reply for a moment: its pending mail does not delay that of others."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -56,13 +57,17 @@ async def test_a_connection_that_hangs_keeps_no_mail_from_others(idle_s: float) 
         server.hangs = len(server.groups) + 1
         line.add([loaded() for _ in range(8)])
         await until(lambda: server.groups[-1] == 8)
+
+        def has_settled_more_than(count: int) -> bool:
+            return len(recorded.settled) > count
+
         for _ in range(5):
             sent = len(recorded.settled)
             await asyncio.sleep(2 * min(idle_s, 0.05))
             recorded.clock.move(recorded.unresponsive_s + 0.01)
             line.check_stalls()
             line.add([loaded()])
-            await until(lambda sent=sent: len(recorded.settled) > sent)
+            await until(partial(has_settled_more_than, sent))
 
         assert line.slots.aside == 8
         assert set(recorded.endings()) == {Ending.SENT}

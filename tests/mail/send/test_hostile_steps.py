@@ -19,6 +19,7 @@ from mailqueue.dkim.signer import DomainSigner, Signers
 from mailqueue.mail.message import build
 from mailqueue.mail.send import hand_over
 from mailqueue.mail.send.store import claims, outcomes
+from mailqueue.mime import compose as message
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.smtp.client import batch
 from tests import make
@@ -155,7 +156,7 @@ async def test_by_smtp_while_memory_is_short(
     database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, _, is_odd, _, _ = BY_SMTP["compose"]
-    genuine = build.compose
+    genuine = message.compose
 
     def compose(skeleton: Any, of: Any) -> bytes:
         if is_odd(skeleton, of):

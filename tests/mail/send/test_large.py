@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from mailqueue.mail.message.build import build_message
 from mailqueue.mail.model import Ending, LoadedEmail, Mark, Marks, MarkVerdict
 from mailqueue.mail.send import large, prepare
 from mailqueue.mail.send.large import LARGE_BYTES, LargeBuilds
 from mailqueue.mime.files import MessageFile
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.queue.in_progress import EXIT_BUILD_TOO_LONG
 from tests.mail.claims import claimed, loaded
 from tests.mail.send.scripted import RecordedContext, ScriptedServer, sender_to, until
@@ -30,7 +32,7 @@ LARGE = {
 @contextmanager
 def held_builds(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, list[str]]]:
     """Hold the building of large messages until the event is set; note the thread of each."""
-    genuine, may_build, threads = prepare.build_message, threading.Event(), list[str]()
+    genuine, may_build, threads = build_message, threading.Event(), list[str]()
 
     def build(mail: LoadedEmail, *given: Any, **named: Any) -> Any:
         threads.append(threading.current_thread().name)
@@ -98,8 +100,8 @@ async def test_a_large_message_is_the_same_wherever_it_is_built() -> None:
         [here] = prepare.build_attempts([mail], account=account, context=context)
         apart = await prepare._built(mail, account=account, context=context)
 
-    assert isinstance(here, tuple)
-    assert isinstance(apart, tuple)
+    assert isinstance(here, SendAttempt)
+    assert isinstance(apart, SendAttempt)
     date = here.message.index(b"Date:")
     assert apart._replace(message=b"") == here._replace(message=b"")
     assert apart.message[:date] == here.message[:date]

@@ -1,6 +1,7 @@
 """The outcome of each verdict: the whole table, then messages to several recipients."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -46,11 +47,11 @@ TABLE = {
 }
 
 
-def no(kind: Fault, stage: Stage = Stage.RCPT, code: str = "550", **more: object) -> Rejected:
-    return Rejected(kind, code, "no", stage, **more)  # type: ignore[arg-type]
+def no(kind: Fault, stage: Stage = Stage.RCPT, code: str = "550", **more: Any) -> Rejected:
+    return Rejected(kind, code, "no", stage, **more)
 
 
-def judged(verdict: Accepted | Rejected | AllRefused, *addresses: str, **of: object) -> SendOutcome:
+def judged(verdict: Accepted | Rejected | AllRefused, *addresses: str, **of: Any) -> SendOutcome:
     return outcome_of(attempt(*addresses, **of), verdict, 12)
 
 

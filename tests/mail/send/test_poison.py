@@ -20,7 +20,7 @@ from mailqueue.core.queues import MAX_CRASHES
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.process import child
-from mailqueue.process.groups import Children
+from mailqueue.process.child import Children
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.chaos.sink.process import own_sink

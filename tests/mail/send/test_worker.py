@@ -80,7 +80,7 @@ async def test_a_worker_does_not_rest_while_another_holds_the_mail_for_a_moment(
         async with courier(database, tmp_path):
 
             async def has_claimed_again_and_again() -> bool:
-                return await make.scalar(conn, CLAIMS) > before + 5
+                return bool(await make.scalar(conn, CLAIMS) > before + 5)
 
             await until(has_claimed_again_and_again)
             assert await make.rows(conn, "SELECT FROM mailqueue.waiters") == []

@@ -18,6 +18,7 @@ from typing import Any
 from mailqueue.cli.main import main
 from mailqueue.cli.worker import forked, queues, send
 from mailqueue.core import crashpoints
+from mailqueue.mail.message.build import build_message
 from mailqueue.mail.model import LoadedEmail
 from mailqueue.mail.send import prepare
 from mailqueue.ports.transport import SendAttempt
@@ -43,7 +44,7 @@ def fill() -> None:
     """Allocate memory until there is none; without a bound the system ends the process."""
     if "--alone" not in sys.argv:
         kill()
-    taken = [bytes(MEBIBYTE)]
+    taken: list[bytes | bytearray] = [bytes(MEBIBYTE)]
     while True:
         taken.append(bytearray(MEBIBYTE))
 
@@ -79,7 +80,7 @@ def disturbed(kind: Kind, how: Mapping[str, Any]) -> Kind:
 
 def disturb_mail(how: Mapping[str, Any]) -> None:
     """Have the building of hostile emails end the process, and of all others wait."""
-    genuine = prepare.build_message
+    genuine = build_message
 
     def build(mail: LoadedEmail, *given: Any, **named: Any) -> SendAttempt:
         way = how.get("hostile", {}).get(str(mail.claim.id))
@@ -98,10 +99,11 @@ def run(module: str, *arguments: str) -> None:
     def kinds(settings: Settings, names: Sequence[str], **options: Any) -> list[Kind]:
         return [disturbed(kind, how) for kind in kinds_of(settings, names, **options)]
 
-    queues.kinds_of = kinds
+    object.__setattr__(queues, "kinds_of", kinds)
     disturb_mail(how)
     if "memory" in how:
-        queues.ALONE_MEMORY_BYTES = send.ALONE_MEMORY_BYTES = how["memory"]
+        for command in (queues, send):
+            object.__setattr__(command, "ALONE_MEMORY_BYTES", how["memory"])
     if module == "mailqueue":
         main(arguments, prog_name=module)
     armed = getattr(crashpoints.reach, "__self__", None)

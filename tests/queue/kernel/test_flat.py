@@ -29,7 +29,7 @@ DELIVERED = CallResult(CallOutcome.DELIVERED, datetime.now(UTC), 3, {"webhook-id
 async def fill(conn: Conn, count: int, status: str, run_at: str) -> None:
     """Copy a delivery many times."""
     await conn.execute(
-        "INSERT INTO mailqueue.webhook_deliveries"  # type: ignore[arg-type]
+        "INSERT INTO mailqueue.webhook_deliveries"
         " (id, project_id, webhook_id, event_id, type, status, run_at, finished_at)"
         " SELECT gen_random_uuid(), d.project_id, d.webhook_id, d.event_id, d.type,"
         f" '{status}', {run_at}, CASE WHEN '{status}' = 'delivered' THEN now() END"

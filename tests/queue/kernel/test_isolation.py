@@ -115,7 +115,7 @@ async def test_killing_healthy_workers_fails_no_row(
         counted = "SELECT count(*) FROM mailqueue.inbound_events WHERE status = '{}'"
 
         async def is_done() -> bool:
-            return await make.scalar(conn, counted.format(spec.done)) == count
+            return bool(await make.scalar(conn, counted.format(spec.done)) == count)
 
         async def tell() -> object:
             return await make.rows(

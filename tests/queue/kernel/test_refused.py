@@ -3,7 +3,7 @@
 import pytest
 from psycopg.errors import OutOfMemory
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues import QUEUES, QueueSpec
 from mailqueue.db.pool import connect
 from mailqueue.queue import store
 from mailqueue.settings.environment import DatabaseSettings
@@ -21,7 +21,7 @@ HEALTH = "SELECT state, found, fix FROM mailqueue.health WHERE name = 'rows that
 @pytest.mark.parametrize("spec", QUEUES, ids=lambda spec: spec.name)
 @pytest.mark.parametrize("crashes", [0, 1])
 async def test_the_others_are_claimed(
-    spec: store.QueueSpec, crashes: int, database: DatabaseSettings
+    spec: QueueSpec, crashes: int, database: DatabaseSettings
 ) -> None:
     async with connect(database) as conn, KINDS[spec.name](conn, 4) as rows:
         await conn.execute(f"UPDATE mailqueue.{spec.table} SET crashes = {crashes}")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -148,15 +149,21 @@ async def test_a_worker_outlives_what_its_handler_raises_beside_rows(
             raise RuntimeError("rest")
 
     handler, stop = Restless(), asyncio.Event()
+
+    def has_ended(count: int) -> bool:
+        return len(handler.ended) >= count
+
+    def has_rested_since(rests: int) -> bool:
+        return handler.rests > rests
+
     async with connect(database) as conn:
         number = await make.worker(conn)
         working = QueueWorker(database, SPEC, handler, InProgress())
         running = asyncio.create_task(run_worker(working, stop, number))
         for count in (2, 4):
             await add_rows(conn, 2)
-            await until(lambda least=count: len(handler.ended) >= least)
-            rests = handler.rests
-            await until(lambda least=rests: handler.rests > least)
+            await until(partial(has_ended, count))
+            await until(partial(has_rested_since, handler.rests))
         stop.set()
         await running
         assert await states(conn) == {"processed": 4}

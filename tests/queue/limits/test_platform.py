@@ -1,6 +1,7 @@
 """Limit: the rate of the whole installation, over all projects and workers."""
 
 import asyncio
+from uuid import UUID
 
 import pytest
 from psycopg.errors import InvalidParameterValue
@@ -175,7 +176,7 @@ async def test_reservations_of_accounts_are_kept_beside_it(conn: Conn) -> None:
     assert (await row(conn, taken[0], "assigned_to"))[0] == account
 
 
-async def store_claim(conn: Conn, worker: int) -> list[object]:
+async def store_claim(conn: Conn, worker: int) -> list[UUID]:
     await claims_store.gather_lanes(conn)
     return [one.id for one in await claims_store.claim(conn, worker, limit=50, lease=LEASE)]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,8 @@ async def look_again(conn: Conn) -> None:
 
 @pytest.mark.parametrize(("column", "seconds"), [("minute_limit", 60), ("hourly_limit", 3600)])
 async def test_a_window_is_never_passed_and_slides(conn: Conn, column: str, seconds: int) -> None:
-    await make.sender_account(conn, **{column: 5})
+    limit: dict[str, Any] = {column: 5}
+    await make.sender_account(conn, **limit)
     await make.queued_emails(conn, 20)
     worker = await make.worker(conn)
     first = await claim(conn, worker, limit=2)

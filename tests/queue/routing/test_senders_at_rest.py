@@ -152,7 +152,7 @@ async def test_a_refused_account_is_suspended_with_a_note(conn: Conn) -> None:
     ],
 )
 async def test_an_account_that_may_send_again_wakes_its_lanes_at_once(
-    conn: Conn, before: dict[str, object], change: str
+    conn: Conn, before: dict[str, Any], change: str
 ) -> None:
     account = await make.sender_account(conn, **before)
     await make.queued_email(conn)

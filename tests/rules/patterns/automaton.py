@@ -5,8 +5,8 @@ A search is a loop of its own before the expression. A repeat of up to FEW times
 
 import re
 from dataclasses import dataclass, field
-from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser  # type: ignore[attr-defined]
+from re import _constants as op
+from re import _parser
 from typing import Any
 
 FEW = 400

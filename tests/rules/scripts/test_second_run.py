@@ -69,7 +69,7 @@ def run(path: Path, *arguments: str) -> tuple[int, list[str]]:
         for name, value in os.environ.items()
         if not name.startswith(("PYTEST_", "MAILQUEUE_"))
     }
-    command = [ROOT / "scripts" / "test", path, *arguments]
+    command = [str(ROOT / "scripts" / "test"), str(path), *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     return done.returncode, done.stdout.splitlines()
 

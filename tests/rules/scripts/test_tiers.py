@@ -115,7 +115,7 @@ def test_a_quick_test_that_starts_a_process_fails(mark: str, code: int, tmp_path
         'def pytest_configure(config):\n    config.pluginmanager.register(tiers, "tiers")\n'
     )
     (tmp_path / "test_suite.py").write_text(mark + _STARTS_A_PROCESS)
-    command = [sys.executable, "-m", "pytest", "-q", tmp_path / "test_suite.py"]
+    command = [sys.executable, "-m", "pytest", "-q", str(tmp_path / "test_suite.py")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
     assert done.returncode == code

@@ -5,7 +5,7 @@ It is strict about the client: a command out of order gets 503, a nested MAIL to
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import cast
@@ -153,13 +153,18 @@ class _Dialog:
 
 @asynccontextmanager
 async def scripted(
+    script: Mapping[str, Sequence[Answer]] | None = None,
     *,
     ehlo: Sequence[str] = USUAL_EHLO,
     tls: ssl.SSLContext | None = None,
     reads: bool = True,
     **answers: Sequence[Answer],
 ) -> AsyncIterator[ScriptedServer]:
-    """Run a scripted server on a free loopback port; `dot=` is the reply to the final dot."""
+    """Run a scripted server on a free loopback port; `dot=` is the reply to the final dot.
+
+    The answers to verbs are those of the script and of the arguments.
+    """
+    answers = {**(script or {}), **answers}
     if "dot" in answers:
         answers["."] = answers.pop("dot")
     server = ScriptedServer(

@@ -190,7 +190,7 @@ async def test_a_message_refused_after_some_recipients_were_keeps_their_reasons(
     rcpt = [b"250 ok\r\n", b"550 5.1.1 no\r\n"]
     two = mail("a@example.com", "b@example.com")
     answers = {"RCPT": rcpt, "dot": [b"451 4.3.0 later\r\n"]}
-    async with scripted(ehlo=ehlo, **answers) as server, channel_to(server.port) as channel:
+    async with scripted(answers, ehlo=ehlo) as server, channel_to(server.port) as channel:
         reports = await send(channel, [two])
 
         (verdict,) = reports.verdicts

@@ -135,7 +135,7 @@ async def test_floods_and_nonsense_end_the_connection_at_once(
     ehlo: tuple[str, ...], verb: str, answer: Answer
 ) -> None:
     async with (
-        scripted(ehlo=ehlo, **{verb: [answer]}) as server,
+        scripted({verb: [answer]}, ehlo=ehlo) as server,
         channel_to(server.port) as channel,
     ):
         reports = await send(channel, mails(3))

@@ -16,7 +16,7 @@ SHORT = SmtpTimeouts(command_s=1, block_s=1, dot_s=1, quit_s=1)
 async def test_a_go_ahead_after_a_refused_sender_ends_the_connection() -> None:
     """A dot could deliver an empty message here."""
     answers = {"MAIL": [b"550 5.7.1 no\r\n"], "RCPT": [b"250 ok\r\n"], "DATA": [b"354 go\r\n"]}
-    async with scripted(**answers) as server, channel_to(server.port) as channel:
+    async with scripted(answers) as server, channel_to(server.port) as channel:
         reports = await send(channel, mails(2))
 
         assert [r.kind for r in reports.rejected] == [Fault.TRANSIENT, Fault.TRANSIENT]

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ async def test_mail_goes_through_tls_and_a_login(
 ) -> None:
     context = server_context(tmp_path, name="127.0.0.1")
     mailbox = ReceivedMail()
-    tls = {"starttls" if mode is TlsMode.STARTTLS else "implicit": context}
+    tls: dict[str, Any] = {"starttls" if mode is TlsMode.STARTTLS else "implicit": context}
     async with judge(mailbox, auth=mode is TlsMode.STARTTLS, without=without, **tls) as port:
         user = "ann" if mode is TlsMode.STARTTLS else ""
         transport = SmtpTransport(
@@ -90,7 +91,7 @@ async def test_an_untrusted_certificate_is_refused(tmp_path: Path) -> None:
 async def test_a_certificate_for_another_name_is_refused(tmp_path: Path, mode: TlsMode) -> None:
     """The name in the account is checked, not the address it resolved to."""
     context = server_context(tmp_path, name="mx.example.com")
-    tls = {"starttls" if mode is TlsMode.STARTTLS else "implicit": context}
+    tls: dict[str, Any] = {"starttls" if mode is TlsMode.STARTTLS else "implicit": context}
     async with judge(ReceivedMail(), **tls) as port:
         found = await refused(
             SmtpTransport(
@@ -212,7 +213,7 @@ async def test_every_refusal_while_opening_has_its_kind(
 ) -> None:
     is_silent = [SILENT] in script.values()
     timeouts = replace(PATIENT, command_s=0.5) if is_silent else PATIENT
-    async with scripted(ehlo=LOGIN_EHLO, **script) as server:
+    async with scripted(script, ehlo=LOGIN_EHLO) as server:
         one = account(server.port, TlsMode.NONE, user="ann", timeouts=timeouts)
         found = await refused(SmtpTransport(one))
 
@@ -266,7 +267,7 @@ async def test_a_surplus_reply_while_opening_is_not_used_later() -> None:
         "AUTH": [b"235 2.7.0 ok\r\n250 ok\r\n"],
         "MAIL": [b"550 5.1.8 no\r\n"],
     }
-    async with scripted(ehlo=LOGIN_EHLO, **answers) as server:
+    async with scripted(answers, ehlo=LOGIN_EHLO) as server:
         channel = await SmtpTransport(account(server.port, TlsMode.NONE, user="ann")).open()
         assert isinstance(channel, SmtpChannel), channel
         reports = await send(channel, [mail()])
