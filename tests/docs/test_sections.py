@@ -3,8 +3,6 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tests.docs.reading import name_of, pages
 
 LONG = 40
@@ -45,14 +43,18 @@ def repeated(lines: list[str]) -> list[str]:
     return [line for line, count in counts.items() if count > 1]
 
 
-@pytest.mark.parametrize("page", pages(), ids=name_of)
-def test_every_section_has_content(page: Path) -> None:
-    assert empty_sections(prose(page)) == []
+def test_every_section_has_content() -> None:
+    empty = [
+        f"{name_of(page)}: {heading}" for page in pages() for heading in empty_sections(prose(page))
+    ]
+
+    assert empty == [], "\n".join(empty)
 
 
-@pytest.mark.parametrize("page", pages(), ids=name_of)
-def test_no_page_says_a_line_twice(page: Path) -> None:
-    assert repeated(prose(page)) == []
+def test_no_page_says_a_line_twice() -> None:
+    twice = [f"{name_of(page)}: {line}" for page in pages() for line in repeated(prose(page))]
+
+    assert twice == [], "\n".join(twice)
 
 
 def test_an_empty_section_and_a_repeated_line_are_found() -> None:
