@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 import pytest
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, Error, sql
 
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
@@ -25,7 +25,7 @@ READER_BY_PAGE = {
 }
 AS_OWNER = "-- As the owner:"
 MAY_BE_EMPTY = "-- No rows is good"
-_TRANSACTION = re.compile(r"^(BEGIN|COMMIT);$", re.MULTILINE)
+_TRANSACTION = re.compile(r"^(BEGIN|COMMIT|ROLLBACK);$", re.MULTILINE)
 _SQL = blocks("sql")
 _READING = [block for block in _SQL if block.page == "docs/dba-guide.md"]
 
@@ -68,29 +68,69 @@ async def results(conn: AsyncConnection[tuple[object, ...]], text: str) -> list[
     return counts
 
 
-@pytest.mark.parametrize("block", _SQL, ids=lambda block: block.where)
-async def test_every_statement_runs_with_its_readers_rights(sample: Conn, block: Block) -> None:
+async def outcome(sample: Conn, role: str, text: str) -> list[int] | str:
+    """Return the rows of statements run with these rights, or their error; undo what they did."""
+    try:
+        async with sample.transaction(force_rollback=True):
+            await _become(sample, role)
+            return await results(sample, text)
+    except Error as error:
+        return str(error)
+
+
+def reader_of(block: Block) -> str:
     is_owners = block.text.startswith(AS_OWNER)
-    await _become(sample, ROLE if is_owners else READER_BY_PAGE.get(block.page, ROLE))
-
-    await results(sample, block.text)
+    return ROLE if is_owners else READER_BY_PAGE.get(block.page, ROLE)
 
 
-@pytest.mark.parametrize("block", _READING, ids=lambda block: block.where)
-async def test_every_question_of_the_dba_guide_finds_something(sample: Conn, block: Block) -> None:
-    counts = await results(sample, block.text)
-
-    if block.text.startswith(MAY_BE_EMPTY):
-        assert counts == [0] * len(counts)
-    else:
-        assert all(counts)
+def is_answered(block: Block, counts: list[int]) -> bool:
+    """Return whether questions found rows, or none where none is good."""
+    return not any(counts) if block.text.startswith(MAY_BE_EMPTY) else all(counts)
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=place) for place, text in in_shell()])
-async def test_every_statement_given_to_psql_runs(sample: Conn, text: str) -> None:
-    await results(sample, text)
+async def test_every_statement_runs_with_its_readers_rights(sample: Conn) -> None:
+    faults = [
+        f"{block.where}: {found}"
+        for block in _SQL
+        if isinstance(found := await outcome(sample, reader_of(block), block.text), str)
+    ]
+
+    assert faults == [], "\n".join(faults)
+
+
+async def test_every_question_of_the_dba_guide_finds_something(sample: Conn) -> None:
+    found = [(block, await outcome(sample, ROLE, block.text)) for block in _READING]
+    faults = [
+        f"{block.where}: {counts}"
+        for block, counts in found
+        if isinstance(counts, str) or not is_answered(block, counts)
+    ]
+
+    assert faults == [], "\n".join(faults)
+
+
+async def test_every_statement_given_to_psql_runs(sample: Conn) -> None:
+    faults = [
+        f"{place}: {found}"
+        for place, text in in_shell()
+        if isinstance(found := await outcome(sample, ROLE, text), str)
+    ]
+
+    assert faults == [], "\n".join(faults)
+
+
+async def test_what_a_statement_did_is_undone_and_an_error_is_returned(sample: Conn) -> None:
+    count = "SELECT 1 FROM mailqueue.sender_accounts WHERE name = 'relay'"
+    rename = "UPDATE mailqueue.sender_accounts SET name = 'x' WHERE name = 'relay'"
+
+    assert await outcome(sample, ROLE, f"{rename}; {count}") == [0]
+    assert await outcome(sample, "mailqueue_dba", "DELETE FROM mailqueue.sender_accounts") == (
+        "permission denied for table sender_accounts"
+    )
+    assert await outcome(sample, ROLE, count) == [1]
 
 
 def test_the_documentation_shows_statements() -> None:
     assert len(_SQL) > 20
+    assert len(_READING) > 20
     assert in_shell()
