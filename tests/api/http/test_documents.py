@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from mailqueue.api.http.docs.reference import USUAL_ORIGIN, reference_page
 from mailqueue.api.http.endpoint import Endpoint, Once
@@ -17,10 +17,6 @@ from tests.api.support.calling import HELLO, Calling
 from tests.api.support.document import DOCUMENT
 
 BODIES = [each for each in ENDPOINTS if each.request is not None]
-
-
-def named(endpoint: Endpoint) -> str:
-    return operation_id(endpoint)
 
 
 def models(found: Any) -> set[type[BaseModel]]:
@@ -77,15 +73,15 @@ def test_every_schema_is_one() -> None:
         ), name
 
 
-@pytest.mark.parametrize("endpoint", BODIES, ids=named)
-def test_unknown_fields_are_refused_everywhere(endpoint: Endpoint) -> None:
+def test_unknown_fields_are_refused_everywhere() -> None:
     loose = [
-        model.__name__
+        f"{operation_id(endpoint)}: {model.__name__}"
+        for endpoint in BODIES
         for model in models(endpoint.request)
         if model.model_config.get("extra") != "forbid"
     ]
 
-    assert loose == []
+    assert loose == [], "\n".join(loose)
 
 
 def undescribed(schema: Any, at: str) -> list[str]:
@@ -111,15 +107,23 @@ def undescribed(schema: Any, at: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
-def test_every_field_and_parameter_says_its_use(endpoint: Endpoint) -> None:
+def undescribed_of(endpoint: Endpoint) -> list[str]:
+    """Return the fields and parameters of an endpoint that have no description."""
     operation = DOCUMENT["paths"][endpoint.path][endpoint.method.lower()]
     content = operation.get("requestBody", {}).get("content", {})
     schema = content.get("application/json", {}).get("schema", {})
     parameters = {each["name"]: each for each in operation.get("parameters", ())}
+    return undescribed(schema, "body") + undescribed({"properties": parameters}, "")
 
-    assert undescribed(schema, "body") == []
-    assert undescribed({"properties": parameters}, "") == []
+
+def test_every_field_and_parameter_says_its_use() -> None:
+    faults = [
+        f"{operation_id(endpoint)}: {name}"
+        for endpoint in ENDPOINTS
+        for name in undescribed_of(endpoint)
+    ]
+
+    assert faults == [], "\n".join(faults)
 
 
 def test_fields_that_are_needed_come_first() -> None:
@@ -132,17 +136,35 @@ def test_fields_that_are_needed_come_first() -> None:
     assert is_needed == sorted(is_needed, reverse=True)
 
 
-@pytest.mark.parametrize("endpoint", [each for each in ENDPOINTS if each.query], ids=named)
-def test_unknown_parameters_are_refused_everywhere(endpoint: Endpoint) -> None:
-    assert endpoint.query is not None
-    assert endpoint.query.model_config.get("extra") == "forbid"
+def test_unknown_parameters_are_refused_everywhere() -> None:
+    loose = [
+        operation_id(endpoint)
+        for endpoint in ENDPOINTS
+        if endpoint.query and endpoint.query.model_config.get("extra") != "forbid"
+    ]
+
+    assert loose == [], "\n".join(loose)
 
 
-@pytest.mark.parametrize("endpoint", BODIES, ids=named)
-def test_every_body_has_an_example_that_is_taken(endpoint: Endpoint) -> None:
+def fault_of_example(endpoint: Endpoint) -> str | None:
+    """Return why the example of a body is refused."""
     assert endpoint.request is not None
     example = {} if endpoint.example is None else endpoint.example  # nothing need be said
-    TypeAdapter(endpoint.request).validate_json(json.dumps(example))
+    try:
+        TypeAdapter(endpoint.request).validate_json(json.dumps(example))
+    except (TypeError, ValidationError) as error:
+        return str(error)
+    return None
+
+
+def test_every_body_has_an_example_that_is_taken() -> None:
+    faults = [
+        f"{operation_id(endpoint)}: {fault}"
+        for endpoint in BODIES
+        if (fault := fault_of_example(endpoint)) is not None
+    ]
+
+    assert faults == [], "\n".join(faults)
 
 
 def test_endpoints_of_keys_and_of_administrators_are_told_apart() -> None:
