@@ -1,6 +1,7 @@
 """Schemas of the OpenAPI document: names are unique, and examples match their schemas."""
 
 import json
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -15,17 +16,38 @@ from tests.api.support.document import DOCUMENT
 ANSWERING = [each for each in ENDPOINTS if each.response is not None]
 
 
-@pytest.mark.parametrize("endpoint", ANSWERING, ids=operation_id)
-def test_every_answer_in_json_has_an_example_that_fits_its_schema(endpoint: Endpoint) -> None:
+def shown(endpoint: Endpoint) -> tuple[dict[str, Any], object]:
+    """Return the schema of an answer in JSON, and its example.
+
+    Raises:
+        KeyError: one of them is missing.
+    """
     operation = DOCUMENT["paths"][endpoint.path][endpoint.method.lower()]
     content = operation["responses"][str(int(endpoint.status))]["content"]["application/json"]
     name = content["examples"]["answer"]["$ref"].removeprefix("#/components/examples/")
-    example = DOCUMENT["components"]["examples"][name]["value"]
-    schema = content["schema"] | {"components": DOCUMENT["components"]}
+    example: object = DOCUMENT["components"]["examples"][name]["value"]
+    return content["schema"] | {"components": DOCUMENT["components"]}, example
 
-    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
-    validator.validate(json.loads(json.dumps(example)))
-    assert not validator.is_valid({"of": "another schema"})
+
+def fault_of_example(endpoint: Endpoint) -> str | None:
+    """Return why the example of an answer does not fit its schema, or what of them is missing."""
+    try:
+        schema, example = shown(endpoint)
+        validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+        validator.validate(json.loads(json.dumps(example)))
+    except (KeyError, TypeError, jsonschema_rs.ValidationError) as error:
+        return repr(error)
+    return "any object fits" if validator.is_valid({"of": "another schema"}) else None
+
+
+def test_every_answer_in_json_has_an_example_that_fits_its_schema() -> None:
+    faults = [
+        f"{operation_id(endpoint)}: {fault}"
+        for endpoint in ANSWERING
+        if (fault := fault_of_example(endpoint)) is not None
+    ]
+
+    assert faults == [], "\n".join(faults)
 
 
 def test_two_schemas_of_one_name_are_refused() -> None:
