@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from psycopg import errors
+from psycopg import Error
 
 from mailqueue.core.queues import QUEUES
 from mailqueue.db.fetch import Conn
@@ -69,27 +69,45 @@ def test_every_call_names_a_statement_and_fetches_it_as_it_promises() -> None:
     assert wrong == []
 
 
-@pytest.mark.anyio
-@pytest.mark.parametrize("name", sorted(SQL))
-async def test_every_statement_is_planned_by_the_real_schema(conn: Conn, name: str) -> None:
+def texts_of(name: str) -> list[str]:
+    """Return what is planned for a statement; for one of the queues, the text of each table."""
     verb = next((verb for verb, known in ROW_STATEMENTS.items() if known == name), None)
     if verb is not None:  # it calls a function of each queue table
-        for spec in QUEUES:
-            text = planned(statement(spec, verb, ("id", "claim_no")))
-            await conn.execute(f"PREPARE tried AS {text}".encode())
-            await conn.execute(b"DEALLOCATE tried")
-        return
+        return [planned(statement(spec, verb, ("id", "claim_no"))) for spec in QUEUES]
     text = planned(SQL[name])
+    return [text] if _PLANNED.match(text) else []
 
-    if _PLANNED.match(text):
-        await conn.execute(f"PREPARE tried AS {text}".encode())
-        await conn.execute(b"DEALLOCATE tried")  # it would outlive the transaction
+
+async def fault_of(conn: Conn, text: str) -> str | None:
+    """Return why a statement cannot be planned."""
+    try:
+        async with conn.transaction():
+            await conn.execute(f"PREPARE tried AS {text}".encode())
+            await conn.execute(b"DEALLOCATE tried")  # it would outlive the transaction
+    except Error as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.anyio
+async def test_every_statement_is_planned_by_the_real_schema(conn: Conn) -> None:
+    faults = [
+        f"{name}: {fault}"
+        for name in sorted(SQL)
+        for text in texts_of(name)
+        if (fault := await fault_of(conn, text)) is not None
+    ]
+
+    assert faults == [], "\n".join(faults)
 
 
 @pytest.mark.anyio
 async def test_a_statement_that_names_a_missing_column_is_found(conn: Conn) -> None:
-    with pytest.raises(errors.UndefinedColumn):
-        await conn.execute("PREPARE tried AS SELECT colour FROM mailqueue.schema_migrations")
+    fault = await fault_of(conn, "SELECT colour FROM mailqueue.schema_migrations")
+
+    assert fault is not None
+    assert 'column "colour" does not exist' in fault
+    assert await fault_of(conn, "SELECT version FROM mailqueue.schema_migrations") is None
 
 
 def test_a_call_that_fetches_as_another_kind_is_found() -> None:
