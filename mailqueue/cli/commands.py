@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mailqueue.core.services import LISTENERS
+
 
 @dataclass(frozen=True, slots=True)
 class Lazy:
@@ -12,12 +14,21 @@ class Lazy:
     summary: str
 
 
+def listener_commands(group: str | None = None) -> dict[str, Lazy]:
+    """Return the commands of listeners: those of a group, or those that are in none."""
+    words = [] if group is None else [group]
+    return {
+        one.command[-1]: Lazy(f"mailqueue.cli.services:{one.name}", one.summary)
+        for one in LISTENERS
+        if list(one.command[:-1]) == words
+    }
+
+
 # As `--help` shows them.
 SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
     "Run": {
         "up": Lazy("mailqueue.cli.up:up", "Run PostgreSQL, API, console, workers and mail trap."),
-        "api": Lazy("mailqueue.cli.api:api", "Run only the HTTP API."),
-        "console": Lazy("mailqueue.cli.console:console", "Run only the web console."),
+        **listener_commands(),
         "worker": Lazy("mailqueue.cli.worker.commands:worker", "Run only the workers."),
         "migrate": Lazy("mailqueue.cli.migrate:migrate", "Bring the database schema up to date."),
         "psql": Lazy("mailqueue.cli.psql:psql", "Open psql on mailqueue's database."),

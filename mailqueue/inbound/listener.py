@@ -7,7 +7,7 @@ empty: complaints have a sender, and so have the bounces of some old servers.
 import asyncio
 import hashlib
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -152,29 +152,3 @@ async def bounce_listener(
         stack.callback(following.cancel)
         log.info("bounces.started", host=settings.host, port=bound)
         yield Listener(settings.host, bound)
-
-
-@asynccontextmanager
-async def bounces_beside(
-    settings: BounceSettings, pool: Pool, database: DatabaseSettings
-) -> AsyncIterator[Listener | None]:
-    """Receive bounce mail during the block, if a port is set."""
-    if settings.port is None:
-        yield None
-        return
-    async with bounce_listener(settings, pool, database) as running:
-        yield running
-
-
-async def run(
-    settings: BounceSettings,
-    stop: asyncio.Event,
-    *,
-    pool: Pool,
-    database: DatabaseSettings,
-    ready: Callable[[Listener], None],
-) -> None:
-    """Receive bounce mail until `stop` is set; messages received by then are answered."""
-    async with bounce_listener(settings, pool, database) as running:
-        ready(running)
-        await stop.wait()

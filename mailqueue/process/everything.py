@@ -14,27 +14,31 @@ from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.console.app import console_routes
 from mailqueue.contract.processes import Running
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.services import SERVICES
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.embedded.server import embedded_server
-from mailqueue.inbound.listener import bounces_beside
 from mailqueue.mail.send.partitions import keep_partitions
 from mailqueue.process.groups import light_children, send_children
-from mailqueue.process.listeners import listeners_of
 from mailqueue.process.pool import WorkerPool
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Settings
 from mailqueue.settings.listeners import Surface
 from mailqueue.settings.tracking import TrackingSettings
-from mailqueue.submission.server import submission_beside
 from mailqueue.tenants.keys.local import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
 from mailqueue.wiring.api import build_services, trial_transports
-from mailqueue.wiring.bridge import bridge_beside
 from mailqueue.wiring.console import login_provider, message_sources
+from mailqueue.wiring.listeners import listeners_of
+from mailqueue.wiring.services.running import (
+    ListeningService,
+    ServiceContext,
+    beside_up,
+    listen,
+)
 
 Say = Callable[[str], None]
 
@@ -84,10 +88,9 @@ async def run_everything(
             url = await stack.enter_async_context(listening(app.on(surfaces), sock))
             urls |= dict.fromkeys(surfaces, url)
         api, console = urls[Surface.API], settings.console.url or urls[Surface.CONSOLE]
-        smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
-        await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
+        context = ServiceContext(settings, pool, stop, report=say, is_in_up=True)
+        beside = await stack.enter_async_context(_beside(context))
         metrics = await stack.enter_async_context(metrics_beside(settings, pool=pool))
-        await stack.enter_async_context(bridge_beside(settings, pool))
         groups = [send_children(settings), light_children(settings)]
         running = Running(
             ready=True,
@@ -97,7 +100,7 @@ async def run_everything(
             trap=f"{api}/trap" if trap else None,
             data=str(settings.data),
             api_key=api_key,
-            submission=local_url("smtp", smtp.host, smtp.port) if smtp else None,
+            submission=beside["submission"].url if "submission" in beside else None,
             console=f"{console}/console",
             console_link=await _first_console_link(settings, pool, console),
             public=urls[Surface.PUBLIC],
@@ -105,6 +108,18 @@ async def run_everything(
         )
         # Ends when told to stop and all mail in flight is recorded.
         await WorkerPool(settings, groups).run(stop, ready=lambda: ready(running))
+
+
+@asynccontextmanager
+async def _beside(context: ServiceContext) -> AsyncIterator[dict[str, ListeningService]]:
+    """Run the listeners beside the other parts; yield those that are on, by name."""
+    found = dict[str, ListeningService]()
+    async with AsyncExitStack() as stack:
+        for service in beside_up(SERVICES):
+            listening_service = await stack.enter_async_context(listen(service, context))
+            if listening_service is not None:
+                found[service.name] = listening_service
+        yield found
 
 
 def _check_trap(settings: Settings) -> None:

@@ -1,11 +1,10 @@
 """Runs the SMTP servers for submission."""
 
-import asyncio
 import errno
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from mailqueue.core.errors import ConfigError, NotFound
@@ -52,9 +51,6 @@ class Submission:
     host: str
     port: int
     tls_port: int | None
-
-
-Ready = Callable[[Submission], None]
 
 
 class PortInUse(ConfigError):
@@ -136,14 +132,6 @@ async def submission_beside(
                     raise
                 say(f"SMTP submission is disabled: {exc}")
         yield running
-
-
-async def run(settings: Settings, stop: asyncio.Event, *, pool: Pool, ready: Ready) -> None:
-    """Accept submitted mail until `stop` is set, then answer the messages already received."""
-    wanted = replace(settings.submission, is_on=True)
-    async with submission_server(replace(settings, submission=wanted), pool) as running:
-        ready(running)
-        await stop.wait()
 
 
 def _unusable(host: str, port: int, exc: OSError, *, is_implicit: bool) -> ConfigError:

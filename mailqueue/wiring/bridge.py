@@ -82,23 +82,3 @@ async def run(
             yield conn
 
     await run_bridge(broker, bindings, lend, stop, delivery_limit=given.delivery_limit, ready=ready)
-
-
-@asynccontextmanager
-async def bridge_beside(settings: Settings, pool: Pool) -> AsyncIterator[None]:
-    """Take events from queues of RabbitMQ during the block, if there are any."""
-    if not settings.rabbitmq.queues:
-        yield
-        return
-    stop, ready = asyncio.Event(), asyncio.Event()
-    running = asyncio.create_task(run(settings, pool, stop, ready=ready.set), name="rabbitmq")
-    begun = asyncio.create_task(ready.wait())
-    await asyncio.wait({running, begun}, return_when=asyncio.FIRST_COMPLETED)
-    begun.cancel()
-    try:
-        if running.done():
-            running.result()
-        yield
-    finally:
-        stop.set()
-        await running

@@ -74,7 +74,7 @@ _BELOW_THE_ENDS = set(ALLOWED)
 ALLOWED |= {
     "api": _BELOW_THE_ENDS,
     "console": _BELOW_THE_ENDS,
-    "wiring": _BELOW_THE_ENDS | {"api"},
+    "wiring": _BELOW_THE_ENDS | {"api", "console"},
     "process": _BELOW_THE_ENDS | {"api", "console", "wiring"},
     "fleet": _BELOW_THE_ENDS | {"process"},
     "everything": _BELOW_THE_ENDS | {"api", "wiring", "process", "fleet"},

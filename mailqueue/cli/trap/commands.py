@@ -1,8 +1,8 @@
 """`mailqueue trap`: show caught emails, or run only the mail trap."""
 
 import click
-import uvloop
 
+from mailqueue.cli.services import command_of
 from mailqueue.cli.support.answer import (
     execute,
     json_option,
@@ -15,11 +15,9 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts
-from mailqueue.cli.support.settings import command_settings
-from mailqueue.cli.trap.serve import serve_trap
 from mailqueue.cli.trap.view import caught_content, caught_email, printed
 from mailqueue.contract.trap import CaughtEmail, ClearedTrap
-from mailqueue.telemetry.log import configure_logging
+from mailqueue.core.services import service_named
 from mailqueue.trap import inbox
 from mailqueue.trap.model import TrapMessage
 
@@ -125,21 +123,4 @@ def clear() -> None:
     )
 
 
-@trap.command(
-    epilog=examples(
-        "mailqueue trap serve",
-        "MAILQUEUE_TRAP_PASSWORD=… mailqueue trap serve --host 0.0.0.0",
-    )
-)
-@click.option("--host", help="Address to listen on.  [MAILQUEUE_HOST; 127.0.0.1]")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help="HTTP port of the page.  [MAILQUEUE_PORT; 8025]"
-)
-@click.option(
-    "--trap-port", type=click.IntRange(0, 65535), help="SMTP port.  [MAILQUEUE_TRAP_PORT; 1025]"
-)
-def serve(*, host: str | None, port: int | None, trap_port: int | None) -> None:
-    """Run only the mail trap, SMTP and web page, until SIGTERM or Ctrl-C."""
-    settings = command_settings(host=host, port=port, trap_port=trap_port, no_trap=False)
-    configure_logging(settings.log)
-    uvloop.run(serve_trap(settings))
+trap.add_command(command_of(service_named("trap")))

@@ -2,25 +2,19 @@
 
 from collections.abc import Mapping
 
-from mailqueue.cli.commands import Lazy
+from mailqueue.cli.commands import Lazy, listener_commands
 from mailqueue.cli.main import LazyGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.core.queues import QUEUES
+from mailqueue.core.services import service_named
 
 COMMANDS: Mapping[str, Lazy] = {
-    "send": Lazy("mailqueue.cli.worker.send:send", "Send queued emails."),
-    "submission": Lazy(
-        "mailqueue.cli.worker.submission:submission", "Accept emails from programs by SMTP."
-    ),
-    "bounces": Lazy(
-        "mailqueue.cli.worker.bounces:bounces", "Receive bounce emails by SMTP and LMTP."
-    ),
-    "rabbitmq": Lazy(
-        "mailqueue.cli.worker.rabbitmq:rabbitmq", "Take events from queues of RabbitMQ."
-    ),
-} | {
-    spec.name: Lazy(f"mailqueue.cli.worker.queues:{spec.name}", f"Process {spec.work}.")
-    for spec in QUEUES
+    "send": Lazy("mailqueue.cli.worker.send:send", service_named("send").summary),
+    **listener_commands("worker"),
+    **{
+        spec.name: Lazy(f"mailqueue.cli.worker.queues:{spec.name}", f"Process {spec.work}.")
+        for spec in QUEUES
+    },
 }
 
 RUNNING: Mapping[str, Lazy] = {

@@ -13,11 +13,11 @@ from mailqueue.api.http.server import bind, listening
 from mailqueue.console.app import console_routes
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.pool import connect, open_pool
-from mailqueue.process.listeners import listeners_of
 from mailqueue.settings.environment import DatabaseSettings, Settings
 from mailqueue.settings.listeners import ListenerSettings, Surface, hosts_of, names_of
 from mailqueue.wiring.api import build_services
 from mailqueue.wiring.console import message_sources
+from mailqueue.wiring.listeners import listeners_of
 from tests import make
 from tests.api.support.calling import settings_for
 

@@ -3,18 +3,21 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 import pytest
 
+from mailqueue.contract.processes import BounceListener
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
+from mailqueue.core.services import service_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
-from mailqueue.inbound.listener import LIMITS, Domains, bounce_listener, bounces_beside, run
+from mailqueue.inbound.listener import LIMITS, Domains, Listener, bounce_listener
 from mailqueue.settings.bounces import BounceSettings
-from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.settings.environment import DatabaseSettings, load_settings
+from mailqueue.wiring.services.running import ServiceContext, listen
 from tests import make
 from tests.smtp.server.serving import RawClient, connected
 
@@ -176,16 +179,14 @@ async def test_while_the_database_is_away_the_sender_is_to_come_again(place: Pla
 
 async def test_it_stops_when_told_and_answers_what_was_handed_over(place: Place) -> None:
     stop = asyncio.Event()
-    there = asyncio.get_running_loop().create_future()
-    running = asyncio.create_task(
-        run(
-            BounceSettings(port=0),
-            stop,
-            pool=place.pool,
-            database=place.database,
-            ready=there.set_result,
-        )
-    )
+    there: asyncio.Future[Listener] = asyncio.get_running_loop().create_future()
+
+    async def run() -> None:
+        async with bounce_listener(BounceSettings(port=0), place.pool, place.database) as found:
+            there.set_result(found)
+            await stop.wait()
+
+    running = asyncio.create_task(run())
     async with connected((await there).port) as client:
         await handed(client, f"a@{DOMAIN}")
         assert await client.codes(1) == ["250"]
@@ -196,11 +197,15 @@ async def test_it_stops_when_told_and_answers_what_was_handed_over(place: Place)
 
 
 async def test_beside_all_else_it_listens_where_a_port_was_named(place: Place) -> None:
-    async with bounces_beside(BounceSettings(), place.pool, place.database) as running:
+    service, usual = service_named("bounces"), replace(load_settings(), database=place.database)
+    context = ServiceContext(usual, place.pool, asyncio.Event(), report=print, is_in_up=True)
+    async with listen(service, context) as running:
         assert running is None
-    async with bounces_beside(BounceSettings(port=0), place.pool, place.database) as running:
+    named = replace(context, settings=replace(usual, bounces=BounceSettings(port=0)))
+    async with listen(service, named) as running:
         assert running is not None
-        async with connected(running.port):
+        assert isinstance(running.document, BounceListener)
+        async with connected(running.document.port):
             pass
 
 

@@ -1,0 +1,358 @@
+"""SERVICES: the processes that an installation runs, one row each.
+
+The commands that start them, `mailqueue up`, the samples for containers and systemd and the login
+of each are made from these rows or compared with them by tests; `mailqueue/wiring/services` runs
+the listeners among them. `docs/adding/service.md` is the guide to adding one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mailqueue.core.queues import QUEUES
+
+
+class Login(StrEnum):
+    """The database login of a process, as the samples name it."""
+
+    API = "api"
+    WORKER = "worker"
+    MIGRATE = "migrate"
+
+    @property
+    def role(self) -> str:
+        """Return the role that the login is a member of."""
+        return "mailqueue_migrator" if self is Login.MIGRATE else f"mailqueue_{self}"
+
+
+class InUp(StrEnum):
+    """How `mailqueue up` runs a service."""
+
+    PART = "part"  # `up` consists of these
+    BESIDE = "beside"  # by its listener, which runs where the settings ask for it
+    NO = "no"
+
+
+class OptionKind(StrEnum):
+    """The values that an option of a command takes."""
+
+    TEXT = "text"
+    PORT = "port"  # 0 takes a free port
+    FILE = "file"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOption:
+    """An option of the command of a service; it takes precedence over its variable."""
+
+    flag: str
+    variable: str
+    """Name of the variable in lower case, without `MAILQUEUE_`."""
+    help: str
+    kind: OptionKind = OptionKind.TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A process of an installation.
+
+    `command` are the words after `mailqueue` that start it; `mailqueue worker NAME...` works on
+    several queues in one process. A listener has a function that runs it; workers have none, they
+    are processes that claim rows.
+    """
+
+    name: str
+    """Its name in logs, and of its connections: `mailqueue/NAME`."""
+    command: tuple[str, ...]
+    summary: str
+    """One line, as `--help` shows it."""
+    login: Login
+    in_up: InUp
+    listener: str | None = None
+    """The function that runs it, as MODULE:FUNCTION; imported where the service runs."""
+    help: str = ""
+    """Text of `--help`."""
+    examples: tuple[str, ...] = ()
+    options: tuple[ServiceOption, ...] = ()
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    """Variables that its command sets, as `variable` of an option names them."""
+    has_json: bool = False
+    """Whether its command prints its addresses as a JSON document when asked to."""
+    needs: tuple[str, ...] = ()
+    """Variables without which it does not start, as `variable` of an option names them."""
+    container: str | None = None
+    """Its name in docker-compose.yml; None: not among the containers."""
+    unit: str | None = None
+    """Its unit for systemd, without `.service`; None: there is none."""
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """Return the queues that the process works on."""
+        names = {spec.name for spec in QUEUES}
+        return tuple(word for word in self.command if word in names)
+
+
+_UPKEEP = ("maintenance", "erasures", "operations", "list-sends")
+"""Queues whose workers need the rights of the schema's owner."""
+_ELSEWHERE = ("inbound", "maintenance", "erasures", "operations", "custom-smtp")
+"""Queues that another process than that of webhooks works on."""
+
+_PUBLIC_PORT = ServiceOption(
+    "--public-port",
+    "public_port",
+    "Port of its own for links in mail and webhooks of providers; 0 takes a free port."
+    "  [MAILQUEUE_PUBLIC_PORT; with the API]",
+    OptionKind.PORT,
+)
+
+SERVICES = (
+    Service(
+        name="api",
+        command=("api",),
+        summary="Run only the HTTP API.",
+        login=Login.API,
+        in_up=InUp.PART,
+        listener="mailqueue.wiring.services.web:api",
+        help=(
+            "Serve the HTTP API, links in mail and the pages of the mail trap until SIGTERM or "
+            "Ctrl-C."
+        ),
+        examples=(
+            "mailqueue api",
+            "mailqueue api --port 8080 --no-trap",
+            "mailqueue api --port 8080 --public-port 8081",
+            "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue api --port 0",
+        ),
+        options=(
+            ServiceOption("--host", "host", "Address to listen on.  [MAILQUEUE_HOST; 127.0.0.1]"),
+            ServiceOption(
+                "--port",
+                "port",
+                "Port to listen on; 0 takes a free port.  [MAILQUEUE_PORT; 8025]",
+                OptionKind.PORT,
+            ),
+            _PUBLIC_PORT,
+            ServiceOption(
+                "--no-trap",
+                "no_trap",
+                "Do not serve the pages of the mail trap.  [MAILQUEUE_NO_TRAP]",
+                OptionKind.FLAG,
+            ),
+        ),
+        container="api",
+        unit="mailqueue-api",
+    ),
+    Service(
+        name="console",
+        command=("console",),
+        summary="Run only the web console.",
+        login=Login.API,
+        in_up=InUp.PART,
+        listener="mailqueue.wiring.services.web:console",
+        help="Serve the web console at /console until SIGTERM or Ctrl-C.",
+        examples=(
+            "mailqueue console",
+            "mailqueue console --port 8080",
+            "MAILQUEUE_CONSOLE_URL=https://mail.example.com mailqueue console --host 0.0.0.0",
+        ),
+        options=(
+            ServiceOption(
+                "--host",
+                "console_host",
+                "Address to listen on.  [MAILQUEUE_CONSOLE_HOST; 127.0.0.1]",
+            ),
+            ServiceOption(
+                "--port",
+                "console_port",
+                "Port to listen on; 0 takes a free port.  [MAILQUEUE_CONSOLE_PORT; 8081]",
+                OptionKind.PORT,
+            ),
+        ),
+        fixed={"no_trap": True},
+        unit="mailqueue-console",
+    ),
+    Service(
+        name="trap",
+        command=("trap", "serve"),
+        summary="Run only the mail trap.",
+        login=Login.API,
+        in_up=InUp.PART,
+        listener="mailqueue.wiring.services.smtp:trap",
+        help="Run only the mail trap, SMTP and web page, until SIGTERM or Ctrl-C.",
+        examples=(
+            "mailqueue trap serve",
+            "MAILQUEUE_TRAP_PASSWORD=… mailqueue trap serve --host 0.0.0.0",
+        ),
+        options=(
+            ServiceOption("--host", "host", "Address to listen on.  [MAILQUEUE_HOST; 127.0.0.1]"),
+            ServiceOption(
+                "--port", "port", "HTTP port of the page.  [MAILQUEUE_PORT; 8025]", OptionKind.PORT
+            ),
+            ServiceOption(
+                "--trap-port",
+                "trap_port",
+                "SMTP port.  [MAILQUEUE_TRAP_PORT; 1025]",
+                OptionKind.PORT,
+            ),
+        ),
+        fixed={"no_trap": False},
+    ),
+    Service(
+        name="send",
+        command=("worker", "send"),
+        summary="Send queued emails.",
+        login=Login.WORKER,
+        in_up=InUp.PART,
+        container="workers",
+        unit="mailqueue-worker",
+    ),
+    Service(
+        name="submission",
+        command=("worker", "submission"),
+        summary="Accept emails from programs by SMTP.",
+        login=Login.API,
+        in_up=InUp.BESIDE,
+        listener="mailqueue.wiring.services.smtp:submission",
+        help="Accept emails from programs by SMTP, with an API key as the password, until SIGTERM.",
+        examples=(
+            "mailqueue worker submission",
+            "mailqueue worker submission --host 0.0.0.0 --port 587 --tls-port 465"
+            " --certificate /etc/mailqueue/fullchain.pem --key /etc/mailqueue/privkey.pem",
+        ),
+        options=(
+            ServiceOption(
+                "--host",
+                "submission_host",
+                "Address to listen on.  [MAILQUEUE_SUBMISSION_HOST; 127.0.0.1]",
+            ),
+            ServiceOption(
+                "--port",
+                "submission_port",
+                "Port to listen on; 0 takes a free port.  [MAILQUEUE_SUBMISSION_PORT; 2587]",
+                OptionKind.PORT,
+            ),
+            ServiceOption(
+                "--tls-port",
+                "submission_tls_port",
+                "Port with implicit TLS; 0 takes a free port.  [MAILQUEUE_SUBMISSION_TLS_PORT]",
+                OptionKind.PORT,
+            ),
+            ServiceOption(
+                "--certificate",
+                "submission_certificate",
+                "File of the certificate chain.  [MAILQUEUE_SUBMISSION_CERTIFICATE]",
+                OptionKind.FILE,
+            ),
+            ServiceOption(
+                "--key",
+                "submission_certificate_key",
+                "File of the private key.  [MAILQUEUE_SUBMISSION_CERTIFICATE_KEY]",
+                OptionKind.FILE,
+            ),
+        ),
+        has_json=True,
+        container="submission",
+        unit="mailqueue-submission",
+    ),
+    Service(
+        name="bounces",
+        command=("worker", "bounces"),
+        summary="Receive bounce emails by SMTP and LMTP.",
+        login=Login.WORKER,
+        in_up=InUp.BESIDE,
+        listener="mailqueue.wiring.services.smtp:bounces",
+        help=(
+            "Receive bounces by SMTP and LMTP, for the bounce domains of all projects, until "
+            "SIGTERM.\n\n`mailqueue worker inbound` processes them."
+        ),
+        examples=(
+            "mailqueue worker bounces",
+            "mailqueue worker bounces --host 0.0.0.0 --port 25 --name bounces.example.com",
+        ),
+        options=(
+            ServiceOption(
+                "--host",
+                "bounces_host",
+                "Address to listen on.  [MAILQUEUE_BOUNCES_HOST; 127.0.0.1]",
+            ),
+            ServiceOption(
+                "--port",
+                "bounces_port",
+                "Port to listen on; 0 takes a free port.  [MAILQUEUE_BOUNCES_PORT; 2526]",
+                OptionKind.PORT,
+            ),
+            ServiceOption(
+                "--name",
+                "bounces_name",
+                "Host name in the SMTP greeting.  [MAILQUEUE_BOUNCES_NAME; the machine's name]",
+            ),
+        ),
+        has_json=True,
+        container="bounces",
+        unit="mailqueue-bounces",
+    ),
+    Service(
+        name="rabbitmq",
+        command=("worker", "rabbitmq"),
+        summary="Take events from queues of RabbitMQ.",
+        login=Login.WORKER,
+        in_up=InUp.BESIDE,
+        listener="mailqueue.wiring.services.rabbitmq:bridge",
+        help=(
+            "Take the messages of queues of RabbitMQ as events until SIGTERM.\n\n"
+            "MAILQUEUE_RABBITMQ_URL names the broker, MAILQUEUE_RABBITMQ_QUEUES the queues. Any "
+            "number of processes may run: one at a time takes the messages of a queue. "
+            "`mailqueue worker publishing` publishes outboxes to RabbitMQ."
+        ),
+        examples=(
+            "MAILQUEUE_RABBITMQ_URL=amqps://mailqueue:secret@rabbitmq.example.com/shop"
+            " MAILQUEUE_RABBITMQ_QUEUES=mailqueue=shop mailqueue worker rabbitmq",
+        ),
+        needs=("rabbitmq_url", "rabbitmq_queues"),
+        container="rabbitmq-bridge",
+        unit="mailqueue-rabbitmq",
+    ),
+    Service(
+        name="inbound",
+        command=("worker", "inbound"),
+        summary="Process requests of providers and bounce mail.",
+        login=Login.WORKER,
+        in_up=InUp.PART,
+        container="inbound",
+        unit="mailqueue-inbound",
+    ),
+    Service(
+        name="webhooks",
+        command=("worker", *(one.name for one in QUEUES if one.name not in _ELSEWHERE)),
+        summary="Deliver events to webhooks, publish messages, run schedules and watch inboxes.",
+        login=Login.WORKER,
+        in_up=InUp.PART,
+        container="webhooks",
+        unit="mailqueue-webhooks",
+    ),
+    Service(
+        name="upkeep",
+        command=("worker", *_UPKEEP),
+        summary="Run maintenance, erasures and operations on many emails.",
+        login=Login.MIGRATE,
+        in_up=InUp.PART,
+        container="upkeep",
+        unit="mailqueue-upkeep",
+    ),
+)
+
+LISTENERS = tuple(one for one in SERVICES if one.listener is not None)
+"""The services that a function of `mailqueue/wiring` runs; the others are workers."""
+
+
+def service_named(name: str) -> Service:
+    """Return the service of a name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    for one in SERVICES:
+        if one.name == name:
+            return one
+    raise KeyError(name)

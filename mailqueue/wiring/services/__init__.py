@@ -1,0 +1,1 @@
+"""The function that runs each listener of SERVICES, with the adapters it needs."""
