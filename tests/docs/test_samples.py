@@ -7,12 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
-from mailqueue.cli.worker.commands import COMMANDS
+from mailqueue.core.services import LISTENERS, SERVICES, Service
 from mailqueue.maintenance.model import Task
 from mailqueue.process.child import DRAIN_SECONDS
-from mailqueue.process.groups import MAIL
 from tests.docs.test_commands import accepts
 from tests.rules.source import ROOT
 
@@ -70,40 +68,16 @@ def test_a_unit_starts_what_there_is(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["worker", "api", "webhooks", "inbound", "bounces", "submission", "upkeep"]
+    "one", [one for one in SERVICES if one.unit is not None], ids=lambda one: one.name
 )
-def test_a_service_waits_for_readiness_and_for_the_drain(name: str) -> None:
-    service = unit(SAMPLES / "systemd" / f"mailqueue-{name}.service")["Service"]
+def test_a_service_waits_for_readiness_and_for_the_drain(one: Service) -> None:
+    service = unit(SAMPLES / "systemd" / f"{one.unit}.service")["Service"]
 
     assert service["Type"] == "notify"
     assert service["KillMode"] == "mixed"  # SIGTERM to the parent alone, which drains its children
     assert int(service["WatchdogSec"]) > 0
-    if name in ("worker", "webhooks", "inbound", "upkeep"):
+    if one not in LISTENERS:
         assert int(service["TimeoutStopSec"]) > DRAIN_SECONDS
-
-
-def with_mail(kinds: set[str]) -> set[str]:
-    """Return kinds of worker with the queues of mail, which `worker send` works on as well."""
-    return kinds | set(MAIL) if "send" in kinds else kinds
-
-
-def test_every_kind_of_worker_has_a_unit_and_a_container() -> None:
-    """Without a worker of some kind, its rows would wait forever."""
-    kinds = set(COMMANDS)
-    units = {
-        word
-        for path in UNITS
-        if path.suffix == ".service"
-        for [words] in [commands(unit(path)["Service"]["ExecStart"])]
-        if words[0] == "worker"
-        for word in words[1:]
-    } & kinds
-    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))["services"]
-    started = [service.get("command", [""]) for service in services.values()]
-
-    assert with_mail(units) == kinds
-    words = {word for words in started if words[0] == "worker" for word in words[1:]}
-    assert with_mail(words & kinds) == kinds
 
 
 @pytest.mark.systemd

@@ -13,14 +13,15 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from mailqueue.core.services import Login
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.smtp.server.self_signed import keep_certificate
 from tests.conftest import Server
+from tests.deploy.test_containers import ours
 from tests.rules.source import ROOT
-from tests.rules.test_containers import ours
 
 SCRIPT = ROOT / "docs" / "samples" / "compose" / "create_logins.sh"
-LOGINS = ("migrate", "api", "worker")
+LOGINS = tuple(Login)
 SECONDS = 60
 
 
