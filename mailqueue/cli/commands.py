@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mailqueue.core.services import LISTENERS
+from mailqueue.core.services.registry import LISTENERS
 
 
 @dataclass(frozen=True, slots=True)

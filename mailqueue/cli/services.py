@@ -12,7 +12,8 @@ from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.settings import command_settings
-from mailqueue.core.services import OptionKind, Service, ServiceOption, service_named
+from mailqueue.core.services.model import OptionKind, Service, ServiceOption
+from mailqueue.core.services.registry import service_named
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.process import signals

@@ -14,7 +14,7 @@ from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.console.app import console_routes
 from mailqueue.contract.processes import Running
 from mailqueue.core.errors import ConfigError
-from mailqueue.core.services import SERVICES
+from mailqueue.core.services.registry import SERVICES
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.embedded.server import embedded_server

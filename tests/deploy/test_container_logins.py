@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from mailqueue.core.services import Login
+from mailqueue.core.services.model import Login
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.smtp.server.self_signed import keep_certificate
 from tests.conftest import Server

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from mailqueue.core.queues import QUEUES
-from mailqueue.core.services import LISTENERS, SERVICES, Login, Service, service_named
+from mailqueue.core.services.model import Login, Service
+from mailqueue.core.services.registry import LISTENERS, SERVICES, service_named
 from mailqueue.process.groups import MAIL
 from mailqueue.settings.environment import Environment
 from tests.deploy.test_containers import accepts, ours

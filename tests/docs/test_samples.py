@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.services import LISTENERS, SERVICES, Service
+from mailqueue.core.services.model import Service
+from mailqueue.core.services.registry import LISTENERS, SERVICES
 from mailqueue.maintenance.model import Task
 from mailqueue.process.child import DRAIN_SECONDS
 from tests.docs.test_commands import accepts

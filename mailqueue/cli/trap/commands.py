@@ -17,7 +17,7 @@ from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.cli.trap.view import caught_content, caught_email, printed
 from mailqueue.contract.trap import CaughtEmail, ClearedTrap
-from mailqueue.core.services import service_named
+from mailqueue.core.services.registry import service_named
 from mailqueue.trap import inbox
 from mailqueue.trap.model import TrapMessage
 

@@ -6,7 +6,7 @@ from mailqueue.cli.commands import Lazy, listener_commands
 from mailqueue.cli.main import LazyGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.core.queues import QUEUES
-from mailqueue.core.services import service_named
+from mailqueue.core.services.registry import service_named
 
 COMMANDS: Mapping[str, Lazy] = {
     "send": Lazy("mailqueue.cli.worker.send:send", service_named("send").summary),

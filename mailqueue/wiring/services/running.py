@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from mailqueue.contract.value import Value
-from mailqueue.core.services import InUp, Service
+from mailqueue.core.services.model import InUp, Service
 from mailqueue.db.pool import Pool
 from mailqueue.settings.environment import Settings
 

@@ -11,7 +11,7 @@ import pytest
 from mailqueue.contract.processes import BounceListener
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
-from mailqueue.core.services import service_named
+from mailqueue.core.services.registry import service_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
 from mailqueue.inbound.listener import LIMITS, Domains, Listener, bounce_listener
