@@ -47,6 +47,19 @@ class ServiceOption:
     help: str
     kind: OptionKind = OptionKind.TEXT
 
+    @classmethod
+    def host(cls, variable: str) -> "ServiceOption":
+        """Return `--host`, of a variable that is 127.0.0.1 where it is not set."""
+        shown = f"[MAILQUEUE_{variable.upper()}; 127.0.0.1]"
+        return cls("--host", variable, f"Address to listen on.  {shown}")
+
+    @classmethod
+    def port(cls, variable: str, default: int) -> "ServiceOption":
+        """Return `--port`, of a variable that is `default` where it is not set."""
+        shown = f"[MAILQUEUE_{variable.upper()}; {default}]"
+        text = f"Port to listen on; 0 takes a free port.  {shown}"
+        return cls("--port", variable, text, OptionKind.PORT)
+
 
 @dataclass(frozen=True, slots=True)
 class Service:

@@ -40,13 +40,8 @@ SERVICES = (
             "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue api --port 0",
         ),
         options=(
-            ServiceOption("--host", "host", "Address to listen on.  [MAILQUEUE_HOST; 127.0.0.1]"),
-            ServiceOption(
-                "--port",
-                "port",
-                "Port to listen on; 0 takes a free port.  [MAILQUEUE_PORT; 8025]",
-                OptionKind.PORT,
-            ),
+            ServiceOption.host("host"),
+            ServiceOption.port("port", 8025),
             _PUBLIC_PORT,
             ServiceOption(
                 "--no-trap",
@@ -72,17 +67,8 @@ SERVICES = (
             "MAILQUEUE_CONSOLE_URL=https://mail.example.com mailqueue console --host 0.0.0.0",
         ),
         options=(
-            ServiceOption(
-                "--host",
-                "console_host",
-                "Address to listen on.  [MAILQUEUE_CONSOLE_HOST; 127.0.0.1]",
-            ),
-            ServiceOption(
-                "--port",
-                "console_port",
-                "Port to listen on; 0 takes a free port.  [MAILQUEUE_CONSOLE_PORT; 8081]",
-                OptionKind.PORT,
-            ),
+            ServiceOption.host("console_host"),
+            ServiceOption.port("console_port", 8081),
         ),
         fixed={"no_trap": True},
         unit="mailqueue-console",
@@ -100,7 +86,7 @@ SERVICES = (
             "MAILQUEUE_TRAP_PASSWORD=… mailqueue trap serve --host 0.0.0.0",
         ),
         options=(
-            ServiceOption("--host", "host", "Address to listen on.  [MAILQUEUE_HOST; 127.0.0.1]"),
+            ServiceOption.host("host"),
             ServiceOption(
                 "--port", "port", "HTTP port of the page.  [MAILQUEUE_PORT; 8025]", OptionKind.PORT
             ),
@@ -136,17 +122,8 @@ SERVICES = (
             " --certificate /etc/mailqueue/fullchain.pem --key /etc/mailqueue/privkey.pem",
         ),
         options=(
-            ServiceOption(
-                "--host",
-                "submission_host",
-                "Address to listen on.  [MAILQUEUE_SUBMISSION_HOST; 127.0.0.1]",
-            ),
-            ServiceOption(
-                "--port",
-                "submission_port",
-                "Port to listen on; 0 takes a free port.  [MAILQUEUE_SUBMISSION_PORT; 2587]",
-                OptionKind.PORT,
-            ),
+            ServiceOption.host("submission_host"),
+            ServiceOption.port("submission_port", 2587),
             ServiceOption(
                 "--tls-port",
                 "submission_tls_port",
@@ -186,17 +163,8 @@ SERVICES = (
             "mailqueue worker bounces --host 0.0.0.0 --port 25 --name bounces.example.com",
         ),
         options=(
-            ServiceOption(
-                "--host",
-                "bounces_host",
-                "Address to listen on.  [MAILQUEUE_BOUNCES_HOST; 127.0.0.1]",
-            ),
-            ServiceOption(
-                "--port",
-                "bounces_port",
-                "Port to listen on; 0 takes a free port.  [MAILQUEUE_BOUNCES_PORT; 2526]",
-                OptionKind.PORT,
-            ),
+            ServiceOption.host("bounces_host"),
+            ServiceOption.port("bounces_port", 2526),
             ServiceOption(
                 "--name",
                 "bounces_name",
