@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from mailqueue.core.services.model import Login
+from mailqueue.core.services.registry import SERVICES
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.smtp.server.self_signed import keep_certificate
 from tests.conftest import Server
@@ -93,7 +94,7 @@ def free_ports(words: list[str]) -> list[str]:
 
 
 def lasting() -> list[str]:
-    return sorted(n for n, one in ours().items() if one["command"][0] in ("api", "worker"))
+    return sorted(one.container for one in SERVICES if one.container is not None)
 
 
 @pytest.mark.parametrize("name", lasting())

@@ -13,6 +13,8 @@ import pytest
 PARTS = {
     "api": ("api", "--port", "0", "--no-trap"),
     "console": ("console", "--port", "0"),
+    "trap": ("trap", "serve", "--port", "0", "--trap-port", "0"),
+    "bounces": ("worker", "bounces", "--port", "0"),
     "one worker": ("worker", "send", "--processes", "1"),
     "a fleet": ("worker", "send", "--processes", "2"),
 }
