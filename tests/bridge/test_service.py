@@ -19,10 +19,13 @@ pytestmark = pytest.mark.anyio
 async def test_work_that_ends_early_stops_the_process_with_its_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    has_begun = asyncio.Event()
+
     async def ends(
         _settings: Settings, _pool: Pool, _stop: asyncio.Event, *, ready: Callable[[], None]
     ) -> None:
         ready()
+        await has_begun.wait()
         raise Unavailable("the broker has ended")
 
     monkeypatch.setattr(bridge, "run", ends)
@@ -30,6 +33,7 @@ async def test_work_that_ends_early_stops_the_process_with_its_reason(
 
     with pytest.raises(Unavailable, match="the broker has ended"):
         async with asyncio.timeout(60), listen(service_named("rabbitmq"), context):
+            has_begun.set()
             await context.stop.wait()
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from mailqueue.core.services.model import Login
+from mailqueue.core.services.model import ServiceLogin
 from mailqueue.core.services.registry import SERVICES
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.smtp.server.self_signed import keep_certificate
@@ -22,7 +22,7 @@ from tests.deploy.test_containers import ours
 from tests.rules.source import ROOT
 
 SCRIPT = ROOT / "docs" / "samples" / "compose" / "create_logins.sh"
-LOGINS = tuple(Login)
+LOGINS = tuple(ServiceLogin)
 SECONDS = 60
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mailqueue.core.queues import QUEUES
-from mailqueue.core.services.model import Login, Service
+from mailqueue.core.services.model import Service, ServiceLogin
 from mailqueue.core.services.registry import LISTENERS, SERVICES, service_named
 from mailqueue.process.groups import MAIL
 from mailqueue.settings.environment import Environment
@@ -79,11 +79,11 @@ def command_faults(name: str, service: Service, words: list[str]) -> list[str]:
 
 
 def login_faults(script: str) -> list[str]:
-    """Return where the script that makes the logins differs from `Login`."""
+    """Return where the script that makes the logins differs from `ServiceLogin`."""
     made = set(re.findall(r"CREATE ROLE (\w+) LOGIN PASSWORD :'\w+' IN ROLE (\w+);", script))
-    expected = {(str(login), login.role) for login in Login}
+    expected = {(str(login), login.role) for login in ServiceLogin}
     return [f"missing: {login} in {role}" for login, role in sorted(expected - made)] + [
-        f"not in Login: {login} in {role}" for login, role in sorted(made - expected)
+        f"not in ServiceLogin: {login} in {role}" for login, role in sorted(made - expected)
     ]
 
 
@@ -113,7 +113,7 @@ def test_every_unit_is_that_of_a_service() -> None:
 
 
 def test_the_logins_and_their_roles_are_those_of_services() -> None:
-    assert {one.login for one in SERVICES} == set(Login)
+    assert {one.login for one in SERVICES} == set(ServiceLogin)
     assert login_faults(CREATE_LOGINS.read_text("utf-8")) == []
 
 
@@ -195,5 +195,5 @@ def test_a_login_that_is_missing_or_in_another_role_is_named() -> None:
 
     assert login_faults(script) == [
         "missing: api in mailqueue_api",
-        "not in Login: api in mailqueue_dba",
+        "not in ServiceLogin: api in mailqueue_dba",
     ]

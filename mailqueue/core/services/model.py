@@ -7,7 +7,7 @@ from enum import StrEnum
 from mailqueue.core.queues import QUEUES
 
 
-class Login(StrEnum):
+class ServiceLogin(StrEnum):
     """The database login of a process, as the samples name it."""
 
     API = "api"
@@ -17,7 +17,7 @@ class Login(StrEnum):
     @property
     def role(self) -> str:
         """Return the role that the login is a member of."""
-        return "mailqueue_migrator" if self is Login.MIGRATE else f"mailqueue_{self}"
+        return "mailqueue_migrator" if self is ServiceLogin.MIGRATE else f"mailqueue_{self}"
 
 
 class InUp(StrEnum):
@@ -75,7 +75,7 @@ class Service:
     command: tuple[str, ...]
     summary: str
     """One line, as `--help` shows it."""
-    login: Login
+    login: ServiceLogin
     in_up: InUp
     listener: str | None = None
     """The function that runs it, as MODULE:FUNCTION; imported where the service runs."""
