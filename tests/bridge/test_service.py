@@ -31,10 +31,13 @@ async def test_work_that_ends_early_stops_the_process_with_its_reason(
     monkeypatch.setattr(bridge, "run", ends)
     context = ServiceContext(load_settings(), cast(Pool, None), asyncio.Event(), report=print)
 
-    with pytest.raises(Unavailable, match="the broker has ended"):
+    async def lives() -> None:
         async with asyncio.timeout(60), listen(service_named("rabbitmq"), context):
             has_begun.set()
             await context.stop.wait()
+
+    with pytest.raises(Unavailable, match="the broker has ended"):
+        await lives()
 
 
 async def test_beside_up_it_runs_only_where_queues_are_named(
