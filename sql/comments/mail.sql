@@ -132,7 +132,7 @@ SELECT mailqueue.describe_columns('retry_ladders', ARRAY[
     ['category', 'Category of the emails; empty: every category without a row of its own.'],
     ['steps', 'Waits after the first attempt, the second, and so on; the last one repeats.'],
     ['max_attempts', 'Number of attempts after which on_exhausted applies; NULL: until it expires.'],
-    ['soft_wait', 'Wait after a soft bounce; NULL: as after any other failure.'],
+    ['soft_wait', 'Longest wait after a soft bounce; NULL: as after any other failure.'],
     ['soft_retries', 'Number of soft bounces after which an email is still tried again.'],
     ['on_exhausted', 'What becomes of an email after its last attempt: fail, or hold until a person decides.']
 ]);

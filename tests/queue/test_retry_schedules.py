@@ -51,6 +51,26 @@ async def waits_of(conn: Conn, taken: list[ClaimedEmail]) -> list[timedelta]:
     return [each[0] for each in found]
 
 
+async def expiring(conn: Conn, after: timedelta) -> Any:
+    """Return a mail whose caller named the time at which it expires."""
+    return await make.scalar(
+        conn,
+        "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body, expires_at)"
+        " VALUES ('ann@example.com', 's', 't', now() + %s) RETURNING id",
+        after,
+    )
+
+
+async def pass_time(conn: Conn, wait: timedelta) -> None:
+    """Move the queued mail back in time, so that it is due, and has less time left."""
+    await conn.execute(
+        "UPDATE mailqueue.email_queue SET run_at = run_at - %(wait)s,"
+        " expires_at = expires_at - %(wait)s",
+        {"wait": wait},
+    )
+    await due_now(conn)
+
+
 def are_near(waits: list[timedelta], *expected: timedelta) -> bool:
     """Return whether jitter changed each wait by a fifth at most."""
     slack = timedelta(seconds=10)
@@ -118,17 +138,29 @@ async def test_a_mails_own_attempts_hold_too(conn: Conn) -> None:
     assert await make.status_of(conn, email) == "failed"
 
 
-async def test_a_wait_past_the_expiry_is_the_end(conn: Conn) -> None:
+async def test_mail_with_less_time_left_than_its_shortest_wait_expires_and_why_says_so(
+    conn: Conn,
+) -> None:
     await make.sender_account(conn)
-    email = await make.scalar(
-        conn,
-        "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body, expires_at)"
-        " VALUES ('ann@example.com', 's', 't', now() + interval '10 min') RETURNING id",
-    )
+    email = await expiring(conn, timedelta(minutes=10))
     await ladder(conn, "1 h")
 
     assert await journey(conn) == []
     assert await make.status_of(conn, email) == "expired"
+    why = await make.scalar(conn, "SELECT mailqueue.why(%s)", email)
+    assert ": the next attempt would be after it expires: busy" in why
+
+
+@pytest.mark.parametrize("ending", [Ending.RETRY, Ending.DEFER])
+async def test_a_server_that_asks_to_wait_beyond_the_end_ends_it_and_why_says_so(
+    conn: Conn, one_mail: Any, ending: Ending
+) -> None:
+    taken = await claim(conn, await make.worker(conn))
+
+    await settle(conn, taken, ending, reason="busy", wait=timedelta(days=5))
+
+    why = await make.scalar(conn, "SELECT mailqueue.why(%s)", one_mail)
+    assert ": the next attempt would be after it expires: busy" in why
 
 
 async def test_a_server_that_asks_for_longer_gets_it(conn: Conn, one_mail: Any) -> None:
@@ -140,17 +172,62 @@ async def test_a_server_that_asks_for_longer_gets_it(conn: Conn, one_mail: Any) 
 
 async def test_a_full_mailbox_is_tried_again_after_a_day_three_times(conn: Conn) -> None:
     await make.sender_account(conn)
-    email = await make.scalar(
-        conn,
-        "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body, expires_at)"
-        " VALUES ('ann@example.com', 's', 't', now() + interval '9 d') RETURNING id",
-    )
+    email = await expiring(conn, timedelta(days=9))
 
     waits = await journey(conn, says=FULL)
 
     assert are_near(waits, DAY, DAY, DAY)
     assert await make.status_of(conn, email) == "failed"
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.send_logs") == 4
+
+
+@pytest.mark.parametrize(("priority", "hours"), [(0, 1), (1, 4), (2, 24), (3, 72)])
+async def test_a_full_mailbox_is_tried_again_three_times_before_default_mail_expires(
+    conn: Conn, priority: int, hours: int
+) -> None:
+    """The mail fails after its fourth refusal; it does not expire, and lives no longer."""
+    project = await make.project(conn, "new")
+    await make.sender_account(conn, project_id=project)
+    email = await make.queued_email(conn, project="new", priority=priority)
+    assert await row(conn, email, "expires_at - run_at") == (timedelta(hours=hours),)
+    worker = await make.worker(conn)
+
+    for tries_left in (3, 2, 1):
+        end, left = await row(conn, email, "expires_at, expires_at - clock_timestamp()")
+        taken = await claim(conn, worker)
+        await settle(conn, taken, Ending.RETRY, **FULL)
+        waits = await waits_of(conn, taken)
+        assert are_near(waits, min(left / tries_left, DAY))
+        assert waits[0] < left
+        assert (await row(conn, email, "expires_at"))[0] == end
+        await pass_time(conn, waits[0])
+    await settle(conn, await claim(conn, worker), Ending.RETRY, **FULL)
+
+    assert await make.rows(
+        conn, "SELECT status, attempts, reason FROM mailqueue.email_history"
+    ) == [("failed", 4, "mailbox full")]
+
+
+@pytest.mark.parametrize("says", [DEFERRED, FULL])
+async def test_the_last_wait_ends_before_the_mail_expires(conn: Conn, says: dict[str, Any]) -> None:
+    """A time that the caller gave is kept."""
+    await make.sender_account(conn)
+    email = await expiring(conn, timedelta(minutes=20))
+    await ladder(conn, "1 min", "1 h", soft_retries=1)
+    await conn.execute("UPDATE mailqueue.email_queue SET attempts = 1 WHERE id = %s", (email,))
+    end = (await row(conn, email, "expires_at"))[0]
+
+    waits = await journey(conn, most=1, says=says)
+
+    assert are_near(waits, timedelta(minutes=20))
+    assert waits[0] < timedelta(minutes=19, seconds=30)
+    assert (await row(conn, email, "expires_at"))[0] == end
+
+
+async def test_mail_without_an_end_waits_as_its_schedule_says(conn: Conn, one_mail: Any) -> None:
+    await conn.execute("UPDATE mailqueue.email_queue SET expires_at = 'infinity'")
+
+    assert are_near(await journey(conn, says=FULL), DAY, DAY, DAY)
 
 
 async def test_soft_bounces_are_an_option_of_the_ladder(conn: Conn, one_mail: Any) -> None:

@@ -68,7 +68,8 @@ for _command in (add, list_, show, change, suspend, activate, remove, stats, usa
     help="Maximum number of attempts.  [default: until the email expires]",
 )
 @click.option(
-    "--soft-wait", help="Delay after a full mailbox; `none` uses --steps.  [default: 24h]"
+    "--soft-wait",
+    help="Longest delay after a full mailbox; `none` uses --steps.  [default: 24h]",
 )
 @click.option(
     "--soft-retries", type=int, help="Maximum retries after a full mailbox.  [default: 3]"

@@ -1,9 +1,13 @@
 -- When mail that was refused temporarily is tried again.
 
+-- An earlier version has no p_expires.
+DROP FUNCTION IF EXISTS mailqueue.retry_wait(uuid, uuid, text, integer, boolean, interval);
+
 -- p_least: the wait that the server asked for. Jitter changes a wait by a fifth at most, so that mails refused together
--- do not return together.
+-- do not return together. No wait passes p_expires, unless the server asks for a longer one or less than the first step
+-- of the schedule is left: the mail has then no further attempt. Soft bounces share what is left of the mail's time.
 CREATE OR REPLACE FUNCTION mailqueue.retry_wait(p_email uuid, p_project uuid, p_category text, p_attempts integer,
-    p_is_soft boolean, p_least interval)
+    p_is_soft boolean, p_least interval, p_expires timestamptz)
 RETURNS interval
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -13,7 +17,10 @@ DECLARE
     v_steps interval[] := '{1 min,5 min,15 min,1 h}';
     v_soft_wait interval := '24 h';
     v_soft_retries integer := 3;
+    v_bounces integer;
     v_wait interval;
+    v_share interval;                                        -- of what is left of the mail's time; NULL: no end
+    v_left interval := CASE WHEN isfinite(p_expires) THEN p_expires - clock_timestamp() END;
     l record;
 BEGIN
     SELECT * INTO l FROM mailqueue.retry_ladders AS r WHERE r.project_id = p_project AND r.category IN (p_category, '')
@@ -27,19 +34,26 @@ BEGIN
         v_soft_retries := l.soft_retries;
     END IF;
     IF p_is_soft AND v_soft_wait IS NOT NULL THEN
-        IF (SELECT count(*) FROM mailqueue.send_logs AS s
-             WHERE s.email_id = p_email AND s.status = 'bounced') >= v_soft_retries THEN
+        v_bounces := (SELECT count(*) FROM mailqueue.send_logs AS s
+                       WHERE s.email_id = p_email AND s.status = 'bounced');
+        IF v_bounces >= v_soft_retries THEN
             RETURN NULL;
         END IF;
         v_wait := v_soft_wait;
+        v_share := v_left / (v_soft_retries - v_bounces);
     ELSE
         v_wait := v_steps[least(greatest(p_attempts, 1), cardinality(v_steps))];
+        v_share := v_left;
     END IF;
-    RETURN greatest(v_wait * (0.8 + 0.4 * random()), p_least);
+    v_wait := v_wait * (0.8 + 0.4 * random());
+    IF v_wait >= v_share AND v_steps[1] < v_left THEN
+        v_wait := greatest(v_share * (0.8 + 0.15 * random()), v_steps[1]);
+    END IF;
+    RETURN greatest(v_wait, p_least);
 END $$;
-COMMENT ON FUNCTION mailqueue.retry_wait(uuid, uuid, text, integer, boolean, interval) IS
-    'Wait after an attempt that failed temporarily, from the retry schedule of the project and category; NULL: no '
-    'further attempt.';
+COMMENT ON FUNCTION mailqueue.retry_wait(uuid, uuid, text, integer, boolean, interval, timestamptz) IS
+    'Wait after an attempt that failed temporarily, from the retry schedule of the project and category and the time '
+    'that the mail has left; NULL: no further attempt.';
 
 CREATE OR REPLACE FUNCTION mailqueue.holds_exhausted(p_project uuid, p_category text) RETURNS boolean
 LANGUAGE sql STABLE

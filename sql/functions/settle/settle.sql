@@ -39,8 +39,8 @@ BEGIN
     -- A retry without attempts, schedule steps or time left fails, or is held as exhausted where its schedule says so;
     -- an unknown outcome is resent once, then held.
     SELECT array_agg(o.outcome ORDER BY i.n), array_agg(w.wait ORDER BY i.n),
-           array_agg(CASE WHEN o.outcome = 'expired' AND q.unknowns > 0 AND i.reason NOT LIKE 'outcome_unknown: %'
-                          THEN 'outcome_unknown: ' || i.reason ELSE i.reason END ORDER BY i.n)
+           array_agg(CASE WHEN o.outcome = 'expired' AND q.unknowns > 0 AND e.reason NOT LIKE 'outcome_unknown: %'
+                          THEN 'outcome_unknown: ' || e.reason ELSE e.reason END ORDER BY i.n)
       INTO v_outcomes, v_waits, v_reasons
       FROM unnest(p_ids, p_claims, p_outcomes, p_reasons, p_waits, p_logs) WITH ORDINALITY
                                                                                AS i(id, claim_no, outcome, reason, wait,
@@ -48,7 +48,7 @@ BEGIN
       LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id
      CROSS JOIN LATERAL (SELECT CASE WHEN i.outcome = 'retry'
                 THEN mailqueue.retry_wait(q.id, q.project_id, q.category, q.attempts,
-                                          i.log IS NOT DISTINCT FROM 'bounced', i.wait)
+                                          i.log IS NOT DISTINCT FROM 'bounced', i.wait, q.expires_at)
                 ELSE i.wait END AS wait OFFSET 0) AS w
      CROSS JOIN LATERAL (SELECT CASE
                WHEN i.outcome IN ('retry', 'defer') AND q.is_cancelled THEN 'cancelled'
@@ -59,7 +59,12 @@ BEGIN
                     THEN 'expired'
                WHEN i.outcome = 'unknown' AND q.delivery = 'resend' AND q.unknowns = 0 THEN 'resend'
                WHEN i.outcome = 'unknown' THEN 'held'
-               ELSE i.outcome END AS outcome OFFSET 0) AS o;
+               ELSE i.outcome END AS outcome OFFSET 0) AS o
+     CROSS JOIN LATERAL (SELECT CASE
+               WHEN o.outcome = 'expired' AND i.outcome IN ('retry', 'defer') AND q.expires_at > v_now
+                    AND starts_with(i.reason, 'outcome_unknown: ') IS NOT TRUE
+                    THEN concat_ws(': ', 'the next attempt would be after it expires', i.reason)
+               ELSE i.reason END AS reason OFFSET 0) AS e;
 
     WITH input AS MATERIALIZED (
         SELECT *

@@ -25,7 +25,7 @@ async def test_the_usual_ladder_is_the_one_the_database_walks(conn: Conn) -> Non
         waits = [
             await make.scalar(
                 conn,
-                "SELECT mailqueue.retry_wait(NULL, %s, 'x', %s, %s, NULL)",
+                "SELECT mailqueue.retry_wait(NULL, %s, 'x', %s, %s, NULL, 'infinity')",
                 project,
                 attempts,
                 is_soft,
