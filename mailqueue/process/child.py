@@ -16,8 +16,9 @@ from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import get_logger
 
 STALLED_SECONDS = 2.0
-"""Time without a turn of its event loop after which a process of queues is ended, so that the rows
-of others go on; time in which it waited for a processor or was stopped is not counted."""
+"""Time without a turn of its event loop after which a process is ended, so that the mail and rows
+of others go on; time in which it waited for a processor or was stopped is not counted. The longest
+turn of honest work is half a second: that of a thread that encodes a message of 25 MB."""
 OVERDUE_SECONDS = 30.0
 """Time beyond its queue's limit after which a row that is still being handled ends its process."""
 DRAIN_SECONDS = 45.0

@@ -17,6 +17,7 @@ def send_children(settings: Settings) -> Children:
         ("send", f"--in-flight={limits.in_flight}", f"--batch={limits.batch}"),
         limits.processes,
         queues=["email_queue"],
+        stalled_seconds=STALLED_SECONDS,
     )
 
 

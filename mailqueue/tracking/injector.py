@@ -13,6 +13,7 @@ from mailqueue.core.errors import ConfigError, Locked, SealBroken
 from mailqueue.db.fetch import Conn
 from mailqueue.mime.files import MessageFile
 from mailqueue.mime.skeleton import MessageContent, Skeleton, compile_skeleton
+from mailqueue.queue.turns import SharedTurns
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking import store
@@ -40,8 +41,6 @@ KNOWN_LINK_SECONDS = 6 * 3600.0
 """How long a stored link is remembered; after that it is stored again when it is sent."""
 CONTEXT_SECONDS = 10.0
 """How long a project's settings are used before they are read again."""
-BATCH = 16
-"""Mails after which other tasks of the event loop have their turn."""
 MIN_THREAD_CHARACTERS = 256 * 1024
 """Size of HTML and text from which a mail is tracked in a thread, off the event loop."""
 
@@ -86,6 +85,7 @@ class TrackingInjector:
     """Injects tracking into the mail of one process."""
 
     def __init__(self, keyring: Keyring, settings: TrackingSettings) -> None:
+        self.turns = SharedTurns()
         self._keyring = keyring
         self._base = settings.public_url
         self._contexts: dict[UUID, tuple[InjectionContext, float]] = {}
@@ -138,9 +138,8 @@ class TrackingInjector:
         links: dict[tuple[UUID, bytes], str] = {}
         gaps: Counter[tuple[UUID, Gap]] = Counter()
         made: list[Injection | str] = []
-        for number, mail in enumerate(mails):
-            if number % BATCH == BATCH - 1:
-                await asyncio.sleep(0)
+        for mail in mails:
+            await self.turns.share()
             try:
                 context = contexts[mail.project_id]
                 if _characters(mail.content) < MIN_THREAD_CHARACTERS:

@@ -94,10 +94,12 @@ async def injected(
     if not projects:
         return list(mails)
     contexts = await injector.contexts(conn, projects)
-    made = [
-        mail if wish is None else _untracked(mail, wish, contexts[mail.claim.project_id])
-        for mail, wish in zip(mails, wishes, strict=True)
-    ]
+    made: list[LoadedEmail | UntrackedMail] = []
+    for mail, wish in zip(mails, wishes, strict=True):
+        await injector.turns.share()
+        made.append(
+            mail if wish is None else _untracked(mail, wish, contexts[mail.claim.project_id])
+        )
     ready = {
         project: context
         for project, context in contexts.items()

@@ -14,6 +14,7 @@ from mailqueue.mail.send.large import LargeBuilds
 from mailqueue.mail.send.settler import EmailSettler
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.ports.transport import Transport
+from mailqueue.queue.turns import SharedTurns
 from mailqueue.senders.model import MailDefaults
 from mailqueue.tracking.tokens import Seals
 
@@ -64,3 +65,4 @@ class SendContext:
     unresponsive_s: float = 0.25  # a server silent for this long delays no other account's mail
     stall_s: float = 5.0  # mail that waits for a server silent for this long returns to the queue
     unproven_stall_s: float = 1.0  # the same for a server that has not answered a mail yet
+    turns: SharedTurns = field(default_factory=SharedTurns)

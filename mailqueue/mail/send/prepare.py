@@ -71,7 +71,7 @@ async def prepare(
             await asyncio.sleep(0)
         if not built and any(map(is_large, group)):
             built = [await _built(mail, account=account, context=context) for mail in group]
-        built = built or build_attempts(group, account=account, context=context)
+        built = built or await _built_in_parts(group, account=account, context=context)
         marks = await marking
         reach("mark.read")
         if marks.named or marks.are_lost:
@@ -137,6 +137,17 @@ def build_attempts(
         built.append(made)
     if begun is not None:
         begun.step(None)
+    return built
+
+
+async def _built_in_parts(
+    group: Sequence[LoadedEmail], *, account: SendAccount, context: SendContext
+) -> list[SendAttempt | SendOutcome]:
+    """Build the messages of a group; other work of the process goes on in between."""
+    built: list[SendAttempt | SendOutcome] = []
+    for mail in group:
+        await context.turns.share()
+        built += build_attempts([mail], account=account, context=context)
     return built
 
 

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from mailqueue.mail.send import large, prepare
 from mailqueue.mail.send.large import LARGE_BYTES, LargeBuilds
 from mailqueue.mime.files import MessageFile
 from mailqueue.ports.transport import SendAttempt
+from mailqueue.queue import turns
 from mailqueue.queue.in_progress import EXIT_BUILD_TOO_LONG
 from tests.mail.claims import claimed, loaded
 from tests.mail.send.scripted import RecordedContext, ScriptedServer, sender_to, until
@@ -66,6 +68,31 @@ async def test_others_are_sent_while_a_large_message_is_built(
     assert recorded.endings() == [Ending.SENT] * 6
     assert threads[0].startswith("build")
     assert set(threads[1:]) == {threading.main_thread().name}
+
+
+async def test_others_have_their_turn_between_messages_of_a_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "MAX_TURN_SECONDS", -1.0)
+    genuine, recorded, built, seen = prepare.build_message, RecordedContext(), list[object](), [0]
+
+    def build(*given: Any, **named: Any) -> Any:
+        built.append(genuine(*given, **named))
+        return built[-1]
+
+    async def look() -> None:
+        while True:
+            seen.append(len(built))
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(prepare, "build_message", build)
+    looking = asyncio.create_task(look())
+    async with sender_to(ScriptedServer(), recorded) as line:
+        line.add([loaded() for _ in range(10)])
+        await until(lambda: len(recorded.settled) == 10)
+    looking.cancel()
+
+    assert max(after - before for before, after in pairwise(seen)) == 1
 
 
 async def test_small_messages_need_no_thread() -> None:

@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import UUID
@@ -21,7 +22,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.process import child
 from mailqueue.process.child import Children
-from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.process.groups import send_children
+from mailqueue.settings.environment import DatabaseSettings, load_settings
 from tests import make
 from tests.chaos.sink.process import own_sink
 from tests.concurrency.running import account_at, statuses
@@ -33,6 +35,7 @@ from tests.smtp.client.scripted import scripted
 pytestmark = pytest.mark.anyio
 
 HUNG_SECONDS = 3.0
+"""Of processes that handle one email alone, so that the test takes seconds."""
 MEMORY_BYTES = 400 << 20
 """Bound of a process that handles one email, enough for the program itself."""
 NEIGHBOUR_SECONDS = 5.0
@@ -45,7 +48,12 @@ WAYS = {
     "fill": "it stopped its worker: it needed more memory than a process may take",
     "hang": "it stopped its worker: its event loop did not turn for ",
 }
-SEND = Children(("send", "--in-flight=16", "--batch=50"), queues=["email_queue"])
+
+
+def sending(folder: Path) -> Children:
+    """Return one process that sends mail, watched as in an installation."""
+    limits = ("send", "--in-flight=16", "--batch=50")
+    return replace(send_children(load_settings(data=folder)), arguments=limits, count=1)
 
 
 @asynccontextmanager
@@ -100,7 +108,10 @@ async def test_an_email_that_stops_its_worker_fails_alone_with_its_reason(
         mails = [*await make.queued_emails(conn, 4), await make.queued_email(conn, **body)]
         hostile = mails[-1]
         prepare(monkeypatch, database, tmp_path, hostile={str(hostile): way}, memory=MEMORY_BYTES)
-        async with pool_of([], tmp_path, groups=[SEND]), neighbours(other_conn) as theirs:
+        async with (
+            pool_of([], tmp_path, groups=[sending(tmp_path)]),
+            neighbours(other_conn) as theirs,
+        ):
 
             async def has_started() -> bool:
                 return bool(await processes(conn))
@@ -159,8 +170,40 @@ async def test_an_email_that_stops_its_worker_fails_alone_with_its_reason(
         )
         longest = max(float(wait) for (wait,) in waits)
         # The one process that sends dies once: it starts again, and others wait for that.
-        hung = HUNG_SECONDS + 2 * child.CHECK_SECONDS if way == "hang" else 0
+        hung = child.STALLED_SECONDS + 2 * child.CHECK_SECONDS if way == "hang" else 0
         assert longest < NEIGHBOUR_SECONDS + hung, waits
+
+
+async def test_a_send_worker_that_hangs_is_soon_replaced_and_sends_what_others_queue(
+    database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a process that handles one email alone may hang for an hour, and does."""
+    monkeypatch.setattr(child, "HUNG_SECONDS", 3600.0)
+    monkeypatch.setattr(child, "DRAIN_SECONDS", 0.5)
+    async with scripted() as server, connect(database) as conn, connect(database) as other_conn:
+        await account_at(conn, server)
+        other = await make.project(conn, "tenantb")
+        await make.sender_account(conn, project_id=other, smtp_port=server.port)
+        hostile = await make.queued_email(conn)
+        prepare(monkeypatch, database, tmp_path, hostile={str(hostile): "hang"})
+        async with pool_of([], tmp_path, groups=[sending(tmp_path)]):
+
+            async def is_suspect() -> bool:
+                return (await row_of(conn, hostile))[1] > 0
+
+            async def tell() -> object:
+                return await row_of(conn, hostile), await statuses(conn)
+
+            await until(is_suspect, tell)
+            async with neighbours(other_conn) as theirs:
+
+                async def are_sent() -> bool:
+                    sent = "SELECT count(*) FROM mailqueue.email_history WHERE status = 'sent'"
+                    return bool(await make.scalar(conn, sent) >= 10)
+
+                await until(are_sent, tell)
+        assert (await row_of(conn, hostile))[0] in ("assigned", "pending")
+        assert len(theirs) >= 10
 
 
 @pytest.mark.parametrize(

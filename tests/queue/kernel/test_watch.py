@@ -6,18 +6,27 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from mailqueue.core.queues import queue_named
 from mailqueue.process import child
-from mailqueue.process.child import OVERDUE_SECONDS, STALLED_SECONDS, Watch, _is_stopped
+from mailqueue.process.child import (
+    OVERDUE_SECONDS,
+    STALLED_SECONDS,
+    Children,
+    Watch,
+    _is_stopped,
+)
+from mailqueue.process.groups import light_children, sending_children
 from mailqueue.process.pool import ALONE_SECONDS, MAX_ALONE, _may_start
 from mailqueue.queue.heartbeat import HUNG_SECONDS
 from mailqueue.queue.in_progress import InProgress
+from mailqueue.settings.environment import Settings, load_settings
 
 pytestmark = pytest.mark.anyio
 
@@ -67,6 +76,17 @@ async def test_waiting_for_a_processor_before_the_first_turn_is_no_excuse_later(
         assert watch.fault() is None
         turned(memory, STALLED_SECONDS + 0.5)
         assert watch.fault() is not None
+
+
+@pytest.mark.parametrize("groups", [sending_children, lambda settings: [light_children(settings)]])
+def test_every_process_that_works_on_mail_or_rows_of_many_is_watched_so(
+    groups: Callable[[Settings], list[Children]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAILQUEUE_DATABASE_URL", "postgresql://ann@db.example.com/mail")
+
+    found = groups(load_settings(data=tmp_path))
+
+    assert {group.stalled_seconds for group in found} == {STALLED_SECONDS}
 
 
 async def test_another_process_has_a_minute() -> None:
