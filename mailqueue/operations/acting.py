@@ -15,7 +15,7 @@ NEEDED: Mapping[str, str] = {
     "hold": "only mail that is pending can be held",
     "release": "only mail that is held can be released",
     "resend": "only mail that was sent, failed, expired, was suppressed or cancelled can be "
-    "resent, and only while its content is stored",
+    "resent, only while its content is stored and not all of its recipients are suppressed",
     "was_sent": _IN_DOUBT,
     "was_not_sent": _IN_DOUBT,
     "move": "only mail that is pending or held, and has no custom SMTP server, can be moved",

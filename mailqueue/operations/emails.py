@@ -39,6 +39,8 @@ class _Deed:
     action: str
     act: Act
     detail: Mapping[str, object] = field(default_factory=dict)
+    is_sent_again: bool = False
+    """Whether mail whose recipients are all suppressed is left out."""
 
 
 async def explain(conn: Conn, email_id: UUID) -> OperatorEmail:
@@ -122,16 +124,17 @@ async def requeue(conn: Conn, operation: EmailOperation) -> list[ActionResult]:
     async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
         return await actions_store.requeue(conn, project, ids=ids)
 
-    return await _handle(conn, operation, _Deed("emails.requeued", act))
+    return await _handle(conn, operation, _Deed("emails.requeued", act, is_sent_again=True))
 
 
 async def resend(conn: Conn, operation: EmailOperation, *, reason: str) -> list[ActionResult]:
-    """Queue sent mails again, each as a new mail whose id the line has."""
+    """Queue sent and suppressed mails again, each as a new mail whose id the line has."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[ActionResult]:
         return await actions_store.resend(conn, project, ids=ids, reason=reason)
 
-    return await _handle(conn, operation, _Deed("emails.resent", act, {"reason": reason}))
+    deed = _Deed("emails.resent", act, {"reason": reason}, is_sent_again=True)
+    return await _handle(conn, operation, deed)
 
 
 async def reprioritise(
@@ -164,15 +167,20 @@ async def resolve(
 
 async def _handle(conn: Conn, operation: EmailOperation, deed: _Deed) -> list[ActionResult]:
     """Run an operation in one transaction; an unchanged mail is reported as `unchanged:
-    <status>`.
+    <status>`, with the reason where it cannot be sent again.
     """
     wanted = list(dict.fromkeys(operation.ids))
     async with conn.transaction(force_rollback=operation.is_trial):
         found = await actions_store.places(conn, wanted)
         done: dict[UUID, str] = {}
+        suppressed: dict[UUID, str] = {}
         for (project_id, project), places in groupby(sorted(found, key=_project), key=_project):
-            handled = await deed.act(project_id, [place.id for place in places])
+            ids = [place.id for place in places]
+            handled = await deed.act(project_id, ids)
             done |= {each.id: each.result for each in handled}
+            if deed.is_sent_again:
+                left = await actions_store.still_suppressed(conn, project_id, ids=ids)
+                suppressed |= {each.id: each.result for each in left}
             if handled:
                 await actions_store.record(
                     conn,
@@ -187,9 +195,18 @@ async def _handle(conn: Conn, operation: EmailOperation, deed: _Deed) -> list[Ac
                     by=operation.by,
                 )
     reach("hand.committed")
-    unchanged = {place.id: f"unchanged: {place.status}" for place in found}
+    unchanged = {place.id: f"unchanged: {_why(place, deed, suppressed)}" for place in found}
     results = dict.fromkeys(wanted, "unknown") | unchanged | done
     return [ActionResult(email_id, results[email_id]) for email_id in wanted]
+
+
+def _why(place: EmailPlace, deed: _Deed, suppressed: Mapping[UUID, str]) -> str:
+    """Return why a mail was left unchanged."""
+    if reason := suppressed.get(place.id):
+        return f"{place.status}, and its recipients are suppressed ({reason})"
+    if place.status == "suppressed" and deed.action == "emails.requeued":
+        return "suppressed; `mailqueue email resend` sends it as a new email"
+    return place.status
 
 
 def _project(place: EmailPlace) -> tuple[UUID, str]:

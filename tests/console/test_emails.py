@@ -212,3 +212,26 @@ async def test_what_was_said_stays_unfolded_while_the_email_is_watched(
         await shown(seen, "conversation")
 
     assert seen.complaints == []
+
+
+async def test_send_again_to_a_suppressed_address_says_why_not_and_then_sends(
+    console: Visiting,
+) -> None:
+    async with console.connection() as conn:
+        await conn.execute("INSERT INTO mailqueue.unsubscribe_list (email) VALUES ('ann@b.com')")
+        email = await make.queued_email(conn, recipient_email="ann@b.com")
+    path = f"{EMAILS}/{email}/resend"
+    async with console.visitor() as visitor:
+        await logged_in(console, visitor)
+        refused = await visitor.submit(path, path, reason="kept")
+        async with console.connection() as conn:
+            await conn.execute("DELETE FROM mailqueue.suppressions")
+        done = await visitor.submit(path, path, reason="it is her address")
+
+    assert refused.status_code == 409
+    assert "is suppressed, and its recipients are suppressed (unsubscribed)" in refused.text
+    assert 'value="kept"' in refused.text
+    assert done.status_code == 303
+    async with console.connection() as conn:
+        statuses = await make.rows(conn, "SELECT status FROM mailqueue.emails ORDER BY status")
+    assert statuses == [("pending",), ("suppressed",)]

@@ -1,11 +1,16 @@
 """Changing the priority of queued mail, and resending sent mail."""
 
+import re
+from uuid import UUID
+
 import pytest
 from psycopg import errors
 
+from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
-from mailqueue.operations import acting
+from mailqueue.operations import acting, emails
+from mailqueue.operations.emails import EmailOperation
 from tests import make
 from tests.operations.steps import count, finished, matching
 from tests.queue.steps import claim, difference, row, sent, settle
@@ -96,36 +101,86 @@ async def test_resent_mail_is_a_new_mail_with_the_same_content(conn: Conn) -> No
     assert told == f"resent from {old}: asked for it"
 
 
-async def test_resending_asks_again_whether_the_recipient_may_be_written_to(conn: Conn) -> None:
+async def test_mail_to_suppressed_recipients_is_not_sent_again_with_others(conn: Conn) -> None:
+    """It stays as it is; of mail to several the others get it."""
     await make.sender_account(conn)
     await finished(conn)
+    await finished(conn, cc=["bob@example.com"])
     await conn.execute("INSERT INTO mailqueue.unsubscribe_list (email) VALUES ('ann@example.com')")
 
     assert await matching(conn, "resend") == 1
 
     found = await make.rows(conn, "SELECT status FROM mailqueue.emails ORDER BY created_at")
-    assert sorted(each[0] for each in found) == ["sent", "suppressed"]
+    assert sorted(each[0] for each in found) == ["pending", "sent", "sent"]
 
 
-async def test_suppressed_mail_is_sent_as_a_new_mail_once_the_suppression_is_lifted(
+async def again_by_hand(conn: Conn, email: UUID, deed: str) -> str:
+    """Return what the command line says of one email."""
+    operation = EmailOperation([email], "tests")
+    if deed == "requeue":
+        [result] = await emails.requeue(conn, operation)
+    else:
+        [result] = await emails.resend(conn, operation, reason="it is her address")
+    return result.result
+
+
+async def ended(conn: Conn, status: str) -> UUID:
+    """Return a mail that ended so; its recipient is suppressed afterwards."""
+    await make.sender_account(conn)
+    if status != "suppressed":
+        email = await finished(conn, Ending(status))
+    await conn.execute("INSERT INTO mailqueue.unsubscribe_list (email) VALUES ('ann@example.com')")
+    return await make.queued_email(conn) if status == "suppressed" else email
+
+
+@pytest.mark.parametrize("status", ["sent", "failed", "expired", "suppressed"])
+async def test_mail_to_a_suppressed_address_is_refused_with_the_reason_until_that_is_lifted(
+    conn: Conn, status: str
+) -> None:
+    """Mail that was sent or suppressed becomes a new mail, other mail keeps its id."""
+    email = await ended(conn, status)
+    project = await make.project_named(conn)
+    why = f"{status}, and its recipients are suppressed (unsubscribed)"
+
+    with pytest.raises(Conflict, match=re.escape(f"email {email} is {why}: only mail that was")):
+        await acting.act(conn, email, project_id=project, action="resend", reason="x", by="tests")
+    for deed in ("requeue", "resend"):
+        assert await again_by_hand(conn, email, deed) == f"unchanged: {why}"
+    assert await make.rows(conn, "SELECT id, status FROM mailqueue.emails") == [(email, status)]
+
+    await conn.execute("DELETE FROM mailqueue.suppressions")
+    done = await acting.act(
+        conn, email, project_id=project, action="resend", reason="x", by="tests"
+    )
+    assert (done.result, done.id == email) == (
+        ("resent", False) if status in ("sent", "suppressed") else ("requeued", True)
+    )
+    assert await make.status_of(conn, done.id) == "pending"
+
+
+async def test_the_command_line_sends_suppressed_mail_again_once_the_suppression_is_lifted(
+    conn: Conn,
+) -> None:
+    email = await ended(conn, "suppressed")
+    await conn.execute("DELETE FROM mailqueue.suppressions")
+
+    assert await again_by_hand(conn, email, "requeue") == (
+        "unchanged: suppressed; `mailqueue email resend` sends it as a new email"
+    )
+    result = await again_by_hand(conn, email, "resend")
+
+    assert result.startswith("resent as ")
+    assert await make.status_of(conn, UUID(result.removeprefix("resent as "))) == "pending"
+
+
+async def test_only_the_recipients_that_are_left_decide_whether_mail_is_sent_again(
     conn: Conn,
 ) -> None:
     await make.sender_account(conn)
+    email = await finished(conn, Ending.FAILED, cc=["bob@example.com"])
+    await conn.execute(
+        "UPDATE mailqueue.email_recipients SET status = 'sent' WHERE address = 'bob@example.com'"
+    )
     await conn.execute("INSERT INTO mailqueue.unsubscribe_list (email) VALUES ('ann@example.com')")
-    project = await make.project_named(conn)
-    old = await make.queued_email(conn, recipient_email="ann@example.com", subject="Your bill")
-    assert await make.status_of(conn, old) == "suppressed"
 
-    async def send_again() -> str | None:
-        done = await acting.act(
-            conn, old, project_id=project, action="resend", reason="it is her address", by="tests"
-        )
-        assert done.result == "resent"
-        assert done.id != old
-        return await make.status_of(conn, done.id)
-
-    assert await send_again() == "suppressed"
-    await conn.execute("DELETE FROM mailqueue.suppressions")
-    assert await send_again() == "pending"
-    subject = "SELECT DISTINCT subject FROM mailqueue.emails"
-    assert await make.rows(conn, subject) == [("Your bill",)]
+    assert (await again_by_hand(conn, email, "requeue")).startswith("unchanged: failed, and")

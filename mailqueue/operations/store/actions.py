@@ -123,6 +123,12 @@ async def requeue(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Acti
     )
 
 
+async def still_suppressed(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[ActionResult]:
+    """Return the mails whose recipients are all suppressed now, each with the reason."""
+    asked = {"project_id": project_id, "ids": ids}
+    return await fetch.many(conn, "find_still_suppressed", asked, ActionResult)
+
+
 async def resend(
     conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str
 ) -> list[ActionResult]:

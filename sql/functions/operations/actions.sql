@@ -72,6 +72,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_ids uuid[];
+    v_suppressed uuid[] := ARRAY(SELECT s.id FROM mailqueue.still_suppressed(p_project, p_ids) AS s);
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     -- Its content must not be archived meanwhile; mail whose content is archived stays finished.
@@ -82,7 +83,7 @@ BEGIN
     WITH gone AS (
         DELETE FROM mailqueue.email_history AS h
          WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('failed', 'expired', 'cancelled')
-           AND coalesce(mailqueue.mode(), h.is_test) = h.is_test
+           AND coalesce(mailqueue.mode(), h.is_test) = h.is_test AND h.id <> ALL (v_suppressed)
            AND EXISTS (SELECT FROM mailqueue.email_contents AS c
                         WHERE c.id = h.content_id AND c.created_on = h.content_on)
         RETURNING h.*
@@ -117,7 +118,8 @@ BEGIN
     RETURN QUERY SELECT r.id, 'requeued'::text FROM unnest(v_ids) AS r(id);
 END $$;
 COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS
-    'Queue failed, expired or cancelled mail again, with the same id. Mail whose content is archived is left out.';
+    'Queue failed, expired or cancelled mail again, with the same id. Mail whose content is archived, and mail '
+    'all of whose recipients are suppressed, is left out.';
 
 -- Only mail without an attempt: the time of another attempt is that of its retry schedule, or what a server asked for.
 CREATE OR REPLACE FUNCTION mailqueue.reschedule_emails(p_project uuid, p_ids uuid[], p_at timestamptz)

@@ -33,7 +33,30 @@ COMMENT ON FUNCTION mailqueue.reprioritise_emails(uuid, uuid[], smallint) IS
     'Move unfinished mail to the lane of another priority of the same route. Assigned mail moves if it returns to the'
     ' queue.';
 
--- Its content is shared with the old mail; suppression of its recipients is checked again.
+-- Of recipients of mail that was not sent, those that it still has to be sent to; of test mail none.
+CREATE OR REPLACE FUNCTION mailqueue.still_suppressed(p_project uuid, p_ids uuid[])
+RETURNS TABLE (id uuid, reason text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+    SELECT h.id, min(a.reason) FROM (
+        SELECT DISTINCT ON (x.id) x.id, x.status, x.recipient_email, x.category FROM mailqueue.email_history AS x
+         WHERE x.id = ANY (p_ids) AND x.project_id = p_project AND NOT x.is_test
+         ORDER BY x.id, x.finished_at DESC) AS h
+     CROSS JOIN LATERAL (
+            SELECT mailqueue.suppressed(p_project, r.address, h.category) AS reason FROM mailqueue.email_recipients AS r
+             WHERE r.email_id = h.id AND (h.status = 'sent' OR r.status <> 'sent')
+            UNION ALL
+            SELECT mailqueue.suppressed(p_project, h.recipient_email, h.category)
+             WHERE NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = h.id)) AS a
+     GROUP BY h.id HAVING bool_and(a.reason IS NOT NULL)
+$$;
+COMMENT ON FUNCTION mailqueue.still_suppressed(uuid, uuid[]) IS
+    'Finished mail of a project that cannot be sent again now, because all of its recipients are suppressed, and why.';
+
+-- Its content is shared with the old mail; suppression of its recipients is checked again. Mail all of whose recipients
+-- are suppressed is left out.
 CREATE OR REPLACE FUNCTION mailqueue.resend_emails(p_project uuid, p_ids uuid[], p_reason text DEFAULT NULL)
 RETURNS TABLE (id uuid, new_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -43,6 +66,7 @@ AS $$
 DECLARE
     v_old uuid[];
     v_new uuid[];
+    v_suppressed uuid[] := ARRAY(SELECT s.id FROM mailqueue.still_suppressed(p_project, p_ids) AS s);
 BEGIN
     -- It must not be archived meanwhile.
     PERFORM FROM mailqueue.email_contents AS c
@@ -54,6 +78,7 @@ BEGIN
          WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('sent', 'suppressed')
            AND EXISTS (SELECT FROM mailqueue.email_contents AS c
                         WHERE c.id = h.content_id AND c.created_on = h.content_on)
+           AND h.id <> ALL (v_suppressed)
          ORDER BY h.id) AS s;
     IF v_old IS NULL THEN
         RETURN;
@@ -79,8 +104,8 @@ BEGIN
     RETURN QUERY SELECT p.old_id, p.new_id FROM unnest(v_old, v_new) AS p(old_id, new_id);
 END $$;
 COMMENT ON FUNCTION mailqueue.resend_emails(uuid, uuid[], text) IS
-    'Send mail again, each as a new mail with the same content; returns old and new ids. Mail without content is left'
-    ' out.';
+    'Send mail again, each as a new mail with the same content; returns old and new ids. Mail without content,'
+    ' and mail all of whose recipients are suppressed, is left out.';
 
 -- Its name in earlier releases.
 DROP FUNCTION IF EXISTS mailqueue.ring();

@@ -34,6 +34,10 @@ BEGIN
         SELECT r.result INTO outcome
           FROM mailqueue.resolve_emails(p_project, ARRAY[p_id], p_action = 'was_sent', p_reason, p_by) AS r;
     END IF;
+    IF outcome IS NULL AND p_action = 'resend' THEN
+        state := coalesce((SELECT format('%s, and its recipients are suppressed (%s)', state, s.reason)
+                             FROM mailqueue.still_suppressed(p_project, ARRAY[p_id]) AS s), state);
+    END IF;
     IF outcome IS NOT NULL THEN
         PERFORM mailqueue.record_operation(p_project,
                     'emails.' || CASE WHEN p_action LIKE 'was%' THEN 'resolved' ELSE outcome END, 'project ' || p.name,

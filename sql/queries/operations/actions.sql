@@ -30,6 +30,11 @@ FROM mailqueue.requeue_emails(%(project_id)s, %(ids)s::uuid[]) AS r;
 SELECT r.id, 'resent as ' || r.new_id AS result
 FROM mailqueue.resend_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS r;
 
+-- name: find_still_suppressed :many
+-- Which of these finished mails cannot be sent again now, because all of their recipients are suppressed.
+SELECT s.id, s.reason AS result
+FROM mailqueue.still_suppressed(%(project_id)s, %(ids)s::uuid[]) AS s;
+
 -- name: reprioritise_email :many
 -- Move unfinished mails to the lanes of another priority.
 SELECT r.id, r.result

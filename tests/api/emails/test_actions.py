@@ -80,6 +80,19 @@ async def test_sent_mail_is_resent_as_another_and_failed_mail_under_its_id(api: 
     ]
 
 
+async def test_mail_to_a_suppressed_address_is_not_sent_again_and_the_error_says_why(
+    api: Calling,
+) -> None:
+    failed = await finished(api, Ending.FAILED)
+    await api.post("/v1/suppressions", {"email": "ann@example.com"})
+
+    refused = await api.post(f"/v1/emails/{failed}/resend")
+
+    assert (refused.status_code, error_of(refused)["name"]) == (409, "conflict")
+    assert "is failed, and its recipients are suppressed (manual)" in error_of(refused)["message"]
+    assert await status(api, failed) == "failed"
+
+
 async def test_what_is_not_there_is_not_touched(api: Calling) -> None:
     email = await queued(api)
     async with connect(api.database) as conn:
