@@ -12,6 +12,7 @@ from mailqueue.cli.support.settings import command_settings
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.libpq import LibpqOptions, libpq_options
 from mailqueue.embedded.binaries import all_binaries
+from mailqueue.settings.environment import DatabaseSource
 
 
 @click.command(
@@ -28,11 +29,18 @@ from mailqueue.embedded.binaries import all_binaries
 )
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def psql(*, args: tuple[str, ...]) -> None:
-    """Open psql on mailqueue's database. Arguments are passed to psql."""
-    found = libpq_options(command_settings().database.for_sessions)
+    """Open psql on mailqueue's database. Arguments are passed to psql.
+
+    On the embedded server, names without a schema are those of the schema public.
+    """
+    settings = command_settings().database.for_sessions
+    found = libpq_options(settings)
+    variables = environment(found, os.environ)
+    if settings.source is DatabaseSource.EMBEDDED:
+        variables = in_public(variables)
     program = find_psql()
     # Replaces this process: psql gets the terminal, its signals and its exit code.
-    os.execve(program, arguments(program, found, args), environment(found, os.environ))  # noqa: S606
+    os.execve(program, arguments(program, found, args), variables)  # noqa: S606
 
 
 def find_psql() -> Path:
@@ -66,3 +74,13 @@ def environment(options: LibpqOptions, own: Mapping[str, str]) -> dict[str, str]
     kept = {name: value for name, value in own.items() if not name.startswith("MAILQUEUE_")}
     kept.pop("DATABASE_URL", None)
     return kept | options.environment
+
+
+def in_public(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return psql's environment with the schema public as its search_path, unless that is set.
+
+    The login and the schema of the embedded server are both called mailqueue: by PostgreSQL's
+    default, tables without a schema in their name would be created among those of mailqueue.
+    """
+    options = f"-c search_path=public {variables.get('PGOPTIONS', '')}"
+    return {**variables, "PGOPTIONS": options.strip()}

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mailqueue.cli.psql import arguments, environment, find_psql
+from mailqueue.cli.psql import arguments, environment, find_psql, in_public
 from mailqueue.core.secret import Secret
 from mailqueue.db.libpq import libpq_options
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource
@@ -87,6 +87,15 @@ def test_our_secrets_are_not_handed_on() -> None:
     assert environment(found, own) == {
         "TERM": "xterm", "PGHOST": "db.example.com", "PGUSER": "ann", "PGDATABASE": "mail",
     }  # fmt: skip
+
+
+def test_a_search_path_of_ones_own_takes_precedence() -> None:
+    assert in_public({"TERM": "xterm"}) == {
+        "TERM": "xterm", "PGOPTIONS": "-c search_path=public",
+    }  # fmt: skip
+    assert in_public({"PGOPTIONS": "-c search_path=shop"}) == {
+        "PGOPTIONS": "-c search_path=public -c search_path=shop"
+    }
 
 
 def test_a_psql_is_found() -> None:
