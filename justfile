@@ -19,8 +19,8 @@ test *arguments:
     ./scripts/test {{ arguments }}
 
 # Build the documentation site into build/site, or serve it: `just docs serve`.
-docs what="build":
-    .venv/bin/mkdocs {{ what }}
+docs *arguments:
+    ./scripts/docs {{ arguments }}
 
 # Format the Python code and sort its imports.
 format:

@@ -64,3 +64,13 @@ def test_a_broken_link_stops_the_build(tmp_path: Path) -> None:
     warnings = [line for line in done.stderr.splitlines() if line.startswith("WARNING")]
     named = [re.findall(r"'([^']+)'", line)[1] for line in warnings]
     assert sorted(named) == ["../GONE.md", "events.md#gone", "gone.md"]
+
+
+def test_the_command_that_the_readme_names_runs_the_generator_of_the_site() -> None:
+    """It installs what it needs: a first `./scripts/start` does not."""
+    assert "`./scripts/docs serve`" in (ROOT / "README.md").read_text("utf-8")
+
+    command = [str(ROOT / "scripts" / "docs"), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.stdout.startswith("mkdocs, version "), done.stderr
