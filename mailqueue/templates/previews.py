@@ -1,13 +1,12 @@
 """Preview a template version, and compare two versions."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from mailqueue.contract.templates import Preview
-from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.db.fetch import Conn
-from mailqueue.rendering.faults import TemplateFault
+from mailqueue.core.errors import InvalidField, NotFound, Unavailable
+from mailqueue.db.fetch import Conn, Lend
+from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import store
 from mailqueue.templates.accepting import language_of
@@ -75,39 +74,40 @@ async def usual(conn: Conn, template: TemplateRow) -> VersionRow:
 
 
 async def diff(
-    conn: Conn,
+    lend: Lend,
+    compile_process: CompileProcess,
     template: TemplateRow,
     old: VersionRow,
     new: VersionRow,
     *,
     language: str | None = None,
 ) -> str:
-    """Return a unified diff of subject, HTML and text of two versions.
+    """Return a unified diff of subject, HTML and text of two versions, made in another process.
 
     Raises:
         InvalidField: one of them has no texts in that language.
+        Unavailable: the other process took more time or memory than it may.
     """
     tag = (language or template.language).lower()
     both = []
-    for version in (old, new):
-        texts = {text.language: text for text in await texts_of(conn, version)}
-        if tag not in texts:
-            why = f"version {version.version} has no text in {tag[:35]}"
-            raise InvalidField("language", why)
-        both.append(texts[tag])
+    async with lend() as conn:
+        for version in (old, new):
+            texts = {text.language: text for text in await texts_of(conn, version)}
+            if tag not in texts:
+                why = f"version {version.version} has no text in {tag[:35]}"
+                raise InvalidField("language", why)
+            both.append(texts[tag])
     before, after = both
-    names = [f"{template.slug}@{version.version}" for version in (old, new)]
-    return "".join(
-        _unified(names, kind, was or "", becomes or "")
-        for kind, was, becomes in (
-            ("subject", before.subject, after.subject),
-            ("html", before.html_body, after.html_body),
-            ("text", before.text_body, after.text_body),
-        )
-    )
-
-
-def _unified(names: list[str], kind: str, was: str, becomes: str) -> str:
-    old, new = (f"{name}/{kind}" for name in names)
-    lines = difflib.unified_diff(was.splitlines(), becomes.splitlines(), old, new, lineterm="")
-    return "".join(f"{line}\n" for line in lines)
+    asked = {
+        "names": [f"{template.slug}@{version.version}" for version in (old, new)],
+        "texts": [
+            ["subject", before.subject, after.subject],
+            ["html", before.html_body or "", after.html_body or ""],
+            ["text", before.text_body or "", after.text_body or ""],
+        ],
+    }
+    try:
+        found = await compile_process.call("diff", asked)
+    except Exceeded as exc:
+        raise Unavailable(f"the versions cannot be compared now: {exc}") from None
+    return str(found["diff"])

@@ -8,7 +8,14 @@ from mailqueue.db.fetch import Conn
 from mailqueue.templates import cloning, previews, versions, writing
 from mailqueue.templates.model import NewTemplate, NewText, PartKind
 from tests import make
-from tests.templates.making import WELCOME, published, put_in_force, version_of
+from tests.templates.making import (
+    CHAMBER,
+    WELCOME,
+    lending,
+    published,
+    put_in_force,
+    version_of,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -190,7 +197,7 @@ async def test_a_diff_shows_what_two_versions_say_differently(conn: Conn) -> Non
     old = await versions.find(conn, template)
     new = await version_of(conn, template, NewText("Welcome, {{ name }}", "<p>Hi</p>", None))
 
-    found = await previews.diff(conn, template, old, new)
+    found = await previews.diff(lending(conn), CHAMBER, template, old, new)
 
     assert found == (
         "--- welcome@1/html\n+++ welcome@2/html\n@@ -1 +1 @@\n"
@@ -198,4 +205,4 @@ async def test_a_diff_shows_what_two_versions_say_differently(conn: Conn) -> Non
         "--- welcome@1/text\n+++ welcome@2/text\n@@ -1 +0,0 @@\n-Hello {{ name }}\n"
     )
     with pytest.raises(InvalidField, match="version 1 has no text in de"):
-        await previews.diff(conn, template, old, new, language="de")
+        await previews.diff(lending(conn), CHAMBER, template, old, new, language="de")

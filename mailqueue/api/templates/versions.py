@@ -86,7 +86,10 @@ async def diff(call: RequestContext) -> TemplateDiff:
         template = await template_of(call, conn)
         old = await versions.find(conn, template, number=asked.from_)
         new = await versions.find(conn, template, number=asked.to)
-        return TemplateDiff(await previews.diff(conn, template, old, new, language=asked.language))
+    process = call.services.compile_process
+    return TemplateDiff(
+        await previews.diff(call.connection, process, template, old, new, language=asked.language)
+    )
 
 
 VERSION_ENDPOINTS = (

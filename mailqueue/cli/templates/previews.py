@@ -9,6 +9,7 @@ from mailqueue.cli.support.output import examples, facts, paint
 from mailqueue.cli.templates.options import (
     compile_process,
     language_option,
+    lending,
     owner_of,
     owner_options,
     template_in,
@@ -102,7 +103,10 @@ def diff(
         found = await template_in(app, project, slug)
         before = await versions.find(app.conn, found, number=old)
         after = await versions.find(app.conn, found, number=new)
-        return await previews.diff(app.conn, found, before, after, language=language)
+        async with compile_process() as inside:
+            return await previews.diff(
+                lending(app), inside, found, before, after, language=language
+            )
 
     lines = execute(work)
 

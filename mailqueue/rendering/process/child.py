@@ -1,4 +1,4 @@
-"""The compile process: compiles and previews templates, with limits on each job."""
+"""The compile process: compiles, previews and compares templates, with limits on each job."""
 
 import os
 import resource
@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from mailqueue.rendering.comparison import unified
 from mailqueue.rendering.compiled import TemplateSource
 from mailqueue.rendering.dialect import as_jinja
 from mailqueue.rendering.drafting import draft
@@ -44,7 +45,18 @@ def _inline(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"html": inlined(as_jinja(request["html"], "html"))}
 
 
+def _diff(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    old, new = request["names"]
+    return {
+        "diff": "".join(
+            unified(was, becomes, old=f"{old}/{kind}", new=f"{new}/{kind}")
+            for kind, was, becomes in request["texts"]
+        )
+    }
+
+
 _JOBS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
+    "diff": _diff,
     "draft": _draft,
     "preview": _preview,
     "inline": _inline,
