@@ -104,7 +104,10 @@ class CompiledTemplate:
         self._meter.start()
         variables = {**LATER, **variables}
         subject = _SPACES.sub(" ", self._subject(variables)).strip()
-        html = None if self._html is None else self._html(variables)
+        html = None
+        if self._html is not None:
+            html = self._html(variables)
+            self._meter.check_html(html, is_read=self._text is None)
         if self._text is not None:
             return Rendered(subject, html, self._text(variables))
         return Rendered(subject, html, None if html is None else text_of(html))
@@ -113,8 +116,8 @@ class CompiledTemplate:
 class Compiler:
     """Compiles templates. It renders one mail at a time: each thread needs its own compiler."""
 
-    def __init__(self) -> None:
-        self._meter = Meter()
+    def __init__(self, meter: Meter | None = None) -> None:
+        self._meter = meter or Meter()
         self._plain = Sandbox(self._meter, autoescape=False)
         self._html = Sandbox(self._meter, autoescape=True)
 
@@ -197,15 +200,16 @@ def _always() -> bool:
     return True
 
 
-def _piece(environment: Environment, source: str, part: str) -> Piece:
+def _piece(environment: Sandbox, source: str, part: str) -> Piece:
     try:
         tree = _parsed(environment, source, part)
-        flat = flat_of(tree, is_html=bool(environment.autoescape))
+        meter = environment.meter
+        flat = flat_of(tree, meter, is_html=bool(environment.autoescape))
         if flat is not None:
             return FlatPart(flat, part)
         code = environment.compile(tree, part, f"<{part}>")
         template = Template.from_code(environment, code, environment.make_globals(None))
-        return _Compiled(template, part, Writer() if environment.autoescape else None)
+        return _Compiled(template, part, Writer(meter) if environment.autoescape else None)
     except TemplateSyntaxError as exc:
         raise _syntax(exc, part) from None
     except _UNREADABLE as exc:

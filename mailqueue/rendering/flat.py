@@ -9,7 +9,7 @@ from markupsafe import escape
 
 from mailqueue.rendering.contexts.stream import Writer, is_plain_at_all
 from mailqueue.rendering.faults import Exceeded, TemplateFault
-from mailqueue.rendering.meter import CHARACTERS, describe, printed
+from mailqueue.rendering.meter import CHARACTERS, Meter, describe, printed
 
 Path = tuple[str, ...]
 Piece = Callable[[Mapping[str, Any]], str]
@@ -63,7 +63,7 @@ def _missing(path: Path, name: str, value: object, *, is_first: bool) -> Templat
     return TemplateFault(f"{name} of {describe(value)} is missing, in {'.'.join(path)}")
 
 
-def flat_of(tree: nodes.Template, *, is_html: bool) -> Flat | None:
+def flat_of(tree: nodes.Template, meter: Meter, *, is_html: bool) -> Flat | None:
     """Return a template as text with gaps; None where it does more than insert variables."""
     pieces: list[str] = []
     places: list[tuple[int, Path]] = []
@@ -80,7 +80,7 @@ def flat_of(tree: nodes.Template, *, is_html: bool) -> Flat | None:
                 return None
     gaps = {place for place, _ in places}
     given = (None if n in gaps else piece for n, piece in enumerate(pieces))
-    writer = Writer() if is_html and not is_plain_at_all(given) else None
+    writer = Writer(meter) if is_html and not is_plain_at_all(given) else None
     return Flat(tuple(pieces), tuple(places), is_html, writer)
 
 

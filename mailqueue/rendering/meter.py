@@ -14,12 +14,17 @@ STEPS = 200_000
 """Most steps of a mail (loop turns, calls, values read); well under half a second."""
 CHARACTERS = 2 * 1024 * 1024
 """Most characters written, into the mail or into variables."""
+ESCAPING = 400_000
+"""Most units of work for reading HTML and escaping values for their places; a unit takes about half
+a microsecond. An email of 500 kB with 300 links takes about 10,000.
+"""
 CPU_SECONDS = 0.5
 LARGEST = 2**200
 """Largest absolute value of a number."""
 
 _LOOK_EVERY = 2048
 _STEPS_A_CHARACTER = 5  # as a shift: a step for every 32 characters read
+_UNITS_A_TAG = 2
 _SIZED: tuple[type, ...] = (
     list,
     tuple,
@@ -38,7 +43,7 @@ class Meter:
     The work is charged before it is done, so nothing grows beyond the limits.
     """
 
-    __slots__ = ("_next_look", "_stop_at", "room", "steps")
+    __slots__ = ("_next_look", "_stop_at", "escaping", "room", "steps")
 
     def __init__(self) -> None:
         self.start()
@@ -47,6 +52,7 @@ class Meter:
         """Begin the next render."""
         self.steps = STEPS
         self.room = CHARACTERS
+        self.escaping = ESCAPING
         self._next_look = STEPS - _LOOK_EVERY
         self._stop_at = 0.0
 
@@ -61,6 +67,22 @@ class Meter:
         self.room -= characters
         if self.room < 0:
             raise Exceeded(f"it writes more than {CHARACTERS} characters")
+
+    def escape(self, units: int) -> None:
+        """Charge units of escaping, before the work is done."""
+        self.escaping -= units
+        if self.escaping < 0:
+            raise Exceeded(
+                f"reading its HTML and escaping its values takes more than {ESCAPING} units of work"
+            )
+
+    def check_html(self, html: str, *, is_read: bool) -> str:
+        """Return rendered HTML within the limits; `is_read`: it is converted to text as well."""
+        if len(html) > CHARACTERS:
+            raise Exceeded(f"it writes more than {CHARACTERS} characters")
+        if is_read:
+            self.escape(_UNITS_A_TAG * html.count("<"))
+        return html
 
     def _look(self) -> None:
         if self.steps < 0:

@@ -106,9 +106,14 @@ def written(link: LinkPart, value: str, *, is_picture: bool = False) -> tuple[st
     return normalized(value), _read_on(link, value)
 
 
+def is_usual(value: str) -> bool:
+    """Return whether all characters of a value are those of URLs, and none is a percent sign."""
+    return _USUAL.fullmatch(value) is not None
+
+
 def normalized(value: str) -> str:
     """Return a URL without characters that have no place in one; escapes stay as they are."""
-    if _USUAL.fullmatch(value):
+    if is_usual(value):
         return value
     return "".join(
         char

@@ -4,6 +4,7 @@ As browsers read HTML: https://html.spec.whatwg.org/multipage/parsing.html#token
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from html import unescape
@@ -48,6 +49,24 @@ _LINK, _STYLE = LinkPart(), Style()  # before anything was read
 _UNQUOTED_END = re.compile(r"[\s>]")
 
 
+# Text, and tags with plain attributes in quotes or without spaces: behind them is text again.
+_USUAL_MARKUP = re.compile(
+    rf"""(?:[^<]++|</?+(?!(?:{"|".join(sorted(RAW_ELEMENTS))})[\s/>])[a-z][a-z0-9:-]*+"""
+    r"""(?:\s++[a-z_:@][\w:.-]*+(?:=(?:"[^"]*+"|'[^']*+'|[!#-&(-=?-~][!-=?-~]*+))?+)*+"""
+    r"""\s*+/?+>)++""",
+    re.IGNORECASE | re.ASCII,
+)
+Charge = Callable[[int], None]
+_CHARACTERS_A_UNIT = 6  # as a shift, of usual markup
+_UNITS_A_STEP = 10
+_SHIFT_BY_KIND = {ValueKind.STYLE: 1, ValueKind.SCRIPT: 2, ValueKind.LINK: 3}
+"""Characters of a unit, as a shift, where contents are read by their own syntax."""
+
+
+def uncharged(_units: int) -> None:
+    """Charge nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place in HTML: where it is, and of what element and attribute.
@@ -65,10 +84,10 @@ class Place:
     link: LinkPart = _LINK
     style: Style = _STYLE
     script: str = scripts.CODE
-    after: dict[str, tuple["Place", str]] = field(
+    after: dict[str, tuple["Place", str, int]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
-    """Results of `read`, kept by its caller."""
+    """Results of `read`, kept by its caller, each with the units it was charged."""
     behind: dict[LinkPart | Style, "Place"] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -114,13 +133,24 @@ class Place:
                 self.behind[style] = found
         return found
 
-    def read(self, text: str) -> tuple["Place", str]:
-        """Return the place after text of the template, and the text to write; "" is a value."""
+    def read(self, text: str, charge: Charge = uncharged) -> tuple["Place", str]:
+        """Return the place after text of the template, and the text to write; "" is a value.
+
+        `charge` is called with units of work before they are done.
+        """
+        charge(1 + (len(text) >> _CHARACTERS_A_UNIT))
         if not text and self.where is Where.BEFORE_VALUE:
             return replace(self, where=Where.VALUE, quote=""), '""'
         place, at = self, 0
         made: list[str] = []
         while at < len(text):
+            if place.where is Where.TEXT and (usual := _USUAL_MARKUP.match(text, at)):
+                made.append(usual[0])
+                at = usual.end()
+                continue
+            charge(_UNITS_A_STEP)
+            if (shift := _SHIFT_BY_KIND.get(place.kind)) is not None:
+                charge((_end(place, text, at) - at) >> shift)
             place, end, stop = _STEPS[place.where](place, text, at)
             made += (links.BLOCKED, text[at:end]) if stop else (text[at:end],)
             at = end
@@ -218,15 +248,23 @@ def _before_value(place: Place, text: str, at: int) -> Step:
     )
 
 
+def _end(place: Place, text: str, at: int) -> int:
+    """Return where the contents of an attribute or element end that are read by their own syntax."""
+    match place.where:
+        case Where.VALUE if place.quote:
+            end = text.find(place.quote, at)
+            return len(text) if end < 0 else end
+        case Where.VALUE:
+            found = _UNQUOTED_END.search(text, at)
+        case Where.RAW:
+            found = _RAW_ENDS[place.element].search(text, at)
+        case _:
+            return at
+    return len(text) if found is None else found.start()
+
+
 def _value(place: Place, text: str, at: int) -> Step:
-    if place.quote:
-        end = text.find(place.quote, at)
-        found_end = len(text) if end < 0 else end
-    else:
-        found = _UNQUOTED_END.search(text, at)
-        found_end = end = -1 if found is None else found.start()
-        if end < 0:
-            found_end = len(text)
+    found_end = _end(place, text, at)
     if found_end > at:
         inside, stop = _inside(place, text[at:found_end], decode=True)
         return inside, found_end, stop

@@ -12,7 +12,9 @@ from markupsafe import Markup, escape
 
 from mailqueue.rendering.contexts.links import after_usual
 from mailqueue.rendering.contexts.places import Place
-from mailqueue.rendering.contexts.values import written
+from mailqueue.rendering.contexts.values import units_of, written
+from mailqueue.rendering.faults import Exceeded
+from mailqueue.rendering.meter import Meter
 
 Chunk = str | tuple[str]
 """Constant text of a template, or a value."""
@@ -25,6 +27,13 @@ _VALUE = re.compile(f"{START}({JSON}?)([^{START}{JSON}{END}]*){END}")
 _MAX_KEPT = 4 * 1024 * 1024
 """Most characters of a template whose places a writer remembers."""
 _MAX_PLACES = 1000
+_MAX_PARTS, _MAX_PART = 2000, 500
+"""Most texts between values of captured parts that a writer remembers, and their most characters."""
+READING = 1_000_000
+"""Most units of work for reading the constant parts of a template in all places where they stand;
+it is done once in a process, and takes less than half a second.
+"""
+_CHARACTERS_A_UNIT = 5  # as a shift
 
 
 class Escaped(Markup):
@@ -93,24 +102,50 @@ def turned(value: str) -> str:
     return Markup(f"{START}{value.translate(_MARKS)}{END}")  # noqa: S704  values in it are escaped
 
 
+class Reading:
+    """Counts the work of reading the constant parts of one template, and raises Exceeded above the
+    limit.
+    """
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = READING
+
+    def charge(self, units: int) -> None:
+        """Charge units of work, before they are done."""
+        self.left -= units
+        if self.left < 0:
+            raise Exceeded(f"reading its HTML takes more than {READING} units of work")
+
+
 class Writer:
     """Writes the output of one template; it remembers the places behind its constant parts."""
 
-    __slots__ = ("_known", "_room", "_start")
+    __slots__ = ("_known", "_meter", "_parts", "_reading", "_room", "_start")
 
-    def __init__(self) -> None:
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._parts = _MAX_PARTS
+        self._reading = Reading()
         self._start = Place()
         self._start.keep()
         self._known: dict[Place, Place] = {self._start: self._start}
         self._room = _MAX_KEPT
 
     def write(self, chunks: Iterable[Chunk]) -> str:
-        """Return the output, each value escaped for its place."""
+        """Return the output, each value escaped for its place.
+
+        Raises:
+            Exceeded: it takes more work than an email may.
+        """
+        meter = self._meter
         place = self._start
         made: list[str] = []
         for chunk in chunks:
             if isinstance(chunk, tuple):
                 value = chunk[0]
+                meter.escape(1 + (len(value) >> _CHARACTERS_A_UNIT))
                 if type(value) is str and place.is_text:
                     made.append(escape(value))
                     continue
@@ -121,20 +156,19 @@ class Writer:
                         place = place.with_link(link)
                         continue
                 if not isinstance(value, Markup) or type(value) is Escaped:
-                    text, place = _written(place, value)
+                    text, place = self._written(place, value)
                     made.append(text)
                     continue
                 chunk = value  # HTML, as other text
             found = place.after.get(chunk)
             if found is not None:
-                place, text = found
+                place, text, units = found
+                meter.escape(units)
                 made.append(text)
             elif START in chunk:
                 place = self._write_captured(place, chunk, made)
             else:
-                found = self._read(place, chunk)
-                self._keep(place, chunk, found)
-                place, text = found
+                place, text = self._read_chunk(place, chunk)
                 made.append(text)
         return "".join(made)
 
@@ -142,28 +176,56 @@ class Writer:
         at = 0
         for value in _VALUE.finditer(chunk):
             if value.start() > at:
-                place, text = self._read(place, _cleared(chunk[at : value.start()]))
+                place, text = self._read_part(place, _cleared(chunk[at : value.start()]))
                 made.append(text)
             at = value.end()
-            if place.is_text and not value[1]:
+            is_json = value[1] != ""
+            self._meter.escape(units_of(place, value[2], is_json=is_json))
+            if place.is_text and not is_json:
                 made.append(value[2])
                 continue
-            text, place = written(place, unescape(value[2]), is_json=bool(value[1]))
+            text, place = written(place, unescape(value[2]), is_json=is_json)
             made.append(text)
         if at < len(chunk):
-            place, text = self._read(place, _cleared(chunk[at:]))
+            place, text = self._read_part(place, _cleared(chunk[at:]))
             made.append(text)
         return place
 
+    def _read_chunk(self, place: Place, chunk: str) -> tuple[Place, str]:
+        """Read a chunk that is not known yet; a constant of the template is charged once."""
+        if type(chunk) is not str or not place.is_kept or len(chunk) > self._room:
+            return self._read(place, chunk)
+        units = 1 + (len(chunk) >> _CHARACTERS_A_UNIT)
+        self._meter.escape(units)
+        after, text = place.read(chunk, self._reading.charge)
+        after = self._same(after)
+        self._room -= len(chunk)
+        place.after[chunk] = (after, text, units)
+        return after, text
+
+    def _read_part(self, place: Place, part: str) -> tuple[Place, str]:
+        """Read the text between two values of a captured part, such as the rows of a macro."""
+        found = place.after.get(part)
+        if found is not None:
+            after, text, units = found
+            self._meter.escape(units)
+            return after, text
+        after, text = self._read(place, part)
+        if place.is_kept and len(part) <= _MAX_PART and self._parts > 0:
+            self._parts -= 1
+            place.after[part] = (after, text, 1 + (len(part) >> _CHARACTERS_A_UNIT))
+        return after, text
+
     def _read(self, place: Place, text: str) -> tuple[Place, str]:
-        after, text = place.read(text)
+        after, text = place.read(text, self._meter.escape)
         return self._same(after), text
 
-    def _keep(self, place: Place, chunk: str, found: tuple[Place, str]) -> None:
-        """Remember the place behind a chunk, if it is a constant of the template."""
-        if type(chunk) is str and place.is_kept and len(chunk) <= self._room:
-            self._room -= len(chunk)
-            place.after[chunk] = found
+    def _written(self, place: Place, value: str) -> tuple[str, Place]:
+        is_json = type(value) is Json
+        self._meter.escape(units_of(place, value, is_json=is_json))
+        if type(value) is Escaped:
+            return written(place, unescape(value))
+        return written(place, value, is_json=is_json)
 
     def _same(self, place: Place) -> Place:
         """Return the known place that equals this one, unless a value is part of it."""
@@ -173,22 +235,16 @@ class Writer:
         return self._known.setdefault(place, place)
 
 
-def _written(place: Place, value: str) -> tuple[str, Place]:
-    if type(value) is Escaped:
-        return written(place, unescape(value))
-    return written(place, value, is_json=type(value) is Json)
-
-
 def _cleared(text: str) -> str:
     return text.translate(_MARKS) if _ANY_MARK.search(text) else text
 
 
 def is_plain_at_all(pieces: Iterable[str | None]) -> bool:
     """Return whether all values of a template stand where text is escaped; None is a value."""
-    place = Place()
+    place, reading = Place(), Reading()
     for piece in pieces:
         if piece is not None:
-            place, _ = place.read(piece)
+            place, _ = place.read(piece, reading.charge)
         elif not place.is_text:
             return False
     return True

@@ -24,6 +24,12 @@ _ELEMENTS = frozenset({
     "tt", "u", "ul",
 })
 # fmt: on
+_UNITS_A_VALUE = 20
+_CHARACTERS_A_UNIT = 5  # as a shift, where all of a value is escaped at once
+_UNITS_BY_KIND = {ValueKind.LINK: 2, ValueKind.LINKS: 3, ValueKind.SCRIPT: 2}
+"""Units of a character, where not 1."""
+_UNITS_OF_COMPATIBILITY = 6
+"""Units of a character in CSS that may stand for up to 18 others."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9:-]*|[A-Za-z0-9:-]*")
 _LATER = frozenset(links.LATER.values())
 _UNQUOTED = re.compile(r"[\s=`]")
@@ -59,6 +65,18 @@ def written(place: Place, value: str, *, is_json: bool = False) -> tuple[str, Pl
             text, place = _content(place, value, is_json=is_json)
             text = str(escape(text))
             return (text if place.quote else _UNQUOTED.sub(_reference, text)), place
+
+
+def units_of(place: Place, value: str, *, is_json: bool = False) -> int:
+    """Return the units of work of writing a value at a place."""
+    length = len(value)
+    if place.is_text or is_json:
+        return _UNITS_A_VALUE + (length >> _CHARACTERS_A_UNIT)
+    if place.kind is ValueKind.STYLE and not value.isascii():
+        return _UNITS_A_VALUE + length * _UNITS_OF_COMPATIBILITY
+    if place.kind is ValueKind.LINK and links.is_usual(value):
+        return _UNITS_A_VALUE + (length >> _CHARACTERS_A_UNIT)
+    return _UNITS_A_VALUE + length * _UNITS_BY_KIND.get(place.kind, 1)
 
 
 def _content(place: Place, value: str, *, is_json: bool) -> tuple[str, Place]:
