@@ -20,6 +20,7 @@ from mailqueue.tracking import store
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import Gap, TrackedLink, TrackedProject
 from mailqueue.tracking.pattern import (
+    MAX_LINKS,
     InjectionContext,
     InjectionPattern,
     Links,
@@ -175,7 +176,7 @@ class TrackingInjector:
                 Links(
                     addresses.named(mail.email_id),
                     addresses.of(TokenKind.OPEN, mail.email_id),
-                    partial(_led, mail, addresses, links),
+                    partial(_led, mail, addresses, links, set()),
                 ),
                 language=mail.language,
             )
@@ -253,9 +254,17 @@ def _gaps(
 
 
 def _led(
-    mail: UntrackedMail, addresses: TrackingUrls, links: dict[tuple[UUID, bytes], str], url: str
+    mail: UntrackedMail,
+    addresses: TrackingUrls,
+    links: dict[tuple[UUID, bytes], str],
+    own: set[bytes],
+    url: str,
 ) -> str:
+    """Return the tracked link for a URL; `own` are the links of this mail so far."""
     link = addresses.seals.link_of(url)
+    if link not in own and len(own) >= MAX_LINKS:
+        return url
+    own.add(link)
     links[mail.project_id, link] = url
     return addresses.of(TokenKind.CLICK, mail.email_id, link)
 

@@ -15,11 +15,14 @@ from mailqueue.tracking import rewriting, urls
 from mailqueue.tracking.footer import Footer, under_html, under_text
 from mailqueue.tracking.tokens import Seals, Token, TokenKind
 from mailqueue.tracking.urls import PATHS
+from mailqueue.tracking.work import check_work
 
 _NONCE = 20
 _DIGITS = 4
-MAX_LINKS = 10**_DIGITS - 8
-"""Tracked links of one mail; further ones are not rewritten."""
+MAX_LINKS = 2_000
+"""Most different links of one mail that are tracked; further ones are not rewritten. Below 10,000,
+as a blank has four digits.
+"""
 _SHORT, _LONG = 54, 70  # characters of a token, without and with a link
 _FILL = {_SHORT: "x", _LONG: "y"}
 _SOFT = b"=\r\n"  # quoted-printable breaks lines anywhere
@@ -58,7 +61,12 @@ def put_into(
     *,
     language: str = "en",
 ) -> MessageContent:
-    """Return content with its tracking injected; links in plain text are not tracked."""
+    """Return content with its tracking injected; links in plain text are not tracked.
+
+    Raises:
+        ValueError: it takes more work than an email may.
+    """
+    check_work(content)
     named = {} if links is None else links.named
     html, text, subject = content.html, content.text, content.subject
     if links is not None:

@@ -28,7 +28,7 @@ _MAX_KEPT = 4 * 1024 * 1024
 """Most characters of a template whose places a writer remembers."""
 _MAX_PLACES = 1000
 _MAX_PARTS, _MAX_PART = 2000, 500
-"""Most texts between values of captured parts that a writer remembers, and their most characters."""
+"""Most texts between values of captured parts that a writer keeps, and most characters of one."""
 READING = 1_000_000
 """Most units of work for reading the constant parts of a template in all places where they stand;
 it is done once in a process, and takes less than half a second.
