@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from mailqueue.mime.files import MessageFile
+from mailqueue.mime.skeleton import MessageContent
 from mailqueue.templates.cache import CachedVersion
 from mailqueue.tracking.injector import Injection
 
@@ -116,6 +117,7 @@ class LoadedEmail(NamedTuple):
     )
     fault: FileFault | None = None  # why its message cannot be built
     tracked: Injection | None = None  # its content with tracking, sent instead of `content`
+    said: MessageContent | None = None  # its content, rendered from its template
     raw: RawMessage | None = None  # it was accepted as a finished message; fetched as files are
 
 

@@ -1,6 +1,7 @@
 """Compile the texts of a template version once, and render them for each mail."""
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -78,6 +79,11 @@ class CompiledTemplate:
         self._schema = schema
 
     @property
+    def used(self) -> int:
+        """Return the units of work that the last render used, of any template of its compiler."""
+        return self._meter.used
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Return the variables that are certainly required; others may be, too."""
         pieces = (self._subject, self._html, self._text)
@@ -118,6 +124,8 @@ class Compiler:
 
     def __init__(self, meter: Meter | None = None) -> None:
         self._meter = meter or Meter()
+        self.turn = threading.Lock()
+        """Held by threads that share this compiler, while one of them compiles or renders."""
         self._plain = Sandbox(self._meter, autoescape=False)
         self._html = Sandbox(self._meter, autoescape=True)
 

@@ -24,7 +24,7 @@ LARGEST = 2**200
 
 _LOOK_EVERY = 2048
 _STEPS_A_CHARACTER = 5  # as a shift: a step for every 32 characters read
-_UNITS_A_TAG = 2
+_UNITS_A_TAG = 1
 _SIZED: tuple[type, ...] = (
     list,
     tuple,
@@ -55,6 +55,11 @@ class Meter:
         self.escaping = ESCAPING
         self._next_look = STEPS - _LOOK_EVERY
         self._stop_at = 0.0
+
+    @property
+    def used(self) -> int:
+        """Return the units of work that the render has used so far."""
+        return STEPS - self.steps + ESCAPING - self.escaping
 
     def step(self, count: int = 1) -> None:
         """Charge steps."""

@@ -45,7 +45,7 @@ async def preview(
         "category": template.category,
     }
     try:
-        found = await compile_process.call("preview", asked)
+        found = await compile_process.call("preview", asked, project_id=template.project_id)
     except TemplateFault as exc:
         raise invalid(exc) from None
     return Preview(
@@ -107,7 +107,7 @@ async def diff(
         ],
     }
     try:
-        found = await compile_process.call("diff", asked)
+        found = await compile_process.call("diff", asked, project_id=template.project_id)
     except Exceeded as exc:
         raise Unavailable(f"the versions cannot be compared now: {exc}") from None
     return str(found["diff"])

@@ -1,6 +1,7 @@
 """Create, publish and archive the versions of a template."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,9 @@ from mailqueue.templates.model import NewText, NewVersion, StoredText, TemplateR
 
 MAX_LANGUAGES = 50
 MAX_LISTED = 1000
+
+CallCompileProcess = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Runs a job of the compile process in the turn of a project."""
 
 DraftedVersion = Mapping[str, Any]
 """A version whose texts compile, as it is stored."""
@@ -47,10 +51,9 @@ async def draft(
         parts = {
             part.name: part.source for part in await store.list_parts(conn, template.project_id)
         }
+    call = partial(compile_process.call, project_id=template.project_id)
     texts = [
-        await _drafted(
-            compile_process, language or template.language, words, parts, new.variables_schema
-        )
+        await _drafted(call, language or template.language, words, parts, new.variables_schema)
         for language, words in new.words.items()
     ]
     return {
@@ -76,7 +79,7 @@ async def add_drafted(
 
 
 async def _drafted(
-    compile_process: CompileProcess,
+    call: CallCompileProcess,
     language: str,
     words: NewText,
     parts: Mapping[str, str],
@@ -97,7 +100,7 @@ async def _drafted(
         "schema": schema,
     }
     try:
-        found = await compile_process.call("draft", asked)
+        found = await call("draft", asked)
     except TemplateFault as exc:
         raise invalid(exc) from None
     return {
@@ -158,13 +161,13 @@ async def publish(
         InvalidField: its CSS was to be inlined, and cannot be.
         NotFound: the template was deleted meanwhile.
     """
-    sent = await inlined(lend, compile_process, version)
+    sent = await inlined(lend, compile_process, template, version)
     async with lend() as conn:
         return await publish_inlined(conn, template, version, sent, by=by)
 
 
 async def inlined(
-    lend: Lend, compile_process: CompileProcess, version: VersionRow
+    lend: Lend, compile_process: CompileProcess, template: TemplateRow, version: VersionRow
 ) -> Mapping[str, str]:
     """Return the HTML of a version with its CSS inlined, by language, where that is to be done.
 
@@ -175,9 +178,10 @@ async def inlined(
     if version.is_css_inlined:
         async with lend() as conn:
             texts = await texts_of(conn, version)
+        call = partial(compile_process.call, project_id=template.project_id)
         for text in texts:
             if text.html_body is not None and text.sent_html is None:
-                sent[text.language] = await _inlined(compile_process, text.html_body)
+                sent[text.language] = await _inlined(call, text.html_body)
     return sent
 
 
@@ -194,9 +198,9 @@ async def publish_inlined(
     return await find(conn, template, version_id=version.id)
 
 
-async def _inlined(compile_process: CompileProcess, html: str) -> str:
+async def _inlined(call: CallCompileProcess, html: str) -> str:
     try:
-        return str((await compile_process.call("inline", {"html": html}))["html"])
+        return str((await call("inline", {"html": html}))["html"])
     except TemplateFault as exc:
         raise invalid(exc) from None
 

@@ -39,7 +39,7 @@ async def publish(context: PageContext) -> Response:
     try:
         compiler = context.console.compile_process
         # Its CSS is inlined first: no transaction is open while the process works.
-        sent = await versions.inlined(context.installation, compiler, version)
+        sent = await versions.inlined(context.installation, compiler, template, version)
         async with context.acting_once(on_installation=True) as conn:
             await versions.publish_inlined(conn, template, version, sent, by=context.user.by)
     except DoneBefore:

@@ -1,26 +1,31 @@
 """Builds the message of a stored email for display, as a send worker would."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import Conflict, NotFound, Unavailable
 from mailqueue.core.json.reading import PartlyRead
+from mailqueue.core.project_turns import ProjectTurns
 from mailqueue.db.fetch import Lend
 from mailqueue.mail.message import store as message_store
 from mailqueue.mail.message.attachments import read_stored, refs_of, with_files
 from mailqueue.mail.message.build import NotYet, SkeletonCache, build_message
 from mailqueue.mail.message.file_storage import AttachmentStorage
-from mailqueue.mail.message.render import key_of, templates_of
+from mailqueue.mail.message.render import key_of, rendered, templates_of
 from mailqueue.mail.message.tracking import EmailTracking, calling
 from mailqueue.mail.model import ClaimedEmail, EmailContent, EmailRecipient, FileFault, LoadedEmail
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.identity import LAST_RESORT
 from mailqueue.senders.model import MailDefaults
 from mailqueue.templates.cache import TemplateCache
+
+_TURNS = ProjectTurns("have a message built")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,10 @@ async def build_preview(
 ) -> SendAttempt:
     """Build the message, unsigned, with its files: those in `files`, by id, and those stored.
 
+    Projects have their turns, and it is built in a thread: the process serves others meanwhile.
+
     Raises:
+        TooManyRequests: too many requests of the project wait already.
         ValueError: it cannot be built; the text says why.
         Conflict: its content was deleted or archived.
         Unavailable: one of its files cannot be read now.
@@ -122,13 +130,21 @@ async def build_preview(
         async with lend() as conn:
             found = await templates_of(conn, library.templates, [content])
         mail = mail._replace(template=found.get(key))
-    (injected,) = await library.tracking.inject([mail], calling(lend), is_shown=True)
-    if injected.fault is None:  # else it is shown as accepted
-        mail = injected
-    try:
-        return build_message(mail, SkeletonCache(), identity=shown.identity, now=shown.written_at)
-    except NotYet as exc:
-        raise Unavailable(str(exc)) from exc
+    async with _TURNS.turn(project_id):
+        if key is not None:
+            mail = await asyncio.to_thread(_rendered, mail, content)
+        (injected,) = await library.tracking.inject([mail], calling(lend), is_shown=True)
+        if injected.fault is None:  # else it is shown as accepted
+            mail = injected
+        build = partial(build_message, identity=shown.identity, now=shown.written_at)
+        try:
+            return await asyncio.to_thread(build, mail, SkeletonCache())
+        except NotYet as exc:
+            raise Unavailable(str(exc)) from exc
+
+
+def _rendered(mail: LoadedEmail, content: EmailContent) -> LoadedEmail:
+    return mail._replace(said=rendered(mail, content.header_fields, ()))
 
 
 async def fetched(

@@ -12,8 +12,10 @@ from mailqueue.db.faults import concerns_rows
 from mailqueue.mail.model import Ending, LoadedEmail
 from mailqueue.mail.send.account_sender import AccountSender
 from mailqueue.mail.send.context import SendAccount, SendContext
+from mailqueue.mail.send.load import EmailLoader
 from mailqueue.mail.send.pacing import Pacing
 from mailqueue.mail.send.prepare import unsent
+from mailqueue.mail.send.turns import LoadingTurns
 from mailqueue.telemetry.log import get_logger
 
 FindAccount = Callable[[int], Awaitable[SendAccount]]
@@ -47,6 +49,7 @@ class EmailDispatcher:
         find_account: FindAccount,
         *,
         read_tags: ReadTags,
+        loader: EmailLoader,
     ) -> None:
         self._context = context
         self._read_tags = read_tags
@@ -55,6 +58,7 @@ class EmailDispatcher:
         self._by_account: dict[int, AccountSender] = {}
         self._closing: dict[AccountSender, asyncio.Task[None]] = {}  # their accounts were changed
         self.pacing = Pacing(self.dispatch)
+        self.turns = LoadingTurns(loader, self.dispatch, self._give_back)
 
     async def check_stalls_forever(self) -> None:
         """Check for servers that do not reply until cancelled; drop idle senders from time to
@@ -86,6 +90,7 @@ class EmailDispatcher:
             else:
                 count += len(sender.waiting)
         in_use = self._context.slots.in_use
+        count += self.turns.count
         is_idle = not (count or stalled or in_use) and self._context.settler.is_idle.is_set()
         count += max(0, stalled - MAX_STALLED_EMAILS)
         return WaitingEmails(count, stalled_accounts, is_idle)
@@ -128,13 +133,15 @@ class EmailDispatcher:
 
     async def close(self) -> None:
         """Return what was not started to the queue and wait for what is in flight."""
-        for mail in await self.pacing.take_all():
+        waiting = await self.turns.take_all()
+        for mail in (*waiting, *await self.pacing.take_all()):
             self._context.settler.settle(unsent(mail, Ending.DEFER, "the worker stops"))
         senders = self._by_account.values()
         await asyncio.gather(*(sender.close() for sender in senders), *self._closing.values())
 
     async def abandon(self, *, within: float) -> None:
         """Start nothing more; still receive replies that come within `within` seconds."""
+        await self.turns.take_all()
         await self.pacing.take_all()
         senders = (*self._by_account.values(), *self._closing)
         await asyncio.gather(*(sender.abandon(within=within) for sender in senders))
@@ -157,10 +164,13 @@ class EmailDispatcher:
         self._closing[sender] = closing = asyncio.create_task(sender.close())
         closing.add_done_callback(lambda _: self._closing.pop(sender))
 
+    def _give_back(self, mail: LoadedEmail, reason: str, wait: timedelta) -> None:
+        deferred = unsent(mail, Ending.DEFER, reason)
+        self._context.settler.settle(deferred._replace(wait=wait))
+
     def _return(self, account_id: int, mails: Sequence[LoadedEmail], *, reason: str) -> None:
         self._context.account_failed(
             account_id, Rejected(Fault.TRANSIENT, "", reason, Stage.CONNECT)
         )
         for mail in mails:
-            deferred = unsent(mail, Ending.DEFER, reason)
-            self._context.settler.settle(deferred._replace(wait=UNUSABLE_WAIT))
+            self._give_back(mail, reason, UNUSABLE_WAIT)

@@ -53,6 +53,8 @@ def is_large(mail: LoadedEmail) -> bool:
     if content is None:
         return False
     size = len(content.html_body or "") + len(content.text_body or "")
+    if mail.said is not None:
+        size += len(mail.said.html or "") + len(mail.said.text or "")
     if mail.files:
         size += sum([len(file.octets) for file in mail.files])
     elif mail.raw is not None:

@@ -1,6 +1,7 @@
 """Loads claimed emails: contents and recipients come with the claim, templates from a cache."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from uuid import UUID
 
@@ -8,14 +9,16 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
-from mailqueue.mail.message.render import key_of, templates_of
+from mailqueue.mail.message.render import key_of, rendered, templates_of
 from mailqueue.mail.message.tracking import CallWithConnection, EmailTracking, wish_of
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, FileFault, LoadedEmail
 from mailqueue.mail.send.begun import BegunEmails
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.claims import Taken
+from mailqueue.mime.skeleton import MessageContent
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates.cache import CachedVersion, TemplateCache, TemplateKey
+from mailqueue.tracking.work import work_of
 
 log = get_logger(__name__)
 
@@ -30,7 +33,14 @@ class EmailLoader:
         self._templates = TemplateCache()
 
     async def load(self, taken: Taken) -> list[LoadedEmail]:
-        """Return the emails of a claim, in order; one that cannot be read has a fault."""
+        """Return the emails of a claim with their tracking; one that cannot be read has a fault."""
+        return await self.tracked(await self.read(taken))
+
+    async def read(self, taken: Taken) -> list[LoadedEmail]:
+        """Return the emails of a claim, in order, not yet rendered and tracked.
+
+        One that cannot be read has a fault.
+        """
         call, templates, contents = self._link.call, self._templates, taken.contents
         if contents is None:
             mails = await load_emails(call, taken.emails, templates)
@@ -49,14 +59,51 @@ class EmailLoader:
                         raise
                     mails = await load_emails(call, taken.emails, templates)
         reach("contents.read")
-        try:
-            is_tracked = self._tracking.injector is not None and any(map(wish_of, mails))
-        except Exception:  # of one email: found out when it is injected
-            is_tracked = True
-        if is_tracked:
-            with self._begun.all_of(taken.emails):
-                mails = await self._tracking.inject(mails, call)
         return mails
+
+    def is_made(self, mail: LoadedEmail) -> bool:
+        """Return whether the content of an email is made for this mail."""
+        return mail.template is not None or self._is_tracked(mail)
+
+    def rendered(self, mail: LoadedEmail) -> LoadedEmail:
+        """Return an email with what its template says, or with the fault for which it cannot."""
+        if mail.content is None or mail.template is None or mail.fault is not None:
+            return mail
+        try:
+            return mail._replace(said=rendered(mail, mail.content.header_fields, ()))
+        except ValueError as exc:
+            return mail._replace(fault=FileFault(str(exc), is_lasting=True))
+        except Exception as exc:  # one bad row must not stop a worker
+            log.exception("message.build_failed", email_id=str(mail.claim.id))
+            reason = f"{type(exc).__name__} while composing"
+            return mail._replace(fault=FileFault(reason, is_lasting=True))
+
+    async def tracked(self, mails: list[LoadedEmail]) -> list[LoadedEmail]:
+        """Return emails with their tracking."""
+        if not any(map(self._is_tracked, mails)):
+            return mails
+        with self.begun(mails):
+            return await self._tracking.inject(mails, self._link.call)
+
+    def begun(self, mails: Sequence[LoadedEmail]) -> AbstractContextManager[None]:
+        """Note that emails are handled, during a block."""
+        return self._begun.all_of([mail.claim for mail in mails])
+
+    def _is_tracked(self, mail: LoadedEmail) -> bool:
+        try:
+            return self._tracking.injector is not None and wish_of(mail) is not None
+        except Exception:  # of one email: it is reported when tracking is injected
+            return True
+
+
+def work_of_tracking(mail: LoadedEmail) -> int:
+    """Return the units of work of injecting tracking into an email."""
+    content, said = mail.content, mail.said
+    if mail.fault is not None or content is None:
+        return 0
+    if said is None:
+        said = MessageContent(content.subject, content.html_body, content.text_body)
+    return work_of(said)
 
 
 async def load_emails(

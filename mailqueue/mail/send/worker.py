@@ -1,7 +1,7 @@
 """One send worker process. The path of an email through it:
 
 claim     `Claims.take` takes due emails, with what they say    claims.py
-load      `EmailLoader.load` adds templates and tracking        load.py
+load      `LoadingTurns` renders templates, injects tracking    load.py, turns.py
 dispatch  `EmailDispatcher.dispatch`, to senders of accounts    dispatcher.py, account_sender.py
 build     `build_attempts` builds and signs the messages        prepare.py, ../message/build.py
 mark      `EmailSettler.mark`, the last check before sending    settler.py
@@ -24,6 +24,7 @@ from mailqueue.mail.message.attachments import AttachmentLoader
 from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
+from mailqueue.mail.model import LoadedEmail
 from mailqueue.mail.send.account_health import AccountHealth
 from mailqueue.mail.send.begun import QUEUE, BegunEmails
 from mailqueue.mail.send.claims import Claims
@@ -37,6 +38,7 @@ from mailqueue.mail.send.reads import SendReads
 from mailqueue.mail.send.settler import EmailSettler, PremarkedEmail
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.mail.send.store.claims import Taken
 from mailqueue.queue.heartbeat import Heartbeat
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.settler import MAX_UNSETTLED
@@ -123,7 +125,10 @@ class SendWorker:
         )
         self._heartbeat.marks = lambda: self._settler.marks
         self._dispatcher = EmailDispatcher(
-            self._send_context(), self._reads.account, read_tags=self._reads.tags
+            self._send_context(),
+            self._reads.account,
+            read_tags=self._reads.tags,
+            loader=self._loader,
         )
         log.info("worker.started", worker=worker)
         endless = [
@@ -133,6 +138,7 @@ class SendWorker:
                 ("account_health", self._account_health.run()),
                 ("check_stalls", self._dispatcher.check_stalls_forever()),
                 ("pace", self._dispatcher.pacing.release_forever()),
+                ("load", self._dispatcher.turns.take_forever()),
                 ("partitions", keep_partitions_forever(self._links["partitions"])),
                 ("listen", self._wakeup.listen_forever()),
                 ("beat", self._heartbeat.beat_forever()),
@@ -210,8 +216,7 @@ class SendWorker:
                     now = asyncio.get_running_loop().time()
                     settler.premarked = PremarkedEmail(mail, taken.marks, now)
                     settler.marks += 1
-                mails = await self._loader.load(taken)
-                await self._dispatcher.dispatch(mails, taken.send_at, taken.claimed_at)
+                await self._load(taken)
                 blocked = 0
             is_left = taken.is_left or not 0 <= gathered.woken < claims_store.MAX_SIGNALS
             if len(taken.emails) >= batch // 2:
@@ -226,6 +231,17 @@ class SendWorker:
                 await self._wakeup.wait(min((s for s in waits if s is not None), default=None))
             elif not taken.emails:
                 await self._wakeup.park()  # and look once more before waiting
+
+    async def _load(self, taken: Taken) -> None:
+        """Dispatch the emails of a claim; those that are rendered or tracked wait for turns."""
+        mails = await self._loader.read(taken)
+        ready, made = list[LoadedEmail](), list[LoadedEmail]()
+        for mail in mails:
+            (made if self._loader.is_made(mail) else ready).append(mail)
+        if made:
+            self._dispatcher.turns.add(made, taken.send_at, taken.claimed_at)
+        if ready:
+            await self._dispatcher.dispatch(ready, taken.send_at, taken.claimed_at)
 
     async def _send_alone(self) -> None:
         """Send the emails whose worker stopped before, one after another, until none is due."""

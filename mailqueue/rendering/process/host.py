@@ -9,16 +9,20 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import orjson
 
 import mailqueue
+from mailqueue.core.project_turns import ProjectTurns
 from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.rendering.process.frames import LENGTH_BYTES
 
 DEADLINE_SECONDS = 20.0
 """Limit of a job in seconds of wall time, for busy machines; the limit of CPU time is far lower."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+_NO_PROJECT, _CLOSING = UUID(int=0), UUID(int=1)
 
 Process = subprocess.Popen[bytes]
 
@@ -31,12 +35,15 @@ class CompileProcess:
 
     def __init__(self) -> None:
         self._process: Process | None = None
-        self._turn = asyncio.Lock()
+        self._turns = ProjectTurns("have a template compiled, shown or compared")
 
-    async def call(self, job: str, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a job and return its result.
+    async def call(
+        self, job: str, values: Mapping[str, Any], *, project_id: UUID | None = None
+    ) -> dict[str, Any]:
+        """Run a job in the turn of its project and return its result.
 
         Raises:
+            TooManyRequests: too many jobs of the project wait already.
             TemplateFault: the fault in the template.
             Exceeded: it took more time or memory than allowed.
         """
@@ -44,7 +51,7 @@ class CompileProcess:
             request = orjson.dumps({"job": job, **values})
         except orjson.JSONEncodeError as exc:  # numbers and nesting that JSON cannot hold
             raise TemplateFault(f"a value cannot be written as JSON: {exc}") from None
-        async with self._turn:
+        async with self._turns.turn(project_id or _NO_PROJECT):
             doing = asyncio.ensure_future(asyncio.to_thread(self._done, request))
             try:
                 answer = await asyncio.shield(doing)
@@ -61,7 +68,7 @@ class CompileProcess:
 
     async def close(self) -> None:
         """End the process."""
-        async with self._turn:
+        async with self._turns.turn(_CLOSING):
             if self._process is not None:
                 await asyncio.to_thread(_end, self._process)
                 self._process = None

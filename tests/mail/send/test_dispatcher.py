@@ -4,13 +4,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import cast
 from uuid import UUID
 
 import pytest
 
+from mailqueue.db.link import Link
+from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.mail.model import Ending, LoadedEmail
+from mailqueue.mail.send.begun import BegunEmails
 from mailqueue.mail.send.context import SendAccount
 from mailqueue.mail.send.dispatcher import MAX_STALLED_EMAILS, EmailDispatcher
+from mailqueue.mail.send.load import EmailLoader
 from mailqueue.senders.model import MailDefaults
 from tests.mail.claims import SENDER, claimed, loaded
 from tests.mail.send.scripted import AWAY, RecordedContext, ScriptedServer, until
@@ -46,7 +51,12 @@ class Accounts:
 
 
 def lines_to(accounts: Accounts, recorded: RecordedContext) -> EmailDispatcher:
-    accounts.lines = EmailDispatcher(recorded.context(), accounts.find, read_tags=accounts.tags)
+    accounts.lines = EmailDispatcher(
+        recorded.context(),
+        accounts.find,
+        read_tags=accounts.tags,
+        loader=EmailLoader(cast("Link", None), EmailTracking(), BegunEmails()),
+    )
     return accounts.lines
 
 
