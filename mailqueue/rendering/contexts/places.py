@@ -249,7 +249,7 @@ def _before_value(place: Place, text: str, at: int) -> Step:
 
 
 def _end(place: Place, text: str, at: int) -> int:
-    """Return where the contents of an attribute or element end that are read by their own syntax."""
+    """Return where the contents of an attribute or element end that have their own syntax."""
     match place.where:
         case Where.VALUE if place.quote:
             end = text.find(place.quote, at)
