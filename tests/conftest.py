@@ -41,7 +41,7 @@ THROWAWAY = {
     "max_wal_size": "256MB",
 }
 
-# How long an example takes tells of the machine. Changes are judged by the same examples each time.
+# How long an example takes tells of the machine; the same examples judge each change.
 hypothesis.settings.register_profile(
     "mailqueue",
     deadline=None,
@@ -65,18 +65,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(needs, "needs")
-    config.pluginmanager.register(logged, "logged")
-    config.pluginmanager.register(tiers, "tiers")
-    config.pluginmanager.register(costs, "costs")
+    for plugin in (needs, logged, tiers, costs):
+        config.pluginmanager.register(plugin)
     scratch.keep_in_memory()
-    # A run in a shell's background ignores it, and so would processes that tests interrupt.
+    # Ignored in a shell's background and under nohup, and then by processes that tests signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     sys.addaudithook(_only_loopback)
-    given = {name for name in os.environ if name.startswith(("MAILQUEUE_", "PG", "DATABASE_URL"))}
-    for name in given - {"MAILQUEUE_TEST_DSN"}:
-        del os.environ[name]
+    for name in {*os.environ} - {"MAILQUEUE_TEST_DSN"}:
+        if name.startswith(("MAILQUEUE_", "PG", "DATABASE_URL")):
+            del os.environ[name]
     if is_pooled(config):
         go_through()
 
@@ -283,9 +281,8 @@ def _database(server: Server, *, template: str | None = None) -> Iterator[str]:
     try:
         yield name
     finally:
-        gone = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
         with psycopg.connect(server.superuser, autocommit=True) as admin:
-            admin.execute(gone)
+            admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def _with_role(server: Server) -> Server:

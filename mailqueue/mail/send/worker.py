@@ -24,7 +24,6 @@ from mailqueue.mail.message.attachments import AttachmentLoader
 from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
-from mailqueue.mail.model import LoadedEmail
 from mailqueue.mail.send.account_health import AccountHealth
 from mailqueue.mail.send.begun import QUEUE, BegunEmails
 from mailqueue.mail.send.claims import Claims
@@ -235,11 +234,9 @@ class SendWorker:
     async def _load(self, taken: Taken) -> None:
         """Dispatch the emails of a claim; those that are rendered or tracked wait for turns."""
         mails = await self._loader.read(taken)
-        ready, made = list[LoadedEmail](), list[LoadedEmail]()
-        for mail in mails:
-            (made if self._loader.is_made(mail) else ready).append(mail)
-        if made:
-            self._dispatcher.turns.add(made, taken.send_at, taken.claimed_at)
+        made = [mail for mail in mails if self._loader.is_made(mail)]
+        self._dispatcher.turns.add(made, taken.send_at, taken.claimed_at)
+        ready = [mail for mail in mails if not self._loader.is_made(mail)]
         if ready:
             await self._dispatcher.dispatch(ready, taken.send_at, taken.claimed_at)
 

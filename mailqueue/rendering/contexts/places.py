@@ -11,13 +11,9 @@ from html import unescape
 
 from mailqueue.rendering.contexts import links, scripts, styles
 from mailqueue.rendering.contexts.links import LinkPart
-from mailqueue.rendering.contexts.names import (
-    KIND_BY_ELEMENT,
-    RAW_ELEMENTS,
-    ValueKind,
-    kind_of,
-)
+from mailqueue.rendering.contexts.names import KIND_BY_ELEMENT, RAW_ELEMENTS, ValueKind, kind_of
 from mailqueue.rendering.contexts.styles import Style
+from mailqueue.rendering.contexts.usual import USUAL_MARKUP
 
 
 class Where(Enum):
@@ -48,14 +44,6 @@ _VALUE_START = re.compile(r"\S")
 _LINK, _STYLE = LinkPart(), Style()  # before anything was read
 _UNQUOTED_END = re.compile(r"[\s>]")
 
-
-# Text, and tags with plain attributes in quotes or without spaces: behind them is text again.
-_USUAL_MARKUP = re.compile(
-    rf"""(?:[^<]++|</?+(?!(?:{"|".join(sorted(RAW_ELEMENTS))})[\s/>])[a-z][a-z0-9:-]*+"""
-    r"""(?:\s++[a-z_:@][\w:.-]*+(?:=(?:"[^"]*+"|'[^']*+'|[!#-&(-=?-~][!-=?-~]*+))?+)*+"""
-    r"""\s*+/?+>)++""",
-    re.IGNORECASE | re.ASCII,
-)
 Charge = Callable[[int], None]
 _CHARACTERS_A_UNIT = 6  # as a shift, of usual markup
 _UNITS_A_STEP = 10
@@ -144,7 +132,7 @@ class Place:
         place, at = self, 0
         made: list[str] = []
         while at < len(text):
-            if place.where is Where.TEXT and (usual := _USUAL_MARKUP.match(text, at)):
+            if place.where is Where.TEXT and (usual := USUAL_MARKUP.match(text, at)):
                 made.append(usual[0])
                 at = usual.end()
                 continue

@@ -102,7 +102,7 @@ def turned(value: str) -> str:
     return Markup(f"{START}{value.translate(_MARKS)}{END}")  # noqa: S704  values in it are escaped
 
 
-class Reading:
+class ReadingLimit:
     """Counts the work of reading the constant parts of one template, and raises Exceeded above the
     limit.
     """
@@ -127,7 +127,7 @@ class Writer:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._parts = _MAX_PARTS
-        self._reading = Reading()
+        self._reading = ReadingLimit()
         self._start = Place()
         self._start.keep()
         self._known: dict[Place, Place] = {self._start: self._start}
@@ -241,7 +241,7 @@ def _cleared(text: str) -> str:
 
 def is_plain_at_all(pieces: Iterable[str | None]) -> bool:
     """Return whether all values of a template stand where text is escaped; None is a value."""
-    place, reading = Place(), Reading()
+    place, reading = Place(), ReadingLimit()
     for piece in pieces:
         if piece is not None:
             place, _ = place.read(piece, reading.charge)

@@ -72,7 +72,9 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_ids uuid[];
-    v_suppressed uuid[] := ARRAY(SELECT s.id FROM mailqueue.still_suppressed(p_project, p_ids) AS s);
+    -- Mail that stops the others of its order ends as suppressed instead, and they go on.
+    v_suppressed uuid[] := ARRAY(SELECT s.id FROM mailqueue.still_suppressed(p_project, p_ids) AS s
+                                  WHERE NOT EXISTS (SELECT FROM mailqueue.email_order AS o WHERE o.email_id = s.id));
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     -- Its content must not be archived meanwhile; mail whose content is archived stays finished.
@@ -119,7 +121,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS
     'Queue failed, expired or cancelled mail again, with the same id. Mail whose content is archived, and mail '
-    'all of whose recipients are suppressed, is left out.';
+    'all of whose recipients are suppressed and that stops no other, is left out.';
 
 -- Only mail without an attempt: the time of another attempt is that of its retry schedule, or what a server asked for.
 CREATE OR REPLACE FUNCTION mailqueue.reschedule_emails(p_project uuid, p_ids uuid[], p_at timestamptz)

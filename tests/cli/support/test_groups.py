@@ -135,10 +135,10 @@ def test_what_serves_takes_the_data_folder_as_other_commands_do(
     (tmp_path / "database_url").write_text(on_shared_db.database)
     served: list[DatabaseSettings] = []
 
-    async def serve(_app: object, settings: Settings, **_: object) -> None:
+    async def serve(_: object, settings: Settings) -> None:
         served.append(settings.database)
 
-    monkeypatch.setattr(f"mailqueue.cli.{command}.serve", serve)
+    monkeypatch.setattr("mailqueue.cli.services.serve", serve)
     data = ("--data", str(tmp_path))
     words = (*data, command) if place == "before" else (command, *data)
 

@@ -168,6 +168,7 @@ async def test_oidc_provider_refuses_a_code_that_was_used(database: DatabaseSett
     assert "invalid_grant" in second.text
 
 
+@pytest.mark.deep
 async def test_a_login_at_oidc_provider_mock(database: DatabaseSettings) -> None:
     async with (
         python_issuer() as issuer,

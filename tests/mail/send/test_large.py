@@ -74,10 +74,10 @@ async def test_others_have_their_turn_between_messages_of_a_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(turns, "MAX_TURN_SECONDS", -1.0)
-    genuine, recorded, built, seen = prepare.build_message, RecordedContext(), list[object](), [0]
+    recorded, built, seen = RecordedContext(), list[object](), [0]
 
     def build(*given: Any, **named: Any) -> Any:
-        built.append(genuine(*given, **named))
+        built.append(build_message(*given, **named))
         return built[-1]
 
     async def look() -> None:

@@ -189,7 +189,9 @@ async def test_mail_that_expires_when_its_account_is_back_says_unknown_as_well(c
     await settle(conn, [again], Ending.RETRY, reason="450 not now", log=LogStatus.DEFERRED)
 
     assert await make.status_of(conn, email) == "expired"
-    assert "outcome_unknown: 450 not now" in await why(conn, email)
+    assert "outcome_unknown: the next attempt would be after it expires: 450 not now" in await why(
+        conn, email
+    )
 
 
 async def test_a_mark_that_finds_it_expired_is_told_so(conn: Conn) -> None:

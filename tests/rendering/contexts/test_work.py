@@ -31,7 +31,6 @@ EXPENSIVE = {
     "comments": "{{ c | safe }}",
     "attributes": "{{ a | safe }}",
     "constant attributes": "<p " + "a='b'c " * 70_000 + "title='{{ v }}'>",
-    "tags as text": "{{ t | safe }}",
 }
 
 
@@ -48,7 +47,6 @@ def test_expensive_html_is_refused_by_its_count(
                 "v": LIGATURE * 10_000,
                 "a": "<p " + "a='b'c " * 70_000,
                 "c": "<!---->" * 70_000,
-                "t": "<b>" * 250_000,
             }
         )
 
@@ -99,7 +97,7 @@ def test_usual_markup_is_read_as_all_other_markup(monkeypatch: pytest.MonkeyPatc
     chosen = random.Random(7)
     texts = ["".join(chosen.choices(TOKENS, k=chosen.randrange(1, 16))) for _ in range(20_000)]
     short = [Place().read(text) for text in texts]
-    monkeypatch.setattr(places, "_USUAL_MARKUP", re.compile(r"(?!)"))
+    monkeypatch.setattr(places, "USUAL_MARKUP", re.compile(r"(?!)"))
 
     for text, found in zip(texts, short, strict=True):
         assert found == Place().read(text), text
