@@ -71,6 +71,7 @@ DEEP_PLACES = (
     "tests/queue/limits/test_pacing.py",
     "tests/queue/limits/test_platform.py",
     "tests/queue/limits/test_together.py",
+    "tests/queue/limits/test_windows.py",
     "tests/queue/routing/test_routes.py",
     "tests/queue/test_scale.py",
     "tests/queue/test_suspects.py",

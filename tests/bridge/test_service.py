@@ -38,6 +38,7 @@ async def test_work_that_ends_early_stops_the_process_with_its_reason(
 
     with pytest.raises(Unavailable, match="the broker has ended"):
         await lives()
+    assert context.stop.is_set()
 
 
 async def test_beside_up_it_runs_only_where_queues_are_named(
