@@ -13,19 +13,16 @@ class SharedTurns:
     """
 
     def __init__(self) -> None:
-        self._began_at: float | None = None  # first part of this turn; None: no part yet
+        self._ends_at: float | None = None  # of this turn, by the loop's clock; None: no part yet
 
     async def share(self) -> None:
         """Return when the next part may begin: at once, or after others have gone on."""
         loop = asyncio.get_running_loop()
-        while self._is_over(loop):  # noqa: ASYNC110  # others are to run, no event is awaited
+        while self._ends_at is not None and loop.time() > self._ends_at:  # noqa: ASYNC110  # others
             await asyncio.sleep(0)
-        if self._began_at is None:
-            self._began_at = loop.time()
+        if self._ends_at is None:
+            self._ends_at = loop.time() + MAX_TURN_SECONDS
             loop.call_soon(self._end)
 
-    def _is_over(self, loop: asyncio.AbstractEventLoop) -> bool:
-        return self._began_at is not None and loop.time() - self._began_at > MAX_TURN_SECONDS
-
     def _end(self) -> None:
-        self._began_at = None
+        self._ends_at = None

@@ -34,12 +34,14 @@ class EmailLoader:
 
     async def load(self, taken: Taken) -> list[LoadedEmail]:
         """Return the emails of a claim with their tracking; one that cannot be read has a fault."""
-        return await self.tracked(await self.read(taken))
+        ready, made = await self.read(taken)
+        return ready + await self.tracked(made)
 
-    async def read(self, taken: Taken) -> list[LoadedEmail]:
-        """Return the emails of a claim, in order, not yet rendered and tracked.
+    async def read(self, taken: Taken) -> tuple[list[LoadedEmail], list[LoadedEmail]]:
+        """Return the emails of a claim that are ready, and those that are made for each recipient.
 
-        One that cannot be read has a fault.
+        The latter are yet to be rendered from a template, tracked, or both. An email that cannot be
+        read has a fault.
         """
         call, templates, contents = self._link.call, self._templates, taken.contents
         if contents is None:
@@ -59,11 +61,16 @@ class EmailLoader:
                         raise
                     mails = await load_emails(call, taken.emails, templates)
         reach("contents.read")
-        return mails
-
-    def is_made(self, mail: LoadedEmail) -> bool:
-        """Return whether the content of an email is made for this mail."""
-        return mail.template is not None or self._is_tracked(mail)
+        is_tracking = self._tracking.injector is not None
+        ready: list[LoadedEmail] = []
+        made: list[LoadedEmail] = []
+        for mail in mails:
+            try:
+                is_made = mail.template is not None or (is_tracking and wish_of(mail) is not None)
+            except Exception:  # it is reported when tracking is injected
+                is_made = True
+            (made if is_made else ready).append(mail)
+        return ready, made
 
     def rendered(self, mail: LoadedEmail) -> LoadedEmail:
         """Return an email with what its template says, or with the fault for which it cannot."""
@@ -80,7 +87,7 @@ class EmailLoader:
 
     async def tracked(self, mails: list[LoadedEmail]) -> list[LoadedEmail]:
         """Return emails with their tracking."""
-        if not any(map(self._is_tracked, mails)):
+        if self._tracking.injector is None:
             return mails
         with self.begun(mails):
             return await self._tracking.inject(mails, self._link.call)
@@ -88,12 +95,6 @@ class EmailLoader:
     def begun(self, mails: Sequence[LoadedEmail]) -> AbstractContextManager[None]:
         """Note that emails are handled, during a block."""
         return self._begun.all_of([mail.claim for mail in mails])
-
-    def _is_tracked(self, mail: LoadedEmail) -> bool:
-        try:
-            return self._tracking.injector is not None and wish_of(mail) is not None
-        except Exception:  # of one email: it is reported when tracking is injected
-            return True
 
 
 def work_of_tracking(mail: LoadedEmail) -> int:

@@ -24,7 +24,7 @@ from mailqueue.mail.model import (
 )
 from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.context import SendAccount, SendContext
-from mailqueue.mail.send.large import is_large, rendered_here
+from mailqueue.mail.send.large import LARGE_BYTES, SHORT_BYTES, rendered_here, size_of
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.queue.in_progress import EXIT_OUT_OF_MEMORY
 from mailqueue.telemetry.log import get_logger
@@ -69,9 +69,14 @@ async def prepare(
         held = 0  # each slot is freed with its email
         for _ in range(2):  # the settler sends its statement; build while the database works
             await asyncio.sleep(0)
-        if not built and any(map(is_large, group)):
+        sizes = [size_of(mail) for mail in group]
+        if not built and max(sizes, default=0) >= LARGE_BYTES:
             built = [await _built(mail, account=account, context=context) for mail in group]
-        built = built or await _built_in_parts(group, account=account, context=context)
+        elif not built and sum(sizes) >= SHORT_BYTES:
+            for mail in group:
+                await context.turns.share()
+                built += build_attempts([mail], account=account, context=context)
+        built = built or build_attempts(group, account=account, context=context)
         marks = await marking
         reach("mark.read")
         if marks.named or marks.are_lost:
@@ -140,17 +145,6 @@ def build_attempts(
     return built
 
 
-async def _built_in_parts(
-    group: Sequence[LoadedEmail], *, account: SendAccount, context: SendContext
-) -> list[SendAttempt | SendOutcome]:
-    """Build the messages of a group; other work of the process goes on in between."""
-    built: list[SendAttempt | SendOutcome] = []
-    for mail in group:
-        await context.turns.share()
-        built += build_attempts([mail], account=account, context=context)
-    return built
-
-
 def unsent(
     mail: LoadedEmail, ending: Ending, reason: str | None, *, log: LogStatus | None = None
 ) -> SendOutcome:
@@ -195,7 +189,7 @@ async def _built(
     context: SendContext,
 ) -> SendAttempt | SendOutcome:
     """Build the message of one email, in a thread if it is large."""
-    if context.is_alone or not is_large(mail):
+    if context.is_alone or size_of(mail) < LARGE_BYTES:
         [made] = build_attempts([mail], account=account, context=context, suppressed=suppressed)
         return made
     context.settler.begun.begin(mail.claim)

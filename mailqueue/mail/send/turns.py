@@ -80,14 +80,9 @@ class LoadingTurns:
         self._give_back = give_back
         self._projects: dict[UUID, _ProjectTurns] = {}
         self._work_by_content: OrderedDict[int, int] = OrderedDict()
-        self._begun = 0  # emails of the turn that is being taken
+        self.count = 0  # emails that wait or have their turn now
         self._has_some = asyncio.Event()
         self._lock = asyncio.Lock()  # held during a turn
-
-    @property
-    def count(self) -> int:
-        """Return how many emails wait or have their turn now."""
-        return self._begun + sum(len(one.waiting) for one in self._projects.values())
 
     def add(
         self, mails: Sequence[LoadedEmail], send_at: Mapping[UUID, float], claimed_at: float
@@ -100,6 +95,7 @@ class LoadingTurns:
                 used = min((one.used for one in self._projects.values()), default=0)
                 project = self._projects[mail.claim.project_id] = _ProjectTurns(used=used)
             project.waiting.append(_Entry(mail, send_at, claimed_at))
+        self.count += len(mails)
         for project in self._projects.values():
             self._return_surplus(project)
         self._has_some.set()
@@ -121,13 +117,13 @@ class LoadingTurns:
         project = min(self._projects.values(), key=lambda one: one.used)
         first = project.waiting[0]
         chosen: list[LoadedEmail] = []
-        limit = project.used + TURN_UNITS
+        limit, begun = project.used + TURN_UNITS, 0
         try:
             while project.waiting and project.used < limit:
                 if project.waiting[0].send_at is not first.send_at:
                     break  # of another claim
                 mail = project.waiting.popleft().mail
-                self._begun += 1
+                begun += 1
                 mail, units = await self._rendered(mail, project)
                 project.note(units + self._work_of_tracking(mail))
                 chosen.append(mail)
@@ -136,7 +132,7 @@ class LoadingTurns:
             send_at = {id_: at for id_, at in first.send_at.items() if id_ in ids}
             await self._dispatch(loaded, send_at or None, first.claimed_at)
         finally:
-            self._begun = 0
+            self.count -= begun
         self._return_surplus(project)
 
     async def take_all(self) -> list[LoadedEmail]:
@@ -144,6 +140,7 @@ class LoadingTurns:
         async with self._lock:
             found = [entry.mail for one in self._projects.values() for entry in one.waiting]
             self._projects.clear()
+            self.count -= len(found)
             return found
 
     async def _rendered(self, mail: LoadedEmail, project: _ProjectTurns) -> tuple[LoadedEmail, int]:
@@ -169,5 +166,7 @@ class LoadingTurns:
         return units
 
     def _return_surplus(self, project: _ProjectTurns) -> None:
-        for entry in project.surplus():
+        surplus = project.surplus()
+        self.count -= len(surplus)
+        for entry in surplus:
             self._give_back(entry.mail, SURPLUS, SURPLUS_WAIT)

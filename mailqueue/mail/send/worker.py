@@ -37,7 +37,6 @@ from mailqueue.mail.send.reads import SendReads
 from mailqueue.mail.send.settler import EmailSettler, PremarkedEmail
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.mail.send.store import claims as claims_store
-from mailqueue.mail.send.store.claims import Taken
 from mailqueue.queue.heartbeat import Heartbeat
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.settler import MAX_UNSETTLED
@@ -215,7 +214,11 @@ class SendWorker:
                     now = asyncio.get_running_loop().time()
                     settler.premarked = PremarkedEmail(mail, taken.marks, now)
                     settler.marks += 1
-                await self._load(taken)
+                ready, made = await self._loader.read(taken)
+                if made:
+                    self._dispatcher.turns.add(made, taken.send_at, taken.claimed_at)
+                if ready:
+                    await self._dispatcher.dispatch(ready, taken.send_at, taken.claimed_at)
                 blocked = 0
             is_left = taken.is_left or not 0 <= gathered.woken < claims_store.MAX_SIGNALS
             if len(taken.emails) >= batch // 2:
@@ -230,15 +233,6 @@ class SendWorker:
                 await self._wakeup.wait(min((s for s in waits if s is not None), default=None))
             elif not taken.emails:
                 await self._wakeup.park()  # and look once more before waiting
-
-    async def _load(self, taken: Taken) -> None:
-        """Dispatch the emails of a claim; those that are rendered or tracked wait for turns."""
-        mails = await self._loader.read(taken)
-        made = [mail for mail in mails if self._loader.is_made(mail)]
-        self._dispatcher.turns.add(made, taken.send_at, taken.claimed_at)
-        ready = [mail for mail in mails if not self._loader.is_made(mail)]
-        if ready:
-            await self._dispatcher.dispatch(ready, taken.send_at, taken.claimed_at)
 
     async def _send_alone(self) -> None:
         """Send the emails whose worker stopped before, one after another, until none is due."""
