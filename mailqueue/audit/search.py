@@ -3,6 +3,7 @@
 import hmac
 import json
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,11 @@ from mailqueue.vault.masterkey import MasterKey
 
 MAX_LOOKED = 50_000
 """Rows that one page of a search looks at; the next page goes on from there."""
+MAX_COMPARED = 5_000
+"""Newest events whose actions an action that no event has is compared with."""
+MAX_SUGGESTED = 3
+MIN_SIMILARITY = 0.6
+"""Share of common characters, 0 to 1, from which an action is suggested."""
 
 
 async def search(
@@ -37,6 +43,25 @@ async def search(
         return AuditPage(found[:limit], found[limit - 1].id)
     stopped = await store.looked_until(conn, filters, before=before, looked=MAX_LOOKED)
     return AuditPage(found, stopped, stopped)
+
+
+async def check_action(conn: Conn, project_id: UUID | None, action: str) -> None:
+    """Refuse an action, or word of one, that none of the newest events has.
+
+    Raises:
+        InvalidField: no event has it; the text names actions like it.
+    """
+    newest = await store.list_events(
+        conn, AuditSearch(project_id), before=None, looked=MAX_LOOKED, limit=MAX_COMPARED
+    )
+    known = sorted({event.action for event in newest})
+    if any(action in each for each in known):
+        return
+    verb = action.rpartition(".")[2]
+    like = [each for each in known if each.rpartition(".")[2] == verb]
+    like = like or get_close_matches(action, known, n=MAX_SUGGESTED, cutoff=MIN_SIMILARITY)
+    rest = f"; did you mean {' or '.join(like[:MAX_SUGGESTED])}?" if like else ""
+    raise InvalidField("action", f"no event has the action {action}{rest}")
 
 
 async def find(conn: Conn, event_id: int, *, project_id: UUID | None = None) -> AuditEvent:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from enum import StrEnum
 from uuid import UUID
 
@@ -27,6 +28,11 @@ class PauseKind(StrEnum):
 
 MAX_LISTED = 1000
 """Pauses that are listed at most where no limit is given."""
+MAX_COMPARED = 1000
+"""Campaigns with which one that no email has is compared, the newest ones."""
+MAX_SUGGESTED = 3
+MIN_SIMILARITY = 0.7
+"""Share of common characters, 0 to 1, from which a campaign is suggested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,20 @@ async def pause(
         return BulkResult(operation, 0)  # its lanes are blocked; no mail is moved
     # One pass: mail that a worker holds is stopped by the mark.
     return BulkResult(operation, await bulk.go_on(conn, operation, walks=1, advance=advance))
+
+
+async def check_campaign(conn: Conn, project_id: UUID, name: str) -> None:
+    """Refuse a campaign that no email of the project has: most likely it is misspelt.
+
+    Raises:
+        InvalidField: no email has it; the text names campaigns like it.
+    """
+    if not name or await pauses_store.campaign_has_emails(conn, project_id, name):
+        return
+    known = await pauses_store.newest_campaigns(conn, project_id, limit=MAX_COMPARED)
+    like = get_close_matches(name, known, n=MAX_SUGGESTED, cutoff=MIN_SIMILARITY)
+    rest = f"; did you mean {' or '.join(like)}?" if like else ""
+    raise InvalidField("name", f"no email of this project has the campaign {name}{rest}")
 
 
 async def resume(conn: Conn, target: Target, *, by: str) -> None:

@@ -67,9 +67,22 @@ async def test_what_is_paused_waits_until_it_is_resumed(
             "Must be shop, the project",
         ),
         ({"kind": "planet", "name": "earth"}, "fault-kind"),
-        ({"kind": "campaign", "name": "spring", "reason": "x" * 501}, "fault-reason"),
+        ({"kind": "domain", "name": "example.com", "reason": "x" * 501}, "fault-reason"),
+        (
+            {"kind": "campaign", "name": "sprng"},
+            "Pause this campaign before its first email is queued",
+        ),
     ],
-    ids=["no-name", "no-sender", "no-domain", "no-span", "other-project", "no-kind", "long-reason"],
+    ids=[
+        "no-name",
+        "no-sender",
+        "no-domain",
+        "no-span",
+        "other-project",
+        "no-kind",
+        "long-reason",
+        "campaign-without-emails",
+    ],
 )
 async def test_what_is_wrong_stands_at_its_field_and_what_was_typed_stays(
     console: Visiting, fields: dict[str, str], said: str
@@ -166,3 +179,16 @@ async def test_whatever_is_named_is_counted(console: Visiting, name: str) -> Non
                 assert answer.status_code == 200, (kind, page)
         assert (await visitor.get(f"{PAUSES}/new?kind=platform&name=x")).status_code == 200
         assert (await visitor.get(f"{PAUSES}/end?kind=platform&name=x")).status_code == 422
+
+
+async def test_a_campaign_is_paused_before_its_first_email_where_that_is_asked(
+    console: Visiting,
+) -> None:
+    async with console.connection() as conn, console.visitor() as visitor:
+        await shop(console, conn)
+        await visitor.log_in("ann")
+        form = await visitor.form(f"{PAUSES}/new", f"{PAUSES}/new")
+        asked = form | {"kind": "campaign", "name": "autumn", "is_ahead": "on"}
+
+        assert (await visitor.post(f"{PAUSES}/new", asked)).status_code == 303
+        assert await make.scalar(conn, "SELECT name FROM mailqueue.paused") == "autumn"

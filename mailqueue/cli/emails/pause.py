@@ -11,8 +11,10 @@ from mailqueue.cli.support.instants import end_options
 from mailqueue.cli.support.output import Column, Command, examples, show
 from mailqueue.cli.support.progress import progress
 from mailqueue.contract.operations import BulkResult, Pause, Resumed
+from mailqueue.core.errors import InvalidField
 from mailqueue.operations import pausing, platform
 from mailqueue.operations.pausing import PauseKind, Target
+from mailqueue.tenants.projects import manage as projects_manage
 
 _PAUSES = (
     Column("project", "PROJECT"),
@@ -53,6 +55,9 @@ def _target_arguments(command: Command) -> Command:
 @_target_arguments
 @end_options
 @click.option("--reason", help="Reason, shown by `mailqueue why`.")
+@click.option(
+    "--ahead", "is_ahead", is_flag=True, help="Pause a campaign before its first email is queued."
+)
 @json_option
 def pause(
     *,
@@ -61,12 +66,14 @@ def pause(
     project: str,
     until: datetime | timedelta | None,
     reason: str | None,
+    is_ahead: bool,
 ) -> None:
     """Pause the emails of a project, sender account, campaign or recipient domain, or all emails.
 
     It takes effect at once, for queued emails and for emails accepted later. Emails keep their
-    position and their expiry. Sending resumes by itself when the pause ends. `platform`, which
-    needs a reason, pauses all sending: what a worker holds is sent, and no more is claimed.
+    position and their expiry. Sending resumes by itself when the pause ends. A campaign that no
+    email has is refused unless --ahead is given. `platform`, which needs a reason, pauses all
+    sending: what a worker holds is sent, and no more is claimed.
     """
     target = _target(kind, name, project)
     if target is None:
@@ -76,7 +83,8 @@ def pause(
             lambda app: platform.pause(app.conn, until=until, reason=reason, by=operator())
         )
     else:
-        done = run(_paused(target, until, reason))
+        is_checked = target.kind is PauseKind.CAMPAIGN and not is_ahead
+        done = run(_paused(target, until, reason, is_checked=is_checked))
     print_message(
         done, f"paused; {done.emails} queued emails set aside" if done.emails else "paused"
     )
@@ -123,20 +131,30 @@ def _told(one: Pause) -> dict[str, object]:
         "project": one.project or "all",
         "kind": one.kind,
         "name": one.name,
-        "until": show(one.until) if one.until else "resumed",
+        "until": show(one.until) if one.until else None,
         "reason": one.reason,
         "actor": one.actor,
     }
 
 
 async def _paused(
-    target: Target, until: datetime | timedelta | None, reason: str | None
+    target: Target, until: datetime | timedelta | None, reason: str | None, *, is_checked: bool
 ) -> BulkResult:
     with progress("setting aside", None) as advance:
         async with opened() as app:
+            if is_checked:
+                await _check_campaign(app, target)
             return await pausing.pause(
                 app.conn, target, until=until, reason=reason, by=operator(), advance=advance
             )
+
+
+async def _check_campaign(app: Opened, target: Target) -> None:
+    project = await projects_manage.find(app.conn, target.project)
+    try:
+        await pausing.check_campaign(app.conn, project.id, target.name)
+    except InvalidField as exc:
+        raise InvalidField(exc.field, f"{exc.why}; --ahead pauses it before its first") from None
 
 
 async def _resumed(app: Opened, target: Target | None) -> None:

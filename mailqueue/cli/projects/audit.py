@@ -119,6 +119,8 @@ async def _page(
         )
         events += found.events
         before = found.next
+        if before is None and not events and action is not None:
+            await audit_search.check_action(app.conn, project_id, action)
         if before is None or len(events) == limit:
             return Page(events, None if before is None else cursor_of(before))
 

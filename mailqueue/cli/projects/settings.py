@@ -8,7 +8,7 @@ import click
 
 from mailqueue.administration import settings
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
+from mailqueue.cli.support.answer import execute, json_option, print_facts, print_message, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.support.paging import read_page
@@ -67,7 +67,12 @@ def add(*, name: str, **options: str | tuple[str, ...] | None) -> None:
         async with app.conn.transaction():
             return await projects_manage.add(app.conn, name, settings=given_settings, by=operator())
 
-    _print_details(added)
+    project, retention = execute(lambda app: _with_retention(app, added))
+    print_message(
+        details_of(project, retention),
+        f"added project {project.name}; to make an API key:"
+        f" mailqueue key add NAME --project {project.name}",
+    )
 
 
 @click.command(
@@ -137,11 +142,14 @@ def print_project(project: Project, retention: list[ProjectRetention] | None = N
 
 
 def _print_details(verb: Callable[[Opened], Awaitable[Project]]) -> None:
-    async def found(app: Opened) -> tuple[Project, list[ProjectRetention]]:
-        project = await verb(app)
-        return project, await settings.retention_of(app.conn, project.id)
+    print_project(*execute(lambda app: _with_retention(app, verb)))
 
-    print_project(*execute(found))
+
+async def _with_retention(
+    app: Opened, verb: Callable[[Opened], Awaitable[Project]]
+) -> tuple[Project, list[ProjectRetention]]:
+    project = await verb(app)
+    return project, await settings.retention_of(app.conn, project.id)
 
 
 def _changes(values: dict[str, str | tuple[str, ...] | None]) -> dict[str, object]:

@@ -18,6 +18,7 @@ from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import template_options
 from mailqueue.contract.emails import OperatorEmail
 from mailqueue.contract.sending import SentAndExplained
+from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.accept.enqueue import NewEmail
@@ -29,6 +30,9 @@ EXIT_NOT_SENT = 1
 _LOOK_SECONDS = 0.2
 _DIGITS = re.compile(r"\d+")
 _QUEUED = ("pending", "assigned")
+_FIELD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")  # names of columns, and no word of a sentence
+_OPTIONS = {"recipient_email": "--to", "html_body": "--html-file", "text_body": "--text"}
+"""Options of fields that are not named like them."""
 
 
 @click.command(
@@ -104,7 +108,10 @@ def send(
     )
     body = text if text is not None else text_file
     email = NewEmail(recipient, subject, html, body, options | own | template)
-    found = execute(lambda app: _send(app, email, project, wait=wait))
+    try:
+        found = execute(lambda app: _send(app, email, project, wait=wait))
+    except InvalidField as exc:
+        raise by_option(ctx.command, exc) from None
 
     def as_text() -> None:
         if wait or found.status != "pending":
@@ -121,6 +128,16 @@ def send(
     )
     if wait and found.status != "sent":
         ctx.exit(EXIT_NOT_SENT)
+
+
+def by_option(command: click.Command, fault: InvalidField) -> InvalidField:
+    """Return a fault with the options of a command in place of fields. Pure."""
+    options = dict(_OPTIONS)
+    for one in command.params:
+        if isinstance(one, click.Option) and one.name is not None:
+            options[one.name] = one.opts[0]
+    why = _FIELD.sub(lambda found: options.get(found[0], found[0]), fault.why)
+    return InvalidField(options.get(fault.field, fault.field), why, fault.refusal)
 
 
 async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> OperatorEmail:

@@ -16,7 +16,7 @@ from mailqueue.operations import pausing, platform
 from mailqueue.operations.pausing import PauseKind
 
 PATH = "/console/projects/{project}/pauses"
-FIELDS = ("kind", "name", "lasts", "reason")
+FIELDS = ("kind", "name", "lasts", "reason", "is_ahead")
 MAX_REASON = 500
 """Maximum length in characters of a reason, which `mailqueue why` shows."""
 KINDS: Mapping[PauseKind, str] = {
@@ -56,6 +56,8 @@ async def pause(context: PageContext) -> Response:
         if typed["lasts"] not in SPANS:
             raise InvalidField("lasts", "must be one of those shown")
         async with context.acting_once() as conn:
+            if kind is PauseKind.CAMPAIGN and typed["is_ahead"] != "on":
+                await pausing.check_campaign(conn, context.seen.id, typed["name"])
             await pausing.pause_in(
                 conn,
                 context.seen.id,

@@ -1,6 +1,7 @@
 """SQL of pauses in one project."""
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.contract.operations import Pause
@@ -8,6 +9,12 @@ from mailqueue.core.mailboxes import wire_domain
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+
+
+class CampaignName(NamedTuple):
+    """One row of the campaigns of a project."""
+
+    name: str
 
 
 async def pauses_of(
@@ -57,6 +64,19 @@ async def resume_in(conn: Conn, project_id: UUID, *, kind: str, name: str, by: s
     asked = {"project_id": project_id, "kind": kind, "name": name_stored(kind, name), "by": by}
     with refusals():
         return await fetch.value(conn, "resume_in_project", asked, bool)
+
+
+async def campaign_has_emails(conn: Conn, project_id: UUID, name: str) -> bool:
+    """Return whether an email of the project, queued or finished, has the campaign."""
+    asked = {"project_id": project_id, "name": name}
+    return await fetch.value(conn, "campaign_has_emails", asked, bool)
+
+
+async def newest_campaigns(conn: Conn, project_id: UUID, *, limit: int) -> list[str]:
+    """Return campaigns of the project that have counts, newest first."""
+    asked = {"project_id": project_id, "limit": limit}
+    found = await fetch.many(conn, "list_newest_campaigns", asked, CampaignName)
+    return [each.name for each in found]
 
 
 def name_stored(kind: str, name: str) -> str:

@@ -166,7 +166,7 @@ BEGIN
              WHEN v_count * 100 > v_most * v_number THEN 'warning' ELSE 'ok' END,
         format('%s of %s are used', v_count, v_most),
         CASE WHEN v_count * 100 > v_most * v_number THEN
-             'raise max_connections, run fewer workers (four connections each), or put a pooler in between' END;
+             'raise max_connections, run fewer workers (six connections each), or put a pooler in between' END;
 END $$;
 COMMENT ON FUNCTION mailqueue.health_of_server() IS
     'Rows of view health: sessions that hold dead rows, important settings, connections. Runs with its caller''s '

@@ -43,3 +43,29 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.resume_in_project(uuid, text, text, text) IS
     'End a pause in a project as resume_sending() does; false if there was none.';
+
+CREATE OR REPLACE FUNCTION mailqueue.campaign_has_emails(p_project uuid, p_name text) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN EXISTS (SELECT FROM mailqueue.email_history AS h WHERE h.campaign_id = p_name AND h.project_id = p_project)
+        OR EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.campaign_id = p_name AND q.project_id = p_project);
+END $$;
+COMMENT ON FUNCTION mailqueue.campaign_has_emails(uuid, text) IS
+    'Whether a mail of the project, queued or finished, has the campaign.';
+
+CREATE OR REPLACE FUNCTION mailqueue.newest_campaigns(p_project uuid, p_limit integer) RETURNS SETOF text
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN QUERY
+        SELECT s.value FROM mailqueue.stats_values AS s
+         WHERE s.project_id = p_project AND s.dimension = 'campaign'
+         GROUP BY s.value ORDER BY max(s.day) DESC, s.value LIMIT p_limit;
+END $$;
+COMMENT ON FUNCTION mailqueue.newest_campaigns(uuid, integer) IS
+    'Campaigns of a project that have counts, newest first.';

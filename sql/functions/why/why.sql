@@ -11,6 +11,7 @@ DECLARE
     l record;
     s record;
     v_is_held_back boolean;                                  -- by quiet hours or a frequency cap
+    v_before bigint;                                         -- mails of its lane that are sent first
     v_kept text := '';                                       -- in doubt: one account may have accepted it
 BEGIN
     SELECT * INTO h FROM mailqueue.email_history AS e WHERE e.id = why.email_id ORDER BY e.finished_at DESC LIMIT 1;
@@ -186,16 +187,18 @@ BEGIN
                        AND w.beat_at > clock_timestamp() - interval '30 s') THEN
         RETURN 'no worker is running' || mailqueue.next_step('queue', 'no_worker', q.id, q.project_id);
     END IF;
-    RETURN v_kept
-        || format('due since %s and waiting for its turn behind %s mails of its lane', mailqueue.shown(q.run_at),
-        (SELECT count(*)
-           FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
-                  AND o.run_at < q.run_at LIMIT 100000) AS before)
+    v_before := (SELECT count(*)
+                   FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
+                          AND o.run_at < q.run_at LIMIT 100000) AS before)
         + (SELECT count(*) FILTER (WHERE same.id < q.id)
              FROM (SELECT o.id FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
-                      AND o.run_at = q.run_at LIMIT 100000) AS same))
+                      AND o.run_at = q.run_at LIMIT 100000) AS same);
+    RETURN v_kept
+        || format('due since %s and ', mailqueue.shown(q.run_at))
+        || CASE v_before WHEN 0 THEN 'next in its lane'
+                         ELSE format('waiting for its turn behind %s mails of its lane', v_before) END
         || coalesce('; ' || mailqueue.pace_words(q.lane_id), '')
-        || mailqueue.next_step('queue', 'pending', q.id, q.project_id);
+        || CASE v_before WHEN 0 THEN '' ELSE mailqueue.next_step('queue', 'pending', q.id, q.project_id) END;
 END $$;
 COMMENT ON FUNCTION mailqueue.why(uuid) IS
     'The first reason why a mail was not sent, or a row of another queue is not done, as text; or its outcome; and the '

@@ -110,6 +110,15 @@ WHERE (%(kind)s::text IS NULL OR p.kind = %(kind)s)
 ORDER BY coalesce(p.project, ''), p.kind, p.name
 LIMIT %(limit)s;
 
+-- name: campaign_has_emails :value
+-- Whether an email of the project, queued or finished, has the campaign.
+SELECT mailqueue.campaign_has_emails(%(project_id)s::uuid, %(name)s::text);
+
+-- name: list_newest_campaigns :many
+-- Campaigns of the project that have counts, newest first.
+SELECT c.name
+FROM mailqueue.newest_campaigns(%(project_id)s::uuid, %(limit)s::integer) AS c(name);
+
 -- name: pause_in_project :value
 -- Pause mail of a project; the number of the operation that moves queued mail.
 SELECT mailqueue.pause_in_project(%(project_id)s::uuid, %(kind)s::text, %(name)s::text,

@@ -96,3 +96,18 @@ def test_a_project_is_suspended_deleted_and_brought_back(on_fresh_db: Cli) -> No
     assert recent["data"] == audit["data"]
     assert on_fresh_db("platform", "audit", "--within", "soon").exit_code == 1
     assert on_fresh_db("project", "set", "shop", "--weight", "much").exit_code == 1
+
+
+def test_an_action_that_no_event_has_is_refused_with_actions_like_it(on_fresh_db: Cli) -> None:
+    on_fresh_db("key", "add", "web")
+    on_fresh_db("key", "revoke", "web", "--yes")
+
+    for words in (("platform", "audit"), ("project", "audit", "default")):
+        refused = on_fresh_db(*words, "--action", "key.revokd")
+        verb = on_fresh_db(*words, "--action", "revoked")
+
+        assert refused.exit_code == 1, refused.output
+        assert "no event has the action key.revokd; did you mean api_key.revoked" in refused.stderr
+        assert "api_key.revoked" in verb.stdout, verb.output
+    other = on_fresh_db("platform", "audit", "--action", "revoked", "--actor", "somebody else")
+    assert other.exit_code == 0, other.output

@@ -53,6 +53,39 @@ def test_whatever_can_be_paused_is_listed_and_resumed(
     assert on_fresh_db.json("pauses") == []
 
 
+def test_a_campaign_that_no_email_has_is_refused_unless_it_is_paused_ahead(
+    on_fresh_db: Cli,
+) -> None:
+    on_fresh_db.sql(campaign)
+
+    refused = on_fresh_db("pause", "campaign", "sprng")
+    nothing_paused = on_fresh_db.json("pauses")
+    ahead = on_fresh_db("pause", "campaign", "sprng", "--ahead")
+
+    assert refused.exit_code == 1, refused.output
+    assert "no email of this project has the campaign sprng" in refused.stderr
+    assert "--ahead" in refused.stderr
+    assert nothing_paused == []
+    assert (ahead.exit_code, ahead.stdout) == (0, "paused\n"), ahead.output
+    assert [one["name"] for one in on_fresh_db.json("pauses")] == ["sprng"]
+
+
+def test_campaigns_like_one_that_no_email_has_are_suggested(on_fresh_db: Cli) -> None:
+    async def counted(conn: Conn) -> None:
+        project = await make.project_named(conn)
+        await conn.execute(
+            "INSERT INTO mailqueue.stats_values (project_id, is_test, day, dimension, value, value2)"
+            " VALUES (%s, false, current_date, 'campaign', 'spring', '')",
+            (project,),
+        )
+
+    on_fresh_db.sql(counted)
+
+    refused = on_fresh_db("pause", "campaign", "sprng")
+
+    assert "has the campaign sprng; did you mean spring?" in refused.stderr
+
+
 @pytest.mark.parametrize("name", ["not a domain", "ann@example.com", "", "*"])
 def test_a_pause_of_what_is_no_domain_is_refused(on_fresh_db: Cli, name: str) -> None:
     refused = on_fresh_db("pause", "domain", name)
@@ -91,8 +124,9 @@ def test_what_is_not_paused_cannot_be_resumed(on_fresh_db: Cli) -> None:
     ("words", "says"),
     [
         (("campaign", "x", "--for", "long"), "error: for: must be a duration"),
-        (("campaign", "x", "--for", "0s"), "error: until: must be in the future"),
-        (("campaign", "x", "--project", "nowhere"), "error: project: there is no project"),
+        (("domain", "x.example", "--for", "0s"), "error: until: must be in the future"),
+        (("campaign", "x", "--project", "nowhere"), "error: no project nowhere"),
+        (("domain", "x.example", "--project", "nowhere"), "error: project: there is no project"),
         (("project", "nowhere"), "error: project: there is no project"),
         (("sender", "nobody"), "error: name: this project has no sender account"),
     ],

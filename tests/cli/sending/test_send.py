@@ -98,27 +98,27 @@ def test_the_same_key_gives_the_same_mail(on_fresh_db: Cli) -> None:
     assert len(ids) == 1
     other = on_fresh_db(*HELLO, "--idempotency-key", "once", "--cc", "c@example.com")
     assert other.exit_code == 1
-    assert 'idempotency_key: "once" was used for another email' in other.stderr
+    assert '--idempotency-key: "once" was used for another email' in other.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--to", "ann@@example.com", "--subject", "s", "--text", "t"), "recipient_email: "),
-        (("--to", "a@example.com", "--subject", " ", "--text", "t"), "subject: a subject is"),
-        (("--to", "a@example.com", "--subject", "s"), "html_body: html_body or text_body"),
-        (("--to", "a@example.com", "--subject", "a\nb", "--text", "t"), "subject: control char"),
-        ((*HELLO[1:], "--project", "nowhere"), 'project: there is no project "nowhere"'),
-        ((*HELLO[1:], "--sender", "nobody"), 'sender: this project has no sender account "nob'),
-        ((*HELLO[1:], "--priority", "urgent"), "priority: critical, high, normal or low"),
-        ((*HELLO[1:], "--header", "Subject: x"), "headers: Subject is set by mailqueue"),
-        ((*HELLO[1:], "--run-at", "whenever"), "run_at: a timestamp is needed"),
-        ((*HELLO[1:], "--max-attempts", "0"), "max_attempts: 1 to 1000"),
-        ((*HELLO[1:], "--delivery", "maybe"), "delivery: resend or hold"),
-        ((*HELLO[1:], "--custom-data", '{"a": "\\u0000"}'), "custom_data: a NUL character"),
+        (("--to", "ann@@example.com", "--subject", "s", "--text", "t"), "--to: "),
+        (("--to", "a@example.com", "--subject", " ", "--text", "t"), "--subject: a subject is"),
+        (("--to", "a@example.com", "--subject", "s"), "--html-file: --html-file or --text is needed"),
+        (("--to", "a@example.com", "--subject", "a\nb", "--text", "t"), "--subject: control char"),
+        ((*HELLO[1:], "--project", "nowhere"), '--project: there is no project "nowhere"'),
+        ((*HELLO[1:], "--sender", "nobody"), '--sender: this project has no sender account "nob'),
+        ((*HELLO[1:], "--priority", "urgent"), "--priority: critical, high, normal or low"),
+        ((*HELLO[1:], "--header", "Subject: x"), "--header: Subject is set by mailqueue"),
+        ((*HELLO[1:], "--run-at", "whenever"), "--run-at: a timestamp is needed"),
+        ((*HELLO[1:], "--max-attempts", "0"), "--max-attempts: 1 to 1000"),
+        ((*HELLO[1:], "--delivery", "maybe"), "--delivery: resend or hold"),
+        ((*HELLO[1:], "--custom-data", '{"a": "\\u0000"}'), "--custom-data: a NUL character"),
     ],
 )
-def test_bad_input_is_one_line_naming_the_field_and_stores_nothing(
+def test_bad_input_is_one_line_naming_the_option_and_stores_nothing(
     on_shared_db: Cli, words: tuple[str, ...], message: str
 ) -> None:
     result = on_shared_db("send", *words)
@@ -194,7 +194,7 @@ def test_waiting_ends_with_the_outcome(on_fresh_db: Cli) -> None:
 
     assert sending.returncode == 0, err
     assert json.loads(out)["status"] == "sent"
-    assert any(words in err for words in ("no worker is running", "its turn", "being sent"))
+    assert any(words in err for words in ("no worker is running", "next in its lane", "being sent"))
 
 
 async def _sent_by_hand(database: str) -> None:

@@ -41,7 +41,7 @@ async def test_an_open_window_is_no_reason(conn: Conn) -> None:
     await change(conn, around(await now(conn), opens=-5, closes=60))
     email = await make.queued_email(conn, priority=LOW)
 
-    assert "waiting for its turn" in await why(conn, email)
+    assert "next in its lane" in await why(conn, email)
 
 
 async def test_mail_outside_its_window_is_named_and_not_late(conn: Conn) -> None:
