@@ -25,7 +25,8 @@ from mailqueue.senders.identity import LAST_RESORT
 from mailqueue.senders.model import MailDefaults
 from mailqueue.templates.cache import TemplateCache
 
-_TURNS = ProjectTurns("have a message built")
+BUILD_TURNS = ProjectTurns("have a message built")
+"""Turns of the projects whose messages are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ async def build_preview(
         async with lend() as conn:
             found = await templates_of(conn, library.templates, [content])
         mail = mail._replace(template=found.get(key))
-    async with _TURNS.turn(project_id):
+    async with BUILD_TURNS.turn(project_id):
         if key is not None:
             mail = await asyncio.to_thread(_rendered, mail, content)
         (injected,) = await library.tracking.inject([mail], calling(lend), is_shown=True)
