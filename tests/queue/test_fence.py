@@ -9,11 +9,13 @@ from mailqueue.core.errors import LeaseLost
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
 from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.steps import (
     LEASE,
+    NO_WORKER,
     SILENCE,
     beat,
     claim,
@@ -22,6 +24,7 @@ from tests.queue.steps import (
     lose,
     mark,
     opened,
+    outcome,
     row,
     sent,
     settle,
@@ -235,3 +238,66 @@ async def test_only_sending_is_proof(conn: Conn) -> None:
 
     assert await settle(conn, [email], Ending.FAILED, reason="no") == [email.id]
     assert await make.status_of(conn, email.id) == "held"
+
+
+@pytest.mark.parametrize("ending", [each for each in Ending if each is not Ending.SENT])
+async def test_a_late_outcome_beside_that_of_the_claim_that_holds_changes_nothing(
+    conn: Conn, ending: Ending
+) -> None:
+    """A process may write both in one group: what it kept, and what it sent since."""
+    late, email = await one_claimed(conn)
+    others = await make.queued_emails(conn, 3)
+    await claim(conn, await make.worker(conn))
+    await lose(conn, late)
+    (again,) = await claim(conn, await make.worker(conn))
+
+    written = await settle_and_mark(
+        conn,
+        NO_WORKER,
+        settled=[
+            outcome(email, Ending.FAILED, reason="late", log=LogStatus.BOUNCED, hard=True),
+            outcome(again, ending, reason="r", log=LogStatus.DEFERRED),
+        ],
+    )
+
+    logs = await make.rows(conn, "SELECT email_id, status FROM mailqueue.send_logs")
+    assert logs == [(email.id, "deferred")]
+    assert (await counted(conn)).reserved == len(others)
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.suppressions") == 0
+    assert written.moved_on == [email.id]
+
+
+async def test_a_late_outcome_beside_proof_that_the_mail_was_sent_changes_nothing(
+    conn: Conn,
+) -> None:
+    late, email = await one_claimed(conn)
+    await lose(conn, late)
+    marked = await make.worker(conn)
+    (again,) = await claim(conn, marked)
+    await mark(conn, marked, [again])
+    await lose(conn, marked)
+
+    written = await settle_and_mark(
+        conn,
+        NO_WORKER,
+        settled=[
+            outcome(email, Ending.FAILED, reason="late", log=LogStatus.BOUNCED, hard=True),
+            outcome(again, Ending.SENT, log=LogStatus.SENT),
+        ],
+    )
+
+    assert await make.status_of(conn, email.id) == "sent"
+    assert await make.rows(conn, "SELECT status FROM mailqueue.send_logs") == [("sent",)]
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.suppressions") == 0
+    assert written.moved_on == [email.id]
+
+
+async def test_of_two_claims_that_report_a_mail_sent_the_late_one_is_named(conn: Conn) -> None:
+    late, email = await one_claimed(conn)
+    await lose(conn, late)
+    (again,) = await claim(conn, await make.worker(conn))
+
+    assert await sent(conn, [email, again]) == [email.id]
+
+    assert await make.status_of(conn, email.id) == "sent"
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.send_logs") == 1

@@ -61,13 +61,34 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.make_lanes(uuid) IS 'Make or renew the lanes of a project.';
 
--- Claims lock lanes first and limits second. A function that changes both locks in the same order.
-CREATE OR REPLACE FUNCTION mailqueue.lock_lanes(p_project uuid) RETURNS void
+-- A change of a sender account holds its row when the trigger locks lanes. So a function that changes both, or several
+-- accounts, locks in this order: project, sender accounts, lanes, limits; of each table in id order.
+CREATE OR REPLACE FUNCTION mailqueue.lock_senders(p_project uuid) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    PERFORM FROM mailqueue.lanes AS l WHERE l.project_id = p_project ORDER BY l.id FOR NO KEY UPDATE;
+    PERFORM FROM mailqueue.sender_accounts AS a WHERE a.project_id = p_project ORDER BY a.id FOR NO KEY UPDATE;
+END $$;
+COMMENT ON FUNCTION mailqueue.lock_senders(uuid) IS
+    'Lock the sender accounts of a project, before its lanes, as a change of one of them does.';
+
+-- Claims lock lanes first and limits second. A function that changes both locks in the same order. A claim that is
+-- waited for may have created the lane of a domain: it is locked too, before anything else.
+CREATE OR REPLACE FUNCTION mailqueue.lock_lanes(p_project uuid) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_locked bigint;
+    v_before bigint;
+BEGIN
+    LOOP
+        PERFORM FROM mailqueue.lanes AS l WHERE l.project_id = p_project ORDER BY l.id FOR NO KEY UPDATE;
+        GET DIAGNOSTICS v_locked = ROW_COUNT;
+        EXIT WHEN v_locked = v_before;
+        v_before := v_locked;
+    END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.lock_lanes(uuid) IS 'Hold the lanes of a project, in the order claims take them.';
 
@@ -92,6 +113,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
+    PERFORM mailqueue.lock_senders(NEW.id);                  -- another trigger may change them
     PERFORM mailqueue.lock_lanes(NEW.id);
     PERFORM mailqueue.keep_limit(NEW.id, NULL, NEW.daily_limit, NEW.rate_per_second, NEW.burst, 2147483647,
         NEW.time_zone,

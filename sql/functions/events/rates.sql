@@ -62,6 +62,8 @@ BEGIN
         RETURNING s.sender_account_id
     )
     SELECT array_agg(DISTINCT s.sender_account_id ORDER BY s.sender_account_id) INTO v_accounts FROM seen AS s;
+    -- All of them before the lanes that a pause locks.
+    PERFORM FROM mailqueue.sender_accounts AS a WHERE a.id = ANY (v_accounts) ORDER BY a.id FOR NO KEY UPDATE;
     FOREACH v_account IN ARRAY coalesce(v_accounts, '{}') LOOP
         v_paused := v_paused + mailqueue.judge_rates(v_account)::integer;
     END LOOP;

@@ -1,7 +1,10 @@
 -- Bounces reported by a server during sending. They are recorded as events, like later bounces.
 
+-- An earlier version has p_but.
+DROP FUNCTION IF EXISTS mailqueue.refused_emails(uuid[], text[], text[], text[], text[], boolean[], uuid[]);
+
 CREATE OR REPLACE FUNCTION mailqueue.refused_emails(p_ids uuid[], p_logs text[], p_codes text[], p_enhanced text[],
-    p_replies text[], p_hard boolean[], p_but uuid[]) RETURNS void
+    p_replies text[], p_hard boolean[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -21,7 +24,7 @@ BEGIN
                                FROM mailqueue.email_history AS h WHERE h.id = i.id
                              UNION ALL SELECT q.project_id, q.recipient_email, q.assigned_to, q.is_test
                                          FROM mailqueue.email_queue AS q WHERE q.id = i.id LIMIT 1) AS m
-         WHERE (i.hard OR i.log = 'bounced') AND i.id <> ALL (p_but)
+         WHERE (i.hard OR i.log = 'bounced')
            -- Messages with several recipients have one for each; see below.
            AND (i.hard OR NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = i.id))
         RETURNING v
@@ -31,8 +34,8 @@ BEGIN
         PERFORM mailqueue.apply_events(v_events);
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.refused_emails(uuid[], text[], text[], text[], text[], boolean[], uuid[]) IS
-    'Record the bounces among settled mails, except those whose claim was lost.';
+COMMENT ON FUNCTION mailqueue.refused_emails(uuid[], text[], text[], text[], text[], boolean[]) IS
+    'Record the bounces among settled mails.';
 
 CREATE OR REPLACE FUNCTION mailqueue.refused_recipients(p_ids uuid[], p_claims bigint[], p_addresses text[],
     p_statuses text[], p_reasons text[], p_codes text[], p_hard boolean[]) RETURNS void

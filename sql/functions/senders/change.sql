@@ -22,6 +22,7 @@ DECLARE
     v_limit integer;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.lock_senders(p_project);
     PERFORM mailqueue.lock_lanes(p_project);                 -- no claim takes it meanwhile
     SELECT a.name INTO v_name FROM mailqueue.sender_accounts AS a
      WHERE a.project_id = p_project AND a.id = p_account AND a.provider <> 'trap' FOR UPDATE;
@@ -82,8 +83,8 @@ DECLARE
     v_least integer;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.lock_senders(p_project);
     PERFORM mailqueue.lock_lanes(p_project);
-    PERFORM FROM mailqueue.sender_accounts AS a WHERE a.project_id = p_project ORDER BY a.id FOR NO KEY UPDATE;
     IF NOT EXISTS (SELECT FROM mailqueue.sender_accounts AS a
                     WHERE a.project_id = p_project AND a.id = p_account AND a.provider <> 'trap') THEN
         RETURN false;

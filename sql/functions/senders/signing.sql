@@ -5,10 +5,12 @@ CREATE OR REPLACE FUNCTION mailqueue.renew_sender_accounts() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+DECLARE
+    v_project uuid := CASE TG_TABLE_NAME WHEN 'projects' THEN (to_jsonb(NEW) ->> 'id')::uuid
+                                         ELSE (to_jsonb(NEW) ->> 'project_id')::uuid END;
 BEGIN
-    UPDATE mailqueue.sender_accounts AS a SET updated_at = now()
-     WHERE a.project_id = CASE TG_TABLE_NAME WHEN 'projects' THEN (to_jsonb(NEW) ->> 'id')::uuid
-                                             ELSE (to_jsonb(NEW) ->> 'project_id')::uuid END;
+    PERFORM mailqueue.lock_senders(v_project);
+    UPDATE mailqueue.sender_accounts AS a SET updated_at = now() WHERE a.project_id = v_project;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.renew_sender_accounts() IS

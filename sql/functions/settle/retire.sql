@@ -9,7 +9,7 @@ CREATE FUNCTION mailqueue.retire_emails(p_ids uuid[], p_claims bigint[], p_statu
     p_message_ids text[], p_provider_ids text[])
 RETURNS TABLE (id uuid, project_id uuid, assigned_to integer, account_day date, project_day date, recipients smallint,
                was_assigned boolean, attempts smallint, worker_id integer, recipient_email text, campaign_id text,
-               custom_data jsonb)
+               custom_data jsonb, claim_no bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -51,7 +51,9 @@ BEGIN
            AND r.email_id = g.id AND r.status = 'pending'
     )
     SELECT g.id, g.project_id, g.assigned_to, g.account_day, g.project_day, g.recipients, g.status = 'assigned',
-           g.attempts, g.worker_id, g.recipient_email, g.campaign_id, g.custom_data FROM gone AS g;
+           g.attempts, g.worker_id, g.recipient_email, g.campaign_id, g.custom_data,
+           coalesce(g.claim_no, g.lost_claim_no) FROM gone AS g;
 END $$;
 COMMENT ON FUNCTION mailqueue.retire_emails(uuid[], bigint[], text[], text[], text[], text[]) IS
-    'Finish mails: delete from the queue, write history and events. Returns the rows that were finished.';
+    'Finish mails: delete from the queue, write history and events. Returns the rows that were finished, each with the '
+    'claim that finished it.';

@@ -13,7 +13,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
-    v_sent uuid[];
+    v_sent uuid[]; v_claims bigint[];
     v_limits integer[]; v_days date[]; v_spent integer[]; v_back integer[];
     v_none integer[];
 BEGIN
@@ -60,8 +60,9 @@ BEGIN
           FROM counted AS c JOIN mailqueue.limits AS m ON m.project_id = c.project_id AND m.sender_account_id IS NULL
     )
     SELECT (SELECT array_agg(g.id) FROM gone AS g),
+           (SELECT array_agg(coalesce(g.claim_no, g.lost_claim_no)) FROM gone AS g),
            array_agg(l.id), array_agg(l.day), array_agg(l.spent), array_agg(l.back), array_agg(0)
-      INTO v_sent, v_limits, v_days, v_spent, v_back, v_none FROM by_limit AS l;
+      INTO v_sent, v_claims, v_limits, v_days, v_spent, v_back, v_none FROM by_limit AS l;
 
     IF v_limits IS NOT NULL THEN
         PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back, v_none, v_none, p_claims);
@@ -69,7 +70,9 @@ BEGIN
     IF cardinality(v_sent) = cardinality(p_ids) THEN
         RETURN '{}';
     END IF;
-    RETURN ARRAY(SELECT i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_sent, '{}')));
+    RETURN ARRAY(SELECT i.id FROM unnest(p_ids, p_claims) AS i(id, claim_no)
+                  WHERE NOT EXISTS (SELECT FROM unnest(v_sent, v_claims) AS s(id, claim_no)
+                                     WHERE s.id = i.id AND s.claim_no = i.claim_no));
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_sent(uuid[], bigint[], integer[], text[], text[], text[], text[], text[],
                                           integer[]) IS

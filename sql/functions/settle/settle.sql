@@ -26,7 +26,7 @@ AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_outcomes text[]; v_reasons text[]; v_waits interval[];
-    v_lost uuid[];
+    v_lost bigint[];                                         -- places of outcomes whose claim was lost
     v_limits integer[]; v_days date[]; v_spent integer[]; v_back integer[]; v_bounces integer[]; v_errors integer[];
 BEGIN
     IF p_ids = '{}' THEN
@@ -69,9 +69,9 @@ BEGIN
     WITH input AS MATERIALIZED (
         SELECT *
           FROM unnest(p_ids, p_claims, v_outcomes, v_reasons, v_waits, p_spent, p_left, p_logs, p_message_ids,
-                      p_provider_ids, p_codes, p_enhanced, p_replies, p_ms, p_conversations)
+                      p_provider_ids, p_codes, p_enhanced, p_replies, p_ms, p_conversations) WITH ORDINALITY
             AS t(id, claim_no, outcome, reason, wait, spent, left_over, log, message_id, provider_id, code, enhanced,
-                 reply, ms, conversation)
+                 reply, ms, conversation, n)
     ), finished AS (
         SELECT array_agg(i.id) AS ids, array_agg(i.claim_no) AS claims, array_agg(i.outcome) AS outcomes,
                array_agg(i.reason) AS reasons, array_agg(i.message_id) AS message_ids,
@@ -103,7 +103,7 @@ BEGIN
            AND i.outcome IN ('retry', 'defer', 'resend', 'held', 'exhausted')
         RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.is_test,
                   o.assigned_to, o.account_day, o.project_day, o.recipients, o.attempts, o.worker_id, o.campaign_id,
-                  o.custom_data
+                  o.custom_data, o.claim_no
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at)
         SELECT b.lane_id, min(b.run_at) FROM back AS b WHERE b.status = 'pending' GROUP BY b.lane_id
@@ -112,11 +112,11 @@ BEGIN
                                             is_test)
         SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error, b.is_test FROM back AS b
          WHERE b.status = 'held'
-    ), settled AS MATERIALIZED (
+    ), settled AS MATERIALIZED (                             -- by its claim: another of the same mail may be late
         SELECT g.* FROM gone AS g
         UNION ALL
         SELECT b.id, b.project_id, b.assigned_to, b.account_day, b.project_day, b.recipients, true,
-               b.attempts, b.worker_id, b.recipient_email, b.campaign_id, b.custom_data FROM back AS b
+               b.attempts, b.worker_id, b.recipient_email, b.campaign_id, b.custom_data, b.claim_no FROM back AS b
     ), logged AS (
         INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status,
                                          recipient_email, campaign_id, message_id, error_code, enhanced_code, reply,
@@ -124,13 +124,13 @@ BEGIN
         SELECT s.id, s.project_id, s.assigned_to, s.worker_id, s.attempts, i.log, s.recipient_email,
                s.campaign_id, i.message_id, i.code, i.enhanced, i.reply, i.ms, i.conversation::jsonb,
                mailqueue.attempt_data(s.custom_data)
-          FROM settled AS s JOIN input AS i ON i.id = s.id WHERE i.log IS NOT NULL
+          FROM settled AS s JOIN input AS i ON i.id = s.id AND i.claim_no = s.claim_no WHERE i.log IS NOT NULL
     ), counted AS (
         SELECT s.project_id, s.assigned_to, s.account_day, s.project_day,
                sum(least(i.spent, s.recipients)) AS spent, sum(s.recipients - least(i.spent, s.recipients)) AS back,
                count(*) FILTER (WHERE i.log = 'bounced') AS bounces,
                count(*) FILTER (WHERE i.log IN ('failed', 'rejected', 'deferred', 'unknown')) AS errors
-          FROM settled AS s JOIN input AS i ON i.id = s.id WHERE s.was_assigned
+          FROM settled AS s JOIN input AS i ON i.id = s.id AND i.claim_no = s.claim_no WHERE s.was_assigned
          GROUP BY s.project_id, s.assigned_to, s.account_day, s.project_day
     ), by_limit AS (
         SELECT m.id, c.account_day AS day, c.spent, c.back, c.bounces, c.errors
@@ -139,18 +139,23 @@ BEGIN
         SELECT m.id, c.project_day, c.spent, c.back, c.bounces, c.errors
           FROM counted AS c JOIN mailqueue.limits AS m ON m.project_id = c.project_id AND m.sender_account_id IS NULL
     )
-    SELECT (SELECT array_agg(i.id) FROM input AS i WHERE NOT EXISTS (SELECT FROM settled AS s WHERE s.id = i.id)),
+    SELECT (SELECT array_agg(i.n) FROM input AS i
+             WHERE NOT EXISTS (SELECT FROM settled AS s WHERE s.id = i.id AND s.claim_no = i.claim_no)),
            array_agg(l.id), array_agg(l.day), array_agg(l.spent), array_agg(l.back), array_agg(l.bounces),
            array_agg(l.errors)
       INTO v_lost, v_limits, v_days, v_spent, v_back, v_bounces, v_errors FROM by_limit AS l;
 
     IF true = ANY (p_hard) OR 'bounced' = ANY (p_logs) THEN
-        PERFORM mailqueue.refused_emails(p_ids, p_logs, p_codes, p_enhanced, p_replies, p_hard, coalesce(v_lost, '{}'));
+        PERFORM mailqueue.refused_emails(array_agg(i.id), array_agg(i.log), array_agg(i.code), array_agg(i.enhanced),
+                                         array_agg(i.reply), array_agg(i.hard))
+           FROM unnest(p_ids, p_logs, p_codes, p_enhanced, p_replies, p_hard) WITH ORDINALITY
+             AS i(id, log, code, enhanced, reply, hard, n)
+          WHERE i.n <> ALL (coalesce(v_lost, '{}'));
     END IF;
     IF v_limits IS NOT NULL THEN
         PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back, v_bounces, v_errors, p_claims);
     END IF;
-    RETURN coalesce(v_lost, '{}');
+    RETURN ARRAY(SELECT p_ids[l.n] FROM unnest(v_lost) AS l(n));
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[], text[],
     text[], text[], text[], text[], text[], integer[], boolean[], text[]) IS

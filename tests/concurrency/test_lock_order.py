@@ -1,0 +1,99 @@
+"""Changes of accounts and projects lock rows in one order, so that none ends in a deadlock.
+
+The order is: project, sender accounts, lanes, limits. The interleavings that another order cannot
+stand are made step by step, each session waiting for a lock before the next goes on.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from mailqueue.events.model import Type
+from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.events.test_effects import complained, sent
+from tests.queue.steps import LEASE, claim, opened, until_waiting
+
+pytestmark = pytest.mark.anyio
+LOCK = "SELECT FROM mailqueue.sender_accounts WHERE id = %s FOR NO KEY UPDATE"
+"""What a change of an account begins with."""
+CHANGE = "UPDATE mailqueue.sender_accounts SET daily_limit = 77 WHERE id = %s"
+PROJECT = "SELECT id FROM mailqueue.projects WHERE name = 'default'"
+LIMIT = f"""
+    SELECT FROM mailqueue.limits WHERE project_id = ({PROJECT}) AND sender_account_id IS NULL
+       FOR NO KEY UPDATE
+"""
+BESIDE = {
+    "an account is preferred": f"SELECT mailqueue.prefer_sender(({PROJECT}), {{first}})",
+    "an account is removed": f"SELECT mailqueue.remove_sender(({PROJECT}), {{second}}, 'test')",
+    "the sender of a project changes": "UPDATE mailqueue.projects SET from_name = 'New'",
+    "a project requires DKIM": "UPDATE mailqueue.projects SET is_dkim_required = NOT is_dkim_required",
+    "two accounts are paused for their bounces": "SELECT mailqueue.watch_rates()",
+}
+
+
+async def too_many_bounces(conn: Conn, accounts: Sequence[int]) -> None:
+    """Give accounts so many bounces that they are to be paused."""
+    for account in accounts:
+        await sent(conn, account, 100)
+        await complained(conn, account, Type.HARD_BOUNCE, 5)
+
+
+def running(conn: Conn, statement: str) -> "asyncio.Task[Any]":
+    return asyncio.create_task(conn.execute(statement.encode()))
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+async def test_an_account_changes_while(database: DatabaseSettings, beside: str) -> None:
+    async with opened(database, 2) as (conn, other):
+        first, second = [await make.sender_account(conn) for _ in range(2)]
+        await too_many_bounces(conn, [first, second])
+        async with conn.transaction():
+            await conn.execute(LOCK, (second,))
+            done = running(other, BESIDE[beside].format(first=first, second=second))
+            await until_waiting(conn, other)
+
+            await conn.execute(CHANGE, (second,))
+
+        await done
+        assert await make.scalar(
+            conn,
+            "SELECT count(*) FROM mailqueue.sender_accounts WHERE id = %s AND daily_limit = 77",
+            second,
+        ) == (0 if "removed" in beside else 1)
+
+
+async def test_a_project_changes_while_a_claim_creates_a_lane_and_another_takes_it(
+    database: DatabaseSettings,
+) -> None:
+    """The lane of a domain exists only once the claim that the change waits for commits."""
+    async with opened(database, 5) as (conn, operator, holder, creator, taker):
+        await make.sender_account(conn)
+        await conn.execute(
+            "INSERT INTO mailqueue.domain_rates (domain, rate_per_second)"
+            " VALUES ('slow.example.com', 1000)"
+        )
+        for number in range(3):
+            await make.queued_email(conn, recipient_email=f"p{number}@slow.example.com")
+        one, two = [await make.worker(conn) for _ in range(2)]
+        await claims_store.gather_lanes(conn)
+
+        async with holder.transaction():
+            async with creator.transaction():
+                taken = await claims_store.claim(creator, one, limit=10, lease=LEASE)
+                assert taken == [], "its mail moves to a lane of the domain"
+                held = running(holder, LIMIT)
+                await until_waiting(conn, holder)
+                change = running(operator, "UPDATE mailqueue.projects SET daily_limit = 1000")
+                await until_waiting(conn, operator)
+            await held
+            await until_waiting(conn, operator)
+            claims = asyncio.create_task(claim(taker, two))
+            await until_waiting(conn, taker)
+        await change
+
+        assert len(await claims) + len(await claim(taker, two)) == 3
