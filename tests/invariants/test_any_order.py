@@ -4,6 +4,7 @@ A model keeps in plain words what the database should hold; after each step both
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -11,9 +12,16 @@ from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
@@ -94,11 +102,22 @@ class Queue(RuleBasedStateMachine):
         self.do(self.stack.aclose())
         self.runner.close()
 
+    def is_any(self, *statuses: str) -> bool:
+        return any(mail.status in statuses for mail in self.mails.values())
+
+    def busy(self, who: int) -> int:
+        """Return this worker, or the other where only that one holds mail."""
+        return who if self.held_by(self.workers[who]) else 1 - who
+
     def held_by(self, worker: int) -> list[ExpectedMail]:
         return [m for m in self.mails.values() if m.status == "assigned" and m.worker == worker]
 
     def finish(self, mail: ExpectedMail, status: str) -> None:
         mail.status, mail.claim, mail.is_marked = status, None, False
+
+    @initialize()
+    def begin_with_mail(self) -> None:
+        self.enqueue(count=3, delivery="resend", several=False)
 
     @rule(
         count=st.integers(1, 4), delivery=st.sampled_from(["resend", "hold"]), several=st.booleans()
@@ -113,8 +132,9 @@ class Queue(RuleBasedStateMachine):
             )
             self.mails[email] = ExpectedMail(email, address, 2 if several else 1, delivery)
 
-    @rule(who=WORKERS, limit=st.integers(1, 8))
-    def claim(self, who: int, limit: int) -> None:
+    @precondition(lambda self: self.is_any("pending"))
+    @rule(who=WORKERS, limit=st.integers(1, 8), marks=st.booleans(), chance=CHOICE)
+    def claim(self, who: int, limit: int, marks: bool, chance: Any) -> None:
         worker, conn = self.workers[who], self.conns[who]
         self.do(conn.execute(LOOK_AGAIN))
         for email in self.do(claim(conn, worker, limit=limit)):
@@ -122,9 +142,13 @@ class Queue(RuleBasedStateMachine):
             assert mail.status == "pending", "claimed what was not waiting"
             assert email.recipients == mail.recipients
             mail.status, mail.claim, mail.worker = "assigned", email, worker
+        if marks and self.held_by(worker):
+            self.mark(who, chance)
 
+    @precondition(lambda self: self.is_any("assigned"))
     @rule(who=WORKERS, chance=CHOICE)
     def mark(self, who: int, chance: Any) -> None:
+        who = self.busy(who)
         mine = self.held_by(self.workers[who])
         new = [m for m in mine if not m.is_marked and chance.random() < 0.7]
         claims = [m.claim for m in new if m.claim]
@@ -140,20 +164,28 @@ class Queue(RuleBasedStateMachine):
                 assert verdict is MarkVerdict.GO
             mail.is_marked = True
 
+    @precondition(lambda self: self.is_any("assigned"))
     @rule(who=WORKERS, ending=st.sampled_from(Ending), chance=CHOICE)
     def settle(self, who: int, ending: Ending, chance: Any) -> None:
+        who = self.busy(who)
         mine = self.held_by(self.workers[who])
         needs_mark = ending in (Ending.SENT, Ending.UNKNOWN, Ending.RETRY, Ending.FAILED)
         some = [m for m in mine if chance.random() < 0.6 and (m.is_marked or not needs_mark)]
         claims = [m.claim for m in some if m.claim]
+        ids = {claim.id for claim in claims}  # what lost claims of these say comes beside it
+        late = [email for email in self.late if email.id in ids or chance.random() < 0.3]
+        expected = [email.id for email in late if not self.is_proof(email, ending)]
+        group = [*late, *claims]
+        chance.shuffle(group)
         spent = {Ending.UNKNOWN: {"spent": 2}}.get(ending, {})
         log = LogStatus.SENT if ending is Ending.SENT else None
         refused = self.do(
-            settle(self.conns[who], claims, ending, reason="r", wait=timedelta(0), log=log, **spent)
+            settle(self.conns[who], group, ending, reason="r", wait=timedelta(0), log=log, **spent)
         )
-        assert refused == []
+        assert Counter(refused) == Counter(expected)
         for mail in some:
             self.settled(mail, ending)
+        self.proven(late, expected)
 
     def settled(self, mail: ExpectedMail, ending: Ending) -> None:
         if ending in (Ending.SENT, Ending.UNKNOWN):
@@ -167,16 +199,20 @@ class Queue(RuleBasedStateMachine):
         else:
             self.finish(mail, ending.value)
 
+    @precondition(lambda self: self.is_any("assigned"))
     @rule(who=WORKERS)
     def lose(self, who: int) -> None:
+        who = self.busy(who)
         worker = self.workers[who]
         self.do(make.silent(self.conn, worker))
         assert self.do(kernel.rescue(self.conn, silence=SILENCE)) == len(self.held_by(worker))
         self.gave_back(worker)
         self.workers[who] = self.do(make.worker(self.conn))
 
+    @precondition(lambda self: self.is_any("assigned"))
     @rule(who=WORKERS)
     def leave(self, who: int) -> None:
+        who = self.busy(who)
         worker = self.workers[who]
         self.do(kernel.stop_worker(self.conns[who], worker))
         self.gave_back(worker)
@@ -194,19 +230,28 @@ class Queue(RuleBasedStateMachine):
                 mail.lost_claim = mail.claim.claim_no
             self.finish(mail, status)
 
+    def is_proof(self, late: ClaimedEmail, ending: Ending) -> bool:
+        """Return whether a late outcome says what became of a mail in doubt."""
+        mail = self.mails[late.id]
+        is_in_doubt = mail.status in ("pending", "held") and mail.lost_claim == late.claim_no
+        return is_in_doubt and ending is Ending.SENT
+
+    def proven(self, late: list[ClaimedEmail], refused: list[UUID]) -> None:
+        """Note the mails whose late outcomes, of those that were not refused, were proof."""
+        for email, count in Counter(one.id for one in late).items():
+            if refused.count(email) < count:
+                self.finish(self.mails[email], "sent")
+
+    @precondition(lambda self: self.late)
     @rule(chance=CHOICE, ending=st.sampled_from(Ending))
     def report_late(self, chance: Any, ending: Ending) -> None:
-        claims = [email for email in self.late if chance.random() < 0.5]
+        """Settle in one group what may name one mail several times; a refusal names the mail."""
+        late = [email for email in self.late if chance.random() < 0.5]
+        expected = [email.id for email in late if not self.is_proof(email, ending)]
         log = LogStatus.SENT if ending is Ending.SENT else None
-        for email in claims:  # a mail may have been claimed more than once; refusals name the mail
-            refused = self.do(settle(self.conn, [email], ending, wait=timedelta(0), log=log))
-            mail = self.mails[email.id]
-            is_proof = ending is Ending.SENT and mail.lost_claim == email.claim_no
-            if is_proof and mail.status in ("pending", "held"):
-                assert email.id not in refused
-                self.finish(mail, "sent")
-            else:
-                assert email.id in refused
+        refused = self.do(settle(self.conn, late, ending, wait=timedelta(0), log=log))
+        assert Counter(refused) == Counter(expected)
+        self.proven(late, expected)
 
     @rule(chance=CHOICE)
     def cancel(self, chance: Any) -> None:
@@ -268,6 +313,7 @@ def test_whatever_happens_nothing_is_lost_doubled_or_overdrawn(
         Queue,
         settings=settings(
             max_examples=EXAMPLES,
+            phases=[Phase.generate],  # a failure prints its steps; fewer would take minutes to find
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),

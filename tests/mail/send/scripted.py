@@ -68,6 +68,8 @@ class ScriptedServer:
     opened: int = 0
     groups: list[int] = field(default_factory=list)
     hangs: int = 0  # number of first groups that get no answer
+    hangs_from: int | None = None  # the first group of so many mails gets no answer
+    hung: int = 0  # number of mails in that group
     pause: float = 0.0  # seconds before each answer
     fails: Exception | None = None
     raises: Exception | None = None  # when it is opened
@@ -92,6 +94,9 @@ class ScriptedServer:
     ) -> None:
         self.groups.append(len(mails))
         if len(self.groups) <= self.hangs:
+            await asyncio.Event().wait()
+        if not self.hung and self.hangs_from is not None and len(mails) >= self.hangs_from:
+            self.hung = len(mails)
             await asyncio.Event().wait()
         for mail in mails:
             assert may_finish()
