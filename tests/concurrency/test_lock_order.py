@@ -31,7 +31,7 @@ BESIDE = {
     "an account is preferred": f"SELECT mailqueue.prefer_sender(({PROJECT}), {{first}})",
     "an account is removed": f"SELECT mailqueue.remove_sender(({PROJECT}), {{second}}, 'test')",
     "the sender of a project changes": "UPDATE mailqueue.projects SET from_name = 'New'",
-    "a project requires DKIM": "UPDATE mailqueue.projects SET is_dkim_required = NOT is_dkim_required",
+    "DKIM of a project": "UPDATE mailqueue.projects SET is_dkim_required = NOT is_dkim_required",
     "two accounts are paused for their bounces": "SELECT mailqueue.watch_rates()",
 }
 

@@ -15,8 +15,6 @@ FIGURES = tuple(field.name for field in fields(Cost))
 COUNTS = ("statements", "plans", "commits", "fsyncs")
 COUNT_MARGIN = 0.4
 """Statements, plans, commits and fsyncs that a unit may cost beyond what was measured."""
-POLLING_MARGIN = 1.4
-"""Statements that a unit of a worker may cost beyond that if the worker polls during the unit."""
 SHARE_MARGIN = 0.04
 """Bytes and buffers that a unit may cost beyond what was measured, as a share of it."""
 HEAD = """\
@@ -34,12 +32,8 @@ def read_bounds() -> Bounds:
 
 def write_bounds(runs: Runs) -> None:
     """Write the measured figures as bounds, keeping those of other cases."""
-    polling = {case.name for case in CASES if case.polls}
     measured = {
-        name: {
-            figure: _bound(figure, _most(costs, figure), polls=name in polling)
-            for figure in FIGURES
-        }
+        name: {figure: _bound(figure, _most(costs, figure)) for figure in FIGURES}
         for name, costs in runs.items()
     }
     bounds = {**read_bounds(), **measured}
@@ -70,11 +64,10 @@ def report(runs: Runs, bounds: Bounds) -> list[str]:
     return lines
 
 
-def _bound(figure: str, measured: float, *, polls: bool) -> float:
+def _bound(figure: str, measured: float) -> float:
     if figure not in COUNTS:
         return ceil(measured * (1 + SHARE_MARGIN)) + 1
-    margin = POLLING_MARGIN if polls and figure == "statements" else COUNT_MARGIN
-    return ceil((measured + margin) * 10) / 10
+    return ceil((measured + COUNT_MARGIN) * 10) / 10
 
 
 def _cell(costs: Sequence[Cost], figure: str, bound: float | None) -> str:

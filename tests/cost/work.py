@@ -26,6 +26,7 @@ from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.settings.archive import ArchiveSettings
 from mailqueue.settings.attachments import AttachmentSettings
+from mailqueue.webhooks.handler import WebhookHandler
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.adapters.sending.test_worker import settings_of, worker
@@ -67,8 +68,6 @@ class Case:
     units: int = 20
     # A statement is prepared after five executions, and its plan kept after five more.
     warm: int = 12
-    polls: bool = False
-    """Whether the worker asks for work by the clock during a unit."""
 
     @property
     def all(self) -> int:
@@ -162,6 +161,7 @@ async def send(setup: CaseSetup, units: int) -> None:
 
 
 async def deliver(setup: CaseSetup, units: int) -> None:
+    """Deliver by turns of the test: the worker polls by the clock, and each poll would count."""
     heard = 0
 
     class Hearing(Endpoint):
@@ -170,19 +170,23 @@ async def deliver(setup: CaseSetup, units: int) -> None:
             heard += data.count(b"POST ")
             super().data_received(data)
 
-    def has_heard(count: int) -> bool:
-        return heard == count
-
+    in_progress = InProgress()
+    handler = WebhookHandler(delivering.tools())
+    queue = QueueWorker(setup.database, queue_named("webhooks"), handler, in_progress)
     loop = asyncio.get_running_loop()
     endpoint = await loop.create_server(Hearing, "127.0.0.1", 0)
     port = endpoint.sockets[0].getsockname()[1]
     async with endpoint, setup.driver() as conn:
         await delivering.webhook(conn, f"http://127.0.0.1:{port}/hooks")
-        async with delivering.delivering(setup.database):
+        worker = await make.worker(conn)
+        try:
             for number in range(units):
                 await delivering.told(conn)
-                await _until(partial(has_heard, number + 1))
-                await setup.counting.quiet()
+                assert await turn_to_end(queue, worker) == 1
+                assert heard == number + 1
+        finally:
+            await queue.close()
+            in_progress.close()
 
 
 async def record(setup: CaseSetup, units: int) -> None:
@@ -232,7 +236,7 @@ CASES: Sequence[Case] = (
     Case("mark: 100 mails", mark, claimed, units=6),
     Case("settle: 100 mails", settle, claimed, units=6),
     Case("send worker: INSERT, claim, mark, settle", send, nothing, warm=16),
-    Case("webhook worker: event, claim, settle", deliver, nothing, polls=True),
+    Case("webhook worker: event, claim, settle", deliver, nothing),
     Case("inbound worker: receive, claim, settle", record, mails_left),
     Case("erasure: a person with one mail", erase, mails_left, units=3),
     Case("direct: mail with a server of its own", send_direct, nothing),
