@@ -5,16 +5,15 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route, request_response
 
 from mailqueue.administration.users.passwords import Passwords
 from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import make_logins
-from mailqueue.console.frame.assets import ASSETS
 from mailqueue.console.frame.context import Console
 from mailqueue.console.frame.guard import ConsoleGuard
+from mailqueue.console.frame.rendering import ASSETS
 from mailqueue.console.frame.router import HOME, Router
 from mailqueue.console.live.reader import LiveReader
 from mailqueue.console.table import NAVIGATION, PAGES
@@ -65,7 +64,7 @@ def console_routes(
     pages = ConsoleGuard(Router(console, PAGES), url)
     return [
         Route("/", _to_console),
-        Route("/console/static/{name}", ConsoleGuard(_static, url)),
+        Route("/console/static/{name}", ConsoleGuard(request_response(ASSETS.respond), url)),
         Route(HOME, pages),
         Route("/console/{rest:path}", pages),
     ]
@@ -73,14 +72,3 @@ def console_routes(
 
 async def _to_console(request: Request) -> Response:  # noqa: ARG001
     return RedirectResponse(HOME, HTTPStatus.SEE_OTHER)
-
-
-async def _static(scope: Scope, receive: Receive, send: Send) -> None:
-    asset = ASSETS.get(scope["path_params"]["name"])
-    response: Response
-    if asset is None:
-        response = PlainTextResponse("there is no such file\n", HTTPStatus.NOT_FOUND)
-    else:
-        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-        response = Response(asset.content, media_type=asset.media_type, headers=headers)
-    await response(scope, receive, send)

@@ -6,37 +6,17 @@ through a host name that resolves to it (DNS rebinding), nor clear it by submitt
 
 import base64
 import binascii
-from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mailqueue.core.secret import Secret
 from mailqueue.trap.access import is_password
-
-PAGE_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-# A message in its frame may show its own styles and images, and open links in a new window.
-MAIL_POLICY = (
-    "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src data:; "
-    "font-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; "
-    "frame-ancestors 'self'"
-)
-_HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": PAGE_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-DNS-Prefetch-Control": "off",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
-_SAFE_METHODS = ("GET", "HEAD")
+from mailqueue.web.forms import SAFE_METHODS, is_same_origin
+from mailqueue.web.security_headers import SecurityHeaders
 
 
 class Guard:
@@ -49,7 +29,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request or pass it on; every response gets the security headers."""
         refusal = self._refusal(Headers(scope=scope), scope["method"])
-        await (refusal or self._pages)(scope, receive, _tame(send))
+        await SecurityHeaders(refusal or self._pages)(scope, receive, send)
 
     def _refusal(self, headers: Headers, method: str) -> Response | None:
         if self._password is not None:
@@ -64,20 +44,9 @@ class Guard:
                 "without a password the trap is shown under localhost or an IP address only\n",
                 status_code=421,
             )
-        if method not in _SAFE_METHODS and not _is_same_origin(headers):
+        if method not in SAFE_METHODS and not is_same_origin(headers, is_strict=False):
             return PlainTextResponse("this request came from another site\n", status_code=403)
         return None
-
-
-def _tame(send: Send) -> Send:
-    async def tamed(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-        await send(message)
-
-    return tamed
 
 
 def _basic_password(headers: Headers) -> str:
@@ -97,12 +66,3 @@ def _is_own_name(host: str) -> bool:
         return name == "localhost" or bool(ip_address(name))
     except ValueError:
         return False
-
-
-def _is_same_origin(headers: Headers) -> bool:
-    site = headers.get("sec-fetch-site")
-    if site is not None:
-        return site == "same-origin"
-    origin = headers.get("origin")
-    # Browsers send at least one of both with a POST; curl sends none.
-    return origin is None or urlsplit(origin).netloc == headers.get("host", "")

@@ -17,10 +17,12 @@ from mailqueue.db.pool import Pool, borrow
 from mailqueue.mime.parse import parse_message
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.trap import inbox
-from mailqueue.trap.guard import MAIL_POLICY, Guard
+from mailqueue.trap.guard import Guard
 from mailqueue.trap.model import TrapMessage, TrapSummary
-from mailqueue.trap.rendering import ASSETS, render, shown_name, shown_size, shown_time
-from mailqueue.trap.views import chosen_view, framed, source_of
+from mailqueue.trap.rendering import ASSETS, render, shown_name
+from mailqueue.trap.views import chosen_view, source_of
+from mailqueue.web.rendering import shown_size, shown_time
+from mailqueue.web.security_headers import DOWNLOAD_HEADERS, framed
 
 PATHS = ("/trap", "/trap/{rest:path}")
 PER_PAGE = 50
@@ -38,7 +40,7 @@ def trap_pages(pool: Pool, database: DatabaseSettings, *, password: Secret | Non
         Route(message, pages.message),
         Route(message + "/html", pages.html),
         Route(message + "/download", pages.download),
-        Route("/trap/static/{name}", _static),
+        Route("/trap/static/{name}", ASSETS.respond),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _fault, Unavailable: _away})
     return Guard(app, password)
@@ -94,16 +96,13 @@ class _Pages:
 
     async def html(self, request: Request) -> Response:
         message = await self._get(request)
-        html = framed(parse_message(message.raw).html or "")
-        return HTMLResponse(
-            html.encode("utf-8", "replace"), headers={"Content-Security-Policy": MAIL_POLICY}
-        )
+        return framed(parse_message(message.raw).html or "")
 
     async def download(self, request: Request) -> Response:
         message = await self._get(request)
         headers = {
             "Content-Disposition": f'attachment; filename="message-{message.id}.eml"',
-            "Content-Security-Policy": "sandbox",
+            **DOWNLOAD_HEADERS,
         }
         return Response(message.raw, media_type="message/rfc822", headers=headers)
 
@@ -118,14 +117,6 @@ class _Pages:
                 return await inbox.get(conn, request.path_params["id"])
         except NotFound as exc:
             raise HTTPException(HTTPStatus.NOT_FOUND, str(exc)) from exc
-
-
-async def _static(request: Request) -> Response:
-    asset = ASSETS.get(request.path_params["name"])
-    if asset is None:
-        raise HTTPException(HTTPStatus.NOT_FOUND)
-    headers = {"Cache-Control": "private, max-age=31536000, immutable"}
-    return Response(asset.content, media_type=asset.media_type, headers=headers)
 
 
 async def _fault(request: Request, exc: Exception) -> Response:  # noqa: ARG001

@@ -23,11 +23,6 @@ def chosen_view(name: str, content: ShownMessage) -> View:
     return View.TEXT if content.html is None else View.HTML
 
 
-def framed(html: str) -> str:
-    """Return a message's HTML for its frame; links open in a new window unless it sets a target."""
-    return html + '\n<base target="_blank">'
-
-
 def source_of(raw: bytes) -> str:
     """Return the source of a message, cut if it is large."""
     return raw[:SOURCE_BYTES].decode("utf-8", "replace")

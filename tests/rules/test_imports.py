@@ -17,6 +17,8 @@ KERNEL = DATABASE | {"vault", "queue"}
 JSON_WRITERS = ("core/json/", "core/paging.py", "adapters/", "rendering/", "api/http/docs/")
 """Where orjson is called directly: the writer, and what writes only values of its own making."""
 FORMATS = {"smtp", "mime", "dkim", "rendering"}
+PAGES = {"web"}
+"""What all HTML pages share: imported by the console, the trap and the API's public pages."""
 CAPABILITIES = (
     "tenants",
     "administration",
@@ -57,6 +59,7 @@ ALLOWED: dict[str, set[str]] = {
     "mime": EDGE,
     "dkim": EDGE,
     "rendering": EDGE,
+    "web": {"core"},
     "db": EDGE,
     "vault": DATABASE,
     "embedded": DATABASE,
@@ -65,6 +68,7 @@ ALLOWED: dict[str, set[str]] = {
         name: KERNEL | FORMATS | set(CAPABILITIES[:place])
         for place, name in enumerate(CAPABILITIES)
     },
+    "trap": KERNEL | FORMATS | PAGES | set(CAPABILITIES[: CAPABILITIES.index("trap")]),
     "adapters": EDGE | FORMATS,
     "producer": FOUNDATION,
     "client": FOUNDATION | {"producer"},
@@ -108,7 +112,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httpx2": ("client.*",),
     "idna": ("core.address",),
     "joserfc": ("adapters.oidc.*",),
-    "jinja2": ("api.*", "cli.*", "console.frame.rendering", "rendering.*", "trap.rendering"),
+    "jinja2": ("api.*", "cli.*", "console.frame.rendering", "rendering.*", "trap.rendering", "web.rendering"),
     "jsonschema_rs": ("rendering.*",),
     "markupsafe": ("api.public.*", "api.http.docs.reference", "rendering.*"),
     "obstore": ("adapters.filestores.*",),
@@ -123,7 +127,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "pydantic_settings": ("settings.environment", "settings.rabbitmq", "settings.variables"),
     "rich": ("cli.*",),
     "segno": ("console.second_factor.*",),
-    "starlette": ("api.*", "console.*", "trap.pages*", "trap.guard"),
+    "starlette": ("api.*", "console.*", "trap.pages*", "trap.guard", "web.*"),
     "structlog": ("telemetry.*",),
     "turbohtml": ("rendering.*", "tracking.*"),
     "tzdata": ("db.time_zones",),

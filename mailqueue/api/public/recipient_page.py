@@ -4,14 +4,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from http import HTTPStatus
-from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Message
 
-from mailqueue.api.http.requests.body import body_of
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.rendering import page
 from mailqueue.api.public.wording import PageTexts, words_for
@@ -23,11 +20,10 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import InvalidToken, Seals, Token, TokenKind
 from mailqueue.tracking.visitors import network_of
+from mailqueue.web.forms import FormBounds, read_form
 
-MAX_FORM_BYTES = 64 * 1024
-MAX_FIELDS = 500
-"""Fields of a form."""
-_URLENCODED = "application/x-www-form-urlencoded"
+_FORM = FormBounds(max_fields=500, needs_type=False)
+"""A field for each category and for the end of its pause."""
 _MAX_AGENT_CHARACTERS = 500
 _log = get_logger(__name__)
 
@@ -107,25 +103,12 @@ class RecipientPage:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """Return the fields of a form, urlencoded or multipart; the last of a repeated field counts.
+    """Return the fields of a form, as browsers and mail programs send it.
 
     Raises:
         HTTPException: the body is too large, too slow, or no form.
     """
-    body = await body_of(request, max_bytes=MAX_FORM_BYTES)
-    given = request.headers.get("content-type", _URLENCODED)
-    if given.partition(";")[0].strip().lower() == _URLENCODED:
-        try:
-            text = body.decode("utf-8", "replace")
-            return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))
-        except ValueError:
-            raise HTTPException(HTTPStatus.BAD_REQUEST, "the form has too many fields") from None
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    form = await Request(request.scope, receive).form(max_files=0, max_fields=MAX_FIELDS)
-    return {name: value for name, value in form.multi_items() if isinstance(value, str)}
+    return await read_form(request, _FORM)
 
 
 def _error_page(request: Request, what: str, status: HTTPStatus) -> Response:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import Response
 
 from mailqueue.api.public.wording import WORDS, PageTexts
+from mailqueue.web.rendering import environment
+from mailqueue.web.security_headers import security_headers
 
 DEFAULT_COLOR = "#9c3d22"
 _HERE = Path(__file__).parent
@@ -48,33 +49,17 @@ def page(
 ) -> Response:
     """Return a page that no cache stores, and whose links send no Referer: its path is a secret."""
     nonce = secrets.token_urlsafe(16)
-    content = _TEMPLATES.get_template(template).render(
+    content = _TEMPLATES.get_template(f"public/{template}").render(
         values | {"words": words, "all_words": WORDS, "brand": brand_of(color), "nonce": nonce}
     )
-    headers = {
-        "Content-Security-Policy": (
-            f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; "
-            "base-uri 'none'; frame-ancestors 'none'"
-        ),
-        "Content-Language": words.tag,
-        "Cache-Control": "no-store",
-        "Referrer-Policy": "no-referrer",  # the path contains the token
-        "X-Content-Type-Options": "nosniff",
-        "X-Robots-Tag": "noindex, nofollow",
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Vary": "Accept-Language",
-    }
+    headers = security_headers(
+        {"style-src": f"'nonce-{nonce}'"},
+        Content_Language=words.tag,
+        Referrer_Policy="no-referrer",  # the path contains the token
+        X_Robots_Tag="noindex, nofollow",
+        Vary="Accept-Language",
+    )
     return Response(content, status, headers, "text/html; charset=utf-8")
 
 
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-_TEMPLATES = _environment()
+_TEMPLATES = environment({"public": _HERE / "templates"})

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from mailqueue.audit.model import AuditSearch
-from mailqueue.console.frame.forms import day_of, text_of
+from mailqueue.web.forms import day_of, text_of
 
 TEXTS = ("actor", "action", "subject")
 DAYS = ("since", "until")

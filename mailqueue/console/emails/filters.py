@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import get_args
 from uuid import UUID
 
-from mailqueue.console.frame.forms import day_of, text_of
+from mailqueue.web.forms import day_of, text_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.reads.custom_data import DataFilter, parse_filter
 from mailqueue.mail.reads.model import EmailQuery, StatusName

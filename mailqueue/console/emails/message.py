@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.emails.pages import EMAIL, email_id_of
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.guard import MAIL_POLICY
+from mailqueue.web.security_headers import DOWNLOAD_HEADERS, framed
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.mail.message.preview import build_preview, find_email
@@ -57,9 +57,7 @@ async def show_html(context: PageContext) -> Response:
     raw = await _built(context)
     content = await asyncio.to_thread(parse_message, raw)
     await _note(context, MessageView.HTML)
-    html = (content.html or "") + '\n<base target="_blank">'
-    headers = {"Content-Security-Policy": MAIL_POLICY, "X-Frame-Options": "SAMEORIGIN"}
-    return HTMLResponse(html.encode("utf-8", "replace"), headers=headers)
+    return framed(content.html or "")
 
 
 async def download(context: PageContext) -> Response:
@@ -68,7 +66,7 @@ async def download(context: PageContext) -> Response:
     await _note(context, MessageView.SOURCE)
     headers = {
         "Content-Disposition": f'attachment; filename="{email_id_of(context)}.eml"',
-        "Content-Security-Policy": "sandbox",
+        **DOWNLOAD_HEADERS,
     }
     return Response(raw, media_type="message/rfc822", headers=headers)
 
@@ -84,7 +82,7 @@ async def download_file(context: PageContext) -> Response:
     await _note(context, f"{MessageView.FILES}/{number}")
     headers = {
         "Content-Disposition": attachment_disposition(file.filename or f"file-{number}"),
-        "Content-Security-Policy": "sandbox",
+        **DOWNLOAD_HEADERS,
     }
     return Response(content, media_type="application/octet-stream", headers=headers)
 

@@ -17,7 +17,7 @@ from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import Logins
 from mailqueue.console.frame import tokens
 from mailqueue.console.frame.banner import PauseBanner
-from mailqueue.console.frame.forms import text_of
+from mailqueue.web.forms import text_of
 from mailqueue.console.frame.navigation import NavigationLink, Section, links
 from mailqueue.console.frame.rendering import render
 from mailqueue.console.live.reader import LiveReader

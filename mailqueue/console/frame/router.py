@@ -17,8 +17,7 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.frame import cookies, tokens
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.errors import error_page
-from mailqueue.console.frame.forms import read_form, read_form_with_file
-from mailqueue.console.frame.guard import SAFE_METHODS, is_same_origin
+from mailqueue.web.forms import SAFE_METHODS, FormBounds, is_same_origin, open_form, read_form
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.core.errors import Forbidden, MailqueueError, NotFound
 from mailqueue.telemetry.log import get_logger
@@ -99,7 +98,7 @@ class Router:
         is_public = page.access is Access.PUBLIC
         if page.max_upload:
             await self._authorize(context, page)  # before anything is uploaded
-            async with read_form_with_file(request, max_bytes=page.max_upload) as read:
+            async with open_form(request, FormBounds(max_file=page.max_upload)) as read:
                 context.form, context.upload = read
                 return await self._shown(context, page)
         if page.method not in SAFE_METHODS and (context.session or page.keeps or is_public):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from mailqueue.console.frame.forms import text_of
+from mailqueue.web.forms import text_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import IssuedKey, Scope
 

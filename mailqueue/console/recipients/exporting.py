@@ -6,9 +6,10 @@ from functools import partial
 
 from starlette.responses import Response
 
+from mailqueue.web.security_headers import DOWNLOAD_HEADERS
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.forms import text_of
+from mailqueue.web.forms import text_of
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.recipients.pages import RECIPIENT
@@ -50,7 +51,7 @@ async def export(context: PageContext) -> Response:
         media_type="application/json",
         headers={
             "Content-Disposition": f'attachment; filename="person-{project.name}.json"',
-            "Content-Security-Policy": "sandbox",
+            **DOWNLOAD_HEADERS,
         },
     )
 

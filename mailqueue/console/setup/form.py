@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mailqueue.console.frame.forms import text_of
+from mailqueue.web.forms import text_of
 from mailqueue.console.keys.form import whole_number
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import PROVIDERS, Provider

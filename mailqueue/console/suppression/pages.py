@@ -2,6 +2,7 @@
 
 from starlette.responses import Response, StreamingResponse
 
+from mailqueue.web.security_headers import DOWNLOAD_HEADERS
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.errors import sentence
@@ -84,7 +85,7 @@ async def export_list(context: PageContext) -> Response:
         media_type="text/csv; charset=utf-8; header=present",
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',
-            "Content-Security-Policy": "sandbox",
+            **DOWNLOAD_HEADERS,
         },
     )
 

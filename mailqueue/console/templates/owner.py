@@ -5,7 +5,8 @@ from urllib.parse import quote
 from uuid import UUID
 
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.rendering import path_with, project_path
+from mailqueue.console.frame.rendering import project_path
+from mailqueue.web.rendering import path_with
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import versions, writing

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.console.frame.guard import MAIL_POLICY
+from mailqueue.web.security_headers import framed
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.templates.owner import (
     PLATFORM_TEMPLATE,
@@ -54,9 +54,7 @@ async def show_html(context: PageContext) -> Response:
         html = (await _rendered(context, template)).html_body or ""
     except InvalidField as exc:
         html = escape(sentence(f"{exc.field}: {exc.why}"))
-    headers = {"Content-Security-Policy": MAIL_POLICY, "X-Frame-Options": "SAMEORIGIN"}
-    content = html + '\n<base target="_blank">'
-    return HTMLResponse(content.encode("utf-8", "replace"), headers=headers)
+    return framed(html)
 
 
 async def _template(context: PageContext) -> TemplateRow:

@@ -11,7 +11,7 @@ from mailqueue.administration.users import manage
 from mailqueue.administration.users.model import PasswordLink, Right, Role
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.console.frame.forms import text_of
+from mailqueue.web.forms import text_of
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.users.pages import USER, USERS, find_user, user_path
 from mailqueue.console.users.roles import MEANINGS, RoleForm, form_of, read_form

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from mailqueue.administration.users import members
 from mailqueue.administration.users.model import Right, Role
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.forms import text_of
+from mailqueue.web.forms import text_of
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.users.changing import fault_of, show_link

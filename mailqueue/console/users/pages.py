@@ -7,7 +7,7 @@ from starlette.responses import Response
 from mailqueue.administration.users import manage, sessions
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.forms import text_of
+from mailqueue.web.forms import text_of
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.administration import ConsoleUser
 from mailqueue.core.errors import NotFound

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mailqueue.administration.users.model import Role
-from mailqueue.console.frame.forms import text_of
+from mailqueue.web.forms import text_of
 from mailqueue.contract.administration import ConsoleUser
 
 EVERY = "*"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from mailqueue.console.frame.forms import day_of, text_of
+from mailqueue.web.forms import day_of, text_of
 from mailqueue.webhooks.deliveries import NOT_DELIVERED
 from mailqueue.webhooks.model import ENDED, DeliveryFilter, DeliveryStatus, EventType
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from mailqueue.api.http.docs.examples import JsonSchema
+from mailqueue.web.rendering import environment
+from mailqueue.web.security_headers import security_headers
 
 _HERE = Path(__file__).parent
 _DEEPEST = 3
@@ -53,10 +54,10 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class ReferencePage:
-    """The page and its Content-Security-Policy."""
+    """The page and its headers."""
 
     html: bytes
-    policy: str
+    headers: Mapping[str, str]
 
 
 def reference_page(document: JsonSchema, *, origin: str) -> ReferencePage:
@@ -68,7 +69,7 @@ def reference_page(document: JsonSchema, *, origin: str) -> ReferencePage:
             shown = _operation(document, method.upper(), path, operation, base)
             groups[operation["tags"][0]].append(shown)
     style, script = ((_HERE / "pages" / name).read_text() for name in _INLINE)
-    html = _TEMPLATES.get_template("reference.html").render(
+    html = _TEMPLATES.get_template("docs/reference.html").render(
         info=document["info"],
         groups={tag: some for tag, some in groups.items() if some},
         refusals=_refusals(document),
@@ -76,11 +77,17 @@ def reference_page(document: JsonSchema, *, origin: str) -> ReferencePage:
         style=style,
         script=script,
     )
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    headers = security_headers(
+        {
+            "style-src": _hash(style),
+            "script-src": _hash(script),
+            "img-src": "data:",
+            "form-action": "'none'",
+        },
+        Cache_Control="no-cache",
+        Referrer_Policy="no-referrer",
     )
-    return ReferencePage(html.encode(), policy)
+    return ReferencePage(html.encode(), headers)
 
 
 def _hash(text: str) -> str:
@@ -285,12 +292,6 @@ def _breakable(text: str, behind: str) -> Markup:
     return Markup("{}<wbr>").format(behind).join(text.split(behind))
 
 
-_TEMPLATES = Environment(
-    loader=FileSystemLoader(_HERE / "pages"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+_TEMPLATES = environment({"docs": _HERE / "pages"})
 _TEMPLATES.filters["coded"] = _coded
 _TEMPLATES.filters["breakable"] = _breakable

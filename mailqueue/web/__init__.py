@@ -1,0 +1,1 @@
+"""What all HTML pages share: templates, security headers, static files and forms."""
