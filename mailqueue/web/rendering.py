@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 
+from mailqueue.web.charts import chart_lines
+
 _SHARED = Path(__file__).parent / "templates"
 _AGES = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"))
 """The units of an age in seconds, each with the smaller one beside it."""
@@ -26,7 +28,7 @@ def environment(folders: Mapping[str, Path]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals["path_with"] = path_with
+    found.globals.update(path_with=path_with, chart_lines=chart_lines)
     found.filters.update(
         time=shown_time,
         exact=exact_time,
