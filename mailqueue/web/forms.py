@@ -62,9 +62,7 @@ async def open_form(
     kind = request.headers.get("content-type", "" if bounds.needs_type else _FORM)
     kind = kind.partition(";")[0].strip().lower()
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise HTTPException(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the form must not be compressed"
-        )
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the form must not be compressed")
     if kind not in (_FORM, _FORM_OF_PARTS):
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this is not a form")
     try:
@@ -102,9 +100,7 @@ async def _parsed(request: Request, bounds: FormBounds) -> list[tuple[str, str |
     )
 
 
-async def _parsed_parts(
-    request: Request, bounds: FormBounds
-) -> list[tuple[str, str | UploadFile]]:
+async def _parsed_parts(request: Request, bounds: FormBounds) -> list[tuple[str, str | UploadFile]]:
     parser = MultiPartParser(
         request.headers,
         _bounded(request, bounds.max_file),

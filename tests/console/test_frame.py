@@ -9,7 +9,7 @@ import pytest
 import mailqueue.console
 from mailqueue.api.app import create_app
 from mailqueue.console.app import console_routes
-from mailqueue.console.frame.assets import ASSETS
+from mailqueue.console.frame.rendering import ASSETS
 from mailqueue.wiring.console import message_sources
 from tests import make
 from tests.api.support.calling import settings_for
@@ -38,7 +38,7 @@ async def test_every_response_has_the_security_headers(shared_console: Visiting)
             "/console",
             "/console/login",
             "/console/nothing-here",
-            "/console/static/console.css",
+            ASSETS.url("console.css"),
             "/console/static/nothing.css",
         ):
             headers = (await visitor.get(path)).headers
@@ -48,7 +48,7 @@ async def test_every_response_has_the_security_headers(shared_console: Visiting)
             assert headers["x-content-type-options"] == "nosniff"
             assert headers["x-frame-options"] == "DENY"
             assert headers["referrer-policy"] == "same-origin"
-            is_asset = path.endswith("console.css")
+            is_asset = path == ASSETS.url("console.css")
             assert ("no-store" in headers["cache-control"]) is not is_asset
 
 
@@ -56,16 +56,19 @@ async def test_static_files_are_those_of_the_folder_and_may_be_kept(
     shared_console: Visiting,
 ) -> None:
     async with shared_console.visitor() as visitor:
-        for name, asset in ASSETS.items():
-            response = await visitor.get(f"/console/static/{name}?v={asset.version}")
+        for name, asset in ASSETS.files.items():
+            response = await visitor.get(ASSETS.url(name))
             assert response.content == asset.content
             assert "immutable" in response.headers["cache-control"]
         missing = await visitor.get("/console/static/..%2f..%2f__init__.py")
 
     assert missing.status_code == 404
-    folders = Path(mailqueue.console.__file__).parent.glob("*/static/**/*")
-    assert set(ASSETS) == {each.name for each in folders if each.suffix in (".css", ".js", ".svg")}
-    assert {"console.css", "console.js", "htmx.min.js", "icon.svg"} <= set(ASSETS)
+    package = Path(mailqueue.__file__).parent
+    kept = [*package.glob("console/*/static/**/*"), *package.glob("web/static/*")]
+    assert set(ASSETS.files) == {
+        each.name for each in kept if each.suffix in (".css", ".js", ".svg")
+    }
+    assert {"console.css", "console.js", "htmx.min.js", "icon.svg"} <= set(ASSETS.files)
 
 
 async def test_the_vendored_files_are_those_of_their_record() -> None:

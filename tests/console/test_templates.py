@@ -4,10 +4,10 @@ from html import unescape
 
 import pytest
 
-from mailqueue.console.frame.guard import MAIL_POLICY
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import versions, writing
 from mailqueue.templates.model import NewText, TemplateRow
+from mailqueue.web.security_headers import MAIL_POLICY
 from tests import make
 from tests.console.visiting import Visiting, Visitor
 from tests.templates.making import published

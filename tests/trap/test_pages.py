@@ -14,6 +14,7 @@ from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.trap import store
 from mailqueue.trap.pages import PATHS, trap_pages
+from mailqueue.trap.rendering import ASSETS
 from mailqueue.trap.summary import caught
 from tests.trap.trapping import HTML
 
@@ -143,7 +144,7 @@ async def test_hostile_mail_is_text_wherever_it_is_shown(
         assert answer.status_code == 200
         scripts = re.findall(r"<script[^>]*>", answer.text)
         assert len(scripts) == 1, path
-        assert scripts[0].startswith('<script src="/trap/static/trap.js?')
+        assert scripts[0].startswith(f'<script src="{ASSETS.url("trap.js")}"')
         assert "<img" not in answer.text
         assert "62615533" not in answer.text
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
@@ -275,4 +276,5 @@ async def test_no_page_names_an_outside_address(
 
     for path in ("", "/messages/1", "/static/trap.css", "/static/trap.js"):
         assert not re.search(r"(https?:)?//[a-z]", (await page.get("/trap" + path)).text)
-    assert "immutable" in (await page.get("/trap/static/icon.svg")).headers["cache-control"]
+    icon = await page.get(ASSETS.url("icon.svg"))
+    assert icon.headers["cache-control"] == "private, max-age=31536000, immutable"

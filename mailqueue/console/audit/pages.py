@@ -10,6 +10,7 @@ from mailqueue.audit.model import AuditPage
 from mailqueue.console.audit.filters import AuditFilters, read_filters
 from mailqueue.console.audit.reading import lines_of, object_path
 from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.projects import AuditEvent
@@ -102,8 +103,10 @@ def _event_id(context: PageContext) -> int:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.ADMINISTER, show_installation),
+    ConsolePage("GET", PATH, Right.ADMINISTER, show_installation, menu=MenuEntry("Audit log")),
     ConsolePage("GET", f"{PATH}/{{event_id}}", Right.ADMINISTER, show_event),
-    ConsolePage("GET", OF_PROJECT, Right.READ_AUDIT, show_project),
+    ConsolePage(
+        "GET", OF_PROJECT, Right.READ_AUDIT, show_project, menu=MenuEntry("Audit log", "Project")
+    ),
     ConsolePage("GET", f"{OF_PROJECT}/{{event_id}}", Right.READ_AUDIT, show_event_of_project),
 )

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from mailqueue.administration.users import seeing
 from mailqueue.administration.users.model import Right, SeenProject
 from mailqueue.console.frame.context import Console, PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.live.stream import LiveView, parts_of, stream
@@ -82,8 +83,10 @@ async def changes(context: PageContext) -> Response:
 
 
 PAGES = (
-    ConsolePage("GET", DASHBOARD, Right.READ, show_dashboard, needs_all=True),
+    ConsolePage(
+        "GET", DASHBOARD, Right.READ, show_dashboard, needs_all=True, menu=MenuEntry("Dashboard")
+    ),
     ConsolePage("GET", f"{DASHBOARD}/live", Right.READ, changes, needs_all=True),
-    ConsolePage("GET", ACTIVITY, Right.READ, show_activity),
+    ConsolePage("GET", ACTIVITY, Right.READ, show_activity, menu=MenuEntry("Activity")),
     ConsolePage("GET", f"{ACTIVITY}/live", Right.READ, changes),
 )

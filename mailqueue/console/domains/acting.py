@@ -9,7 +9,6 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.domains.pages import DOMAIN, PATH, domain_in_path
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.web.forms import text_of
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.domains import DkimKeyStatus
@@ -22,6 +21,7 @@ from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.tracking import domains as tracking_domains
 from mailqueue.vault.masterkey import master_key_of
+from mailqueue.web.forms import text_of
 
 NEW = f"{PATH}/new"  # no domain of an address has one label
 KEY = f"{DOMAIN}/keys/{{dkim_key}}"

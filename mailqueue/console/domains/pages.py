@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.domains import DkimKeyDetails, DkimKeyStatus
 from mailqueue.core.errors import InvalidField, NotFound
@@ -125,6 +126,6 @@ def _is_rotatable(keys: list[DkimKeyDetails]) -> bool:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show_domains),
+    ConsolePage("GET", PATH, Right.READ, show_domains, menu=MenuEntry("Domains", "Sending")),
     ConsolePage("GET", DOMAIN, Right.READ, show_domain),
 )

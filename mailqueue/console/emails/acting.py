@@ -9,7 +9,6 @@ from mailqueue.console.emails.actions import ACTIONS, EmailAction
 from mailqueue.console.emails.pages import EMAIL, email_id_of, find_email
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.web.forms import text_of
 from mailqueue.console.frame.page import act_pages
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.emails import Acted
@@ -17,6 +16,7 @@ from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import acting
 from mailqueue.senders import accounts
+from mailqueue.web.forms import text_of
 
 MAX_REASON = 500
 """Maximum length in characters of a reason, which stands in the audit log."""

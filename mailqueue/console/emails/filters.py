@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import get_args
 from uuid import UUID
 
-from mailqueue.web.forms import day_of, text_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.reads.custom_data import DataFilter, parse_filter
 from mailqueue.mail.reads.model import EmailQuery, StatusName
+from mailqueue.web.forms import day_of, text_of
 
 STATUSES = tuple(each for each in get_args(StatusName) if each not in ("queued", "sending"))
 TEXTS = ("to", "tag", "sender", "campaign", "category", "data")

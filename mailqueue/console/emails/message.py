@@ -8,17 +8,17 @@ import re
 from enum import StrEnum
 from urllib.parse import quote
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.emails.pages import EMAIL, email_id_of
 from mailqueue.console.frame.context import PageContext
-from mailqueue.web.security_headers import DOWNLOAD_HEADERS, framed
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.mail.message.preview import build_preview, find_email
 from mailqueue.mime.parse import ShownMessage, attached_file, parse_message
 from mailqueue.operations import acting
+from mailqueue.web.security_headers import DOWNLOAD_HEADERS, framed
 
 SOURCE_BYTES = 1024 * 1024
 """Bytes of the source that are shown; a download has all of it."""

@@ -12,6 +12,7 @@ from mailqueue.console.emails.filters import STATUSES, read_filters
 from mailqueue.console.emails.reasons import explained
 from mailqueue.console.emails.timeline import timeline
 from mailqueue.console.frame.context import Console, PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.live.stream import LiveView, read_now, stream
 from mailqueue.contract.emails import Email
@@ -129,7 +130,7 @@ def _view_of(context: PageContext) -> LiveView:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show_list),
+    ConsolePage("GET", PATH, Right.READ, show_list, menu=MenuEntry("Emails", "Mail")),
     ConsolePage("GET", EMAIL, Right.READ, show_email),
     ConsolePage("GET", f"{EMAIL}/live", Right.READ, changes),
 )

@@ -8,6 +8,17 @@ from mailqueue.console.frame.rendering import project_path
 
 
 @dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """The place of a page in the menu: its title, and the heading below which it stands.
+
+    Headings stand in the order of their first pages in the table, and pages below them likewise.
+    """
+
+    title: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """One link of the navigation.
 

@@ -1,6 +1,6 @@
 """The definition of a page: one row of the table of pages."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,7 +8,9 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.navigation import MenuEntry, Section
 
+OF_PROJECT = "/console/projects/{project}/"
 PageHandler = Callable[[PageContext], Awaitable[Response]]
 
 
@@ -41,6 +43,34 @@ class ConsolePage:
     """Bytes of a file that the form may have; 0: it has none."""
     before_second_factor: bool = False
     """Whether users see the page who must turn on a second factor before they see others."""
+    menu: MenuEntry | None = None
+    """Its place in the menu: of its project, if the path has one, else of the console."""
+
+
+def sections_of(pages: Sequence[ConsolePage]) -> tuple[Section, ...]:
+    """Return the menu of a table of pages. Pure.
+
+    Raises:
+        ValueError: a page in the menu needs no user.
+    """
+    sections: list[Section] = []
+    for page in pages:
+        if page.menu is None:
+            continue
+        if page.access is Access.PUBLIC:
+            raise ValueError(f"{page.path} is public, and stands in the menu")
+        sections.append(
+            Section(
+                page.menu.title,
+                page.path.removeprefix(OF_PROJECT),
+                page.access if isinstance(page.access, Right) else Right.READ,
+                of_project=page.path.startswith(OF_PROJECT),
+                needs_all=page.needs_all,
+                group=page.menu.group,
+            )
+        )
+    places = list(dict.fromkeys(section.group for section in sections))
+    return tuple(sorted(sections, key=lambda section: places.index(section.group)))
 
 
 def act_pages(

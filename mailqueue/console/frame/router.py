@@ -17,10 +17,10 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.frame import cookies, tokens
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.errors import error_page
-from mailqueue.web.forms import SAFE_METHODS, FormBounds, is_same_origin, open_form, read_form
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.core.errors import Forbidden, MailqueueError, NotFound
 from mailqueue.telemetry.log import get_logger
+from mailqueue.web.forms import SAFE_METHODS, FormBounds, is_same_origin, open_form, read_form
 
 LOGIN = "/console/login"
 CONFIRM = "/console/confirm"
@@ -66,7 +66,9 @@ class Router:
             if page.method in methods:
                 raise ValueError(f"{page.method} {page.path} stands twice in the table of pages")
             methods[page.method] = page
-        self._routes = [_Route(path, methods) for path, methods in by_path.items()]
+        # `new` comes before the id of a thing, wherever both stand in the table.
+        paths = sorted(by_path, key=lambda path: [part[:1] == "{" for part in path.split("/")])
+        self._routes = [_Route(path, by_path[path]) for path in paths]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request with a page, or with an error as a page."""

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mailqueue.web.forms import text_of
 from mailqueue.operations.background import OperationVerb
 from mailqueue.operations.model import PRIORITIES
+from mailqueue.web.forms import text_of
 
 CONDITIONS = ("subject", "campaign_id", "tag", "domain", "lane", "category")
 """The conditions that the form offers."""

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.incidents.filters import (
@@ -218,7 +219,7 @@ def _begin(verb: OperationVerb) -> ConsolePage:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show),
+    ConsolePage("GET", PATH, Right.READ, show, menu=MenuEntry("Incidents", "Mail")),
     ConsolePage("GET", f"{PATH}/cancel", Right.CONTROL, ask_cancellation, step_up=True),
     *(_begin(verb) for verb in OperationVerb),
     ConsolePage("GET", OPERATION, Right.READ, show_operation),

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from mailqueue.administration import boards, infrastructure
 from mailqueue.administration.users.model import Right, SeenProject
 from mailqueue.console.frame.context import Console, PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.live.stream import LiveView, read_now, stream
 from mailqueue.db.fetch import Conn
@@ -103,6 +104,13 @@ def _view_of(context: PageContext) -> LiveView:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show_infrastructure, needs_all=True),
+    ConsolePage(
+        "GET",
+        PATH,
+        Right.READ,
+        show_infrastructure,
+        needs_all=True,
+        menu=MenuEntry("Infrastructure"),
+    ),
     ConsolePage("GET", f"{PATH}/live", Right.READ, changes, needs_all=True),
 )

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from mailqueue.web.forms import text_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import IssuedKey, Scope
+from mailqueue.web.forms import text_of
 
 MAX_REASON = 500
 """Maximum length in characters of a reason, which stands in the audit log."""

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import NotFound
 from mailqueue.core.paging import cursor_of, key_of
@@ -80,6 +81,6 @@ def status_of(key: ApiKey) -> str:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.MANAGE_KEYS, show_list),
+    ConsolePage("GET", PATH, Right.MANAGE_KEYS, show_list, menu=MenuEntry("API keys", "Programs")),
     ConsolePage("GET", KEY, Right.MANAGE_KEYS, show_key),
 )

@@ -12,9 +12,7 @@ from mailqueue.administration.users.passwords import MIN_CHARACTERS
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.web.forms import text_of
 from mailqueue.console.frame.page import Access, ConsolePage
-from mailqueue.web.rendering import path_with
 from mailqueue.console.frame.router import HOME, LOGIN
 from mailqueue.core.errors import (
     Forbidden,
@@ -26,6 +24,8 @@ from mailqueue.core.errors import (
     Unavailable,
 )
 from mailqueue.trap.access import is_loopback
+from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import path_with
 
 CODE = f"{LOGIN}/code"
 WELCOME = "/console/welcome"

@@ -8,12 +8,13 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.web.forms import text_of
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.operations import pausing, platform
 from mailqueue.operations.pausing import PauseKind
+from mailqueue.web.forms import text_of
 
 PATH = "/console/projects/{project}/pauses"
 FIELDS = ("kind", "name", "lasts", "reason", "is_ahead")
@@ -126,7 +127,7 @@ def _kind(text: str) -> PauseKind:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show_pauses),
+    ConsolePage("GET", PATH, Right.READ, show_pauses, menu=MenuEntry("Pauses", "Mail")),
     ConsolePage("GET", f"{PATH}/new", Right.CONTROL, ask_pause),
     ConsolePage("POST", f"{PATH}/new", Right.CONTROL, pause, keeps=FIELDS),
     ConsolePage("GET", f"{PATH}/end", Right.CONTROL, ask_resumption),

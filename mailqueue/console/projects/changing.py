@@ -7,12 +7,12 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.web.forms import text_of
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.frame.router import HOME
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.web.forms import text_of
 
 NEW = "/console/new-project"
 SUSPEND = "/console/projects/{project}/suspend"

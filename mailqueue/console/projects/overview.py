@@ -4,6 +4,7 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.deliverability import keys as dkim_keys
@@ -55,4 +56,4 @@ def domains_of(keys: list[DkimKey]) -> list[tuple[str, bool]]:
     return [(domain, domain in signing) for domain in sorted(named)]
 
 
-PAGES = (ConsolePage("GET", PATH, Right.READ, show_overview),)
+PAGES = (ConsolePage("GET", PATH, Right.READ, show_overview, menu=MenuEntry("Overview")),)

@@ -5,6 +5,7 @@ from starlette.responses import Response
 from mailqueue.administration.users import seeing
 from mailqueue.console.dashboard.pages import DASHBOARD
 from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.frame.router import HOME
@@ -44,5 +45,5 @@ async def show_projects(context: PageContext) -> Response:
 
 PAGES = (
     ConsolePage("GET", HOME, Access.SIGNED_IN, home),
-    ConsolePage("GET", PROJECTS, Access.SIGNED_IN, show_projects),
+    ConsolePage("GET", PROJECTS, Access.SIGNED_IN, show_projects, menu=MenuEntry("Projects")),
 )

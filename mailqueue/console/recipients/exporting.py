@@ -6,10 +6,8 @@ from functools import partial
 
 from starlette.responses import Response
 
-from mailqueue.web.security_headers import DOWNLOAD_HEADERS
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.web.forms import text_of
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.recipients.pages import RECIPIENT
@@ -17,6 +15,8 @@ from mailqueue.contract.privacy import ProjectExport
 from mailqueue.privacy.exporting import export_person, note_export
 from mailqueue.privacy.model import ProjectName
 from mailqueue.suppression.acceptable import address_of
+from mailqueue.web.forms import text_of
+from mailqueue.web.security_headers import DOWNLOAD_HEADERS
 
 
 async def ask(context: PageContext) -> Response:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.errors import sentence
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import NotFound
 from mailqueue.senders import accounts, health
@@ -67,6 +68,8 @@ def _canonical(given: str) -> str | None:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show_senders),
+    ConsolePage(
+        "GET", PATH, Right.READ, show_senders, menu=MenuEntry("Sender accounts", "Sending")
+    ),
     ConsolePage("GET", SENDER, Right.READ, show_sender),
 )

@@ -11,6 +11,7 @@ from mailqueue.administration import settings
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.core.errors import InvalidField
@@ -150,7 +151,7 @@ def _done(context: PageContext, done: str) -> Response:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show_settings),
+    ConsolePage("GET", PATH, Right.READ, show_settings, menu=MenuEntry("Settings", "Project")),
     ConsolePage("GET", CHANGE, Right.ADMINISTER, show_settings),
     ConsolePage("POST", CHANGE, Right.ADMINISTER, change_settings),
 )

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mailqueue.web.forms import text_of
 from mailqueue.console.keys.form import whole_number
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import PROVIDERS, Provider
@@ -12,6 +11,7 @@ from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.senders.model import NewSender, Tls
 from mailqueue.senders.presets import PRESETS, Preset
 from mailqueue.senders.providers import InvalidSetting
+from mailqueue.web.forms import text_of
 
 BY_API = "api:"
 """Begins the value of a provider that is used by its API; others are presets for SMTP."""

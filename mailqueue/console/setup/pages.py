@@ -12,7 +12,7 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.web.forms import text_of
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.setup import form as setup_form
@@ -35,6 +35,7 @@ from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.tenants.keys import manage as keys_manage
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.vault.masterkey import master_key_of
+from mailqueue.web.forms import text_of
 
 PATH = "/console/projects/{project}/setup"
 _KEYS_LOOKED_AT = 50
@@ -192,7 +193,7 @@ def _done(context: PageContext, done: str) -> Response:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.CONFIGURE, show_setup),
+    ConsolePage("GET", PATH, Right.CONFIGURE, show_setup, menu=MenuEntry("First steps", "Sending")),
     ConsolePage("POST", f"{PATH}/sender", Right.CONFIGURE, add_sender, keeps=setup_form.FIELDS),
     ConsolePage("POST", f"{PATH}/try", Right.CONFIGURE, try_sender, keeps=()),
     ConsolePage("POST", f"{PATH}/send", Right.CONFIGURE, send_test, keeps=("to",)),

@@ -2,10 +2,10 @@
 
 from starlette.responses import Response, StreamingResponse
 
-from mailqueue.web.security_headers import DOWNLOAD_HEADERS
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.errors import sentence
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.page import Page
 from mailqueue.contract.suppression import Suppression, SuppressionReason
@@ -14,6 +14,7 @@ from mailqueue.core.paging import key_of
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import category_of
 from mailqueue.suppression.lists.exporting import Format, export
+from mailqueue.web.security_headers import DOWNLOAD_HEADERS
 
 PATH = "/console/projects/{project}/suppressions"
 PAGE_ROWS = 50
@@ -91,6 +92,6 @@ async def export_list(context: PageContext) -> Response:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show_suppressions),
+    ConsolePage("GET", PATH, Right.READ, show_suppressions, menu=MenuEntry("Suppressions", "Mail")),
     ConsolePage("GET", f"{PATH}/export", Right.MANAGE_RECIPIENTS, export_list),
 )

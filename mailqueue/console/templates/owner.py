@@ -6,11 +6,11 @@ from uuid import UUID
 
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.rendering import project_path
-from mailqueue.web.rendering import path_with
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import versions, writing
 from mailqueue.templates.model import TemplateRow, VersionRow
+from mailqueue.web.rendering import path_with
 
 PLATFORM = "/console/templates"
 PLATFORM_TEMPLATE = f"{PLATFORM}/{{platform_template}}"

@@ -4,6 +4,7 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.templates.owner import (
     PLATFORM,
@@ -72,8 +73,8 @@ async def show_template(context: PageContext) -> Response:
 
 
 PAGES = (
-    ConsolePage("GET", PROJECT, Right.READ, show_list),
+    ConsolePage("GET", PROJECT, Right.READ, show_list, menu=MenuEntry("Templates", "Mail")),
     ConsolePage("GET", PROJECT_TEMPLATE, Right.READ, show_template),
-    ConsolePage("GET", PLATFORM, Right.ADMINISTER, show_list),
+    ConsolePage("GET", PLATFORM, Right.ADMINISTER, show_list, menu=MenuEntry("Templates")),
     ConsolePage("GET", PLATFORM_TEMPLATE, Right.ADMINISTER, show_template),
 )

@@ -4,12 +4,11 @@ import json
 from html import escape
 from typing import Any
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.web.security_headers import framed
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.templates.owner import (
     PLATFORM_TEMPLATE,
@@ -23,6 +22,7 @@ from mailqueue.contract.templates import Preview
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates import previews
 from mailqueue.templates.model import TemplateRow
+from mailqueue.web.security_headers import framed
 
 FIELDS = ("version", "language", "variables")
 

@@ -8,13 +8,14 @@ from starlette.responses import Response
 from mailqueue.administration.users import members
 from mailqueue.administration.users.model import Right, Role
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.web.forms import text_of
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.users.changing import fault_of, show_link
 from mailqueue.console.users.roles import MEANINGS, RoleForm
 from mailqueue.contract.administration import ProjectMember
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.web.forms import text_of
 
 PATH = "/console/projects/{project}/members"
 DONE = {
@@ -117,7 +118,9 @@ def _form(context: PageContext, name: str, role: str, fault: str = "") -> Respon
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.MANAGE_MEMBERS, show_members),
+    ConsolePage(
+        "GET", PATH, Right.MANAGE_MEMBERS, show_members, menu=MenuEntry("Members", "Project")
+    ),
     *(
         ConsolePage(
             method, path, Right.MANAGE_MEMBERS, handler, keeps=("name", "role"), step_up=True

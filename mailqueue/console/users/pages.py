@@ -7,10 +7,11 @@ from starlette.responses import Response
 from mailqueue.administration.users import manage, sessions
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
-from mailqueue.web.forms import text_of
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.administration import ConsoleUser
 from mailqueue.core.errors import NotFound
+from mailqueue.web.forms import text_of
 
 USERS = "/console/users"
 USER = f"{USERS}/one/{{user}}"
@@ -76,7 +77,7 @@ def _id(given: str) -> UUID:
 
 
 PAGES = (
-    ConsolePage("GET", USERS, Right.ADMINISTER, show_users),
+    ConsolePage("GET", USERS, Right.ADMINISTER, show_users, menu=MenuEntry("Users")),
     ConsolePage("POST", f"{USERS}/sessions", Right.ADMINISTER, end_sessions),
     ConsolePage("GET", USER, Right.ADMINISTER, show_user),
 )

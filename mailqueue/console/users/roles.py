@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mailqueue.administration.users.model import Role
-from mailqueue.web.forms import text_of
 from mailqueue.contract.administration import ConsoleUser
+from mailqueue.web.forms import text_of
 
 EVERY = "*"
 MEANINGS: Mapping[Role, str] = {

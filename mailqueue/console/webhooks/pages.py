@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.webhooks.filters import STATUSES, TYPES, read_filters, since_yesterday
 from mailqueue.core.errors import NotFound
@@ -112,7 +113,7 @@ def id_of(context: PageContext, name: str, kind: str) -> UUID:
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show_webhooks),
+    ConsolePage("GET", PATH, Right.READ, show_webhooks, menu=MenuEntry("Webhooks", "Programs")),
     ConsolePage("GET", WEBHOOK, Right.READ, show_webhook),
     ConsolePage("GET", DELIVERY, Right.READ_MESSAGES, show_delivery),
 )

@@ -50,7 +50,7 @@ async def test_the_dashboard_shows_what_changes_and_which_account_is_slow(seen: 
     await seen.log_in()
     await page.wait_for_url("**/console/dashboard")
     await expect(page.locator("[data-live-says]")).to_have_text("Updated as it changes.")
-    await expect(page.locator(".chart canvas")).to_have_count(2)
+    await expect(page.locator(".chart svg")).to_have_count(2)
     await shown(seen, "dashboard")
     assert await page.locator("#accounts tbody th a").first.inner_text() == "slow"
 
