@@ -128,7 +128,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "psycopg": ("db.*", "*.store", "*.store.*", "producer.enqueueing"),
     "psycopg_pool": ("db.*",),
     "publicsuffixlist": ("deliverability.*",),
-    "pydantic": ("settings.*", "api.*"),
+    "pydantic": ("settings.*", "api.*", "console.*", "web.schemas"),
     "pydantic_core": ("api.http.validation",),
     "pydantic_settings": ("settings.environment", "settings.rabbitmq", "settings.variables"),
     "rich": ("cli.*",),

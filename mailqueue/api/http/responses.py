@@ -1,6 +1,5 @@
 """HTTP responses: results and errors as JSON, without tracebacks."""
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from http import HTTPStatus
@@ -29,6 +28,7 @@ from mailqueue.core.errors import (
     Unavailable,
 )
 from mailqueue.core.json.writing import write_json
+from mailqueue.web.schemas import why_invalid
 
 RawHeaders = list[tuple[bytes, bytes]]
 """Response headers as ASGI sends them: names in lower case, and values."""
@@ -66,10 +66,6 @@ AWAY = "mailqueue.away"
 """Key in the request scope: the cause of an unavailable service, for the log only."""
 HEAD = "mailqueue.head"
 """Key in the request scope: the headers by name."""
-# Texts for pydantic's errors.
-_LENGTH = re.compile(r"Value should have at (least|most) (\d+) items? after validation, not (\d+)")
-"""What pydantic says of a text that is too short or too long."""
-_WHY_BY_FAULT = {"missing": "is needed", "extra_forbidden": "there is no such field"}
 _GUARDS = [(name.encode(), text.encode()) for name, text in GUARDS.items()]
 
 
@@ -172,7 +168,9 @@ def invalid_request(exc: ValidationError) -> InputError:
             return BadJson("the body must be a JSON object")
         return BadJson(first["msg"].removeprefix("Value error, "))
     violations = {
-        _path(each["loc"]): _why(each["type"], each["msg"], is_text=isinstance(each["input"], str))
+        _path(each["loc"]): why_invalid(
+            each["type"], each["msg"], is_text=isinstance(each["input"], str)
+        )
         for each in reversed(found)
     }
     return Violations(list(reversed(violations.items()))[:MAX_VIOLATIONS])
@@ -183,13 +181,6 @@ def _path(loc: tuple[int | str, ...]) -> str:
     first, *others = loc
     kept = [str(first), *(str(each) for each in others if "[" not in str(each))]
     return ".".join(each[:100] for each in kept)[:300]
-
-
-def _why(fault: str, message: str, *, is_text: bool) -> str:
-    why = _WHY_BY_FAULT.get(fault) or message.removeprefix("Value error, ")
-    if is_text and (length := _LENGTH.fullmatch(why)) is not None:
-        return "at {} {} characters, got {}".format(*length.groups())
-    return why[:1].lower() + why[1:]
 
 
 def refusal(scope: Scope, exc: MailqueueError) -> Response:

@@ -1,49 +1,67 @@
 """Pages that create, suspend and activate a project, for those who administer the installation."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
+from pydantic import Field
 from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
+from mailqueue.console.frame.form import FormPage, form_pages
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
-from mailqueue.console.frame.router import HOME
 from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.db.fetch import Conn
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.web.forms import text_of
+from mailqueue.web.schemas import FormSchema
 
 NEW = "/console/new-project"
 SUSPEND = "/console/projects/{project}/suspend"
 ACTIVATE = "/console/projects/{project}/activate"
 MAX_REASON = 500
 """Maximum length in characters of a reason, which `mailqueue why` shows."""
-_SETTINGS = ("display_name", "from_email")
-_FIELD_BY_SETTING = {"project": "name"}
 
 
-async def ask_new(context: PageContext) -> Response:
-    """Show the form of a new project."""
-    return _new(context, {name: context.query(name) for name in ("name", *_SETTINGS)})
+class NewProject(FormSchema):
+    """The form of a new project."""
+
+    name: Annotated[str, Field(max_length=63)]
+    """Name: lower-case letters, digits, - and _; it cannot be changed"""
+    display_name: Annotated[str | None, Field(max_length=200)] = None
+    """Name to display (optional)"""
+    from_email: Annotated[str | None, Field(max_length=320)] = None
+    """Default From address (optional)"""
 
 
-async def create(context: PageContext) -> Response:
-    """Create a project and go to it."""
-    form = context.form
-    name = text_of(form, "name")
-    settings = {each: text_of(form, each) for each in _SETTINGS if text_of(form, each)}
+async def create(context: PageContext, conn: Conn, new: NewProject) -> str:
+    """Create a project; return the path of its overview.
+
+    Raises:
+        InvalidField: a value cannot be used, or the name is taken.
+    """
+    settings = new.model_dump(exclude={"name"}, exclude_none=True)
     try:
-        async with context.acting_once(on_installation=True) as conn:
-            made = await projects_manage.add(conn, name, settings=settings, by=context.user.by)
-    except DoneBefore:
-        return context.redirect(HOME)
-    except InvalidField as exc:
-        field = _FIELD_BY_SETTING.get(exc.field, exc.field)
-        return _new(context, form, {field: sentence(exc.why)})
+        made = await projects_manage.add(conn, new.name, settings=settings, by=context.user.by)
     except Conflict as exc:
-        return _new(context, form, {"name": sentence(str(exc))})
-    return context.redirect(project_path(made.name, "overview", done="added"))
+        raise InvalidField("name", str(exc)) from exc
+    except InvalidField as exc:
+        field = "name" if exc.field == "project" else exc.field
+        raise InvalidField(field, exc.why) from exc
+    return project_path(made.name, "overview", done="added")
+
+
+NEW_FORM = FormPage(
+    "Create a project",
+    "Create the project",
+    NewProject,
+    create,
+    lead="A project has its own emails, sender accounts, keys, templates and limits, and sees "
+    "nothing of others.",
+    on_installation=True,
+)
 
 
 async def ask_suspension(context: PageContext) -> Response:
@@ -83,17 +101,6 @@ async def activate(context: PageContext) -> Response:
     return _done(context, "activated")
 
 
-def _new(
-    context: PageContext, typed: Mapping[str, str], faults: Mapping[str, str] | None = None
-) -> Response:
-    return context.form_page(
-        "projects/new.html",
-        typed,
-        faults,
-        path=NEW,
-    )
-
-
 def _suspension(
     context: PageContext, reason: str, faults: Mapping[str, str] | None = None
 ) -> Response:
@@ -110,8 +117,7 @@ def _done(context: PageContext, done: str) -> Response:
 
 
 PAGES = (
-    ConsolePage("GET", NEW, Right.ADMINISTER, ask_new),
-    ConsolePage("POST", NEW, Right.ADMINISTER, create, keeps=("name", *_SETTINGS)),
+    *form_pages(NEW, Right.ADMINISTER, NEW_FORM),
     ConsolePage("GET", SUSPEND, Right.ADMINISTER, ask_suspension),
     ConsolePage("POST", SUSPEND, Right.ADMINISTER, suspend, keeps=("reason",)),
     ConsolePage("GET", ACTIVATE, Right.ADMINISTER, ask_activation),
