@@ -54,7 +54,7 @@ async def test_a_project_is_created_with_errors_at_their_fields(console: Visitin
 
     assert made.headers["location"] == "/console/projects/shop/overview?done=added"
     assert "The &lt;Shop&gt;" in page.text
-    assert again.headers["location"] == "/console"
+    assert again.headers["location"] == "/console?done=before"
     assert "/console/projects/shop/overview" in listed
     async with console.connection() as conn:
         assert {each.name for each in await projects_manage.list_all(conn)} == {"default", "shop"}

@@ -1,16 +1,16 @@
 // Times in the reader's zone, the keys that lead to the search, and forms that are sent once.
 "use strict";
 
-const today = () => new Date().toDateString();
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const shown = new Intl.DateTimeFormat(undefined, {
+  year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+});
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 
 function showTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime())) continue;
-    const text = (at.toDateString() === today() ? clock : day).format(at);
+    const text = shown.format(at);
     if (time.textContent !== text) time.textContent = text;
     time.title = `${exact.format(at)}\n${time.dateTime}`;
   }

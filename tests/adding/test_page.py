@@ -1,0 +1,33 @@
+"""A page of the console, with a form, is added in three files beside tests and docs."""
+
+from pathlib import Path
+
+from tests.adding.copied import Copy
+
+MAX_FILES = 3
+HERE = Path(__file__).parent / "page"
+IMPORT = "from mailqueue.console.lists import pages as lists_pages\n"
+ROW = "    *lists_pages.PAGES,\n"
+ALLOWED = """\
+    "/console/projects/{project}/lists": {*EVERY_ROLE},
+    "/console/projects/{project}/lists/new": {"superadmin", "project_admin"},
+"""
+
+
+def test_a_page_with_a_form_is_added_in_three_files(tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+
+    copy.add("mailqueue/console/lists/pages.py", (HERE / "pages.py").read_text())
+    copy.add("mailqueue/console/lists/templates/list.html", (HERE / "list.html").read_text())
+    copy.insert("mailqueue/console/table.py", IMPORT, before="from mailqueue.console.login ")
+    copy.insert("mailqueue/console/table.py", ROW, before="*setup_pages.PAGES")
+    copy.add("tests/console/lists/test_lists.py", (HERE / "visited.py").read_text())
+    copy.insert(
+        "tests/console/access/allowed.py", ALLOWED, before='"/console/projects/{project}/pauses":'
+    )
+
+    assert len(copy.changed) <= MAX_FILES, copy.changed
+    copy.pytest(
+        *("tests/console/lists", "tests/console/access/test_access.py"),
+        *("tests/console/test_pages.py", "tests/rules/test_imports.py"),
+    )
