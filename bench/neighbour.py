@@ -95,16 +95,15 @@ async def attacked(
         api = await enter(httpx2.AsyncClient(base_url=url, headers=bearer, timeout=None))
         console = await enter(httpx2.AsyncClient(base_url=console_url, timeout=None))
         attacker = Attacker(own, api, console, project_id)
-        end, healths, count = asyncio.Event(), list[float](), 0
+        end, healths, count = asyncio.Event(), list[float](), int(seconds / MAIL_SECONDS)
         probing = asyncio.create_task(_probe(health, healths, end))
         attacking = asyncio.create_task(keep_up(attack, attacker, end))
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and not attacking.done():
+        for _ in range(count):
             await conn.execute(_MAIL)
-            count += 1
             await asyncio.sleep(MAIL_SECONDS)
-        patient_until = time.monotonic() + PATIENCE_SECONDS
-        while not await _is_done(conn) and time.monotonic() < patient_until:
+        for _ in range(int(PATIENCE_SECONDS / HEALTH_SECONDS)):
+            if await _is_done(conn):
+                break
             await asyncio.sleep(HEALTH_SECONDS)
         end.set()
         await asyncio.gather(probing, attacking)

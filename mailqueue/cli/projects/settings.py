@@ -8,7 +8,13 @@ import click
 
 from mailqueue.administration import settings
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.answer import execute, json_option, print_facts, print_message, print_rows
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_facts,
+    print_message,
+    print_rows,
+)
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.support.paging import read_page

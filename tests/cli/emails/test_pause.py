@@ -74,7 +74,8 @@ def test_campaigns_like_one_that_no_email_has_are_suggested(on_fresh_db: Cli) ->
     async def counted(conn: Conn) -> None:
         project = await make.project_named(conn)
         await conn.execute(
-            "INSERT INTO mailqueue.stats_values (project_id, is_test, day, dimension, value, value2)"
+            "INSERT INTO mailqueue.stats_values"
+            " (project_id, is_test, day, dimension, value, value2)"
             " VALUES (%s, false, current_date, 'campaign', 'spring', '')",
             (project,),
         )
