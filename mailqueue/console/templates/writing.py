@@ -3,15 +3,13 @@
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
 from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
-from mailqueue.console.frame.form import FormPage, form_pages
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.templates.owner import (
     PLATFORM,
@@ -21,7 +19,6 @@ from mailqueue.console.templates.owner import (
     path_of,
 )
 from mailqueue.core.errors import Conflict, InvalidField
-from mailqueue.db.fetch import Conn
 from mailqueue.templates import versions, writing
 from mailqueue.templates.model import (
     NewTemplate,
@@ -32,7 +29,6 @@ from mailqueue.templates.model import (
     VersionRow,
 )
 from mailqueue.web.forms import text_of
-from mailqueue.web.schemas import FormSchema
 
 NEW = f"{PLATFORM}/new"
 CHANGE = f"{PLATFORM_TEMPLATE}/change"
@@ -41,44 +37,26 @@ DETAILS = ("name", "description", "category", "language")
 BODIES = ("html_body", "text_body", "variables_schema")
 
 
-class TemplateDetails(FormSchema):
-    """The form of a new template."""
-
-    slug: Annotated[str, Field(max_length=100)]
-    """Slug: lower-case letters, digits, - and _; it cannot be changed"""
-    name: Annotated[str | None, Field(max_length=200)] = None
-    """Name to display (optional)"""
-    description: Annotated[str | None, Field(max_length=2000)] = None
-    """Description (optional)"""
-    category: Annotated[str | None, Field(max_length=63)] = None
-    """Category of its emails (transactional if empty)"""
-    language: Annotated[str | None, Field(max_length=35)] = None
-    """Language (en if empty)"""
+async def ask_new(context: PageContext) -> Response:
+    """Show the form of a new template."""
+    return _new(context, {name: context.query(name) for name in ("slug", *DETAILS)})
 
 
-async def create(context: PageContext, conn: Conn, given: TemplateDetails) -> str:
-    """Create a template without a version; return the path of its page.
-
-    Raises:
-        InvalidField: a value cannot be used, or the slug is taken.
-    """
-    new = NewTemplate(**given.model_dump())
+async def create(context: PageContext) -> Response:
+    """Create a template without a version."""
+    typed = {name: text_of(context.form, name) for name in ("slug", *DETAILS)}
+    given = {name: value or None for name, value in typed.items() if name != "slug"}
+    new = NewTemplate(typed["slug"], **given)
     try:
-        made = await writing.create(conn, None, new=new, by=context.user.by)
+        async with context.acting_once(on_installation=True) as conn:
+            made = await writing.create(conn, None, new=new, by=context.user.by)
+    except DoneBefore:
+        return context.redirect(path_of(context, done="before"))
+    except InvalidField as exc:
+        return _new(context, typed, {exc.field: sentence(exc.why)})
     except Conflict as exc:
-        raise InvalidField("slug", str(exc)) from exc
-    return path_of(context, made.id, done="created")
-
-
-NEW_FORM = FormPage(
-    "Create a platform template",
-    "Create the template",
-    TemplateDetails,
-    create,
-    lead="Every project may use it after a version of it is published, unless the project has a "
-    "template of its own with the same slug.",
-    on_installation=True,
-)
+        return _new(context, typed, {"slug": sentence(str(exc))})
+    return context.redirect(path_of(context, made.id, done="created"))
 
 
 async def ask_change(context: PageContext) -> Response:
@@ -192,6 +170,14 @@ async def _newest(
     return template, version, {text.language: text for text in texts}
 
 
+def _new(
+    context: PageContext, typed: Mapping[str, str], faults: Mapping[str, str] | None = None
+) -> Response:
+    return context.page(
+        "templates/new.html", status=_status(faults), path=NEW, typed=typed, faults=faults or {}
+    )
+
+
 def _change(
     context: PageContext,
     template: TemplateRow,
@@ -231,7 +217,8 @@ def _status(faults: Mapping[str, str] | None) -> HTTPStatus:
 
 
 PAGES = (
-    *form_pages(NEW, Right.ADMINISTER, NEW_FORM),
+    ConsolePage("GET", NEW, Right.ADMINISTER, ask_new),
+    ConsolePage("POST", NEW, Right.ADMINISTER, create, keeps=("slug", *DETAILS)),
     ConsolePage("GET", CHANGE, Right.ADMINISTER, ask_change),
     ConsolePage("POST", CHANGE, Right.ADMINISTER, change, keeps=DETAILS),
     ConsolePage("GET", VERSION, Right.ADMINISTER, ask_version),
