@@ -7,7 +7,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import UUID
@@ -28,42 +27,13 @@ from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.invariants.expected import CLEAN, LOOK_AGAIN, ExpectedMail
 from tests.queue.steps import SILENCE, claim, counted, difference, mark, opened, settle
 
 T = TypeVar("T")
-CLEAN = (
-    "SET LOCAL mailqueue.by_hand = on;"
-    " TRUNCATE mailqueue.email_queue, mailqueue.email_history, mailqueue.email_recipients,"
-    " mailqueue.lane_signals, mailqueue.accepted_days, mailqueue.suppressions,"
-    " mailqueue.unsubscribe_list, mailqueue.bounce_list, mailqueue.workers,"
-    " mailqueue.send_intents, mailqueue.limit_days;"
-    " UPDATE mailqueue.limit_counters SET sent = 0, reserved = 0;"
-    " UPDATE mailqueue.lanes SET blocked_until = 'infinity', blocked_reason = 'empty'"
-)
-LOOK_AGAIN = (
-    "UPDATE mailqueue.lanes SET blocked_until = clock_timestamp(), probed_at = '-infinity'"
-    " WHERE blocked_until IS NOT NULL"
-)
 EXAMPLES = 25
 WORKERS = st.integers(0, 1)
 CHOICE = st.randoms(use_true_random=False)
-
-
-@dataclass
-class ExpectedMail:
-    """The expected state of one mail."""
-
-    id: UUID
-    address: str
-    recipients: int
-    delivery: str
-    status: str = "pending"
-    unknowns: int = 0
-    is_cancelled: bool = False
-    claim: ClaimedEmail | None = None
-    worker: int = 0
-    is_marked: bool = False
-    lost_claim: int | None = None
 
 
 class Queue(RuleBasedStateMachine):

@@ -1,6 +1,7 @@
 """Fence: what a worker writes after it lost its claim changes nothing, except proof of sending."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from psycopg import OperationalError
@@ -32,6 +33,7 @@ from tests.queue.steps import (
 )
 
 pytestmark = pytest.mark.anyio
+LATE: Any = {"ending": Ending.FAILED, "reason": "late", "log": LogStatus.BOUNCED, "hard": True}
 
 
 async def one_claimed(conn: Conn, **columns: object) -> tuple[int, ClaimedEmail]:
@@ -251,14 +253,8 @@ async def test_a_late_outcome_beside_that_of_the_claim_that_holds_changes_nothin
     await lose(conn, late)
     (again,) = await claim(conn, await make.worker(conn))
 
-    written = await settle_and_mark(
-        conn,
-        NO_WORKER,
-        settled=[
-            outcome(email, Ending.FAILED, reason="late", log=LogStatus.BOUNCED, hard=True),
-            outcome(again, ending, reason="r", log=LogStatus.DEFERRED),
-        ],
-    )
+    said = [outcome(email, **LATE), outcome(again, ending, reason="r", log=LogStatus.DEFERRED)]
+    written = await settle_and_mark(conn, NO_WORKER, settled=said)
 
     logs = await make.rows(conn, "SELECT email_id, status FROM mailqueue.send_logs")
     assert logs == [(email.id, "deferred")]
@@ -277,14 +273,8 @@ async def test_a_late_outcome_beside_proof_that_the_mail_was_sent_changes_nothin
     await mark(conn, marked, [again])
     await lose(conn, marked)
 
-    written = await settle_and_mark(
-        conn,
-        NO_WORKER,
-        settled=[
-            outcome(email, Ending.FAILED, reason="late", log=LogStatus.BOUNCED, hard=True),
-            outcome(again, Ending.SENT, log=LogStatus.SENT),
-        ],
-    )
+    said = [outcome(email, **LATE), outcome(again, Ending.SENT, log=LogStatus.SENT)]
+    written = await settle_and_mark(conn, NO_WORKER, settled=said)
 
     assert await make.status_of(conn, email.id) == "sent"
     assert await make.rows(conn, "SELECT status FROM mailqueue.send_logs") == [("sent",)]
