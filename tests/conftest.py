@@ -2,12 +2,11 @@
 
 import asyncio
 import os
-import secrets
 import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,20 +14,19 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import hypothesis
-import psycopg
 import pytest
-from psycopg import sql
 
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import connect
 from mailqueue.db.provision import provision
-from mailqueue.embedded.binaries import find_binaries
+from mailqueue.embedded.binaries import Binaries, find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests import container, costs, logged, make, needs, scratch, tiers
+from tests.databases import Databases, compact
 from tests.poolers.option import OPTION, go_through, is_pooled
 from tests.poolers.pgbouncer import bouncing
 
@@ -195,13 +193,18 @@ def bare_server(
     home.chmod(0o755)
     if not service_user.can_enter(found.bin / "postgres"):
         found = found.copied(home / "postgresql")
-    cluster = Cluster(home.resolve(), found, service_user, THROWAWAY)
+    cluster = Cluster(home.resolve(), found, service_user, {**THROWAWAY, **_quick_logins(found)})
     cluster.make()
     postmaster, process = cluster.start()
     try:
         yield _with_role(Server(cluster.superuser_url(postmaster.port)))
     finally:
         cluster.stop(process)
+
+
+def _quick_logins(found: Binaries) -> Mapping[str, str]:
+    """Return the setting by which proving a password takes no time; before 16 there is none."""
+    return {"scram_iterations": "1"} if found.major >= 16 else {}
 
 
 @contextmanager
@@ -214,38 +217,49 @@ def _contained(image: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def migrated(server: Server) -> Iterator[str]:
+def databases(server: Server) -> Iterator[Databases]:
+    """What creates the databases of the tests."""
+    made = Databases(server.superuser, ROLE)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture(scope="session")
+def migrated(server: Server, databases: Databases) -> Iterator[str]:
     """The name of a migrated database without connections, the template of all others."""
-    with _database(server) as name:
+    with databases.lent() as name:
         asyncio.run(_migrate(server, name))
+        compact(server.superuser_url(name))
         yield name
 
 
 @pytest.fixture(scope="session")
-def shared_db(server: Server, migrated: str) -> Iterator[str]:
+def shared_db(server: Server, databases: Databases, migrated: str) -> Iterator[str]:
     """The connection string of a migrated database for tests that leave nothing behind."""
-    with _database(server, template=migrated) as name:
+    with databases.lent(template=migrated) as name:
         yield server.url(name)
 
 
 @pytest.fixture
-def fresh_db(server: Server, migrated: str) -> Iterator[str]:
+def fresh_db(server: Server, databases: Databases, migrated: str) -> Iterator[str]:
     """The connection string of a migrated database for one test."""
-    with _database(server, template=migrated) as name:
+    with databases.lent(template=migrated) as name:
         yield server.url(name)
 
 
 @pytest.fixture(scope="module")
-def module_db(server: Server, migrated: str) -> Iterator[str]:
+def module_db(server: Server, databases: Databases, migrated: str) -> Iterator[str]:
     """The connection string of a migrated database that the tests of one file share."""
-    with _database(server, template=migrated) as name:
+    with databases.lent(template=migrated) as name:
         yield server.url(name)
 
 
 @pytest.fixture
-def empty_db(server: Server) -> Iterator[str]:
+def empty_db(server: Server, databases: Databases) -> Iterator[str]:
     """The connection string of an empty database."""
-    with _database(server) as name:
+    with databases.lent() as name:
         yield server.url(name)
 
 
@@ -267,22 +281,6 @@ async def conn(shared_conn: Conn) -> AsyncIterator[Conn]:
     """A connection whose transaction is rolled back."""
     async with shared_conn.transaction(force_rollback=True):
         yield shared_conn
-
-
-@contextmanager
-def _database(server: Server, *, template: str | None = None) -> Iterator[str]:
-    name = f"mailqueue_{secrets.token_hex(6)}"
-    copied = sql.SQL(" TEMPLATE {} STRATEGY {}").format(
-        sql.Identifier(template or "template0"), sql.Identifier(scratch.strategy())
-    )
-    made = sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), sql.Identifier(ROLE))
-    with psycopg.connect(server.superuser, autocommit=True) as admin:
-        admin.execute(made + copied)
-    try:
-        yield name
-    finally:
-        with psycopg.connect(server.superuser, autocommit=True) as admin:
-            admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def _with_role(server: Server) -> Server:
