@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,11 +21,11 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import connect
 from mailqueue.db.provision import provision
-from mailqueue.embedded.binaries import Binaries, find_binaries
+from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
-from tests import container, costs, logged, make, needs, schema_files, scratch, tiers
+from tests import container, costs, logged, make, needs, scratch, tiers
 from tests.databases import Databases, compact
 from tests.poolers.option import OPTION, go_through, is_pooled
 from tests.poolers.pgbouncer import bouncing
@@ -66,7 +66,6 @@ def pytest_configure(config: pytest.Config) -> None:
     for plugin in (needs, logged, tiers, costs):
         config.pluginmanager.register(plugin)
     scratch.keep_in_memory()
-    schema_files.read_once()
     # Ignored in a shell's background and under nohup, and then by processes that tests signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -194,18 +193,14 @@ def bare_server(
     home.chmod(0o755)
     if not service_user.can_enter(found.bin / "postgres"):
         found = found.copied(home / "postgresql")
-    cluster = Cluster(home.resolve(), found, service_user, {**THROWAWAY, **_quick_logins(found)})
+    settings = {**THROWAWAY, **scratch.settings(found.major)}
+    cluster = Cluster(home.resolve(), found, service_user, settings)
     cluster.make()
     postmaster, process = cluster.start()
     try:
         yield _with_role(Server(cluster.superuser_url(postmaster.port)))
     finally:
         cluster.stop(process)
-
-
-def _quick_logins(found: Binaries) -> Mapping[str, str]:
-    """Return the setting by which proving a password takes no time; before 16 there is none."""
-    return {"scram_iterations": "1"} if found.major >= 16 else {}
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 import structlog
 from structlog._config import BoundLoggerLazyProxy
 
-from mailqueue.telemetry.log import processors, to_standard_error
+from mailqueue.telemetry.log import configure_plain_logging, processors, to_standard_error
 
 
 def log_of(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> BytesIO:
@@ -30,7 +30,7 @@ def forget_configuration() -> None:
     if structlog.get_config()["logger_factory"] is to_standard_error:
         return
     structlog.reset_defaults()
-    structlog.configure(logger_factory=to_standard_error)
+    configure_plain_logging()
     modules = [module for name, module in sys.modules.items() if name.startswith("mailqueue.")]
     for each in (value for module in modules for value in vars(module).values()):
         if isinstance(each, BoundLoggerLazyProxy):

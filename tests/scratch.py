@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,6 +41,19 @@ def lent(folder: Path) -> Iterator[Path]:
 def strategy() -> str:
     """Return the fastest strategy for CREATE DATABASE: checkpoints are slow on a disk."""
     return "file_copy" if is_in_memory() else "wal_log"
+
+
+def settings(major: int) -> Mapping[str, str]:
+    """Return settings of a server of a major version that make logins and databases cheap.
+
+    Each login proves its password by that many iterations; the kernel copies files by itself.
+    """
+    cheap: dict[str, str] = {}
+    if major >= 16:
+        cheap["scram_iterations"] = "1"
+    if major >= 18 and is_in_memory():
+        cheap["file_copy_method"] = "clone"
+    return cheap
 
 
 def _is_runnable(folder: Path) -> bool:

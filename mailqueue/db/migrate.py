@@ -1,7 +1,7 @@
 """Migrates a database's schema to the version of this code; one runner at a time."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,13 @@ from mailqueue.db import leases
 from mailqueue.db.apply import MigrationFailed, SqlFile, apply_alone, apply_together
 from mailqueue.db.fetch import Conn, many, run, value
 from mailqueue.db.leases import Holder, Lease
-from mailqueue.db.migrations import Migration, SchemaFiles, SchemaObject, read_schema
+from mailqueue.db.migrations import (
+    Migration,
+    SchemaFiles,
+    SchemaObject,
+    migration_versions,
+    read_schema,
+)
 from mailqueue.db.pool import connect
 from mailqueue.db.roles import become_owner
 from mailqueue.db.sql import sql_folder
@@ -102,24 +108,36 @@ async def require_current(
     Raises:
         ConfigError: the schema is missing, older or newer.
     """
-    schema = read_schema(folder or sql_folder())
-    found = await status_of(conn, schema)
+    known = migration_versions(folder or sql_folder())
+    applied = _versions(await _applied(conn))
     if not may_be_newer:
-        _refuse_newer(found)
-    if found.pending:
-        raise ConfigError(
-            f"the database schema is at {found.version}, this version of mailqueue needs "
-            f"{schema.newest}: run `mailqueue migrate`"
-        )
+        _refuse_newer(max(applied, default=0), max(known, default=0))
+    if (why := _behind(applied, known)) is not None:
+        raise ConfigError(why)
+
+
+async def find_behind(conn: Conn, known: frozenset[int]) -> str | None:
+    """Return a sentence if the database lacks migrations of these numbers; None if it has all."""
+    return _behind(_versions(await _applied(conn)), known)
+
+
+def _behind(applied: Set[int], known: Set[int]) -> str | None:
+    if known <= applied:
+        return None
+    return (
+        f"the database schema is at {max(applied, default=0)}, this version of mailqueue needs "
+        f"{max(known)}: run `mailqueue migrate`"
+    )
 
 
 async def status_of(conn: Conn, schema: SchemaFiles) -> MigrationStatus:
     """Compare a connected database with a schema."""
-    if not await value(conn, "schema_exists", None, bool):
+    applied = await _applied(conn)
+    if applied is None:
         pending = tuple(migration.file for migration in schema.migrations)
         return MigrationStatus((), pending, schema.newest, not schema.objects)
-    applied = tuple(await many(conn, "list_applied_migrations", None, AppliedMigration))
-    pending = tuple(m.file for m in schema.migrations if m.version not in _versions(applied))
+    versions = _versions(applied)
+    pending = tuple(m.file for m in schema.migrations if m.version not in versions)
     remembered = set(await many(conn, "list_applied_objects", None, AppliedObject))
     wanted = {AppliedObject(o.path, o.sha256) for o in schema.objects}
     return MigrationStatus(applied, pending, schema.newest, remembered == wanted)
@@ -129,7 +147,7 @@ async def _nothing_to_do(settings: DatabaseSettings, schema: SchemaFiles) -> App
     """Refuse to migrate through a pooler in transaction mode, which changes sessions."""
     async with connect(settings, application_name=_APPLICATION) as conn:
         found = await status_of(conn, schema)
-    _refuse_newer(found)
+    _refuse_newer(found.version, found.newest_known)
     if not found.is_current:
         raise ConfigError(
             "migrations cannot run with MAILQUEUE_POOLER=transaction: "
@@ -138,8 +156,15 @@ async def _nothing_to_do(settings: DatabaseSettings, schema: SchemaFiles) -> App
     return Applied(schema.newest, (), 0)
 
 
-def _versions(applied: tuple[AppliedMigration, ...]) -> set[int]:
-    return {migration.version for migration in applied}
+async def _applied(conn: Conn) -> tuple[AppliedMigration, ...] | None:
+    """Return the applied migrations, None without the schema."""
+    if not await value(conn, "schema_exists", None, bool):
+        return None
+    return tuple(await many(conn, "list_applied_migrations", None, AppliedMigration))
+
+
+def _versions(applied: tuple[AppliedMigration, ...] | None) -> set[int]:
+    return {migration.version for migration in applied or ()}
 
 
 async def _prepare(conn: Conn, schema: SchemaFiles) -> None:
@@ -179,7 +204,7 @@ async def _apply(
     conn: Conn, schema: SchemaFiles, progress: ReportProgress, lease: Lease
 ) -> Applied:
     found = await status_of(conn, schema)
-    _refuse_newer(found)
+    _refuse_newer(found.version, found.newest_known)
     _refuse_changed(found, schema)
     pending = [m for m in schema.migrations if m.file in found.pending]
     for migration in pending:
@@ -233,11 +258,11 @@ async def _nothing() -> None:
     return
 
 
-def _refuse_newer(status: MigrationStatus) -> None:
-    if status.version > status.newest_known:
+def _refuse_newer(version: int, newest_known: int) -> None:
+    if version > newest_known:
         raise ConfigError(
-            f"the database schema is at {status.version}, this version of mailqueue knows up to "
-            f"{status.newest_known}: upgrade mailqueue"
+            f"the database schema is at {version}, this version of mailqueue knows up to "
+            f"{newest_known}: upgrade mailqueue"
         )
 
 

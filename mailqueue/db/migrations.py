@@ -60,10 +60,7 @@ def read_schema(folder: Path) -> SchemaFiles:
     Raises:
         ConfigError: a migration's name is not valid, or a number occurs twice.
     """
-    migrations = tuple(map(_migration, sorted((folder / "migrations").glob("*.sql"))))
-    for before, after in pairwise(migrations):
-        if before.version == after.version:
-            raise ConfigError(f"two migrations have the same number: {before.file}, {after.file}")
+    migrations = tuple(map(_migration, _migration_paths(folder)))
     paths = [
         *sorted((folder / "functions").glob("**/*.sql")),
         *sorted((folder / "views").glob("**/*.sql")),
@@ -75,12 +72,36 @@ def read_schema(folder: Path) -> SchemaFiles:
     return SchemaFiles((folder / "bootstrap.sql").read_text("utf-8"), migrations, objects)
 
 
+def migration_versions(folder: Path) -> frozenset[int]:
+    """Return the numbers of the migrations of a folder, without reading the files.
+
+    Raises:
+        ConfigError: a migration's name is not valid, or a number occurs twice.
+    """
+    return frozenset(_parsed(path)[0] for path in _migration_paths(folder))
+
+
+def _migration_paths(folder: Path) -> list[Path]:
+    """Return the files of the migrations, in the order of their numbers."""
+    paths = sorted((folder / "migrations").glob("*.sql"))
+    for before, after in pairwise(paths):
+        if _parsed(before)[0] == _parsed(after)[0]:
+            raise ConfigError(f"two migrations have the same number: {before.name}, {after.name}")
+    return paths
+
+
 def _migration(path: Path) -> Migration:
+    version, name = _parsed(path)
+    text = path.read_text("utf-8")
+    return Migration(version, name, _sha256(text), text)
+
+
+def _parsed(path: Path) -> tuple[int, str]:
+    """Return the number and the name in the name of a file."""
     found = _FILE.fullmatch(path.name)
     if found is None:
         raise ConfigError(f"migration {path.name} must be named like 0012_mail.sql")
-    text = path.read_text("utf-8")
-    return Migration(int(found[1]), found[2], _sha256(text), text)
+    return int(found[1]), found[2]
 
 
 def _schema_object(path: Path, folder: Path) -> SchemaObject:

@@ -23,9 +23,6 @@ def to_standard_error(*_: object) -> structlog.PrintLogger:
     return structlog.PrintLogger(sys.stderr)
 
 
-structlog.configure(logger_factory=to_standard_error)
-
-
 def configure_logging(settings: LogSettings) -> None:
     """Set up logging for this process; called once at its start."""
     wants_console = settings.format is LogFormat.CONSOLE or (
@@ -114,3 +111,15 @@ def _renderers(*, console: bool) -> list[Processor]:
 
 def _as_json(line: EventDict, **_: object) -> bytes:
     return write_json(line, default=str)
+
+
+def configure_plain_logging() -> None:
+    """Log as processes do whose command configures nothing: lines for people, as private."""
+    structlog.configure(
+        processors=processors(console=True),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.NOTSET),
+        logger_factory=to_standard_error,
+    )
+
+
+configure_plain_logging()

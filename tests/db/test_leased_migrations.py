@@ -11,9 +11,8 @@ from mailqueue.db import leases
 from mailqueue.db.migrate import migrate, status
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
-from tests.db.test_migrate import SECOND, empty, folder, rows
+from tests.db.test_migrate import SECOND, rows
 
-__all__ = ["empty", "folder"]
 pytestmark = pytest.mark.anyio
 
 

@@ -12,33 +12,18 @@ from mailqueue.db.apply import MigrationFailed
 from mailqueue.db.migrate import migrate, require_current, status
 from mailqueue.db.pool import connect
 from mailqueue.db.roles import ROLES
-from mailqueue.db.sql import sql_folder
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests.conftest import Server
+from tests.db.conftest import FIRST
 
 pytestmark = pytest.mark.anyio
 
-FIRST = "CREATE TABLE mailqueue.a (n integer); INSERT INTO mailqueue.a VALUES (1);"
 SECOND = "ALTER TABLE mailqueue.a ADD COLUMN m integer;"
 FUNCTION = "CREATE OR REPLACE FUNCTION mailqueue.f() RETURNS integer LANGUAGE sql AS 'SELECT {}';"
 VIEW = (
     "DROP VIEW IF EXISTS mailqueue.v CASCADE;"
     "CREATE VIEW mailqueue.v AS SELECT n, mailqueue.f() AS f FROM mailqueue.a;"
 )
-
-
-@pytest.fixture
-def empty(empty_db: str) -> DatabaseSettings:
-    return DatabaseSettings(Secret(empty_db))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "bootstrap.sql").write_text((sql_folder() / "bootstrap.sql").read_text())
-    for name in ("migrations", "functions", "views", "grants"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "migrations" / "0001_first.sql").write_text(FIRST)
-    return tmp_path
 
 
 async def rows(settings: DatabaseSettings, query: str) -> list[tuple[object, ...]]:

@@ -32,6 +32,7 @@ DIRECT: Mapping[str, str] = {
     "test_connections_cut_one_by_one_are_made_again": _CUTS_ALL,
     "tests/db/test_leases.py": _CUTS,
     "tests/db/test_migrate.py": _MIGRATES,
+    "tests/db/test_schema_version.py": _MIGRATES,
     "tests/db/test_leased_migrations.py": _MIGRATES,
     "tests/db/test_pool.py::test_a_missing_database_is_named": _IS_HELD_BACK,
     "tests/db/test_pool.py::test_a_connection_cut_while_it_lay_in_the_pool_is_not_lent": _CUTS,

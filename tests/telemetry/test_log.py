@@ -130,3 +130,19 @@ def test_a_process_that_configures_no_logging_leaves_standard_output_to_its_resu
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "row.late" in printed.err
+
+
+def test_a_process_that_configures_no_logging_writes_no_values_of_variables_and_masks_addresses(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    secret = "correct horse battery staple"
+    try:
+        raise ValueError(len(secret))
+    except ValueError:
+        get_logger("mailqueue.tried").exception("row.broke", recipient="annabel@example.com")
+
+    printed = capsys.readouterr().err
+    assert "ValueError" in printed
+    assert "ann***@example.com" in printed
+    assert "annabel" not in printed
+    assert secret not in printed

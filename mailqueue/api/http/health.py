@@ -9,8 +9,8 @@ from starlette.routing import BaseRoute, Route
 from mailqueue.api.http import store
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import StorageFull, Unavailable
-from mailqueue.db.migrate import status_of
-from mailqueue.db.migrations import SchemaFiles, read_schema
+from mailqueue.db.migrate import find_behind
+from mailqueue.db.migrations import migration_versions
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.db.sql import sql_folder
 from mailqueue.settings.environment import DatabaseSettings
@@ -18,7 +18,7 @@ from mailqueue.settings.environment import DatabaseSettings
 
 def health_routes(pool: Pool, database: DatabaseSettings) -> list[BaseRoute]:
     """Return the routes `/healthz` (process only) and `/readyz` (database too)."""
-    readiness = _Readiness(pool, database, read_schema(sql_folder()))
+    readiness = _Readiness(pool, database, migration_versions(sql_folder()))
     return [Route("/healthz", alive), Route("/readyz", readiness.answer)]
 
 
@@ -31,7 +31,7 @@ async def alive(request: Request) -> Response:  # noqa: ARG001
 class _Readiness:
     pool: Pool
     database: DatabaseSettings
-    schema: SchemaFiles
+    migrations: frozenset[int]
 
     async def answer(self, request: Request) -> Response:  # noqa: ARG002
         """Return 200 if emails are accepted now; otherwise 503 with the reason.
@@ -39,12 +39,8 @@ class _Readiness:
         A schema newer than this process is not an error, so that upgrades need no downtime.
         """
         async with borrow(self.pool, self.database) as conn:
-            found = await status_of(conn, self.schema)
-            if found.pending:
-                raise Unavailable(
-                    f"the database schema is at {found.version}, this version of mailqueue needs "
-                    f"{self.schema.newest}: run `mailqueue migrate`"
-                )
+            if (why := await find_behind(conn, self.migrations)) is not None:
+                raise Unavailable(why)
             if (why := await store.find_refusal(conn)) is not None:
                 raise StorageFull(f"mail is not accepted now: {why}")
         return json_answer({"status": "ready"})
