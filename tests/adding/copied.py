@@ -18,12 +18,12 @@ class Copy:
     """A copy of the checkout in a folder of the test.
 
     Its tests make their databases on the server with the connection string `server`, of a
-    superuser.
+    superuser; without one, each run of them starts a server.
     """
 
-    def __init__(self, folder: Path, server: str) -> None:
+    def __init__(self, folder: Path, server: str | None = None) -> None:
         self.root = folder / "checkout"
-        self._server = server
+        self._server = {} if server is None else {"MAILQUEUE_TEST_DSN": server}
         shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT)
         self.changed: list[str] = []
         """Files that were added or edited, beside those of tests and documentation."""
@@ -70,11 +70,7 @@ class Copy:
         Raises:
             AssertionError: it failed; with its output.
         """
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(self.root),
-            "MAILQUEUE_TEST_DSN": self._server,
-        }
+        environment = {**os.environ, **self._server, "PYTHONPATH": str(self.root)}
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
