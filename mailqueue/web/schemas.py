@@ -29,7 +29,7 @@ class FormSchema(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class TextLines:
     """Marks a text of several lines."""
 
 
@@ -115,7 +115,7 @@ def _field(name: str, field: FieldInfo) -> SchemaField:
         name,
         label.strip(),
         " ".join(hint.split()),
-        _kind(field.annotation, is_choice=bool(choices), has_lines=Lines in marks),
+        _kind(field.annotation, is_choice=bool(choices), has_lines=TextLines in marks),
         field.is_required() and field.annotation is not bool,
         next(
             (most for mark in field.metadata if (most := getattr(mark, "max_length", None))), None

@@ -37,7 +37,7 @@ BESIDE = {
 
 
 async def too_many_bounces(conn: Conn, accounts: Sequence[int]) -> None:
-    """Give accounts so many bounces that they are to be paused."""
+    """Record so many bounces of accounts that they are to be paused."""
     for account in accounts:
         await sent(conn, account, 100)
         await complained(conn, account, Type.HARD_BOUNCE, 5)

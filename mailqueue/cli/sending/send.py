@@ -30,7 +30,7 @@ EXIT_NOT_SENT = 1
 _LOOK_SECONDS = 0.2
 _DIGITS = re.compile(r"\d+")
 _QUEUED = ("pending", "assigned")
-_FIELD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")  # names of columns, and no word of a sentence
+_WORD = re.compile(r"[a-z_]+")
 _OPTIONS = {"recipient_email": "--to", "html_body": "--html-file", "text_body": "--text"}
 """Options of fields that are not named like them."""
 
@@ -136,7 +136,8 @@ def by_option(command: click.Command, fault: InvalidField) -> InvalidField:
     for one in command.params:
         if isinstance(one, click.Option) and one.name is not None:
             options[one.name] = one.opts[0]
-    why = _FIELD.sub(lambda found: options.get(found[0], found[0]), fault.why)
+    fields = {field: option for field, option in options.items() if "_" in field}  # no plain words
+    why = _WORD.sub(lambda found: fields.get(found[0], found[0]), fault.why)
     return InvalidField(options.get(fault.field, fault.field), why, fault.refusal)
 
 

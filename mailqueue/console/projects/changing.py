@@ -25,7 +25,7 @@ MAX_REASON = 500
 """Maximum length in characters of a reason, which `mailqueue why` shows."""
 
 
-class NewProject(FormSchema):
+class ProjectForm(FormSchema):
     """The form of a new project."""
 
     name: Annotated[str, Field(max_length=63)]
@@ -36,7 +36,7 @@ class NewProject(FormSchema):
     """Default From address (optional)"""
 
 
-async def create(context: PageContext, conn: Conn, new: NewProject) -> str:
+async def create(context: PageContext, conn: Conn, new: ProjectForm) -> str:
     """Create a project; return the path of its overview.
 
     Raises:
@@ -56,7 +56,7 @@ async def create(context: PageContext, conn: Conn, new: NewProject) -> str:
 NEW_FORM = FormPage(
     "Create a project",
     "Create the project",
-    NewProject,
+    ProjectForm,
     create,
     lead="A project has its own emails, sender accounts, keys, templates and limits, and sees "
     "nothing of others.",

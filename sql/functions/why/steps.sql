@@ -11,8 +11,8 @@ AS $$
            ('history', 'expired', 'to queue it again: mailqueue email requeue {id}'),
            ('history', 'cancelled', 'to queue it again: mailqueue email requeue {id}'),
            ('history', 'suppressed', 'to see why: mailqueue suppression show {value}{in_project}; to lift it:'
-                                     ' mailqueue suppression remove {value} --reason REASON{in_project}; to send it then,'
-                                     ' as a new mail: mailqueue email resend {id}'),
+                                     ' mailqueue suppression remove {value} --reason REASON{in_project}; to send it'
+                                     ' then, as a new mail: mailqueue email resend {id}'),
            ('history', 'archived', 'to read it: mailqueue archive read --kind email_history{in_month} --having {id}'),
            ('queue', 'held', 'to send it: mailqueue email release {id}; to give it up: mailqueue email cancel {id}'),
            ('queue', 'in_doubt', 'if it was sent: mailqueue resolve {id} --sent; if it was not: mailqueue resolve {id}'
