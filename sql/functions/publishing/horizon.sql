@@ -25,7 +25,9 @@ BEGIN
     LOOP
         v_last := s.horizon;
         IF s.last >= s.horizon THEN
-            v_last := (SELECT q.last_value FROM mailqueue.outbox_message_sequence_number_seq AS q);
+            -- Before the first number is given out, last_value is that number.
+            v_last := (SELECT CASE WHEN q.is_called THEN q.last_value ELSE 0 END
+                         FROM mailqueue.outbox_message_sequence_number_seq AS q);
             v_open := mailqueue.outbox_writers(s.outbox_id);
         ELSIF s.open_writers = '{}' THEN
             v_open := '{}';
