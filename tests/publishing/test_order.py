@@ -149,3 +149,25 @@ async def test_expired_and_skipped_messages_are_not_published(database: Database
         query = "SELECT status FROM mailqueue.outbox_message ORDER BY sequence_number"
         states = [row[0] for row in await make.rows(conn, query)]
         assert states == ["expired", "skipped", "published"]
+
+
+async def test_the_first_message_of_all_is_published_by_a_worker_that_was_there_before(
+    database: DatabaseSettings,
+) -> None:
+    async with fake([FakeReply(200)]) as server, connect(database) as conn:
+        await outboxes.add(conn, "default", await webhook(conn, f"http://127.0.0.1:{server.port}/"))
+        async with outboxes.publishing(database):
+
+            async def is_idle() -> bool:
+                query = "SELECT run_at > now() + interval '1 h' FROM mailqueue.outbox_state"
+                return bool(await make.scalar(conn, query))
+
+            await until(is_idle, what="the empty outbox to be read")
+            first = await outboxes.publish(conn)
+
+            async def has_arrived() -> bool:
+                return len(server.requests) == 1
+
+            await until(has_arrived, what="the first message")
+
+    assert outboxes.arrived(server)["default"] == [first]
