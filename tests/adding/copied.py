@@ -8,22 +8,18 @@ from pathlib import Path
 
 from tests.rules.source import ROOT
 
-_LEFT_OUT = shutil.ignore_patterns("node_modules", ".*", "build", "dist", "site", "data")
-"""Compiled modules are copied: they are valid in the copy, where nothing of theirs is edited."""
+_LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", "node_modules", ".*", "build", "dist", "site", "data"
+)
 _FREE = ("tests/", "docs/", "README.md", "CHANGELOG.md")
 _SECONDS = 240
 
 
 class Copy:
-    """A copy of the checkout in a folder of the test.
+    """A copy of the checkout in a folder of the test."""
 
-    Its tests make their databases on the server with the connection string `server`, of a
-    superuser; without one, each run of them starts a server.
-    """
-
-    def __init__(self, folder: Path, server: str | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.root = folder / "checkout"
-        self._server = {} if server is None else {"MAILQUEUE_TEST_DSN": server}
         shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT)
         self.changed: list[str] = []
         """Files that were added or edited, beside those of tests and documentation."""
@@ -70,7 +66,7 @@ class Copy:
         Raises:
             AssertionError: it failed; with its output.
         """
-        environment = {**os.environ, **self._server, "PYTHONPATH": str(self.root)}
+        environment = {**os.environ, "PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,

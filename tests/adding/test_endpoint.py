@@ -1,5 +1,7 @@
 """An endpoint is added in two files beside tests and docs: its module and the table."""
 
+from pathlib import Path
+
 from tests.adding.copied import Copy
 
 MAX_FILES = 2
@@ -88,7 +90,9 @@ async def test_the_headroom_of_each_account_is_shown(shop: Wired) -> None:
 '''
 
 
-def test_an_endpoint_is_added_in_two_files(copy: Copy) -> None:
+def test_an_endpoint_is_added_in_two_files(tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+
     copy.add("mailqueue/api/senders/headroom.py", MODULE)
     table = "mailqueue/api/table.py"
     copy.insert(table, "    *headroom.ENDPOINTS,\n", before="*byok.ENDPOINTS")

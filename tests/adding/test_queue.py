@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.adding.copied import Copy
-from tests.conftest import Server
 from tests.queue.kernel.child import WAYS
 
 HERE = Path(__file__).parent / "queue"
@@ -79,10 +78,10 @@ async def suppression_requests(conn: Conn, count: int) -> AsyncIterator[Rows]:
 """
 
 
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory, bare_server: Server) -> Copy:
-    """Return a copy of the checkout with the queue, which no test edits."""
-    copy = Copy(tmp_path_factory.mktemp("queue"), bare_server.superuser)
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    """Return a copy of the checkout with the queue."""
+    copy = Copy(tmp_path)
     file = f"{copy.next_migration():04}_{TABLE}.sql"
     copy.add(f"sql/migrations/{file}", text("migration.sql").format(file=file))
     copy.replace("mailqueue/core/queues.py", END_OF_QUEUES, SPEC + END_OF_QUEUES)
