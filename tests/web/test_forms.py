@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from mailqueue.web.forms import MAX_BYTES, FormBounds, open_form, read_form
-from mailqueue.web.schemas import Choices, FormSchema, Lines, fields_of, read_as, typed_of
+from mailqueue.web.schemas import Choices, FormSchema, TextLines, fields_of, read_as, typed_of
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -95,7 +95,7 @@ class Order(FormSchema):
     """Colour"""
     size: Literal["s", "l"] | None = None
     """Size"""
-    note: Annotated[str, Lines()] = ""
+    note: Annotated[str, TextLines()] = ""
     """Note"""
     is_gift: bool = False
     """A gift"""
