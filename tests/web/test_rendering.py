@@ -55,7 +55,7 @@ def test_a_field_keeps_what_was_typed_and_names_what_is_wrong_with_it(tmp_path: 
     assert '<span class="fault" id="fault-name">Is &lt;wrong&gt;.</span>' in page
     assert "secret" not in page, "a password is never sent back"
     assert '<option value="">any</option>' in page
-    assert '<option value="b" selected>b</option>' in page
+    assert "<option selected>b</option>" in page
 
 
 def test_lists_have_a_table_a_pager_and_an_empty_state(tmp_path: Path) -> None:

@@ -112,3 +112,14 @@ async def test_why_of_a_row_ends_with_the_command_of_its_state(conn: Conn, state
 
 async def test_every_state_of_rows_was_built(conn: Conn) -> None:
     assert states(await steps(conn), "row") == {*ROWS, *OTHERS}
+
+
+async def test_why_names_no_command_for_the_next_mail_of_a_lane(conn: Conn) -> None:
+    await make.worker(conn)
+    await make.sender_account(conn)
+    email = await make.queued_email(conn)
+
+    said = await why(conn, email)
+
+    assert said.endswith("and next in its lane")
+    assert commands(said) == []
