@@ -186,9 +186,8 @@ async def look_again(conn: Conn) -> None:
 
 async def left(conn: Conn) -> UUID:
     """Return a mail that was not claimed."""
-    email: UUID = await make.scalar(
-        conn, "SELECT min(id::text)::uuid FROM mailqueue.email_queue WHERE status = 'pending'"
-    )
+    query = "SELECT min(id::text)::uuid FROM mailqueue.email_queue WHERE status = 'pending'"
+    email: UUID = await make.scalar(conn, query)
     return email
 
 
