@@ -67,7 +67,19 @@ async def open_form(
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this is not a form")
     try:
         async with asyncio.timeout(UPLOAD_SECONDS if bounds.max_file else FORM_SECONDS):
-            parts = await (_parsed if kind == _FORM else _parsed_parts)(request, bounds)
+            if kind == _FORM:
+                body = b"".join([chunk async for chunk in _bounded(request, 0)])
+                parts = list[tuple[str, str | UploadFile]](
+                    parse_qsl(
+                        body.decode("utf-8"),
+                        keep_blank_values=True,
+                        encoding="utf-8",
+                        errors="strict",
+                        max_num_fields=bounds.max_fields,
+                    )
+                )
+            else:
+                parts = await _parsed_parts(request, bounds)
     except TimeoutError:
         raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, "the form was sent too slowly") from None
     except (MultiPartException, ClientDisconnect, ValueError, KeyError):
@@ -85,19 +97,6 @@ async def open_form(
         for _, value in parts:
             if isinstance(value, UploadFile):
                 await value.close()
-
-
-async def _parsed(request: Request, bounds: FormBounds) -> list[tuple[str, str | UploadFile]]:
-    body = b"".join([chunk async for chunk in _bounded(request, 0)])
-    return list[tuple[str, str | UploadFile]](
-        parse_qsl(
-            body.decode("utf-8"),
-            keep_blank_values=True,
-            encoding="utf-8",
-            errors="strict",
-            max_num_fields=bounds.max_fields,
-        )
-    )
 
 
 async def _parsed_parts(request: Request, bounds: FormBounds) -> list[tuple[str, str | UploadFile]]:

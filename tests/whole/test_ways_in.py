@@ -138,7 +138,7 @@ def test_bad_input_names_the_field_and_leaves_nothing(
     sent = shared_up.home.run("send", "--to", "nobody", "--subject", "s", "--text", "t")
 
     assert sent.returncode == 1
-    assert 'recipient_email: "nobody" is not an address' in sent.stderr
+    assert '--to: "nobody" is not an address' in sent.stderr
     assert shared_up.value("SELECT count(*) FROM mailqueue.emails") == before
 
 

@@ -4,18 +4,19 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.api.public.recipient_page import Visit, form_of
+from mailqueue.api.public.recipient_page import FORM_BOUNDS, Visit
 from mailqueue.api.public.rendering import page
 from mailqueue.contacts import opt_in
 from mailqueue.contacts.opt_in import Asked, AskedState
 from mailqueue.suppression.subscriptions.model import ChoiceSource
+from mailqueue.web.forms import read_form
 
 
 async def confirm(visit: Visit) -> Response:
     """Return the page; a POST of its form first confirms."""
     status = HTTPStatus.OK
     if visit.request.method == "POST":
-        form = await form_of(visit.request)
+        form = await read_form(visit.request, FORM_BOUNDS)
         if form.get("action") == "confirm":
             await _confirm(visit)
         else:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.api.public.recipient_page import Visit, form_of
+from mailqueue.api.public.recipient_page import FORM_BOUNDS, Visit
 from mailqueue.api.public.rendering import page
 from mailqueue.suppression.subscriptions import choices as subscriptions_choices
 from mailqueue.suppression.subscriptions.model import (
@@ -17,6 +17,7 @@ from mailqueue.suppression.subscriptions.model import (
     Subscriptions,
     SubscriptionState,
 )
+from mailqueue.web.forms import read_form
 
 MAX_PAUSE = timedelta(days=366)
 DEFAULT_PAUSE = timedelta(days=30)
@@ -38,7 +39,7 @@ async def preferences(visit: Visit) -> Response:
     """Return the page; a POST first saves the choices."""
     if visit.request.method != "POST":
         return await _shown(visit)
-    form = await form_of(visit.request)
+    form = await read_form(visit.request, FORM_BOUNDS)
     said = visit.origin(ChoiceSource.CENTRE)
     if form.get("action") == "leave":
         async with visit.connection() as conn:

@@ -20,10 +20,10 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import InvalidToken, Seals, Token, TokenKind
 from mailqueue.tracking.visitors import network_of
-from mailqueue.web.forms import FormBounds, read_form
+from mailqueue.web.forms import FormBounds
 
-_FORM = FormBounds(max_fields=500, needs_type=False)
-"""A field for each category and for the end of its pause."""
+FORM_BOUNDS = FormBounds(max_fields=500, needs_type=False)
+"""A field for each category and for the end of its pause; some mail programs send no type."""
 _MAX_AGENT_CHARACTERS = 500
 _log = get_logger(__name__)
 
@@ -100,15 +100,6 @@ class RecipientPage:
         except (Unavailable, ConfigError, Locked, SealBroken) as exc:
             _log.warning("page.failed", fault=type(exc).__name__)
             return _error_page(request, "away", HTTPStatus.SERVICE_UNAVAILABLE)
-
-
-async def form_of(request: Request) -> dict[str, str]:
-    """Return the fields of a form, as browsers and mail programs send it.
-
-    Raises:
-        HTTPException: the body is too large, too slow, or no form.
-    """
-    return await read_form(request, _FORM)
 
 
 def _error_page(request: Request, what: str, status: HTTPStatus) -> Response:

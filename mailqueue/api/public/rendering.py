@@ -52,14 +52,19 @@ def page(
     content = _TEMPLATES.get_template(f"public/{template}").render(
         values | {"words": words, "all_words": WORDS, "brand": brand_of(color), "nonce": nonce}
     )
-    headers = security_headers(
-        {"style-src": f"'nonce-{nonce}'"},
-        Content_Language=words.tag,
-        Referrer_Policy="no-referrer",  # the path contains the token
-        X_Robots_Tag="noindex, nofollow",
-        Vary="Accept-Language",
-    )
+    headers = {
+        **_HEADERS,
+        "Content-Security-Policy": f"{_POLICY}; style-src 'nonce-{nonce}'",
+        "Content-Language": words.tag,
+    }
     return Response(content, status, headers, "text/html; charset=utf-8")
 
 
 _TEMPLATES = environment({"public": _HERE / "templates"})
+_HEADERS = security_headers(
+    {},
+    Referrer_Policy="no-referrer",  # the path contains the token
+    X_Robots_Tag="noindex, nofollow",
+    Vary="Accept-Language",
+)
+_POLICY = _HEADERS["Content-Security-Policy"]

@@ -7,18 +7,19 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.api.public.recipient_page import Visit, form_of
+from mailqueue.api.public.recipient_page import FORM_BOUNDS, Visit
 from mailqueue.api.public.rendering import page
 from mailqueue.suppression.subscriptions import choices
 from mailqueue.suppression.subscriptions.model import ChoiceSource
 from mailqueue.tracking.tokens import Token, TokenKind
+from mailqueue.web.forms import read_form
 
 
 async def unsubscribe(visit: Visit) -> Response:
     """Return the page; a POST first does what its form, or a mail program, requests."""
     if visit.request.method != "POST":
         return await _page(visit, "ask")
-    form = await form_of(visit.request)
+    form = await read_form(visit.request, FORM_BOUNDS)
     # RFC 8058 3.1: the one pair that mail programs send.
     is_one_click = any(
         name.lower() == "list-unsubscribe" and value.strip().lower() == "one-click"

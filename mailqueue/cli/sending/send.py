@@ -30,7 +30,6 @@ EXIT_NOT_SENT = 1
 _LOOK_SECONDS = 0.2
 _DIGITS = re.compile(r"\d+")
 _QUEUED = ("pending", "assigned")
-_WORD = re.compile(r"[a-z_]+")
 _OPTIONS = {"recipient_email": "--to", "html_body": "--html-file", "text_body": "--text"}
 """Options of fields that are not named like them."""
 
@@ -131,14 +130,12 @@ def send(
 
 
 def by_option(command: click.Command, fault: InvalidField) -> InvalidField:
-    """Return a fault with the options of a command in place of fields. Pure."""
+    """Return a fault that names the option of a command in place of the field. Pure."""
     options = dict(_OPTIONS)
     for one in command.params:
         if isinstance(one, click.Option) and one.name is not None:
             options[one.name] = one.opts[0]
-    fields = {field: option for field, option in options.items() if "_" in field}  # no plain words
-    why = _WORD.sub(lambda found: fields.get(found[0], found[0]), fault.why)
-    return InvalidField(options.get(fault.field, fault.field), why, fault.refusal)
+    return InvalidField(options.get(fault.field, fault.field), fault.why, fault.refusal)
 
 
 async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> OperatorEmail:
