@@ -46,8 +46,8 @@ BEGIN
             mailqueue.health_of_inbox_watch(), mailqueue.health_of_maintenance(), mailqueue.health_of_queues(),
             mailqueue.health_of_refused_rows(),
             mailqueue.ready_webhooks(timestamptz)',  -- in health
-        'EXECUTE ON FUNCTION mailqueue.why(uuid), mailqueue.sending_refusal(), mailqueue.platform_pause(),
-            mailqueue.platform_pause_words()',
+        'EXECUTE ON FUNCTION mailqueue.why(uuid), mailqueue.template_of(uuid), mailqueue.sending_refusal(),
+            mailqueue.platform_pause(), mailqueue.platform_pause_words()',
         -- in searches of emails
         'EXECUTE ON FUNCTION mailqueue.is_searched(jsonb), mailqueue.searched_data(uuid, jsonb)'
     ] LOOP

@@ -80,8 +80,9 @@ def test_nothing_is_named_for_its_kind() -> None:
 
 
 def test_every_package_says_what_it_is_in_one_line_or_nothing() -> None:
-    public = PACKAGE / "client" / "__init__.py"  # what other people's programs import
-    for path in {*PACKAGE.glob("*/**/__init__.py")} - {public}:
+    # What other people's programs import.
+    public = {PACKAGE / name / "__init__.py" for name in ("client", "testing")}
+    for path in {*PACKAGE.glob("*/**/__init__.py")} - public:
         assert len(_read(path).splitlines()) <= 1, path
 
 

@@ -78,6 +78,7 @@ _BELOW_THE_ENDS = set(ALLOWED)
 ALLOWED |= {
     "api": _BELOW_THE_ENDS,
     "console": _BELOW_THE_ENDS,
+    "testing": _BELOW_THE_ENDS,
     "wiring": _BELOW_THE_ENDS | {"api", "console"},
     "process": _BELOW_THE_ENDS | {"api", "console", "wiring"},
     "fleet": _BELOW_THE_ENDS | {"process"},
