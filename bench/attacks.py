@@ -51,7 +51,7 @@ class Attacker:
 
     async def ask(self, method: str, path: str, **body: object) -> httpx2.Response:
         """Send a request of the project's key, and count its answer."""
-        response = await self.api.request(method, path, **({"json": body} if body else {}))
+        response = await self.api.request(method, path, json=body or None)
         self.note(response)
         return response
 

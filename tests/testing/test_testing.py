@@ -1,7 +1,9 @@
 """Applications test what they queue, in their transaction and as it would be sent."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -18,7 +20,12 @@ from mailqueue.testing import (
 )
 from tests.conftest import Server
 
-ORDER = {"subject": "Your order 81", "text": "It is on its way."}
+Conn = psycopg.Connection[tuple[Any, ...]]
+
+
+def order(conn: Conn, to: str, **options: Any) -> UUID:
+    """Queue a mail about order 81."""
+    return mailqueue.enqueue(conn, to, subject="Your order 81", text="It is on its way.", **options)
 
 
 @pytest.fixture
@@ -31,7 +38,7 @@ def url(server: Server, fresh_db: str) -> str:
 
 def test_what_a_transaction_queued_is_found_in_it_and_gone_after_its_rollback(url: str) -> None:
     with psycopg.connect(url) as conn:
-        email_id = mailqueue.enqueue(conn, "ann@example.com", tags=["order"], **ORDER)
+        email_id = order(conn, "ann@example.com", tags=["order"])
 
         email = assert_queued(conn, to="ann@example.com", subject="Your order 81", tags=["order"])
         assert (email.id, email.text, email.status) == (email_id, "It is on its way.", "pending")
@@ -47,7 +54,7 @@ def test_what_a_transaction_queued_is_found_in_it_and_gone_after_its_rollback(ur
 def test_an_unmatched_assertion_lists_what_is_queued(url: str) -> None:
     with psycopg.connect(url) as conn:
         for number in range(22):
-            mailqueue.enqueue(conn, f"ann{number}@example.com", **ORDER)
+            order(conn, f"ann{number}@example.com")
         with pytest.raises(AssertionError) as raised:
             assert_queued(conn, subject="Your order 82")
         with pytest.raises(AssertionError, match=r"^22 emails are queued with subject="):
@@ -66,10 +73,10 @@ def test_a_misspelt_field_is_named(url: str) -> None:
 
 
 def test_draining_sends_what_is_due_and_nothing_that_is_later(url: str) -> None:
-    tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
     with psycopg.connect(url) as conn:
-        mailqueue.enqueue(conn, "Ann <ann@example.com>", cc=["cc@example.com"], **ORDER)
-        mailqueue.enqueue(conn, "bob@example.com", run_at=tomorrow, **ORDER)
+        order(conn, "Ann <ann@example.com>", cc=["cc@example.com"])
+        order(conn, "bob@example.com", run_at=tomorrow)
 
     [email] = drain(url)
 
@@ -92,7 +99,7 @@ def test_draining_says_why_an_email_is_not_sent(url: str, monkeypatch: pytest.Mo
     monkeypatch.setattr("mailqueue.testing.sending.PATIENCE_SECONDS", 0.5)
     with psycopg.connect(url) as conn:
         conn.execute("UPDATE mailqueue.sender_accounts SET status = 'paused'")
-        email_id = mailqueue.enqueue(conn, "ann@example.com", **ORDER)
+        email_id = order(conn, "ann@example.com")
 
     with pytest.raises(NotSent, match=f"1 due and not sent; email {email_id} to ann@example.com: "):
         drain(url)
@@ -103,7 +110,7 @@ def test_a_database_with_mail_is_neither_installed_nor_drained(
 ) -> None:
     url = server.superuser_url(urlsplit(fresh_db).path[1:])
     with psycopg.connect(url) as conn:
-        mailqueue.enqueue(conn, "ann@example.com", **ORDER)
+        order(conn, "ann@example.com")
 
     with pytest.raises(ConfigError, match="has mail or sender accounts"):
         install(url)
