@@ -75,7 +75,7 @@ BEGIN
     ), finished AS (
         SELECT array_agg(i.id) AS ids, array_agg(i.claim_no) AS claims, array_agg(i.outcome) AS outcomes,
                array_agg(i.reason) AS reasons, array_agg(i.message_id) AS message_ids,
-               array_agg(i.provider_id) AS provider_ids
+               array_agg(i.provider_id) AS provider_ids, clock_timestamp() AS settled_at  -- before that of any event
           FROM input AS i WHERE i.outcome IN ('sent', 'failed', 'suppressed', 'expired', 'cancelled')
     ), gone AS MATERIALIZED (
         SELECT r.*
@@ -120,10 +120,10 @@ BEGIN
     ), logged AS (
         INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status,
                                          recipient_email, campaign_id, message_id, error_code, enhanced_code, reply,
-                                         response_ms, conversation, custom_data)
+                                         response_ms, conversation, custom_data, sent_at)
         SELECT s.id, s.project_id, s.assigned_to, s.worker_id, s.attempts, i.log, s.recipient_email,
                s.campaign_id, i.message_id, i.code, i.enhanced, i.reply, i.ms, i.conversation::jsonb,
-               mailqueue.attempt_data(s.custom_data)
+               mailqueue.attempt_data(s.custom_data), (SELECT f.settled_at FROM finished AS f)
           FROM settled AS s JOIN input AS i ON i.id = s.id AND i.claim_no = s.claim_no WHERE i.log IS NOT NULL
     ), counted AS (
         SELECT s.project_id, s.assigned_to, s.account_day, s.project_day,
