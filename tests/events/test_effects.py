@@ -33,6 +33,7 @@ async def test_a_hard_bounce_suppresses_its_address_and_says_by_which_mail(conn:
     why = await make.scalar(conn, "SELECT mailqueue.why(%s)", mail)
     assert "bounced for good at" in why
     assert "ann@example.com has been suppressed since" in why
+    assert f"because of mail {mail}" not in why
     later = await make.queued_email(conn, recipient_email=ANN)
     assert await make.status_of(conn, later) == "suppressed"
     why = await make.scalar(conn, "SELECT mailqueue.why(%s)", later)

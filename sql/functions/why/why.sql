@@ -26,7 +26,7 @@ BEGIN
                         || CASE h.status
                                 WHEN 'suppressed'
                                      THEN mailqueue.suppression_words(h.project_id, h.recipient_email, h.reason)
-                                ELSE mailqueue.event_words(h.id) END, '')
+                                ELSE mailqueue.event_words(h.id, h.reason) END, '')
             || mailqueue.next_step('history', h.status, h.id, h.project_id, NULL, h.recipient_email);
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = why.email_id;

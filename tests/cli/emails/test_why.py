@@ -73,6 +73,29 @@ def test_a_sent_mail_tells_when_and_by_whom(on_fresh_db: Cli) -> None:
         assert words in shown
 
 
+def test_a_failed_mail_says_the_reply_once(on_fresh_db: Cli) -> None:
+    async def bounced(conn: Conn) -> UUID:
+        await make.sender_account(conn, name="relay")
+        email_id = await make.queued_email(conn)
+        [(_, claim_no)] = await make.claimed(conn, await make.worker(conn))
+        await conn.execute(
+            "SELECT mailqueue.settle_emails(%s, %s, '{failed}', '{no such user}', '{NULL}', '{1}',"
+            " '{1}', '{bounced}', '{NULL}', '{NULL}', '{550}', '{5.1.1}', '{no such user}', '{7}',"
+            " '{t}')",
+            ([email_id], [claim_no]),
+        )
+        return email_id
+
+    email_id = on_fresh_db.sql(bounced)
+
+    why = on_fresh_db.json("why", str(email_id))["why"]
+
+    assert why.count("no such user") == 1
+    assert why.count(str(email_id)) == 1  # in the command that queues it again
+    assert "; bounced for good at " in why
+    assert "(ann@example.com has been suppressed since " in why
+
+
 def test_each_recipient_of_a_message_has_a_line(on_fresh_db: Cli) -> None:
     email_id = on_fresh_db.sql(
         lambda conn: make.queued_email(conn, cc=["Bob <bob@example.com>"], bcc=["c@example.com"])
