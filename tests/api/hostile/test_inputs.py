@@ -25,14 +25,14 @@ NO_ID = "018f0000-0000-7000-8000-000000000000"
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 ADMIN = {"X-API-Key": "", "Authorization": "Bearer ann"}
-WRITING = [each for each in ENDPOINTS if each.method in ("POST", "PUT")]
+WRITING = [each for each in ENDPOINTS if each.method in ("POST", "PUT", "PATCH")]
 RAW = {"/v1/suppressions/import", "/v1/attachments"}
 """Paths whose bodies are files."""
 COMPATIBLE = [
     (shape.name, each)
     for shape in SHAPES
     for each in shape.endpoints
-    if each.method in ("POST", "PUT")
+    if each.method in ("POST", "PUT", "PATCH")
 ]
 Inputs = Sequence[tuple[str, bytes]]
 ALL: Inputs = [*JSON_TEST_SUITE.items(), *FILES.items()]

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from ipaddress import IPv6Address
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,19 @@ def test_a_domain_is_checked_and_told_what_to_publish(cli: Cli, zone: Zone) -> N
         'rua=mailto:dmarc@example.com"' in lines
     )
     assert "         publish  example.com. IN MX 10 mail.example.com." in lines
+
+
+def test_mail_from_an_ipv6_address_is_checked(cli: Cli, zone: Zone) -> None:
+    zone.text("example.com", "v=spf1 ip6:2001:db8:25::/48 -all")
+    reverse = IPv6Address("2001:db8:25::1").reverse_pointer
+    zone.says(reverse, "PTR", "mail.example.com.").says("mail.example.com", "AAAA", "2001:db8:25::1")
+
+    inside = cli.json("dkim", "check", "example.com", "--ip", "2001:DB8:25:0::1", exit_code=1)
+    outside = cli.json("dkim", "check", "example.com", "--ip", "2001:db8:26::1", exit_code=1)
+
+    for document, is_ours in ((inside, "pass"), (outside, "fail")):
+        states = {each["topic"]: each["status"] for each in document["findings"]}
+        assert (states["SPF"], states["reverse name"]) == (is_ours, is_ours)
 
 
 def test_a_domain_that_is_none_is_refused(cli: Cli) -> None:

@@ -1,0 +1,182 @@
+"""Naughty strings at each place of a request to the compatible APIs: no unexpected error."""
+
+import base64
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import httpx2
+import pytest
+
+from mailqueue.api.http.endpoint import Endpoint
+from mailqueue.api.table import SHAPES
+from tests.api.hostile.corpus import NAUGHTY_STRINGS
+from tests.api.hostile.test_inputs import FORM, JSON, NO_ID, SHARE, places, replaced
+from tests.api.support.anybody import for_anybody
+
+pytestmark = pytest.mark.anyio
+HEADERS = {"X-Order": "81"}
+FILE = base64.b64encode(b"hello").decode()
+RESEND = {
+    "from": "Shop <shop@example.com>",
+    "to": ["ann@example.com"],
+    "cc": ["bob@example.com"],
+    "reply_to": "help@example.com",
+    "subject": "Hello",
+    "html": "<p>Hello</p>",
+    "text": "Hello",
+    "headers": HEADERS,
+    "tags": [{"name": "kind", "value": "news"}],
+    "attachments": [{"filename": "a.txt", "content": FILE}],
+}
+POSTMARK = {
+    "From": "Shop <shop@example.com>",
+    "To": "ann@example.com",
+    "Cc": "bob@example.com",
+    "ReplyTo": "help@example.com",
+    "Subject": "Hello",
+    "HtmlBody": "<p>Hello</p>",
+    "TextBody": "Hello",
+    "Tag": "news",
+    "Metadata": {"order": "81"},
+    "MessageStream": "outbound",
+    "Headers": [{"Name": "X-Order", "Value": "81"}],
+    "Attachments": [{"Name": "a.txt", "Content": FILE, "ContentType": "text/plain"}],
+}
+TEMPLATE = {
+    "From": "Shop <shop@example.com>",
+    "To": "ann@example.com",
+    "TemplateAlias": "welcome",
+    "TemplateModel": {"name": "Ann"},
+}
+SENDGRID = {
+    "personalizations": [
+        {
+            "to": [{"email": "ann@example.com", "name": "Ann"}],
+            "subject": "Hello",
+            "headers": HEADERS,
+            "substitutions": {"-name-": "Ann"},
+            "custom_args": {"order": "81"},
+        }
+    ],
+    "from": {"email": "shop@example.com", "name": "Shop"},
+    "reply_to": {"email": "help@example.com", "name": "Help"},
+    "content": [{"type": "text/plain", "value": "Hello"}],
+    "categories": ["news"],
+    "attachments": [{"content": FILE, "filename": "a.txt", "type": "text/plain"}],
+}
+MAILGUN = {
+    "from": "Shop <shop@example.com>",
+    "to": "ann@example.com",
+    "cc": "bob@example.com",
+    "subject": "Hello",
+    "text": "Hello",
+    "html": "<p>Hello</p>",
+    "h:X-Order": "81",
+    "v:order": "81",
+    "o:tag": "news",
+    "o:deliverytime": "Thu, 01 Jan 2026 00:00:00 +0000",
+    "recipient-variables": '{"ann@example.com": {"name": "Ann"}}',
+}
+BODIES: Mapping[str, Any] = {
+    "POST /emails": RESEND,
+    "POST /emails/batch": [RESEND],
+    "PATCH /emails/{email_id}": {"scheduled_at": "2030-01-01T00:00:00Z"},
+    "POST /email": POSTMARK,
+    "POST /email/batch": [POSTMARK],
+    "POST /email/withTemplate": TEMPLATE,
+    "POST /email/batchWithTemplates": {"Messages": [TEMPLATE]},
+    "POST /v3/mail/send": SENDGRID,
+    "POST /v3/{domain}/messages": MAILGUN,
+    "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
+}
+"""A body of each endpoint that takes one, which names every kind of field."""
+WITHOUT_BODY = {"POST /emails/{email_id}/cancel"}
+
+
+@dataclass(frozen=True, slots=True)
+class CompatEndpoint:
+    """An endpoint of a compatible API."""
+
+    api: str
+    endpoint: Endpoint
+
+    @property
+    def name(self) -> str:
+        return f"{self.endpoint.method} {self.endpoint.path}"
+
+    def url(self, **values: str) -> str:
+        given = {"domain": "example.com", **values}
+        return re.sub(
+            r"{(\w+)}",
+            lambda found: quote(given.get(found[1], NO_ID), safe=""),
+            self.endpoint.path,
+        )
+
+
+ALL = [CompatEndpoint(shape.name, each) for shape in SHAPES for each in shape.endpoints]
+WITH_PLACES = [one for one in ALL if one.name in BODIES or "{" in one.endpoint.path]
+
+
+@pytest.fixture(scope="module")
+async def http(module_db: str) -> AsyncIterator[httpx2.AsyncClient]:
+    async with for_anybody(module_db) as client:
+        yield client
+
+
+def requests(
+    one: CompatEndpoint, strings: Sequence[str]
+) -> Iterator[tuple[str, bytes, Mapping[str, str]]]:
+    """Yield requests in which one string after another is replaced by a naughty string."""
+    body = BODIES.get(one.name)
+    in_path = re.findall(r"{(\w+)}", one.endpoint.path)
+    turns = [*(("body", at) for at in places(body)), *(("path", (name,)) for name in in_path)]
+    for number, text in enumerate(strings):
+        part, at = turns[number % len(turns)]
+        url = one.url(**({str(at[0]): text} if part == "path" else {}))
+        changed = replaced(body, at, text) if part == "body" else body
+        if body is None:
+            yield url, b"", {}
+        elif one.api == "mailgun":
+            yield url, urlencode(changed).encode(), FORM
+        else:
+            yield url, json.dumps(changed).encode(), JSON
+
+
+async def asked(http: httpx2.AsyncClient, one: CompatEndpoint, strings: Sequence[str]) -> None:
+    key = http.headers["X-API-Key"]
+    basic = base64.b64encode(f"api:{key}".encode()).decode()
+    who = {
+        "X-API-Key": "",
+        "X-Postmark-Server-Token": key,
+        "Authorization": f"Basic {basic}" if one.api == "mailgun" else f"Bearer {key}",
+    }
+    for url, body, kind in requests(one, strings):
+        answer = await http.request(one.endpoint.method, url, content=body, headers=kind | who)
+        at = f"{one.endpoint.method} {url} with {body!r}"
+        assert answer.status_code != 401, at
+        assert answer.status_code < 500, f"{at}: {answer.text[:500]}"
+        if answer.status_code >= 400:
+            assert answer.json(), at
+
+
+def test_each_endpoint_that_takes_a_body_has_one_here() -> None:
+    writing = {one.name for one in ALL if one.endpoint.method in ("POST", "PUT", "PATCH")}
+    assert set(BODIES) == writing - WITHOUT_BODY
+
+
+@pytest.mark.parametrize("one", WITH_PLACES, ids=lambda one: one.name)
+async def test_naughty_strings(http: httpx2.AsyncClient, one: CompatEndpoint) -> None:
+    await asked(http, one, NAUGHTY_STRINGS[WITH_PLACES.index(one) % SHARE :: SHARE])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("one", WITH_PLACES, ids=lambda one: one.name)
+async def test_all_naughty_strings_everywhere(
+    http: httpx2.AsyncClient, one: CompatEndpoint
+) -> None:
+    for first in range(SHARE):  # so that each place has each string, where there are few places
+        await asked(http, one, NAUGHTY_STRINGS[first:] + NAUGHTY_STRINGS[:first])
