@@ -35,7 +35,7 @@ class Finding:
     check: str
     is_ok: bool
     says: str
-    fix: str | None = None  # None when nothing is wrong
+    fix: str | None = None  # None when nothing is to be done
     state: CheckState = CheckState.OK
 
 

@@ -149,6 +149,9 @@ async def test_held_mail_and_mail_in_doubt_are_told_apart(sending: Conn) -> None
     project = await make.project_named(sending)
     held = await make.queued_email(sending)
     await sending.execute("SELECT mailqueue.hold_emails(%s, %s, 'x')", (project, [held]))
+    assert await troubles(sending) == {}
+    reason = "attempts used up: 451 later"
+    await sending.execute("UPDATE mailqueue.email_queue SET last_error = %s", (reason,))
     await make.queued_email(sending, delivery="hold", priority=0)
     await settle(
         sending, await claim(sending, await make.worker(sending)), Ending.UNKNOWN, reason="no reply"

@@ -39,7 +39,7 @@ def doctor(ctx: click.Context) -> None:
 
     def as_text() -> None:
         _print(findings)
-        click.echo(f"{len(findings)} checks, {_count(failed)}")
+        click.echo(f"{len(findings)} checks, {_summary(findings)}")
 
     print_result(health_of([check_of(each) for each in findings]), as_text)
     if failed:
@@ -60,7 +60,9 @@ async def _examine(settings: Settings) -> list[Finding]:
         return [problem("server", str(exc), fix="fix this and run `mailqueue doctor` again")]
 
 
-def _count(failed: list[Finding]) -> str:
+def _summary(findings: list[Finding]) -> str:
+    failed = [finding for finding in findings if not finding.is_ok]
+    hints = [finding.says for finding in findings if finding.is_ok and finding.fix]
     alarms = sum(finding.state is CheckState.ALARM for finding in failed)
     warnings = len(failed) - alarms
     told = [
@@ -68,7 +70,7 @@ def _count(failed: list[Finding]) -> str:
         for count, noun in ((alarms, "alarm"), (warnings, "warning"))
         if count
     ]
-    return ", ".join(told) or "all is well"
+    return "; ".join([", ".join(told) or "no alarm and no warning", *hints])
 
 
 def _print(findings: list[Finding]) -> None:

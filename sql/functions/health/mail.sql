@@ -111,7 +111,7 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_lanes jsonb; v_projects text[];
     v_running integer; v_waiting interval; v_told text;
-    v_span interval; v_count integer; v_most integer;
+    v_span interval; v_count integer; v_most integer; v_traps_only boolean;
 BEGIN
     -- All columns below refer to the same lanes.
     SELECT jsonb_agg(d) INTO v_lanes FROM mailqueue.lanes_due() AS d;
@@ -229,11 +229,15 @@ BEGIN
     SELECT array_agg(DISTINCT d.project ORDER BY d.project) INTO v_projects
       FROM mailqueue.lanes_waiting() AS w JOIN mailqueue.lanes AS l ON l.id = w.lane_id AND l.account_limits = '{}'
       JOIN mailqueue.projects AS p ON p.id = l.project_id CROSS JOIN LATERAL (SELECT p.name AS project) AS d;
+    v_traps_only := EXISTS (SELECT FROM mailqueue.sender_accounts AS a WHERE a.provider = 'trap')
+                    AND NOT EXISTS (SELECT FROM mailqueue.sender_accounts AS a WHERE a.provider <> 'trap');
     RETURN QUERY SELECT 'sender accounts', CASE WHEN v_projects IS NULL THEN 'ok' ELSE 'alarm' END,
         coalesce('mail is queued in projects without a sender account: ' || mailqueue.some_words(v_projects),
+                 CASE WHEN v_traps_only THEN 'only the mail trap: no mail leaves this installation' END,
                  'every queued mail has one'),
         CASE WHEN v_projects IS NOT NULL
-                  THEN format('add one with mailqueue sender add --project %s …', v_projects[1]) END;
+                  THEN format('add one with mailqueue sender add --project %s …', v_projects[1])
+             WHEN v_traps_only THEN 'add one with mailqueue sender add, when mail is to leave' END;
 
     SELECT array_agg(format('%s/%s (%s)', p.name, a.name, coalesce(a.status_reason, m.blocked_reason))
                      ORDER BY p.name, a.name)

@@ -8,7 +8,7 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('not_moving_after', '5 min', 'interval', 'see not_moving_mails'),
     ('nothing_sent_alarm', '15 min', 'interval',
      'health alarms when there is due mail and none has been sent for as long'),
-    ('held_alarm', '1000', 'count', 'health alarms when more mails wait for a person; it warns of one'),
+    ('held_alarm', '1000', 'count', 'health alarms when more mails wait for a person than this; it warns of one that no person held'),
     ('dead_rows_warning', '200000', 'count',
      'health warns when a table has more dead rows, and more than live ones; it alarms at ten times as many'),
     ('transaction_warning', '5 min', 'interval', 'health warns of a transaction that is open for longer'),

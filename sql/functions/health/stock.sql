@@ -51,27 +51,34 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_told text[]; v_name text; v_count bigint; v_doubt bigint; v_since timestamptz; v_days integer; v_worst bigint;
+    v_told text[]; v_name text; v_count bigint; v_doubt bigint; v_chosen bigint; v_since timestamptz; v_days integer; v_worst bigint;
     v_most integer := greatest(10000, mailqueue.system_number('held_alarm') + 1);
     b record;
 BEGIN
-    SELECT count(*) FILTER (WHERE h.unknowns = 0), count(*) FILTER (WHERE h.unknowns > 0), min(h.created_at)
-      INTO v_count, v_doubt, v_since
-      FROM (SELECT q.unknowns, q.created_at FROM mailqueue.email_queue AS q WHERE q.status = 'held' LIMIT v_most) AS h;
+    SELECT count(*) FILTER (WHERE h.unknowns = 0 AND NOT h.is_chosen), count(*) FILTER (WHERE h.unknowns > 0),
+           count(*) FILTER (WHERE h.unknowns = 0 AND h.is_chosen), min(h.created_at)
+      INTO v_count, v_doubt, v_chosen, v_since
+      FROM (SELECT q.unknowns, q.created_at,                 -- otherwise a person, or a statement, held it
+                   coalesce(q.last_error, '') NOT SIMILAR TO '(attempts used up|restored): %' AS is_chosen
+              FROM mailqueue.email_queue AS q WHERE q.status = 'held' LIMIT v_most) AS h;
+    v_name := CASE WHEN v_count + v_doubt + v_chosen >= v_most THEN 'more than ' ELSE '' END;
     RETURN QUERY SELECT 'held mail',
         CASE WHEN v_count = 0 THEN 'ok' WHEN v_count > mailqueue.system_number('held_alarm') THEN 'alarm'
              ELSE 'warning' END,
-        CASE v_count WHEN 0 THEN 'none waits for a decision'
-                     ELSE format('%s%s held until a person decides, the oldest accepted at %s',
-             CASE WHEN v_count + v_doubt >= v_most THEN 'more than ' END, mailqueue.count_words(v_count, 'mail'),
-             mailqueue.shown(v_since)) END,
+        CASE WHEN v_count + v_chosen = 0 THEN 'none waits for a decision'
+             ELSE concat_ws('; ',
+                 CASE WHEN v_count > 0 THEN format('%s%s held until a person decides', v_name,
+                                                   mailqueue.count_words(v_count, 'mail')) END,
+                 CASE WHEN v_chosen > 0 THEN format('%s%s held by a person', v_name,
+                                                    mailqueue.count_words(v_chosen, 'mail')) END,
+                 format('the oldest accepted at %s', mailqueue.shown(v_since))) END,
         CASE WHEN v_count > 0 THEN 'look at view held, then mailqueue email release or mailqueue email cancel' END;
     RETURN QUERY SELECT 'mail in doubt',
         CASE WHEN v_doubt = 0 THEN 'ok' WHEN v_doubt > mailqueue.system_number('held_alarm') THEN 'alarm'
              ELSE 'warning' END,
         CASE v_doubt WHEN 0 THEN 'none is in doubt'
                      ELSE format('%s%s may or may not have been sent',
-             CASE WHEN v_count + v_doubt >= v_most THEN 'more than ' END, mailqueue.count_words(v_doubt, 'mail')) END,
+             v_name, mailqueue.count_words(v_doubt, 'mail')) END,
         CASE WHEN v_doubt > 0 THEN 'find out, then mailqueue resolve ID --sent or --not-sent' END;
     SELECT count(*), min(p.name) INTO v_count, v_name
       FROM (SELECT o.project_id FROM mailqueue.email_order AS o WHERE o.blocked_by IS NOT NULL LIMIT 1000) AS h

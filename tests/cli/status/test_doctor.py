@@ -72,10 +72,10 @@ async def no_account(conn: Conn) -> None:
     await make.queued_email(conn, project="shop")
 
 
-async def held(conn: Conn) -> None:
+async def held(conn: Conn, reason: str = "attempts used up: 451 later") -> None:
     project_id = await make.project_named(conn)
     email_id = await make.queued_email(conn)
-    await conn.execute("SELECT mailqueue.hold_emails(%s, %s, 'x')", (project_id, [email_id]))
+    await conn.execute("SELECT mailqueue.hold_emails(%s, %s, %s)", (project_id, [email_id], reason))
 
 
 async def suspended(conn: Conn) -> None:
@@ -150,6 +150,28 @@ def test_each_fault_is_found_with_its_fix(
     word = {"warning": "warn ", "alarm": "ALARM"}[first["state"]]
     assert f"{word}  {checks[0]}" in shown.stdout
     assert f"fix: {first['fix']}" in shown.stdout
+
+
+def test_mail_that_a_person_held_is_told_and_no_fault(on_fresh_db: Cli) -> None:
+    on_fresh_db.sql(well)
+    on_fresh_db.sql(lambda conn: held(conn, "wrong prices"))
+
+    assert findings(on_fresh_db) == {}
+    assert "1 mail held by a person; the oldest accepted at " in on_fresh_db("doctor").stdout
+
+
+def test_an_installation_that_only_traps_is_told_so(on_fresh_db: Cli) -> None:
+    async def trapped(conn: Conn) -> None:
+        await make.sender_account(conn, name="trap", provider="trap")
+        await make.worker(conn)
+
+    only = "only the mail trap: no mail leaves this installation"
+    on_fresh_db.sql(trapped)
+
+    assert findings(on_fresh_db) == {}
+    assert only in on_fresh_db("doctor").stdout.splitlines()[-1]
+    on_fresh_db.sql(lambda conn: make.sender_account(conn, name="relay"))
+    assert only not in on_fresh_db("doctor").stdout
 
 
 def test_a_row_that_was_deleted_is_told_by_project_and_day(on_fresh_db: Cli) -> None:
