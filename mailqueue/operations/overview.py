@@ -27,26 +27,23 @@ async def has_sent(conn: Conn, project_id: UUID | None = None) -> bool:
 async def look(conn: Conn, *, project: str | None = None) -> Overview:
     """Return the state of the queue; every status has a total, 0 included.
 
-    Of one project: its lanes and accounts, and totals of what is not finished.
+    Of one project: its lanes, accounts and totals.
 
     Raises:
         NotFound: there is no such project.
     """
     lanes = await overview_store.lane_depths(conn)
     senders = await overview_store.senders_today(conn)
-    if project is not None:
-        name = (await projects.find(conn, project)).name
-        lanes = [each for each in lanes if each.project == name]
-        return Overview(
-            lanes=lanes,
-            senders=[each for each in senders if each.project == name],
-            workers=await overview_store.workers_seen(conn),
-            totals={state: sum(getattr(each, state) for each in lanes) for state in UNFINISHED},
-            estimated=[],
-            queues=await queues_store.states(conn),
-        )
-    found = await overview_store.totals(conn)
-    counted = {each.status: each.emails for each in found}
+    if project is None:
+        found = await overview_store.totals(conn)
+        counted = {each.status: each.emails for each in found}
+    else:
+        known = await projects.find(conn, project)
+        lanes = [each for each in lanes if each.project == known.name]
+        senders = [each for each in senders if each.project == known.name]
+        found = await overview_store.finished_of(conn, known.id)
+        counted = {each.status: each.emails for each in found}
+        counted |= {state: sum(getattr(each, state) for each in lanes) for state in UNFINISHED}
     return Overview(
         lanes=lanes,
         senders=senders,

@@ -57,3 +57,33 @@ async def test_much_mail_is_estimated_by_statistics(database: DatabaseSettings) 
     assert overview.totals["pending"] == pytest.approx(105, abs=5)
     assert overview.totals["held"] == 0
     assert [lane.pending for lane in overview.lanes] == pytest.approx([5, 100], abs=5)
+
+
+async def test_finished_mail_of_a_project_is_counted(conn: Conn) -> None:
+    await fill(conn)
+    other = await make.project(conn, "other")
+
+    overview = await look(conn, project="default")
+
+    assert overview.estimated == []
+    assert (overview.totals["sent"], overview.totals["failed"]) == (60, 40)
+    assert overview.totals["pending"] == 105
+    await conn.execute("UPDATE mailqueue.email_history SET project_id = %s", (other,))
+    assert (await look(conn, project="default")).totals["sent"] == 0
+
+
+async def test_much_finished_mail_of_a_project_is_estimated(database: DatabaseSettings) -> None:
+    """By the newest, here those that failed, and by statistics of how many the project has."""
+    async with connect(database) as conn:
+        await conn.execute(
+            "UPDATE mailqueue.system_settings SET value = 50 WHERE name = 'count_exactly'"
+        )
+        await fill(conn)
+        await conn.execute("SELECT pg_stat_force_next_flush()")
+        await conn.execute(_ANALYSE)
+
+        overview = await look(conn, project="default")
+
+    assert set(overview.estimated) == {"sent", "failed"}
+    assert overview.totals["sent"] + overview.totals["failed"] == pytest.approx(100, abs=5)
+    assert overview.totals["failed"] > overview.totals["sent"]

@@ -35,8 +35,7 @@ SHORTEST_SECONDS = 0.2
 )
 @click.option(
     "--project",
-    help="Show lanes and accounts of one project, and count its unfinished emails."
-    "  [default: all projects]",
+    help="Show lanes and accounts of one project, and count its emails.  [default: all projects]",
 )
 @json_option
 def status(*, watch: float | None, project: str | None) -> None:

@@ -75,6 +75,12 @@ async def totals(conn: Conn) -> list[StatusCount]:
     return await fetch.many(conn, "count_emails_by_status", None, StatusCount)
 
 
+async def finished_of(conn: Conn, project_id: UUID) -> list[StatusCount]:
+    """Return the number of finished mails of a project by status; of many it is estimated."""
+    params = {"project_id": project_id}
+    return await fetch.many(conn, "count_finished_of_project", params, StatusCount)
+
+
 async def why(conn: Conn, email_id: UUID) -> str:
     """Return the reason for a mail's state."""
     return await fetch.value(conn, "explain_email", {"id": email_id}, str)

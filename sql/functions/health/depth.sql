@@ -90,3 +90,30 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.emails_by_status() IS
     'Number of mails in each status: counted up to count_exactly, otherwise estimated from statistics.';
+
+-- Of a project with more, the newest are counted, and their shares are those of its part of the table.
+CREATE OR REPLACE FUNCTION mailqueue.finished_by_status(p_project uuid)
+RETURNS TABLE (status text, emails bigint, is_estimate boolean)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+    WITH newest AS MATERIALIZED (
+        SELECT h.status FROM mailqueue.email_history AS h WHERE h.project_id = p_project
+         ORDER BY h.id DESC LIMIT mailqueue.system_number('count_exactly') + 1
+    ), seen AS MATERIALIZED (
+        SELECT count(*) AS emails, count(*) > mailqueue.system_number('count_exactly') AS is_cut FROM newest
+    ), part AS (
+        SELECT sum(v.share * mailqueue.rows_of(c.oid)) AS emails
+          FROM pg_partition_tree('mailqueue.email_history') AS t JOIN pg_class AS c ON c.oid = t.relid AND t.isleaf
+          JOIN pg_stats AS s ON s.schemaname = 'mailqueue' AND s.tablename = c.relname AND s.attname = 'project_id'
+         CROSS JOIN unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS v(project_id, share)
+         WHERE v.project_id = p_project::text AND EXISTS (SELECT FROM seen AS n WHERE n.is_cut)
+    )
+    SELECT n.status,
+           CASE WHEN s.is_cut THEN (count(*) * greatest(1, coalesce(p.emails, 0) / s.emails))::bigint
+                ELSE count(*) END, s.is_cut
+      FROM newest AS n CROSS JOIN seen AS s CROSS JOIN part AS p GROUP BY n.status, s.is_cut, s.emails, p.emails
+$$;
+COMMENT ON FUNCTION mailqueue.finished_by_status(uuid) IS
+    'Number of finished mails of a project in each status: counted up to count_exactly, otherwise estimated.';

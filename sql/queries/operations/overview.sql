@@ -53,6 +53,11 @@ ORDER BY w.id;
 SELECT c.status, c.emails, c.is_estimate
 FROM mailqueue.emails_by_status() AS c;
 
+-- name: count_finished_of_project :many
+-- Number of finished mails of a project in each status: counted up to count_exactly, otherwise estimated.
+SELECT c.status, c.emails, c.is_estimate
+FROM mailqueue.finished_by_status(%(project_id)s) AS c;
+
 -- name: explain_email :value
 -- The first reason why a mail was not sent, as text; or its outcome.
 SELECT mailqueue.why(%(id)s);

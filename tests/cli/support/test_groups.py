@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from mailqueue.cli.main import main
 from mailqueue.cli.support.groups import CommandGroup
+from mailqueue.operations.overview import STATUSES
 from mailqueue.settings.environment import DatabaseSettings, Settings
 from tests.cli.support.invoked import Cli
 
@@ -183,7 +184,7 @@ def test_the_state_of_one_project_is_shown(on_fresh_db: Cli) -> None:
     shop, all_ = cli.json("status", "--project", "shop"), cli.json("status")
 
     assert {lane["project"] for lane in shop["lanes"]} == {"shop"}
-    assert shop["totals"] == {"pending": 2, "assigned": 0, "held": 0}
+    assert shop["totals"] == dict.fromkeys(STATUSES, 0) | {"pending": 2}
     assert all_["totals"]["pending"] == 3
     assert cli("status", "--project", "shop").exit_code == 0
     assert cli("status", "--project", "none").stderr == "error: no project none\n"
