@@ -19,7 +19,7 @@ PROGRAM = "mailqueue"
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:
-    """Print the script that completes commands and options in a shell.
+    """Print the script that completes commands, options and stored names in a shell.
 
     It completes the command `mailqueue`, wherever in PATH that is. bash must be 4.4 or newer.
     """

@@ -8,6 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import mailqueue
+from mailqueue.cli import names
 from mailqueue.cli.commands import SECTIONS, Lazy
 from mailqueue.cli.support.groups import CommandGroup, data_option, project_option
 from mailqueue.core.errors import ConfigError, MailqueueError, Unavailable
@@ -108,6 +109,7 @@ def load(lazy: Lazy) -> click.Command:
     return command
 
 
+names.register()
 main = LazyGroup(
     name="mailqueue",
     sections=SECTIONS,

@@ -11,6 +11,9 @@ from click.testing import CliRunner
 
 from mailqueue.cli.completion import SHELLS
 from mailqueue.cli.main import main
+from mailqueue.db.fetch import Conn
+from tests import make
+from tests.cli.support.invoked import Cli
 
 SECONDS = 60.0
 
@@ -24,7 +27,7 @@ def path(tmp_path: Path) -> str:
     return f"{tmp_path}:{os.environ['PATH']}"
 
 
-def bash(path: str, *words: str) -> list[str]:
+def bash(path: str, *words: str, **environment: str) -> list[str]:
     """Return what bash completes the last word to, by the script it evaluates."""
     script = (
         'eval "$(mailqueue completion bash)"\n'
@@ -41,7 +44,7 @@ def bash(path: str, *words: str) -> list[str]:
         text=True,
         check=True,
         timeout=SECONDS,
-        env={"PATH": path, "HOME": "/nonexistent"},
+        env={"PATH": path, "HOME": "/nonexistent", **environment},
     )
     assert done.stderr == ""
     return done.stdout.split()
@@ -55,6 +58,26 @@ def test_bash_completes_commands_options_and_values(path: str) -> None:
     assert bash(path, "email", "list", "--sta") == ["--status"]
     assert bash(path, "email", "list", "--status", "he") == ["held"]
     assert "create" not in bash(path, "key", "")
+
+
+def test_bash_completes_names_of_projects_and_accounts(path: str, on_fresh_db: Cli) -> None:
+    async def named(conn: Conn) -> None:
+        shop = await make.project(conn, "shop")
+        await make.project(conn, "short")
+        await make.sender_account(conn, name="relay")
+        await make.sender_account(conn, name="relay-of-shop", project_id=shop)
+
+    on_fresh_db.sql(named)
+    server = {"MAILQUEUE_DATABASE_URL": on_fresh_db.database}
+
+    assert bash(path, "email", "list", "--project", "sh", **server) == ["shop", "short"]
+    assert bash(path, "project", "stats", "d", **server) == ["default"]
+    assert bash(path, "project", "add", "sh", **server) == []
+    assert bash(path, "sender", "health", "re", **server) == ["relay", "relay-of-shop"]
+    in_shop = ("email", "list", "--project", "shop", "--sender", "re")
+    assert bash(path, *in_shop, **server) == ["relay-of-shop"]
+    away = {"MAILQUEUE_DATABASE_URL": "postgresql://127.0.0.1:1/none"}
+    assert bash(path, "email", "list", "--project", "sh", **away) == []
 
 
 def asked(path: str, shell: str, script: str, *words: str) -> list[str]:
@@ -109,7 +132,7 @@ def test_completing_a_command_imports_no_other(path: str) -> None:
         "except SystemExit: pass\n"
         "print('COMMANDS', [n for n in sys.modules if n.startswith('mailqueue.cli.')\n"
         " and not n.startswith(('mailqueue.cli.main', 'mailqueue.cli.commands',"
-        " 'mailqueue.cli.support'))])\n"
+        " 'mailqueue.cli.support', 'mailqueue.cli.names'))])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=SECONDS
