@@ -1,7 +1,7 @@
 """Migrates a database's schema to the version of this code; one runner at a time."""
 
 import asyncio
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -207,8 +207,9 @@ async def _apply(
     _refuse_newer(found.version, found.newest_known)
     _refuse_changed(found, schema)
     pending = [m for m in schema.migrations if m.file in found.pending]
+    if pending:
+        progress(f"applying {_listed(pending)}")
     for migration in pending:
-        progress(f"applying {migration.file}")
         await _apply_migration(conn, migration, lease)
     objects = () if found.is_current else schema.objects
     if objects:
@@ -216,6 +217,14 @@ async def _apply(
         await _apply_objects(conn, objects, lease)
     await _load_time_zones(conn, progress, lease)
     return Applied(schema.newest, tuple(m.file for m in pending), len(objects))
+
+
+def _listed(migrations: Sequence[Migration]) -> str:
+    """Return one or two migrations by name, more by their number, the first and the last."""
+    names = [migration.file for migration in migrations]
+    if len(names) <= 2:
+        return " and ".join(names)
+    return f"{len(names)} migrations, {names[0]} to {names[-1]}"
 
 
 async def _apply_migration(conn: Conn, migration: Migration, lease: Lease) -> None:

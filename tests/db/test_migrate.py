@@ -43,8 +43,18 @@ async def test_each_file_is_applied_once_and_in_order(
 
     assert first.migrations == ("0001_first.sql", "0002_second.sql")
     assert again.migrations == ()
-    assert told == ["applying 0001_first.sql", "applying 0002_second.sql"]
+    assert told == ["applying 0001_first.sql and 0002_second.sql"]
     assert await rows(empty, "SELECT n, m FROM mailqueue.a") == [(1, None)]
+
+
+async def test_many_files_are_reported_in_one_line(empty: DatabaseSettings, folder: Path) -> None:
+    (folder / "migrations" / "0002_second.sql").write_text(SECOND)
+    (folder / "migrations" / "0003_third.sql").write_text(SECOND.replace(" m ", " o "))
+    told: list[str] = []
+
+    await migrate(empty, told.append, folder=folder)
+
+    assert told == ["applying 3 migrations, 0001_first.sql to 0003_third.sql"]
 
 
 async def test_two_runners_at_once_apply_each_file_once(

@@ -144,7 +144,9 @@ def test_a_domain_is_checked_and_told_what_to_publish(cli: Cli, zone: Zone) -> N
 def test_mail_from_an_ipv6_address_is_checked(cli: Cli, zone: Zone) -> None:
     zone.text("example.com", "v=spf1 ip6:2001:db8:25::/48 -all")
     reverse = IPv6Address("2001:db8:25::1").reverse_pointer
-    zone.says(reverse, "PTR", "mail.example.com.").says("mail.example.com", "AAAA", "2001:db8:25::1")
+    zone.says(reverse, "PTR", "mail.example.com.").says(
+        "mail.example.com", "AAAA", "2001:db8:25::1"
+    )
 
     inside = cli.json("dkim", "check", "example.com", "--ip", "2001:DB8:25:0::1", exit_code=1)
     outside = cli.json("dkim", "check", "example.com", "--ip", "2001:db8:26::1", exit_code=1)
