@@ -20,6 +20,7 @@ class EnvelopeBatch:
     """The emails of one `send` call, and how far they have been sent."""
 
     __slots__ = (
+        "_answered_at",
         "_fault",
         "_large",
         "_loop",
@@ -41,6 +42,7 @@ class EnvelopeBatch:
         self._loop = asyncio.get_running_loop()
         self._mails = mails
         self._report = report
+        self._answered_at = 0.0  # when the server had answered the email before
         self._fault: Exception | None = None  # the first that a report raised
         self._offered = offered
         self._opening = opening
@@ -84,7 +86,7 @@ class EnvelopeBatch:
         return planned
 
     def report(self, mail: SendAttempt, verdict: Verdict, *, started: float) -> None:
-        """Report one email; `started` is the event loop's time when its first byte was written.
+        """Report one email; `started` is the event loop's time when the server could begin with it.
 
         What the report raises must not end the session halfway: `raise_fault` raises it later.
         """
@@ -122,7 +124,9 @@ class EnvelopeBatch:
                 verdict = with_conversation(verdict, record)
             except Exception:  # the verdict counts without it
                 log.exception("conversation.not_recorded", email_id=str(turn.plan.mail.email_id))
-        self.report(turn.plan.mail, verdict, started=turn.started)
+        # Before that, the server had not begun with an envelope that was written ahead.
+        self.report(turn.plan.mail, verdict, started=max(turn.started, self._answered_at))
+        self._answered_at = self._loop.time()
 
     def raise_fault(self) -> None:
         """Raise the first exception of a report."""
