@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -81,7 +81,7 @@ MAILGUN = {
     "o:deliverytime": "Thu, 01 Jan 2026 00:00:00 +0000",
     "recipient-variables": '{"ann@example.com": {"name": "Ann"}}',
 }
-BODIES: Mapping[str, Any] = {
+BODIES: dict[str, Any] = {
     "POST /emails": RESEND,
     "POST /emails/batch": [RESEND],
     "PATCH /emails/{email_id}": {"scheduled_at": "2030-01-01T00:00:00Z"},
@@ -129,9 +129,9 @@ async def http(module_db: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 def requests(
     one: CompatEndpoint, strings: Sequence[str]
-) -> Iterator[tuple[str, bytes, Mapping[str, str]]]:
+) -> Iterator[tuple[str, bytes, dict[str, str]]]:
     """Yield requests in which one string after another is replaced by a naughty string."""
-    body = BODIES.get(one.name)
+    body: Any = BODIES.get(one.name)
     in_path = re.findall(r"{(\w+)}", one.endpoint.path)
     turns = [*(("body", at) for at in places(body)), *(("path", (name,)) for name in in_path)]
     for number, text in enumerate(strings):
