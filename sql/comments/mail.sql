@@ -120,7 +120,8 @@ SELECT mailqueue.describe_columns('send_logs', ARRAY[
     ['error_code', 'Reply code of the server, for sent mail too.'],
     ['enhanced_code', 'Enhanced status code of the server, such as 5.1.1.'],
     ['reply', 'Reply of the server.'],
-    ['response_ms', 'Time that the server took, in milliseconds, from when it had answered the mail before on the connection.'],
+    ['response_ms',
+     'Time that the server took, in milliseconds, from when it had answered the mail before on the connection.'],
     ['conversation', 'What both sides said, without the message and credentials; NULL: the mail was accepted, or '
                      'nothing was recorded.'],
     ['custom_data',
@@ -189,7 +190,8 @@ SELECT mailqueue.describe_columns('attempts', ARRAY[
     ['error_code', 'Reply code of the server, for sent mail too.'],
     ['enhanced_code', 'Enhanced status code of the server, such as 5.1.1.'],
     ['reply', 'Reply of the server.'],
-    ['response_ms', 'Time that the server took, in milliseconds, from when it had answered the mail before on the connection.'],
+    ['response_ms',
+     'Time that the server took, in milliseconds, from when it had answered the mail before on the connection.'],
     ['worker_id', 'Id of the worker that made the attempt.'],
     ['message_id', 'Message-ID header; NULL: the message was never built.']
 ]);
