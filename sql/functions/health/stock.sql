@@ -51,7 +51,8 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_told text[]; v_name text; v_count bigint; v_doubt bigint; v_chosen bigint; v_since timestamptz; v_days integer; v_worst bigint;
+    v_told text[]; v_name text; v_count bigint; v_doubt bigint;
+    v_chosen bigint; v_since timestamptz; v_days integer; v_worst bigint;
     v_most integer := greatest(10000, mailqueue.system_number('held_alarm') + 1);
     b record;
 BEGIN
