@@ -101,7 +101,7 @@ class Schedules(ABC):
         return self._ask(act(schedule_id, "resume"))
 
     def cancel_schedule(self, schedule_id: UUID | str) -> answers.CancelledRun:
-        """Cancel a schedule; mail that its last run has queued is sent."""
+        """Cancel a schedule, and mail of its runs whose time has not come."""
         return self._ask(cancel(schedule_id))
 
     def schedule_runs(
@@ -147,7 +147,7 @@ class AsyncSchedules(ABC):
         return await self._ask(act(schedule_id, "resume"))
 
     async def cancel_schedule(self, schedule_id: UUID | str) -> answers.CancelledRun:
-        """Cancel a schedule; mail that its last run has queued is sent."""
+        """Cancel a schedule, and mail of its runs whose time has not come."""
         return await self._ask(cancel(schedule_id))
 
     async def schedule_runs(

@@ -138,13 +138,17 @@ async def resume(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) ->
 async def cancel(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) -> CancelledRun:
     """Cancel what a schedule would still do; the answer says whether it had run.
 
+    Emails of its runs whose time has not come are cancelled too.
+
     Raises:
         NotFound: the project has no such schedule.
     """
     found = await store.cancel(conn, project_id, schedule_id, by=by)
     if found.state == "missing":
         raise NotFound("schedule", schedule_id)
-    return CancelledRun(schedule_id, found.state, found.run_number, found.queued or 0)
+    return CancelledRun(
+        schedule_id, found.state, found.run_number, found.queued or 0, found.cancelled
+    )
 
 
 async def run(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) -> ScheduleRun:

@@ -37,7 +37,8 @@ SELECT mailqueue.describe_columns('schedule_runs', ARRAY[
     ['started_by', 'schedule, or request for a run that a person asked for.'],
     ['message', 'Message of the schedule when the run began; NULL: its mail is made.'],
     ['recipients', 'Recipients of the schedule when the run began; NULL: its mail is made.'],
-    ['place', 'Number of recipients of the column recipients whose mail is made.'],
+    ['place', 'Number of recipients of the column recipients whose mail is made; of a run that is cancelled, number '
+              'of batches whose mail is.'],
     ['after_contact', 'Id of the last contact whose mail is made, of the list at that place.'],
     ['queued', 'Number of mails that were queued.'],
     ['suppressed', 'Number of recipients that are suppressed.'],

@@ -72,8 +72,8 @@ SELECT mailqueue.pause_schedule(%(project_id)s, %(id)s, %(by)s);
 SELECT mailqueue.resume_schedule(%(project_id)s, %(id)s, %(by)s);
 
 -- name: cancel_schedule :one
--- State of the schedule afterwards, and its last run.
-SELECT c.state, c.run_number, c.queued
+-- State of the schedule afterwards, its last run, and the emails that are cancelled.
+SELECT c.state, c.run_number, c.queued, c.cancelled
 FROM mailqueue.cancel_schedule(%(project_id)s, %(id)s, %(by)s) AS c;
 
 -- name: run_schedule :one

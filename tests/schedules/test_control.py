@@ -72,12 +72,12 @@ async def test_a_run_by_request_is_beside_the_occurrences(conn: Conn) -> None:
 
 async def test_cancelling_says_whether_it_had_run(conn: Conn) -> None:
     waiting = await turning.put(conn, schedule_type="once", run_at=LATER)
-    assert await _does(conn, "cancel", waiting) == ("cancelled", None, None)
+    assert await _does(conn, "cancel", waiting) == ("cancelled", None, None, 0)
     ran = await turning.put(conn, schedule_type="once", run_at=LATER)
     await turning.due(conn, ran)
     await turning.turn(conn)
-    assert await _does(conn, "cancel", ran) == ("completed", 1, 1)
-    assert await _does(conn, "cancel", uuid4()) == ("missing", None, None)
+    assert await _does(conn, "cancel", ran) == ("completed", 1, 1, 0)
+    assert await _does(conn, "cancel", uuid4()) == ("missing", None, None, 0)
 
 
 async def test_a_schedule_that_ran_is_not_changed(conn: Conn) -> None:

@@ -225,7 +225,7 @@ async def test_a_cancelled_run_ends_with_the_part_that_it_works_on(conn: Conn) -
     found = await make.rows(
         conn, "SELECT * FROM mailqueue.cancel_schedule(%s, %s, 'tests')", project, made
     )
-    assert found == [("cancelled", 1, 0)]
+    assert found == [("cancelled", 1, 0, 0)]
     (run,) = await turning.runs_of(conn, made)
     assert (run["status"], run["last_error"]) == ("cancelled", "cancelled by tests")
     assert await turning.make_runs(conn) == 0

@@ -85,8 +85,13 @@ async def _loaded(
         return loaded, failed
 
 
-async def make_runs(conn: Conn, *, part: int = 500, zones: dict[str, str] | None = None) -> int:
-    """Make the mail of all runs that wait, in parts; return the number of parts."""
+async def make_runs(
+    conn: Conn, *, part: int = 500, zones: dict[str, str] | None = None, end: str = "done"
+) -> int:
+    """Make the mail of all runs that wait, in parts; return the number of parts.
+
+    `end` is what becomes of each.
+    """
     spec = queue_named("schedule-runs")
     worker = await make.worker(conn)
     rows = await store.claim(
@@ -108,12 +113,13 @@ async def make_runs(conn: Conn, *, part: int = 500, zones: dict[str, str] | None
                 conn, row.id, claim_no=row.claim_no, limit=part, zones=zones or {}
             )
             parts += 1
-        assert state == "done", state
+        assert state == end, state
         await make.scalar(
             conn,
-            "UPDATE mailqueue.schedule_runs SET status = 'done', finished_at = now(),"
+            "UPDATE mailqueue.schedule_runs SET status = %s, finished_at = now(),"
             " claim_no = NULL, worker_id = NULL, lease_until = NULL, assigned_at = NULL"
             " WHERE id = %s RETURNING 1",
+            end,
             row.id,
         )
     return parts

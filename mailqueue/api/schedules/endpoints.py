@@ -177,8 +177,9 @@ ENDPOINTS = (
         cancel,
         response=CancelledRun,
         tag=TAG,
-        description="A run that is still being made ends. The answer says how many emails the last "
-        "run has queued: they are sent, unless the batch is cancelled.",
+        description="A run that is still being made ends, and emails whose time has not come are "
+        "cancelled: of recipients whose clock has not reached it, or later in `spread_seconds`. "
+        "Emails whose time has come are sent, unless their batch is cancelled.",
         test_keys=ForTestKeys.OWN,
     ),
     Endpoint(

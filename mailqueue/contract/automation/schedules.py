@@ -202,7 +202,10 @@ class CancelledRun(Value):
     last_run: int | None
     """Number of its last run; null if it has not run."""
     queued: int
-    """Emails that its last run had queued; they are sent, unless its batch is cancelled."""
+    """Emails that its last run had queued."""
+    cancelled: int | None
+    """Emails of its runs whose time had not come, and that are not sent. The others are sent,
+    unless their batch is cancelled. Null: more than 10,000 were queued, and workers cancel them."""
 
 
 @dataclass(frozen=True, slots=True)

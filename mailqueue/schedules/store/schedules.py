@@ -19,11 +19,15 @@ from mailqueue.db.refusals import refusals
 
 
 class CancelledSchedule(NamedTuple):
-    """The state of a schedule after its cancellation, and what its last run has queued."""
+    """The state of a schedule after its cancellation, and what its last run has queued.
+
+    `cancelled`: emails whose time had not come; None: so many that workers cancel them.
+    """
 
     state: str
     run_number: int | None
     queued: int | None
+    cancelled: int | None
 
 
 class BegunRun(NamedTuple):

@@ -76,34 +76,100 @@ END $$;
 COMMENT ON FUNCTION mailqueue.resume_schedule(uuid, uuid, text) IS
     'Resume a schedule with its first occurrence from now on; returns its state afterwards, or missing.';
 
--- A run that is being made ends too. Mail that it has queued stays: the answer has its number.
-CREATE OR REPLACE FUNCTION mailqueue.cancel_schedule(p_project uuid, p_id uuid, p_by text DEFAULT NULL,
-    OUT state text, OUT run_number integer, OUT queued bigint)
+-- Mail of runs that are spread over a time, or on the clocks of recipients, waits in the queue for its time.
+CREATE OR REPLACE FUNCTION mailqueue.cancel_mail_ahead(p_project uuid, p_batch uuid) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+DECLARE
+    v_ids uuid[];
+BEGIN
+    SELECT b.email_ids INTO v_ids FROM mailqueue.batches AS b WHERE b.id = p_batch AND b.project_id = p_project;
+    v_ids := ARRAY(SELECT k.id FROM (SELECT q.id FROM mailqueue.email_queue AS q
+                                      WHERE q.id = ANY (v_ids) AND q.project_id = p_project AND q.status = 'pending'
+                                        AND q.attempts = 0 AND q.run_at > clock_timestamp() AND NOT q.is_cancelled
+                                      ORDER BY q.id FOR NO KEY UPDATE) AS k);
+    RETURN (SELECT count(*) FROM mailqueue.cancel_emails(p_project, v_ids, 'cancelled with its schedule') AS c);
+END $$;
+COMMENT ON FUNCTION mailqueue.cancel_mail_ahead(uuid, uuid) IS
+    'Cancel the mail of a batch whose time has not come; returns how many.';
+
+-- The caller has locked the runs that are being made. Of many mails, workers of schedule-runs cancel a batch at a time.
+CREATE OR REPLACE FUNCTION mailqueue.stop_schedule_runs(s mailqueue.schedules, p_reason text) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    c_at_once CONSTANT integer := 10000;                     -- mails that are cancelled in this transaction
+    -- The last time zone has a time of day 26 hours after the first.
+    c_ahead CONSTANT interval := interval '26 hours' + make_interval(secs => s.spread_seconds);
+    r record;
+    v_count integer;
+    v_cancelled integer := 0;
+BEGIN
+    IF s.schedule_type <> 'local' AND s.spread_seconds = 0 THEN
+        RETURN 0;
+    ELSIF (SELECT sum(o.queued) > c_at_once FROM mailqueue.schedule_runs AS o
+            WHERE o.schedule_id = s.id AND o.occurrence > clock_timestamp() - c_ahead
+              AND o.stop_requested_at IS NULL) THEN
+        UPDATE mailqueue.schedule_runs AS o
+           SET status = CASE o.status WHEN 'assigned' THEN 'assigned' ELSE 'pending' END, finished_at = NULL,
+               run_at = clock_timestamp(), attempts = 0, stop_requested_at = clock_timestamp(), place = 0,
+               message = NULL, recipients = NULL, last_error = p_reason
+         WHERE o.schedule_id = s.id AND o.occurrence > clock_timestamp() - c_ahead AND o.queued > 0
+           AND o.stop_requested_at IS NULL;
+        RETURN NULL;
+    END IF;
+    FOR r IN SELECT o.id, o.status, o.batch_ids FROM mailqueue.schedule_runs AS o
+              WHERE o.schedule_id = s.id AND o.occurrence > clock_timestamp() - c_ahead
+                AND o.stop_requested_at IS NULL
+              ORDER BY o.number LOOP
+        SELECT coalesce(sum(mailqueue.cancel_mail_ahead(s.project_id, b.id)), 0) INTO v_count
+          FROM unnest(r.batch_ids) AS b(id);
+        v_cancelled := v_cancelled + v_count;
+        UPDATE mailqueue.schedule_runs AS o
+           SET status = 'cancelled', stop_requested_at = clock_timestamp(), last_error = p_reason
+         WHERE o.id = r.id AND v_count > 0 AND o.status = 'done';
+    END LOOP;
+    RETURN v_cancelled;
+END $$;
+COMMENT ON FUNCTION mailqueue.stop_schedule_runs(mailqueue.schedules, text) IS
+    'Cancel mail of the runs of a schedule whose time has not come; returns how many, NULL where workers do it.';
+
+-- A column was added.
+DROP FUNCTION IF EXISTS mailqueue.cancel_schedule(uuid, uuid, text);
+-- A run that is being made ends too. Mail whose time has come stays: the answer has its number.
+CREATE FUNCTION mailqueue.cancel_schedule(p_project uuid, p_id uuid, p_by text DEFAULT NULL,
+    OUT state text, OUT run_number integer, OUT queued bigint, OUT cancelled integer)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     s mailqueue.schedules;
     v_run uuid;
+    v_reason text := 'cancelled by ' || coalesce(left(p_by, 200), session_user);
+    v_is_being_made boolean;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    cancelled := 0;
     s := mailqueue.take_schedule(p_project, p_id);
     IF s.id IS NULL THEN
         state := 'missing';
         RETURN;
     END IF;
-    SELECT r.id, r.number, r.queued INTO v_run, run_number, queued FROM mailqueue.schedule_runs AS r
-     WHERE r.schedule_id = p_id ORDER BY r.number DESC LIMIT 1;
+    PERFORM FROM mailqueue.schedule_runs AS r
+      WHERE r.schedule_id = p_id AND r.status IN ('pending', 'assigned') ORDER BY r.number FOR UPDATE;
+    v_is_being_made := FOUND;
+    cancelled := mailqueue.stop_schedule_runs(s, v_reason);
     UPDATE mailqueue.schedule_runs AS r
        SET status = CASE r.status WHEN 'pending' THEN 'cancelled' ELSE r.status END,
            finished_at = CASE r.status WHEN 'pending' THEN clock_timestamp() ELSE r.finished_at END,
-           stop_requested_at = clock_timestamp(), message = NULL, recipients = NULL,
-           last_error = 'cancelled by ' || coalesce(left(p_by, 200), session_user)
-     WHERE r.schedule_id = p_id AND r.status IN ('pending', 'assigned');
-    IF FOUND THEN
-        state := 'cancelled';
-        SELECT r.queued INTO queued FROM mailqueue.schedule_runs AS r WHERE r.id = v_run;
-    ELSIF s.finished_at IS NOT NULL THEN
+           stop_requested_at = clock_timestamp(), message = NULL, recipients = NULL, place = 0, last_error = v_reason
+     WHERE r.schedule_id = p_id AND r.status IN ('pending', 'assigned') AND r.stop_requested_at IS NULL;
+    SELECT r.id, r.number, r.queued INTO v_run, run_number, queued FROM mailqueue.schedule_runs AS r
+     WHERE r.schedule_id = p_id ORDER BY r.number DESC LIMIT 1;
+    IF s.finished_at IS NOT NULL AND NOT v_is_being_made AND cancelled = 0 THEN
         state := s.status;
         RETURN;
     END IF;
@@ -111,14 +177,16 @@ BEGIN
     UPDATE mailqueue.schedules AS o
        SET status = 'cancelled', finished_at = coalesce(o.finished_at, clock_timestamp()),
            updated_at = clock_timestamp(), next_run_at = NULL, next_local = NULL, plan_after = NULL,
-           last_error = 'cancelled by ' || coalesce(left(p_by, 200), session_user)
+           last_error = v_reason
      WHERE o.id = p_id;
     PERFORM mailqueue.record_operation(p_project, 'schedule.cancelled', coalesce(s.name, p_id::text),
-        jsonb_strip_nulls(jsonb_build_object('runs', s.run_count, 'queued_by_last_run', queued)), p_by);
+        jsonb_strip_nulls(jsonb_build_object('runs', s.run_count, 'queued_by_last_run', queued,
+                                             'cancelled_emails', cancelled)), p_by);
 END $$;
 COMMENT ON FUNCTION mailqueue.cancel_schedule(uuid, uuid, text) IS
-    'Cancel what a schedule would still do. Returns its state afterwards (completed: it had run already; missing), its '
-    'last run, and how many mails that one has queued.';
+    'Cancel what a schedule would still do, and mail of its runs whose time has not come. Returns its state afterwards '
+    '(completed: it had run already; missing), its last run, how many mails that one had queued, and how many are '
+    'cancelled; NULL: so many that workers cancel them.';
 
 CREATE OR REPLACE FUNCTION mailqueue.run_schedule(p_project uuid, p_id uuid, p_by text DEFAULT NULL)
 RETURNS TABLE (state text, run_id uuid)

@@ -101,7 +101,12 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 'lost';
     ELSIF r.stop_requested_at IS NOT NULL OR r.recipients IS NULL THEN
-        RETURN 'cancelled';
+        IF r.place >= cardinality(r.batch_ids) THEN
+            RETURN 'cancelled';
+        END IF;
+        PERFORM mailqueue.cancel_mail_ahead(r.project_id, r.batch_ids[r.place + 1]);
+        UPDATE mailqueue.schedule_runs AS o SET place = o.place + 1, crashes = least(o.crashes, 1) WHERE o.id = p_id;
+        RETURN 'more';
     END IF;
     SELECT * INTO s FROM mailqueue.schedules AS o WHERE o.id = r.schedule_id;
     SELECT p.name, coalesce(mailqueue.known_zone(p.time_zone), 'UTC') AS time_zone INTO v_project
@@ -212,8 +217,9 @@ BEGIN
     RETURN CASE WHEN v_is_over THEN 'done' ELSE 'more' END;
 END $$;
 COMMENT ON FUNCTION mailqueue.continue_schedule_run(uuid, bigint, integer, text[], text[]) IS
-    'Make the next mails of a run, with zones by address that the caller found. Returns more, done, cancelled, or lost '
-    'where the claim no longer holds. Raises 55P03 while another transaction changes or removes a contact of them.';
+    'Make the next mails of a run, with zones by address that the caller found; of one that was cancelled, cancel a '
+    'batch. Returns more, done, cancelled, or lost where the claim no longer holds. Raises 55P03 while another '
+    'transaction changes or removes a contact of them.';
 
 -- In the transaction that settles its row.
 CREATE OR REPLACE FUNCTION mailqueue.end_schedule_run(p_id uuid) RETURNS void

@@ -33,17 +33,20 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.resume_schedule(text, text) IS 'Resume a schedule; returns its state afterwards.';
 
-CREATE OR REPLACE FUNCTION mailqueue.cancel_schedule(project text, schedule text,
-    OUT state text, OUT run_number integer, OUT queued bigint)
+-- A column was added.
+DROP FUNCTION IF EXISTS mailqueue.cancel_schedule(text, text);
+CREATE FUNCTION mailqueue.cancel_schedule(project text, schedule text,
+    OUT state text, OUT run_number integer, OUT queued bigint, OUT cancelled integer)
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT c.state, c.run_number, c.queued
+    SELECT c.state, c.run_number, c.queued, c.cancelled
       FROM mailqueue.schedule_in(project, schedule) AS s
      CROSS JOIN LATERAL mailqueue.cancel_schedule(s.project_id, s.id, session_user) AS c
 $$;
 COMMENT ON FUNCTION mailqueue.cancel_schedule(text, text) IS
-    'Cancel what a schedule would still do; returns its state afterwards, its last run and what that one has queued.';
+    'Cancel what a schedule would still do, and mail of its runs whose time has not come; returns its state '
+    'afterwards, its last run, what that one had queued, and how many mails are cancelled.';
 
 CREATE OR REPLACE FUNCTION mailqueue.run_schedule(project text, schedule text) RETURNS uuid
 LANGUAGE sql SECURITY DEFINER

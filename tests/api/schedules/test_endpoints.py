@@ -92,6 +92,7 @@ async def test_a_schedule_is_changed_paused_resumed_skipped_and_cancelled(api: C
         "status": "cancelled",
         "last_run": None,
         "queued": 0,
+        "cancelled": 0,
     }
     assert (await api.get(f"{one}/next-runs")).json()["data"] == []
     assert (await api.put(one, DIGEST)).status_code == 409
