@@ -22,15 +22,16 @@ BEGIN
         END IF;
         PERFORM mailqueue.check_text(v_field, v_value, v_most);
     END LOOP;
-    IF c.time_zone IS NOT NULL THEN
-        PERFORM mailqueue.project_time_zone('time_zone', c.time_zone);
+    IF c.time_zone IS NOT NULL AND mailqueue.known_zone(c.time_zone) IS NULL THEN
+        PERFORM mailqueue.refuse('time_zone', format('there is no time zone %s: a name such as Europe/Berlin is '
+                                                     'needed', to_json(left(c.time_zone, 100))));
     END IF;
     IF c.language !~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$' THEN
         PERFORM mailqueue.refuse('language', format('%s is not a language such as en or pt-BR',
                                                     to_json(left(c.language, 100))));
     -- The day begins first in the zone of +14 hours.
     ELSIF NOT isfinite(c.date_of_birth) OR c.date_of_birth < '1850-01-01'
-          OR c.date_of_birth >= (now() AT TIME ZONE coalesce(c.time_zone, 'Pacific/Kiritimati'))::date THEN
+          OR c.date_of_birth >= mailqueue.utc_to_local(now(), coalesce(c.time_zone, 'Pacific/Kiritimati'))::date THEN
         PERFORM mailqueue.refuse('date_of_birth', format('a day in the past since 1850 is needed, got %s',
                                                          c.date_of_birth));
     ELSIF NOT isfinite(c.consented_at) OR c.consented_at > now() + interval '5 minutes' THEN

@@ -51,21 +51,28 @@ END $$;
 COMMENT ON FUNCTION mailqueue.frequency_cap(text) IS
     'Mails and days of a frequency cap such as 3/7d, and its form in projects; raises an error if it is none.';
 
--- A time zone that this server does not know raises an error; one that it knew when it was written may be gone.
+-- By the rules of zones that are loaded. The end is the next moment at which the clock shows it, or at which it is set
+-- forward over it. A zone that was known when it was written may be gone.
 CREATE OR REPLACE FUNCTION mailqueue.quiet_until(p_hours text, p_zones text[], p_now timestamptz,
     OUT until timestamptz, OUT zone text)
 LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+DECLARE
+    v_begin time := split_part(p_hours, '-', 1)::time;
+    v_end time := split_part(p_hours, '-', 2)::time;
+    v_local timestamp;
 BEGIN
-    FOREACH zone IN ARRAY p_zones LOOP
-        CONTINUE WHEN zone IS NULL;
-        BEGIN
-            until := mailqueue.low_opens_at(split_part(p_hours, '-', 2)::time, split_part(p_hours, '-', 1)::time, zone,
-                                            p_now);
-            RETURN;
-        EXCEPTION WHEN invalid_parameter_value THEN NULL;
-        END;
-    END LOOP;
+    SELECT z.name INTO zone FROM unnest(p_zones) WITH ORDINALITY AS z(name, n)
+     WHERE mailqueue.known_zone(z.name) IS NOT NULL ORDER BY z.n LIMIT 1;
+    v_local := mailqueue.utc_to_local(p_now, zone);
+    IF (CASE WHEN v_begin < v_end THEN v_local::time >= v_begin AND v_local::time < v_end
+             ELSE v_local::time >= v_begin OR v_local::time < v_end END) THEN
+        v_local := v_local::date + (v_local::time >= v_end)::integer + v_end;
+        until := coalesce((SELECT min(i.at) FROM unnest(mailqueue.local_instants(v_local, zone)) AS i(at)
+                            WHERE i.at > p_now),
+                          mailqueue.local_to_utc(v_local, zone));
+    END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.quiet_until(text, text[], timestamptz) IS
     'End of the quiet hours in the first of the time zones that is known, and that zone; NULL: they have not begun.';
