@@ -205,10 +205,19 @@ async def _template(conn: Conn, project: UUID) -> None:
     )
 
 
-@pytest.mark.parametrize("value", ["{{ run.moon }}", "{{.run.moon}}", "{{ run. }}"])
-async def test_a_value_that_a_run_lacks_is_refused(conn: Conn, value: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("{{ run.moon }}", "a run has no"),
+        ("{{.run.moon}}", "a run has no"),
+        ("{{ run. }}", "a run has no"),
+        ("Week {{.CurrentWeek}}", r"{{.CurrentWeek}} is not filled in"),
+        ("{{- .Site.Week -}}", r"{{.Site.Week}} is not filled in"),
+    ],
+)
+async def test_a_value_that_a_run_lacks_is_refused(conn: Conn, value: str, reason: str) -> None:
     await _template(conn, await make.project_named(conn))
-    with pytest.raises(errors.InvalidParameterValue, match="variables: a run has no"):
+    with pytest.raises(errors.InvalidParameterValue, match=f"variables: {reason}"):
         async with conn.transaction():
             await turning.put(
                 conn,

@@ -110,6 +110,13 @@ BEGIN
         PERFORM mailqueue.refuse('variables', format('a run has no %s: number, scheduled_at, previous_at, date, time, '
                                                      'week, month, year or name', to_json(btrim(v_unknown))));
     END IF;
+    -- A text of another template language would be sent as it stands.
+    v_unknown := (regexp_match((p_message -> 'variables')::text,
+                               '\{\{-?\s*\.(?!run\.)([A-Za-z_][A-Za-z0-9_.]{0,60})\s*-?\}\}'))[1];
+    IF v_unknown IS NOT NULL THEN
+        PERFORM mailqueue.refuse('variables', format('{{.%s}} is not filled in: values of a run are written such as '
+                                                     '{{ run.week }}', v_unknown));
+    END IF;
     DECLARE
         v_field text;
         v_text text;
