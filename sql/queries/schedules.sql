@@ -140,7 +140,7 @@ LIMIT %(limit)s;
 
 -- name: estimate_schedule :maybe
 -- What a run of a schedule would come to now.
-SELECT e.recipients, e.is_complete, e.daily_limit, e.sent_today, e.headroom, e.days
+SELECT e.recipients, e.is_complete, e.checked, e.suppressed, e.daily_limit, e.sent_today, e.headroom, e.days
 FROM mailqueue.estimate_schedule(%(project_id)s, %(id)s) AS e
 WHERE e.recipients IS NOT NULL;
 

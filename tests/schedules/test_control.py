@@ -169,19 +169,3 @@ async def test_services_name_schedules_in_sql(conn: Conn) -> None:
     assert await make.scalar(conn, state) == "cancelled"
     with pytest.raises(errors.InvalidParameterValue, match="has no schedule"):
         await conn.execute("SELECT mailqueue.pause_schedule('default', 'nothing')")
-
-
-async def test_an_estimate_compares_a_run_with_the_daily_limit_of_the_project(conn: Conn) -> None:
-    to = [f"n{n}@example.com" for n in range(25)]
-    made = await turning.put(
-        conn, schedule_type="once", run_at=LATER, payload=turning.RAW | {"to": to}
-    )
-    project = await make.project_named(conn)
-    query = (
-        "SELECT recipients, daily_limit, headroom, days FROM mailqueue.estimate_schedule(%s, %s)"
-    )
-
-    assert await make.rows(conn, query, project, made) == [(25, None, None, None)]
-    limit = "UPDATE mailqueue.limits SET daily_limit = 10 WHERE project_id = %s RETURNING 1"
-    assert await make.rows(conn, limit, project)
-    assert await make.rows(conn, query, project, made) == [(25, 10, 10, 3)]

@@ -157,9 +157,13 @@ class ScheduleEstimate(Value):
     """What a run of a schedule would come to now. Nothing is sent."""
 
     recipients: int
-    """Recipients of a run."""
+    """Recipients of a run, each once."""
     is_complete: bool
     """Whether all were counted; otherwise there are more."""
+    checked: int
+    """How many of the recipients were compared with the suppressions."""
+    suppressed: int
+    """How many of these are suppressed, and get no email."""
     daily_limit: int | None
     """Recipients to which the project may send in a day; null: no limit."""
     sent_today: int
@@ -167,7 +171,8 @@ class ScheduleEstimate(Value):
     headroom: int | None
     """Recipients to which it may still send today; null: no limit."""
     days: int | None
-    """Days that a run takes within the daily limit; null: no limit."""
+    """Days that a run takes within the daily limit, without those that are suppressed; null: no
+    limit."""
 
 
 @dataclass(frozen=True, slots=True)

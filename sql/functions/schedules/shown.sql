@@ -17,18 +17,26 @@ $$;
 COMMENT ON FUNCTION mailqueue.schedule_words(mailqueue.schedules) IS
     'Time, state and payload of a schedule in the words of the API.';
 
--- Lists are counted up to a bound, so that it stays short.
-CREATE OR REPLACE FUNCTION mailqueue.estimate_schedule(p_project uuid, p_id uuid, OUT recipients bigint,
-    OUT is_complete boolean, OUT daily_limit integer, OUT sent_today bigint, OUT headroom bigint, OUT days integer)
+-- Columns were added.
+DROP FUNCTION IF EXISTS mailqueue.estimate_schedule(uuid, uuid);
+-- Lists are counted up to a bound, so that it stays short. Whether an address is suppressed costs a hash, so that the
+-- first ones are checked.
+CREATE FUNCTION mailqueue.estimate_schedule(p_project uuid, p_id uuid, OUT recipients bigint, OUT is_complete boolean,
+    OUT checked bigint, OUT suppressed bigint, OUT daily_limit integer, OUT sent_today bigint, OUT headroom bigint,
+    OUT days integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
-    c_most CONSTANT integer := 100000;
+    c_most CONSTANT integer := 100000;                       -- recipients that are counted
+    c_checked CONSTANT integer := 10000;
     s mailqueue.schedules;
     l record;
-    v_count bigint;
+    v_keys text[];
+    v_emails text[];
+    v_more record;
+    v_category text;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     SELECT * INTO s FROM mailqueue.schedules AS o
@@ -36,16 +44,31 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    is_complete := true;
-    SELECT count(*) INTO recipients FROM jsonb_array_elements(s.recipients) AS r WHERE NOT r.value ? 'list';
+    SELECT array_agg(mailqueue.address_key(r.value ->> 'email')), array_agg(r.value ->> 'email')
+      INTO v_keys, v_emails
+      FROM jsonb_array_elements(s.recipients) AS r WHERE NOT r.value ? 'list';
     FOR l IN SELECT o.id FROM jsonb_array_elements(s.recipients) AS r
                JOIN mailqueue.contact_lists AS o ON o.project_id = p_project AND o.name = r.value ->> 'list'
                                                     AND o.is_test = s.is_test
     LOOP
-        SELECT count(*) INTO v_count FROM mailqueue.list_members(p_project, l.id, NULL, c_most) AS m;
-        recipients := recipients + v_count;
-        is_complete := is_complete AND v_count < c_most;
+        EXIT WHEN cardinality(v_keys) >= c_most;
+        SELECT array_agg(m.email_key) AS keys, array_agg(m.email) AS emails INTO v_more
+          FROM mailqueue.list_members(p_project, l.id, NULL, c_most - coalesce(cardinality(v_keys), 0)) AS m;
+        v_keys := v_keys || v_more.keys;
+        v_emails := v_emails || v_more.emails;
     END LOOP;
+    is_complete := coalesce(cardinality(v_keys), 0) < c_most;
+    v_category := coalesce(s.message ->> 'category', (
+        SELECT t.category FROM mailqueue.templates AS t
+         WHERE (t.project_id = p_project OR t.project_id IS NULL) AND t.deleted_at IS NULL
+           AND t.slug = split_part(s.message ->> 'template', '@', 1) ORDER BY t.project_id NULLS LAST LIMIT 1),
+        'transactional');
+    SELECT count(*), count(*) FILTER (WHERE r.n <= c_checked),
+           count(*) FILTER (WHERE CASE WHEN r.n <= c_checked AND NOT s.is_test
+                                       THEN mailqueue.suppressed(p_project, r.email, v_category) END IS NOT NULL)
+      INTO recipients, checked, suppressed
+      FROM (SELECT min(u.email) AS email, row_number() OVER (ORDER BY u.key) AS n
+              FROM unnest(v_keys, v_emails) AS u(key, email) GROUP BY u.key) AS r;
     SELECT m.daily_limit, coalesce(c.sent, 0) + coalesce(c.reserved, 0) INTO daily_limit, sent_today
       FROM mailqueue.limits AS m
       LEFT JOIN LATERAL (SELECT k.sent, k.reserved FROM mailqueue.limit_counters AS k
@@ -56,10 +79,11 @@ BEGIN
     sent_today := coalesce(sent_today, 0);
     headroom := CASE WHEN daily_limit IS NOT NULL THEN greatest(daily_limit - sent_today, 0) END;
     days := CASE WHEN daily_limit > 0
-                 THEN 1 + ceil(greatest(recipients - headroom, 0)::numeric / daily_limit)::integer END;
+                 THEN 1 + ceil(greatest(recipients - suppressed - headroom, 0)::numeric / daily_limit)::integer END;
 END $$;
 COMMENT ON FUNCTION mailqueue.estimate_schedule(uuid, uuid) IS
-    'Recipients of a run of a schedule, and how they compare with the daily limit of the project. Changes nothing.';
+    'Recipients of a run of a schedule, each once, how many of the first ones are suppressed, and how they compare '
+    'with the daily limit of the project. Changes nothing.';
 
 CREATE OR REPLACE FUNCTION mailqueue.why_schedule(p_id uuid) RETURNS text
 LANGUAGE plpgsql STABLE
