@@ -19,6 +19,7 @@ SELECT mailqueue.describe_columns('schedules', ARRAY[
     ['created_by', 'Who added it.'],
     ['next_run_at', 'The next occurrence; NULL: there is none, or it is to be computed.'],
     ['next_local', 'The next occurrence on the clock of time_zone.'],
+    ['is_wall_clock', 'Whether the time of one that runs once was given on the clock of time_zone, without an offset.'],
     ['plan_after', 'The next occurrence is to be computed: the first one after this time; NULL: it is known.'],
     ['zone_release', 'Release of the rules of time zones by which next_run_at was computed.'],
     ['last_run_at', 'The occurrence that ran last.'],

@@ -124,3 +124,32 @@ async def test_what_cannot_be_is_refused_with_its_field(
         async with conn.transaction():
             await turning.put(conn, **given)
     assert refused.value.diag.column_name == field
+
+
+async def test_a_time_without_an_offset_follows_new_rules_of_time_zones(conn: Conn) -> None:
+    given = {"schedule_type": "once", "timezone": "Europe/Berlin"}
+    wall = await turning.put(conn, "wall", run_at="2034-07-01T09:00:00", **given)
+    paused = await turning.put(conn, "paused", run_at="2034-07-01T09:00", **given)
+    await conn.execute("SELECT mailqueue.pause_schedule('default', 'paused')")
+    instant = await turning.put(conn, "instant", run_at="2034-07-01T09:00:00+02:00", **given)
+    times = (
+        "SELECT (once_at, next_run_at) = (x.at, x.at) AND (run_at = x.at OR status = 'paused')"
+        " FROM mailqueue.schedules CROSS JOIN (SELECT timestamptz '2034-07-01Z' + %s AS at) AS x"
+        " WHERE id = %s"
+    )
+    for one in (wall, paused, instant):
+        assert await make.scalar(conn, times, timedelta(hours=7), one)
+    # Summer time is over for good.
+    await conn.execute(
+        "UPDATE mailqueue.time_zone_releases SET release = '2099z';"
+        "UPDATE mailqueue.time_zone_offsets SET utc_offset = '1 h' WHERE from_at > '2030-01-01Z'"
+        " AND zone = (SELECT rules FROM mailqueue.time_zones WHERE name = 'Europe/Berlin')"
+    )
+
+    assert await make.scalar(conn, "SELECT mailqueue.replan_schedules(100)") == 2
+    assert await make.scalar(conn, "SELECT mailqueue.replan_schedules(100)") == 0
+
+    for one, hours in ((wall, 8), (paused, 8), (instant, 7)):
+        assert await make.scalar(conn, times, timedelta(hours=hours), one)
+    assert (await turning.row_of(conn, wall))["plan_after"] is None
+    assert await turning.turn(conn) == 0, "nothing is due"

@@ -123,8 +123,11 @@ BEGIN
     ELSE
         s.once_at := mailqueue.check_instant('run_at', mailqueue.schedule_instant('run_at', p_given -> 'run_at',
                                                                                   s.time_zone));
+        s.is_wall_clock := v_text !~ '([Zz]|[+-]\d\d:?\d\d)$';
         s.next_run_at := s.once_at;
-        s.next_local := mailqueue.utc_to_local(s.once_at, s.time_zone);
+        -- A time that clocks leave out stays as it was given, for rules that have it.
+        s.next_local := CASE WHEN s.is_wall_clock THEN v_text::timestamp
+                             ELSE mailqueue.utc_to_local(s.once_at, s.time_zone) END;
         s.run_at := s.once_at;
     END IF;
     s.missed := coalesce(p_given ->> 'missed', 'latest');
@@ -191,11 +194,11 @@ BEGIN
     END IF;
     INSERT INTO mailqueue.schedules (id, project_id, name, schedule_type, once_at, local_at, cron_expression, time_zone,
         message, recipients, missed, overlap, ends_at, max_runs, spread_seconds, is_test, created_by, next_run_at,
-        next_local, plan_after, zone_release, run_at)
+        next_local, is_wall_clock, plan_after, zone_release, run_at)
     VALUES (v_id, p_project, s.name, s.schedule_type, s.once_at, s.local_at, s.cron_expression, s.time_zone,
             s.message, s.recipients, s.missed, s.overlap, s.ends_at, s.max_runs, s.spread_seconds, s.is_test,
-            coalesce(left(p_by, 200), session_user), s.next_run_at, s.next_local, s.plan_after,
-            mailqueue.time_zone_release(), s.run_at)
+            coalesce(left(p_by, 200), session_user), s.next_run_at, s.next_local,
+            coalesce(s.is_wall_clock, false), s.plan_after, mailqueue.time_zone_release(), s.run_at)
     ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -241,7 +244,8 @@ BEGIN
            cron_expression = s.cron_expression, time_zone = s.time_zone, message = s.message,
            recipients = s.recipients, missed = s.missed, overlap = s.overlap, ends_at = s.ends_at,
            max_runs = s.max_runs, spread_seconds = s.spread_seconds, next_run_at = s.next_run_at,
-           next_local = s.next_local, plan_after = s.plan_after, zone_release = mailqueue.time_zone_release(),
+           next_local = s.next_local, is_wall_clock = coalesce(s.is_wall_clock, false), plan_after = s.plan_after,
+           zone_release = mailqueue.time_zone_release(),
            run_at = s.run_at, updated_at = clock_timestamp(), attempts = 0, last_error = NULL
      WHERE x.id = p_id;
     PERFORM mailqueue.record_operation(p_project, 'schedule.changed', coalesce(s.name, p_id::text),

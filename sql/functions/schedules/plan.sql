@@ -117,13 +117,28 @@ BEGIN
         SELECT s.id FROM mailqueue.schedules AS s
          WHERE s.finished_at IS NULL AND s.cron_expression IS NOT NULL
            AND (s.zone_release < v_release OR s.zone_release > v_release)
+         ORDER BY s.zone_release, s.id LIMIT p_most FOR UPDATE SKIP LOCKED)
+      || ARRAY(
+        SELECT s.id FROM mailqueue.schedules AS s
+         WHERE s.finished_at IS NULL AND s.is_wall_clock
+           AND (s.zone_release < v_release OR s.zone_release > v_release)
          ORDER BY s.zone_release, s.id LIMIT p_most FOR UPDATE SKIP LOCKED);
     -- What is due now stays: its instant has come.
     UPDATE mailqueue.schedules AS s
+       SET zone_release = v_release, once_at = n.at, next_run_at = n.at,
+           run_at = CASE WHEN s.status = 'pending' AND s.attempts = 0 THEN n.at ELSE s.run_at END
+      FROM (SELECT o.id, mailqueue.local_to_utc(o.next_local, o.time_zone) AS at
+              FROM mailqueue.schedules AS o
+             WHERE o.id = ANY (v_ids) AND o.is_wall_clock AND o.next_run_at > clock_timestamp()
+               AND mailqueue.known_zone(o.time_zone) IS NOT NULL OFFSET 0) AS n
+     WHERE s.id = n.id AND s.status <> 'assigned';
+    UPDATE mailqueue.schedules AS s
        SET zone_release = v_release,
-           plan_after = CASE WHEN s.next_run_at > clock_timestamp() AND s.plan_after IS NULL
+           plan_after = CASE WHEN s.is_wall_clock THEN NULL
+                             WHEN s.next_run_at > clock_timestamp() AND s.plan_after IS NULL
                              THEN greatest(clock_timestamp(), s.last_run_at) ELSE s.plan_after END,
-           run_at = CASE WHEN s.next_run_at > clock_timestamp() AND s.status = 'pending' THEN clock_timestamp()
+           run_at = CASE WHEN s.next_run_at > clock_timestamp() AND s.status = 'pending' AND NOT s.is_wall_clock
+                         THEN clock_timestamp()
                          ELSE s.run_at END
      WHERE s.id = ANY (v_ids) AND s.status <> 'assigned';
     GET DIAGNOSTICS v_count = ROW_COUNT;
