@@ -71,6 +71,8 @@ async def test_filters_are_kept_in_the_page_and_in_the_link_to_older_entries(
     assert len(found) == len(set(found)) == 55
     assert 'value="&#34;&gt;&lt;script&gt;"' in typed
     assert "must be a day such as 2030-05-01" in typed
+    assert "Nothing is listed, because a filter is wrong: From must be a day" in typed
+    assert "api key created" not in typed + turned
     assert "must not be before the first day" in turned
     assert "No entry matches" in none
 

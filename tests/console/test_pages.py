@@ -107,7 +107,7 @@ async def test_the_filters_of_the_list_are_its_url(console: Visiting) -> None:
     assert 'value="spring"' in kept
 
 
-async def test_a_filter_that_cannot_be_read_is_kept_as_typed_with_what_is_wrong(
+async def test_a_filter_that_cannot_be_read_is_kept_as_typed_and_nothing_is_listed(
     console: Visiting,
 ) -> None:
     await queued(console, subject="Still there")
@@ -117,13 +117,16 @@ async def test_a_filter_that_cannot_be_read_is_kept_as_typed_with_what_is_wrong(
         response = await visitor.http.get(
             EMAILS, params={"since": hostile, "batch": hostile, "status": hostile}
         )
+        turned = await visitor.get(f"{EMAILS}?since=2030-05-02&until=2030-05-01")
 
     assert response.status_code == 200
     assert response.text.count("&#34;&gt;&lt;script&gt;x") == 2
     assert "<script>x" not in response.text
     assert "must be a day such as 2030-05-01" in response.text
     assert "must be the id of a batch" in response.text
-    assert "Still there" in response.text
+    assert "Nothing is listed, because a filter is wrong: Status must be one of" in response.text
+    assert "Accepted to must not be before the first day." in turned.text
+    assert "Still there" not in response.text + turned.text
 
 
 async def test_the_list_is_read_page_by_page_and_keeps_its_filters(console: Visiting) -> None:

@@ -42,7 +42,7 @@ class AuditFilters:
 
 
 def read_filters(query: Mapping[str, str]) -> AuditFilters:
-    """Return the filters of a URL; an invalid one is kept as typed and does not filter."""
+    """Return the filters of a URL, as typed, and what is wrong with them."""
     typed = {name: text_of(query, name) for name in NAMES}
     since, until = (day_of(typed[name]) for name in DAYS)
     faults = {

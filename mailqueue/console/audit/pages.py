@@ -1,6 +1,7 @@
 """The audit log of a project and of the installation: a search by pages, and one entry."""
 
 from datetime import datetime
+from uuid import UUID
 
 from starlette.responses import Response
 
@@ -15,6 +16,7 @@ from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.projects import AuditEvent
 from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
 from mailqueue.vault.masterkey import master_key_of
 
 PATH = "/console/audit"
@@ -26,9 +28,7 @@ async def show_installation(context: PageContext) -> Response:
     """Search the audit log of all projects and the installation."""
     filters = read_filters(context.request.query_params)
     async with context.installation() as conn:
-        found = await audit_search.search(
-            conn, filters.search(None), before=filters.before, limit=PAGE_ROWS
-        )
+        found = await _search(conn, filters, None)
     async with context.console.lend() as conn:
         sealed_at = await audit_search.sealed_at(conn)
     return _list(context, filters, found, sealed_at=sealed_at)
@@ -38,9 +38,7 @@ async def show_project(context: PageContext) -> Response:
     """Search the audit log of a project."""
     filters = read_filters(context.request.query_params)
     async with context.connection() as conn:
-        found = await audit_search.search(
-            conn, filters.search(context.seen.id), before=filters.before, limit=PAGE_ROWS
-        )
+        found = await _search(conn, filters, context.seen.id)
     return _list(context, filters, found)
 
 
@@ -56,6 +54,14 @@ async def show_event_of_project(context: PageContext) -> Response:
     async with context.connection() as conn:
         event = await audit_search.find(conn, _event_id(context), project_id=context.seen.id)
     return await _event(context, event)
+
+
+async def _search(conn: Conn, filters: AuditFilters, project_id: UUID | None) -> AuditPage:
+    """Return the entries that the filters match; none where a filter is wrong."""
+    if filters.faults:
+        return AuditPage([], None)
+    search = filters.search(project_id)
+    return await audit_search.search(conn, search, before=filters.before, limit=PAGE_ROWS)
 
 
 def _list(

@@ -16,6 +16,15 @@ TEXTS = ("to", "tag", "sender", "campaign", "category", "data")
 DAYS = ("since", "until")
 NAMES = ("status", *TEXTS, "batch", *DAYS)
 
+LABELS: Mapping[str, str] = {
+    "status": "Status",
+    "batch": "Batch id",
+    "data": "Custom data",
+    "since": "Accepted from",
+    "until": "Accepted to",
+}
+"""How a page names the filters that may be wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class EmailFilters:
@@ -60,7 +69,7 @@ class EmailFilters:
 
 
 def read_filters(query: Mapping[str, str]) -> EmailFilters:
-    """Return the filters of a URL; an invalid one is kept as typed and does not filter."""
+    """Return the filters of a URL, as typed, and what is wrong with them."""
     typed = {name: text_of(query, name) for name in NAMES}
     faults: dict[str, str] = {}
     status = typed["status"] or None
@@ -79,14 +88,16 @@ def read_filters(query: Mapping[str, str]) -> EmailFilters:
         days[name] = day_of(typed[name])
         if typed[name] and days[name] is None:
             faults[name] = "must be a day such as 2030-05-01"
-    until = days["until"]
+    since, until = days["since"], days["until"]
+    if since is not None and until is not None and until < since:
+        faults["until"] = "must not be before the first day"
     return EmailFilters(
         typed=typed,
         before=_uuid(text_of(query, "before")),
         status=status,
         batch=batch,
         data=data,
-        since=days["since"],
+        since=since,
         until=None if until is None else until + timedelta(days=1),  # the day is included
         faults=faults,
     )

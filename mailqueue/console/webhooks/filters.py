@@ -51,7 +51,7 @@ class DeliveryFilters:
 
 
 def read_filters(query: Mapping[str, str], *, of_retry: bool = False) -> DeliveryFilters:
-    """Return the filters of a URL or form; an invalid one is kept as typed and does not filter."""
+    """Return the filters of a URL or form, as typed, and what is wrong with them."""
     typed = {name: text_of(query, name) for name in NAMES}
     faults: dict[str, str] = {}
     for name, choices in (("status", RETRIED if of_retry else STATUSES), ("type", TYPES)):

@@ -15,7 +15,7 @@ from mailqueue.core.errors import NotFound
 from mailqueue.core.json.writing import write_json
 from mailqueue.db.fetch import Conn
 from mailqueue.webhooks import deliveries, endpoints
-from mailqueue.webhooks.model import ENDED, WebhookRow
+from mailqueue.webhooks.model import ENDED, DeliveryRow, WebhookRow
 
 PATH = "/console/projects/{project}/webhooks"
 WEBHOOK = f"{PATH}/{{webhook_id}}"
@@ -45,14 +45,16 @@ async def show_webhook(context: PageContext) -> Response:
     filters = read_filters(context.request.query_params)
     async with context.connection() as conn:
         webhook = await find_webhook(context, conn)
-        found = await deliveries.list_page(
-            conn,
-            context.seen.id,
-            webhook.id,
-            filters=filters.where,
-            before=filters.before,
-            limit=PAGE_ROWS + 1,
-        )
+        found: list[DeliveryRow] = []
+        if not filters.faults:
+            found = await deliveries.list_page(
+                conn,
+                context.seen.id,
+                webhook.id,
+                filters=filters.where,
+                before=filters.before,
+                limit=PAGE_ROWS + 1,
+            )
     shown = found[:PAGE_ROWS]
     retried = int(context.query("retried")) if context.query("retried").isdecimal() else None
     return context.page(
