@@ -69,6 +69,9 @@ class Filters(TypedDict, total=False):
     campaign: str | None
     category: str | None
     batch: UUID | str | None
+    contains: str | None  # part of the subject or of the first recipient
+    template: str | None  # slug
+    provider: str | None
     custom_data: Mapping[str, Any] | str | None  # contains this object, or KEY=VALUE
     since: datetime | None
     until: datetime | None

@@ -6,6 +6,8 @@ from mailqueue.contract.search import Match
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.store import search as store
 
+MAX_CHARACTERS = 500
+"""Characters of a part of a subject or address that is searched."""
 MAX_MATCHES = 20
 """Matches of each kind that a search returns."""
 

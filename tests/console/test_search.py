@@ -64,3 +64,30 @@ async def test_suggestions_are_a_part_of_a_page(console: Visiting) -> None:
     assert "&lt;b&gt;Your&lt;/b&gt; order" in found.text
     assert short.text.strip() == ""
     assert "Nothing is named" in none.text
+
+
+async def test_a_part_of_a_subject_or_address_finds_the_newest_emails_of_seen_projects(
+    console: Visiting,
+) -> None:
+    async with console.connection() as conn:
+        shop = await make.project(conn, "shop")
+        hidden = await make.project(conn, "hidden")
+        await make.queued_email(conn, subject="Invoice 100% <b>81</b>", project_id=shop)
+        await make.queued_email(conn, subject="Invoice 1000", project_id=shop)
+        await make.queued_email(conn, subject="Invoice 100% hidden", project_id=hidden)
+        await make.queued_email(
+            conn, subject="Hello", recipient_email="gone3@gone.example", project_id=shop
+        )
+    await console.add_user("ben", "viewer", "default", "shop")
+    async with console.visitor() as visitor:
+        await visitor.log_in("ben")
+        subject = await visitor.http.get("/console/find", params={"q": "VOICE 100%"})
+        address = await visitor.http.get("/console/find", params={"q": "gone3@go"})
+        short = await visitor.http.get("/console/find", params={"q": "vo"})
+
+    assert "Invoice 100% &lt;b&gt;81&lt;/b&gt;" in subject.text
+    assert "Invoice 1000" not in subject.text
+    assert "100% hidden" not in subject.text
+    assert 'href="/console/projects/shop/emails?contains=VOICE+100%25"' in subject.text
+    assert "gone3@gone.example" in address.text
+    assert short.status_code == 404

@@ -14,7 +14,7 @@ from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.contract.emails import Email, Event, ListedEmail
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import Conflict
-from mailqueue.core.paging import key_of
+from mailqueue.core.paging import cursor_of, key_of
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.custom_data import parse_filter
@@ -43,6 +43,12 @@ class EmailsQuery(PageQuery):
     """Filter by category, such as `marketing`."""
     batch: UUID | None = None
     """Filter by batch id."""
+    contains: str | None = None
+    """Filter by a part of the subject or of the first recipient, in upper and lower case alike."""
+    template: str | None = None
+    """Filter by the slug of the template."""
+    provider: str | None = None
+    """Filter by the provider of the sender account that sent or tried it, such as `ses`."""
     custom_data: str | None = None
     """Filter by `custom_data` that contains this: `KEY=VALUE`, such as `order=81`, or a JSON
     object, such as `{"order": 81}`. Template variables, and custom data of more than 2,000
@@ -69,14 +75,17 @@ async def list_(call: RequestContext) -> Page[ListedEmail]:
         category=query.category,
         batch=query.batch,
         custom_data=None if query.custom_data is None else parse_filter(query.custom_data),
+        contains=query.contains,
+        template=query.template,
+        provider=query.provider,
         since=query.since,
         until=query.until,
         before=before,
-        limit=query.limit + 1,
+        limit=query.limit,
     )
     async with call.connection() as conn:
-        found = await emails.list_page(conn, asked)
-    return page_of(found, query.limit, key=lambda one: (one.id,))
+        found = await emails.search_page(conn, asked)
+    return Page(found.emails, None if found.next is None else cursor_of(found.next))
 
 
 async def email(call: RequestContext) -> Email:
@@ -138,7 +147,9 @@ ENDPOINTS = (
         response=Page[ListedEmail],
         tag=_TAG,
         description="Statuses are pending, assigned, held, sent, failed, suppressed, expired "
-        "and cancelled; queued means pending.",
+        "and cancelled; queued means pending. With `contains`, `template` or `provider` a page "
+        f"looks at {emails.MAX_LOOKED:,} emails: it may have fewer than `limit`, or none, and a "
+        "`next_cursor` with which the search goes on.",
         test_keys=ForTestKeys.OWN,
     ),
     Endpoint(

@@ -49,6 +49,9 @@ def _data_filter(text: str | None) -> DataFilter | None:
     ),
 )
 @click.option("--project", default="default", show_default=True, help="Project of the emails.")
+@click.option(
+    "--contains", metavar="TEXT", help="Filter by a part of the subject or of the first recipient."
+)
 @click.option("--to", metavar="ADDRESS", help="Filter by recipient: to, cc or bcc.")
 @click.option("--status", type=click.Choice(get_args(StatusName)), help="Filter by status.")
 @click.option("--sender", metavar="NAME", help="Filter by sender account that sent or tried it.")
@@ -61,6 +64,8 @@ def _data_filter(text: str | None) -> DataFilter | None:
 @click.option("--tag", metavar="TAG", help="Filter by tag.")
 @click.option("--campaign", metavar="ID", help="Filter by campaign.")
 @click.option("--category", metavar="CATEGORY", help="Filter by category, such as marketing.")
+@click.option("--template", metavar="SLUG", help="Filter by template.")
+@click.option("--provider", metavar="PROVIDER", help="Filter by provider of the sender account.")
 @click.option("--batch", type=click.UUID, metavar="ID", help="Filter by batch.")
 @click.option(
     "--custom-data",

@@ -7,17 +7,20 @@ from typing import get_args
 from uuid import UUID
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.providers import Provider
 from mailqueue.mail.reads.custom_data import DataFilter, parse_filter
 from mailqueue.mail.reads.model import EmailQuery, StatusName
 from mailqueue.web.forms import day_of, text_of
 
 STATUSES = tuple(each for each in get_args(StatusName) if each not in ("queued", "sending"))
-TEXTS = ("to", "tag", "sender", "campaign", "category", "data")
+TEXTS = ("contains", "to", "tag", "sender", "campaign", "category", "template", "data")
 DAYS = ("since", "until")
-NAMES = ("status", *TEXTS, "batch", *DAYS)
+NAMES = ("status", "provider", *TEXTS, "batch", *DAYS)
+PROVIDERS = tuple(each.value for each in Provider if each is not Provider.TRAP)
 
 LABELS: Mapping[str, str] = {
     "status": "Status",
+    "provider": "Provider",
     "batch": "Batch id",
     "data": "Custom data",
     "since": "Accepted from",
@@ -47,7 +50,7 @@ class EmailFilters:
     @property
     def has_more(self) -> bool:
         """Return whether a filter is set that the form shows on demand."""
-        return any(self.typed[name] for name in NAMES if name not in ("status", "to"))
+        return any(self.typed[name] for name in NAMES if name not in ("status", "contains"))
 
     def query(self, project_id: UUID, *, limit: int) -> EmailQuery:
         """Return the query for the valid filters."""
@@ -60,6 +63,9 @@ class EmailFilters:
             campaign=self.typed["campaign"] or None,
             category=self.typed["category"] or None,
             batch=self.batch,
+            contains=self.typed["contains"] or None,
+            template=self.typed["template"] or None,
+            provider=self.typed["provider"] or None,
             custom_data=self.data,
             since=self.since,
             until=self.until,
@@ -75,6 +81,8 @@ def read_filters(query: Mapping[str, str]) -> EmailFilters:
     status = typed["status"] or None
     if status is not None and status not in STATUSES:
         faults["status"], status = f"must be one of {', '.join(STATUSES)}", None
+    if typed["provider"] and typed["provider"] not in PROVIDERS:
+        faults["provider"] = f"must be one of {', '.join(PROVIDERS)}"
     batch = _uuid(typed["batch"])
     if typed["batch"] and batch is None:
         faults["batch"] = "must be the id of a batch"

@@ -8,17 +8,18 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right, SeenProject
 from mailqueue.console.emails.actions import ACTIONS, offered
-from mailqueue.console.emails.filters import LABELS, STATUSES, read_filters
+from mailqueue.console.emails.filters import LABELS, PROVIDERS, STATUSES, read_filters
 from mailqueue.console.emails.reasons import explained
 from mailqueue.console.emails.timeline import timeline
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.live.stream import LiveView, read_now, stream
-from mailqueue.contract.emails import Email, ListedEmail
+from mailqueue.contract.emails import Email
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails
+from mailqueue.mail.reads.model import EmailPage
 from mailqueue.tenants.actor import act_for
 from mailqueue.webhooks import deliveries
 
@@ -34,19 +35,21 @@ READER = "open pages (console)"
 async def show_list(context: PageContext) -> Response:
     """List emails, newest first; the filters are the query of the URL."""
     filters = read_filters(context.request.query_params)
-    found: list[ListedEmail] = []
+    found = EmailPage([], None)
     if not filters.faults:
-        query = filters.query(context.seen.id, limit=PAGE_ROWS + 1)
+        query = filters.query(context.seen.id, limit=PAGE_ROWS)
         async with context.connection() as conn:
-            found = await emails.list_page(conn, query)
-    shown = found[:PAGE_ROWS]
+            found = await emails.search_page(conn, query)
     return context.page(
         "emails/list.html",
-        emails=shown,
+        emails=found.emails,
         filters=filters,
         labels=LABELS,
         statuses=STATUSES,
-        following=shown[-1].id if len(found) > PAGE_ROWS else None,
+        providers=PROVIDERS,
+        following=found.next,
+        is_cut=found.is_cut,
+        looked=emails.MAX_LOOKED,
     )
 
 

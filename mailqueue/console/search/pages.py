@@ -1,12 +1,14 @@
-"""Search from every page: what an id, an address or a name stands for."""
+"""Search from every page: what an id, an address, a name or a part of a subject stands for."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
 from urllib.parse import urlencode
 
 from starlette.responses import Response
 
 from mailqueue.administration.users import seeing
+from mailqueue.administration.users.model import SeenProject
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.rendering import project_path
@@ -14,6 +16,9 @@ from mailqueue.console.frame.router import HOME
 from mailqueue.console.recipients.pages import RECIPIENTS
 from mailqueue.contract.search import Match
 from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import NotFound
+from mailqueue.mail.reads import emails
+from mailqueue.mail.reads.model import EmailPage, EmailQuery
 from mailqueue.operations import search
 
 FIND = "/console/find"
@@ -26,6 +31,12 @@ TITLES = {
     "archive": "Archive",
 }
 """Titles of groups of matches, in their order."""
+MAX_SEARCHED = 5
+"""Projects whose newest emails are searched for a part of a subject or an address."""
+MAX_FOUND = 5
+"""Emails of each of them that are shown."""
+LEAST = 3
+"""Characters that such a part has at least."""
 SHORT = 5
 """Matches of each kind below the field, at a pause of typing."""
 MAX_PROJECTS = 20
@@ -43,14 +54,17 @@ async def find(context: PageContext) -> Response:
     if found and all(match.kind == "recipient" for match in found):
         return context.redirect(f"{RECIPIENTS}?{urlencode({'address': text})}")
     offered = await _projects_for(context, text, found)
-    if len(offered) == 1 and not found:
+    parts = [] if found else await _containing(context, text)
+    if len(offered) == 1 and not found and not parts:
         return context.redirect(project_path(offered[0], "recipient", address=text))
     return context.page(
         "search/results.html",
-        status=200 if found or offered else 404,
+        status=200 if found or offered or parts else 404,
         text=text,
         groups=grouped(found),
         offered=offered,
+        parts=parts,
+        looked=emails.MAX_LOOKED // MAX_SEARCHED,
         path_of=path_of,
     )
 
@@ -93,6 +107,29 @@ async def _matches(context: PageContext, text: str, *, limit: int) -> list[Match
         found = await search.search_for_user(conn, context.user.user_id, text, limit=limit)
     here = context.query("project")
     return sorted(found, key=lambda match: match.project != here)
+
+
+async def _containing(context: PageContext, text: str) -> list[tuple[SeenProject, EmailPage]]:
+    """Return projects with the newest of their emails that contain a text.
+
+    The project of the page comes first.
+    """
+    if len(text) < LEAST or len(text) > search.MAX_CHARACTERS:
+        return []
+    async with context.console.lend() as conn:
+        user, here = context.user.user_id, context.query("project")
+        seen = await seeing.list_projects(conn, user, limit=MAX_SEARCHED)
+        if here and here not in {project.name for project in seen}:
+            with suppress(NotFound):
+                seen = [await seeing.project(conn, user, here), *seen[: MAX_SEARCHED - 1]]
+    parts = []
+    for project in sorted(seen, key=lambda each: each.name != here):
+        query = EmailQuery(project_id=project.id, contains=text, limit=MAX_FOUND)
+        async with context.connection_for(project) as conn:
+            page = await emails.search_page(conn, query, looked=emails.MAX_LOOKED // MAX_SEARCHED)
+        if page.emails or page.is_cut:
+            parts.append((project, page))
+    return parts
 
 
 async def _projects_for(context: PageContext, text: str, found: Sequence[Match]) -> list[str]:

@@ -8,12 +8,14 @@ from mailqueue.contract.emails import Email, Event, ListedEmail, Moment, Recipie
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import store
-from mailqueue.mail.reads.model import EmailQuery
+from mailqueue.mail.reads.model import EmailPage, EmailQuery
 
 MAX_EVENTS = 100
 """Events of one email that are shown with it; the others are listed by themselves."""
 MAX_ATTEMPTS = 200
 """Attempts of one email that are shown with it: the newest."""
+MAX_LOOKED = 10_000
+"""Emails that one page of a search looks at; the next page goes on from there."""
 MAX_CONVERSATIONS = 20
 """Attempts of one email that are shown with what was said: the newest."""
 
@@ -55,6 +57,23 @@ async def find_state(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email:
 async def list_page(conn: Conn, query: EmailQuery) -> list[ListedEmail]:
     """Return emails of a project, newest first."""
     return await store.list_page(conn, query.params())
+
+
+async def search_page(conn: Conn, query: EmailQuery, *, looked: int = MAX_LOOKED) -> EmailPage:
+    """Return emails of a project, newest first.
+
+    A filter that no index helps looks at so many emails for a page, which may have fewer then than
+    its limit; the page after it goes on with older ones.
+    """
+    stopped = None
+    if query.is_searched:
+        stopped = await store.looked_from(
+            conn, query.project_id, before=query.before, looked=looked
+        )
+    found = await list_page(conn, replace(query, from_id=stopped, limit=query.limit + 1))
+    if len(found) > query.limit:
+        return EmailPage(found[: query.limit], found[query.limit - 1].id)
+    return EmailPage(found, stopped, is_cut=stopped is not None)
 
 
 async def list_events(

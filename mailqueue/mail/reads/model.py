@@ -1,10 +1,12 @@
 """Filters of a list of mail. Values only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from mailqueue.contract.emails import ListedEmail
 from mailqueue.mail.reads.custom_data import DataFilter
 
 StatusName = Literal[
@@ -37,10 +39,19 @@ class EmailQuery:
     category: str | None = None
     batch: UUID | None = None
     custom_data: DataFilter | None = None
+    contains: str | None = None  # part of the subject or of the first recipient
+    template: str | None = None  # slug
+    provider: str | None = None  # of the account that sent or tried it
     since: datetime | None = None  # accepted then or later
     until: datetime | None = None  # accepted before
     before: UUID | None = None  # the last email of the previous page
+    from_id: UUID | None = None  # the oldest email that is looked at
     limit: int = 50
+
+    @property
+    def is_searched(self) -> bool:
+        """Return whether a filter is given that no index helps."""
+        return any((self.contains, self.template, self.provider))
 
     def params(self) -> dict[str, Any]:
         """Return the filters as SQL parameters."""
@@ -51,3 +62,12 @@ class EmailQuery:
             "data": data,
             "or_data": or_data,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class EmailPage:
+    """A page of a list of mail."""
+
+    emails: Sequence[ListedEmail]
+    next: UUID | None  # the page after it has emails before this one; None: there is none
+    is_cut: bool = False  # the search stopped before it had looked at all

@@ -15,6 +15,14 @@ async def list_page(conn: Conn, params: Mapping[str, Any]) -> list[ListedEmail]:
     return await many(conn, "list_project_emails", params, ListedEmail)
 
 
+async def looked_from(
+    conn: Conn, project_id: UUID, *, before: UUID | None, looked: int
+) -> UUID | None:
+    """Return the oldest of so many emails before one; None if there are fewer."""
+    params = {"project_id": project_id, "before": before, "looked": looked}
+    return await maybe(conn, "emails_looked_from", params, UUID)
+
+
 async def find_email(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email | None:
     """Return an email of a project with empty lists; None where there is none."""
     params = {"id": email_id, "project_id": project_id}

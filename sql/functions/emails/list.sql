@@ -2,15 +2,20 @@
 
 -- Queue and history are searched separately, each in the order of its index: a join is not pushed into a UNION, and a
 -- page must not cost as much as all pages behind it. p_before: the last id of the page before; p_sender: name of the
--- account that sent or tried the mail; p_data, p_or_data: its custom_data contains one of them.
+-- account that sent or tried the mail; p_data, p_or_data: its custom_data contains one of them; p_contains: part of the
+-- subject or of the first recipient; p_template: slug; p_provider: of the account; p_from_id: the oldest mail that is
+-- looked at. A subquery of one row is one step of an index, whatever the planner expects: position() knows no patterns.
 DROP FUNCTION IF EXISTS mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
                                               uuid, integer);
 DROP FUNCTION IF EXISTS mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
                                               uuid, integer, text);
+DROP FUNCTION IF EXISTS mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
+                                              uuid, integer, text, jsonb, jsonb);
 CREATE OR REPLACE FUNCTION mailqueue.list_emails(p_project uuid, p_status text, p_tag text, p_from text, p_to text,
     p_campaign text, p_category text, p_batch uuid, p_since timestamptz, p_until timestamptz, p_before uuid,
     p_limit integer, p_sender text DEFAULT NULL, p_data jsonb DEFAULT NULL,
-    p_or_data jsonb DEFAULT NULL)
+    p_or_data jsonb DEFAULT NULL, p_contains text DEFAULT NULL, p_template text DEFAULT NULL,
+    p_provider text DEFAULT NULL, p_from_id uuid DEFAULT NULL)
 RETURNS TABLE (id uuid, status text, reason text, priority smallint, category text, from_email text,
                recipient_email text, recipient_name text, recipients smallint, subject text, campaign_id text,
                tags text[], sender text, attempts smallint, created_at timestamptz,
@@ -28,6 +33,9 @@ DECLARE
     v_project jsonb := jsonb_build_object('$project', p_project);
     v_data jsonb := p_data || v_project;
     v_or_data jsonb := p_or_data || v_project;
+    v_contains text := lower(p_contains);
+    v_versions uuid[];                                       -- of the template
+    v_accounts integer[];                                    -- of the provider
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF p_sender IS NOT NULL THEN
@@ -36,6 +44,15 @@ BEGIN
         IF v_sender IS NULL THEN
             RETURN;
         END IF;
+    END IF;
+    IF p_template IS NOT NULL THEN
+        v_versions := ARRAY(SELECT v.id FROM mailqueue.templates AS t
+                              JOIN mailqueue.template_versions AS v ON v.template_id = t.id
+                             WHERE t.slug = p_template AND (t.project_id = p_project OR t.project_id IS NULL));
+    END IF;
+    IF p_provider IS NOT NULL THEN
+        v_accounts := ARRAY(SELECT a.id FROM mailqueue.sender_accounts AS a
+                             WHERE a.project_id = p_project AND a.provider = p_provider);
     END IF;
     IF p_batch IS NOT NULL THEN
         v_ids := coalesce((SELECT mailqueue.emails_of_batch(b) FROM mailqueue.batches AS b
@@ -66,12 +83,20 @@ BEGIN
            LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = q.content_id
                 AND c.created_on = q.content_on
           WHERE q.project_id = p_project AND (p_before IS NULL OR q.id < p_before)
+            AND (p_from_id IS NULL OR q.id >= p_from_id)
             AND (v_ids IS NULL OR q.id = ANY (v_ids))
             AND (v_is_test IS NULL OR q.is_test = v_is_test)
             AND (p_status IS NULL OR q.status = p_status) AND (p_tag IS NULL OR q.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR q.campaign_id = p_campaign) AND (p_category IS NULL OR q.category = p_category)
             AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))
             AND (v_sender IS NULL OR q.assigned_to = v_sender)
+            AND (v_accounts IS NULL OR q.assigned_to = ANY (v_accounts))
+            AND (v_versions IS NULL
+                 OR (SELECT t.template_version_id FROM mailqueue.email_contents AS t
+                      WHERE t.id = q.content_id AND t.created_on = q.content_on) = ANY (v_versions))
+            AND (v_contains IS NULL OR position(v_contains IN lower(q.recipient_email)) > 0
+                 OR position(v_contains IN lower((SELECT t.subject FROM mailqueue.email_contents AS t
+                                                   WHERE t.id = q.content_id AND t.created_on = q.content_on))) > 0)
             AND (p_since IS NULL OR q.created_at >= p_since) AND (p_until IS NULL OR q.created_at < p_until)
             AND (p_data IS NULL
                  OR mailqueue.is_searched(q.custom_data)
@@ -86,12 +111,20 @@ BEGIN
            LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = h.content_id
                 AND c.created_on = h.content_on
           WHERE h.project_id = p_project AND (p_before IS NULL OR h.id < p_before)
+            AND (p_from_id IS NULL OR h.id >= p_from_id)
             AND (v_ids IS NULL OR h.id = ANY (v_ids))
             AND (v_is_test IS NULL OR h.is_test = v_is_test)
             AND (p_status IS NULL OR h.status = p_status) AND (p_tag IS NULL OR h.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR h.campaign_id = p_campaign) AND (p_category IS NULL OR h.category = p_category)
             AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))
             AND (v_sender IS NULL OR h.assigned_to = v_sender)
+            AND (v_accounts IS NULL OR h.assigned_to = ANY (v_accounts))
+            AND (v_versions IS NULL
+                 OR (SELECT t.template_version_id FROM mailqueue.email_contents AS t
+                      WHERE t.id = h.content_id AND t.created_on = h.content_on) = ANY (v_versions))
+            AND (v_contains IS NULL OR position(v_contains IN lower(h.recipient_email)) > 0
+                 OR position(v_contains IN lower((SELECT t.subject FROM mailqueue.email_contents AS t
+                                                   WHERE t.id = h.content_id AND t.created_on = h.content_on))) > 0)
             AND (p_since IS NULL OR h.created_at >= p_since) AND (p_until IS NULL OR h.created_at < p_until)
             AND (p_data IS NULL
                  OR mailqueue.is_searched(h.custom_data)
@@ -108,5 +141,31 @@ BEGIN
      ORDER BY e.id DESC;
 END $$;
 COMMENT ON FUNCTION mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
-                                          uuid, integer, text, jsonb, jsonb) IS
+                                          uuid, integer, text, jsonb, jsonb, text, text, text, uuid) IS
     'A page of a project''s mail, finished or not, newest first; parameters that are NULL do not filter.';
+
+CREATE OR REPLACE FUNCTION mailqueue.emails_looked_from(p_project uuid, p_before uuid, p_looked integer)
+RETURNS uuid
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_is_test boolean := mailqueue.mode();
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN (SELECT e.id FROM (
+                (SELECT q.id FROM mailqueue.email_queue AS q
+                  WHERE q.project_id = p_project AND (p_before IS NULL OR q.id < p_before)
+                    AND (v_is_test IS NULL OR q.is_test = v_is_test)
+                  ORDER BY q.id DESC LIMIT p_looked)
+                UNION ALL
+                (SELECT h.id FROM mailqueue.email_history AS h
+                  WHERE h.project_id = p_project AND (p_before IS NULL OR h.id < p_before)
+                    AND (v_is_test IS NULL OR h.is_test = v_is_test)
+                  ORDER BY h.id DESC LIMIT p_looked)) AS e
+             ORDER BY e.id DESC OFFSET p_looked - 1 LIMIT 1);
+END $$;
+COMMENT ON FUNCTION mailqueue.emails_looked_from(uuid, uuid, integer) IS
+    'Id of the oldest of so many mails of a project before one, or of its newest for NULL; NULL if it has fewer.';

@@ -30,7 +30,12 @@ SELECT e.id, e.status, e.reason, (ARRAY['critical', 'high', 'normal', 'low'])[e.
        e.campaign_id, e.tags, e.sender, e.attempts, e.created_at, e.run_at AS scheduled_at, e.finished_at
 FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(sent_from)s, %(to)s, %(campaign)s, %(category)s,
                            %(batch)s, %(since)s, %(until)s, %(before)s, %(limit)s, %(sender)s, %(data)s::jsonb,
-                           %(or_data)s::jsonb) AS e;
+                           %(or_data)s::jsonb, %(contains)s::text, %(template)s::text, %(provider)s::text,
+                           %(from_id)s::uuid) AS e;
+
+-- name: emails_looked_from :maybe
+-- Id of the oldest mail that a page of a search looks at; NULL where it looks at all that are left.
+SELECT mailqueue.emails_looked_from(%(project_id)s, %(before)s::uuid, %(looked)s) AS id;
 
 -- name: find_sender_name :maybe
 -- The name of a project's sender account with this id, number or name; a name takes precedence.
