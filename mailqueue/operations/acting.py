@@ -57,6 +57,14 @@ async def act(
     return _acted(found, email_id, action)
 
 
+async def suppressed_recipients(conn: Conn, email_id: UUID, *, project_id: UUID) -> list[str]:
+    """Return the recipients of an email that cannot be sent again, as all are suppressed.
+
+    Empty if the email can be sent again, or is not finished.
+    """
+    return await actions_store.suppressed_recipients(conn, email_id, project_id=project_id)
+
+
 async def move(
     conn: Conn, email_id: UUID, *, project_id: UUID, sender: str | None, reason: str, by: str
 ) -> Acted:

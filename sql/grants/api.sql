@@ -29,6 +29,7 @@ BEGIN
             timestamptz, uuid, integer, text, jsonb, jsonb, text, text, text, uuid),
             mailqueue.emails_looked_from(uuid, uuid, integer), mailqueue.message_source(uuid, uuid),
             mailqueue.letter_of(uuid, uuid),
+            mailqueue.suppressed_recipients(uuid, uuid),
             mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text),
             mailqueue.act_on_batch(uuid, uuid, text, text, text),
             mailqueue.change_email(uuid, uuid, timestamptz, text, text),

@@ -62,7 +62,9 @@ async def test_a_recipient_is_found_and_written_to_again_by_keyboard_and_mouse(
         await page.get_by_label("Reason").fill("the customer called")
         await page.keyboard.press("Enter")
         await page.get_by_role("status").wait_for()
-        assert await page.get_by_role("status").inner_text() == "The email is sent again."
+        assert await page.get_by_role("status").inner_text() == (
+            "The email is queued to be sent again."
+        )
         await shown(seen, "resent")
 
         await page.go_back()  # not from the browser's memory: it says what holds now

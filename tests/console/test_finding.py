@@ -41,7 +41,9 @@ async def begun(seen: Seen) -> UUID:
 
 
 async def sent_again(seen: Seen, email: UUID) -> None:
-    await expect(seen.page.get_by_role("status")).to_have_text("The email is sent again.")
+    await expect(seen.page.get_by_role("status")).to_have_text(
+        "The email is queued to be sent again."
+    )
     async with seen.console.connection() as conn:
         status = await make.scalar(
             conn, "SELECT status FROM mailqueue.email_queue WHERE id = %s", email

@@ -2,9 +2,11 @@
 
 from functools import partial
 from http import HTTPStatus
+from uuid import UUID
 
 from starlette.responses import Response
 
+from mailqueue.administration.users.model import Right
 from mailqueue.console.emails.actions import ACTIONS, EmailAction
 from mailqueue.console.emails.pages import EMAIL, email_id_of, find_email
 from mailqueue.console.frame.context import DoneBefore, PageContext
@@ -12,14 +14,20 @@ from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import act_pages
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.emails import Acted
-from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.contract.suppression import CheckedSuppression
+from mailqueue.core.errors import Conflict, Forbidden, InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import acting
 from mailqueue.senders import accounts
+from mailqueue.suppression import entries
 from mailqueue.web.forms import text_of
 
 MAX_REASON = 500
 """Maximum length in characters of a reason, which stands in the audit log."""
+
+
+MAX_BLOCKED = 20
+"""Suppressed recipients that are shown."""
 
 
 async def ask(context: PageContext, *, action: EmailAction) -> Response:
@@ -50,6 +58,8 @@ async def act(context: PageContext, *, action: EmailAction) -> Response:
 async def _done(context: PageContext, conn: Conn, action: EmailAction, reason: str) -> Acted:
     email_id, project_id, by = email_id_of(context), context.seen.id, context.user.by
     why = reason or "in the console"
+    if action.name == "resend" and text_of(context.form, "lift"):
+        await _lift(context, conn, email_id, reason)
     if action.name == "move":
         sender = text_of(context.form, "sender") or None
         return await acting.move(
@@ -58,6 +68,22 @@ async def _done(context: PageContext, conn: Conn, action: EmailAction, reason: s
     return await acting.act(
         conn, email_id, project_id=project_id, action=action.name, reason=why, by=by
     )
+
+
+async def _lift(context: PageContext, conn: Conn, email_id: UUID, reason: str) -> None:
+    """Remove the suppressions that keep an email from its recipients.
+
+    Raises:
+        Forbidden: the user may not lift suppressions.
+        InvalidField: an address bounced or complained, and no reason is given.
+    """
+    if not context.may(Right.MANAGE_RECIPIENTS):
+        raise Forbidden(f"the right to {Right.MANAGE_RECIPIENTS}")
+    project = context.seen
+    for address in await acting.suppressed_recipients(conn, email_id, project_id=project.id):
+        await entries.remove(
+            conn, project.name, email=address, why=reason or None, by=context.user.by
+        )
 
 
 async def _asked(
@@ -69,6 +95,17 @@ async def _asked(
 ) -> Response:
     email = await find_email(context)
     senders: list[str] = []
+    blocked: list[CheckedSuppression] = []
+    addresses: list[str] = []
+    if action.name == "resend" and email.finished_at is not None:
+        async with context.connection() as conn:
+            addresses = await acting.suppressed_recipients(
+                conn, email.id, project_id=context.seen.id
+            )
+            blocked = [
+                await entries.check(conn, context.seen.name, email=address)
+                for address in addresses[:MAX_BLOCKED]
+            ]
     if action.name == "move":
         async with context.connection() as conn:
             listed = await accounts.list_all(conn, project=context.seen.name)
@@ -84,6 +121,8 @@ async def _asked(
         reason=reason,
         fault=fault,
         senders=senders,
+        blocked=blocked,
+        more_blocked=max(len(addresses) - MAX_BLOCKED, 0),
         sender=text_of(context.form, "sender") or context.query("sender"),
         longest=MAX_REASON,
     )

@@ -44,7 +44,7 @@ ACTIONS: Mapping[str, EmailAction] = {
             "resend",
             "Send again",
             Right.RESEND,
-            "The email is sent again.",
+            "The email is queued to be sent again.",
             {
                 "": _AGAIN,
                 "sent": "It was sent before. Its recipients get it once more, as a new email with "

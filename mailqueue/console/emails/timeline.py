@@ -1,10 +1,11 @@
 """One timeline of an email: accepted, every attempt with the server's reply, and events. Pure."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from mailqueue.contract.emails import Attempt, Email
-from mailqueue.mail.reads.emails import detail_of
+from mailqueue.contract.emails import Attempt, Email, Event
+from mailqueue.mail.reads.emails import detail_of, order_of
 
 BAD = frozenset(
     {"failed", "bounced", "hard_bounce", "complaint", "expired", "rejected", "cancelled"}
@@ -26,6 +27,8 @@ class Entry:
     code: str | None = None
     source: str | None = None
     attempt: Attempt | None = None
+    order: datetime | None = None
+    """The time at which it stands in the timeline, if that is not its own."""
 
 
 def timeline(email: Email) -> list[Entry]:
@@ -43,15 +46,17 @@ def timeline(email: Email) -> list[Entry]:
                 attempt=attempt,
             )
         )
+    replies = {attempt.reply for attempt in email.attempts}
     entries += (
         Entry(
             event.occurred_at,
             event.type,
             tone_of(event.type),
             recipient=event.recipient_email,
-            detail=detail_of(event),
+            detail=_detail_of(event, replies),
             code=event.code,
             source=event.source,
+            order=order_of(event, email.attempts),
         )
         for event in email.events
     )
@@ -60,7 +65,13 @@ def timeline(email: Email) -> list[Entry]:
         entries.append(
             Entry(email.finished_at, email.status, tone_of(email.status), detail=email.reason)
         )
-    return sorted(entries, key=lambda entry: entry.at)
+    return sorted(entries, key=lambda entry: entry.order or entry.at)
+
+
+def _detail_of(event: Event, replies: Collection[str | None]) -> str | None:
+    """Return the detail of an event, unless it is the reply that an attempt shows."""
+    detail = detail_of(event)
+    return None if event.source is None and detail in replies else detail
 
 
 def tone_of(status: str) -> str:

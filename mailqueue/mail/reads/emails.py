@@ -1,10 +1,11 @@
 """Read emails of a project: one with its recipients, attempts, events and timeline, and lists."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from mailqueue.contract.emails import Email, Event, ListedEmail, Moment, Recipient
+from mailqueue.contract.emails import Attempt, Email, Event, ListedEmail, Moment, Recipient
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import store
@@ -14,6 +15,8 @@ MAX_EVENTS = 100
 """Events of one email that are shown with it; the others are listed by themselves."""
 MAX_ATTEMPTS = 200
 """Attempts of one email that are shown with it: the newest."""
+RECORDED_TOGETHER = timedelta(seconds=1)
+"""Time between an attempt and an event within which the event is its outcome."""
 MAX_LOOKED = 10_000
 """Emails that one page of a search looks at; the next page goes on from there."""
 MAX_CONVERSATIONS = 20
@@ -105,10 +108,29 @@ def timeline(email: Email) -> list[Moment]:
         ),
         *(Moment(e.occurred_at, e.type, e.recipient_email, detail_of(e)) for e in email.events),
     ]
+    behind = [moments[0].at, *(a.sent_at for a in email.attempts)]
+    behind += (order_of(e, email.attempts) for e in email.events)
     is_told = any(moment.what == email.status for moment in moments)
     if email.finished_at is not None and not is_told:
         moments.append(Moment(email.finished_at, email.status, None, email.reason))
-    return sorted(moments, key=lambda moment: moment.at)
+        behind.append(email.finished_at)
+    order = sorted(range(len(moments)), key=lambda place: behind[place])
+    return [moments[place] for place in order]
+
+
+def order_of(event: Event, attempts: Sequence[Attempt]) -> datetime:
+    """Return the time at which an event stands in a timeline. Pure.
+
+    The outcome of an attempt is recorded together with it, and may have the earlier time of both:
+    it stands behind its attempt.
+    """
+    if event.source is not None:
+        return event.occurred_at
+    of_it = [each.sent_at for each in attempts if each.recipient_email == event.recipient_email]
+    if any(timedelta() <= event.occurred_at - at <= RECORDED_TOGETHER for at in of_it):
+        return event.occurred_at
+    behind = (at for at in of_it if timedelta() < at - event.occurred_at <= RECORDED_TOGETHER)
+    return min(behind, default=event.occurred_at)
 
 
 def detail_of(event: Event) -> str | None:

@@ -62,6 +62,12 @@ async def act_on_email(
         return await fetch.maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
 
 
+async def suppressed_recipients(conn: Conn, email_id: UUID, *, project_id: UUID) -> list[str]:
+    """Return the recipients of a mail that cannot be sent again, as all of them are suppressed."""
+    asked = {"id": email_id, "project_id": project_id}
+    return await fetch.many(conn, "list_suppressed_recipients", asked, str)
+
+
 async def move(
     conn: Conn, email_id: UUID, *, project_id: UUID, sender: str | None, reason: str, by: str
 ) -> ActedOn | None:

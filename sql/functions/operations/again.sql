@@ -55,6 +55,34 @@ $$;
 COMMENT ON FUNCTION mailqueue.still_suppressed(uuid, uuid[]) IS
     'Finished mail of a project that cannot be sent again now, because all of its recipients are suppressed, and why.';
 
+CREATE OR REPLACE FUNCTION mailqueue.suppressed_recipients(p_project uuid, p_id uuid)
+RETURNS TABLE (address text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    IF NOT EXISTS (SELECT FROM mailqueue.still_suppressed(p_project, ARRAY[p_id])) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT x.address FROM (
+        SELECT DISTINCT ON (e.id) e.id, e.status, e.recipient_email FROM mailqueue.email_history AS e
+         WHERE e.id = p_id AND e.project_id = p_project
+         ORDER BY e.id, e.finished_at DESC) AS h
+     CROSS JOIN LATERAL (
+            SELECT r.address FROM mailqueue.email_recipients AS r
+             WHERE r.email_id = h.id AND (h.status = 'sent' OR r.status <> 'sent')
+            UNION
+            SELECT h.recipient_email
+             WHERE NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = h.id)) AS x
+     ORDER BY x.address;
+END $$;
+COMMENT ON FUNCTION mailqueue.suppressed_recipients(uuid, uuid) IS
+    'Recipients of finished mail of a project that cannot be sent again now, because all of them are suppressed; else '
+    'none.';
+
 -- Its content is shared with the old mail; suppression of its recipients is checked again. Mail all of whose recipients
 -- are suppressed is left out.
 CREATE OR REPLACE FUNCTION mailqueue.resend_emails(p_project uuid, p_ids uuid[], p_reason text DEFAULT NULL)

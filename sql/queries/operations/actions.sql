@@ -30,6 +30,11 @@ FROM mailqueue.requeue_emails(%(project_id)s, %(ids)s::uuid[]) AS r;
 SELECT r.id, 'resent as ' || r.new_id AS result
 FROM mailqueue.resend_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS r;
 
+-- name: list_suppressed_recipients :many
+-- Recipients of a mail of a project that cannot be sent again, because all of them are suppressed; else none.
+SELECT s.address
+FROM mailqueue.suppressed_recipients(%(project_id)s, %(id)s) AS s;
+
 -- name: find_still_suppressed :many
 -- Which of these finished mails cannot be sent again now, because all of their recipients are suppressed.
 SELECT s.id, s.reason AS result
