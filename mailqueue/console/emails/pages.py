@@ -8,18 +8,25 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right, SeenProject
 from mailqueue.console.emails.actions import ACTIONS, offered
-from mailqueue.console.emails.filters import LABELS, PROVIDERS, STATUSES, read_filters
+from mailqueue.console.emails.filters import (
+    LABELS,
+    PROVIDERS,
+    STATUSES,
+    EmailFilters,
+    read_filters,
+)
 from mailqueue.console.emails.reasons import explained
 from mailqueue.console.emails.timeline import timeline
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
+from mailqueue.console.live.reader import LiveParts
 from mailqueue.console.live.stream import LiveView, read_now, stream
 from mailqueue.contract.emails import Email
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails
-from mailqueue.mail.reads.model import EmailPage
+from mailqueue.mail.reads.model import EmailPage, EmailQuery
 from mailqueue.tenants.actor import act_for
 from mailqueue.webhooks import deliveries
 
@@ -27,21 +34,42 @@ PATH = "/console/projects/{project}/emails"
 EMAIL = f"{PATH}/{{email_id}}"
 PAGE_ROWS = 50
 READ_SECONDS = 5.0
-"""Seconds between two reads of an email for its open pages."""
+"""Seconds between two reads of an email, or of the newest ones, for open pages."""
 READER = "open pages (console)"
 """Who reads for all open pages; a read is not audited."""
 
 
 async def show_list(context: PageContext) -> Response:
-    """List emails, newest first; the filters are the query of the URL."""
+    """List emails, newest first; the filters are the query of the URL.
+
+    The newest ones, without a filter, are kept up to date.
+    """
     filters = read_filters(context.request.query_params)
+    if not filters.is_any and filters.before is None:
+        _, parts = await read_now(context, _newest(context))
+        return _list(context, filters, EmailPage([], None), parts)
     found = EmailPage([], None)
     if not filters.faults:
         query = filters.query(context.seen.id, limit=PAGE_ROWS)
         async with context.connection() as conn:
             found = await emails.search_page(conn, query)
+    return _list(context, filters, found)
+
+
+async def list_changes(context: PageContext) -> Response:
+    """Return what changes on the page of the newest emails."""
+    return await stream(context, _newest(context))
+
+
+def _list(
+    context: PageContext,
+    filters: EmailFilters,
+    found: EmailPage,
+    parts: LiveParts | None = None,
+) -> Response:
     return context.page(
         "emails/list.html",
+        parts=parts,
         emails=found.emails,
         filters=filters,
         labels=LABELS,
@@ -94,6 +122,29 @@ async def find_email(context: PageContext) -> Email:
         return await emails.find(conn, email_id_of(context), project_id=context.seen.id)
 
 
+async def read_newest(
+    rights: frozenset[Right],
+    console: Console,  # noqa: ARG001
+    conn: Conn,
+    project: SeenProject | None,
+) -> Mapping[str, object]:
+    """Return the newest emails of a project, as users with these rights see them.
+
+    Raises:
+        NotFound: the project is gone.
+    """
+    assert project is not None, "emails are of a project"
+    async with conn.transaction():
+        if not await act_for(conn, project.id, by=READER):
+            raise NotFound("project", project.name)
+        found = await emails.search_page(conn, EmailQuery(project_id=project.id, limit=PAGE_ROWS))
+    return {
+        "emails": found.emails,
+        "following": found.next,
+        "may_configure": Right.CONFIGURE in rights,
+    }
+
+
 async def read_email(
     email_id: UUID,
     rights: frozenset[Right],
@@ -136,8 +187,21 @@ def _view_of(context: PageContext) -> LiveView:
     )
 
 
+def _newest(context: PageContext) -> LiveView:
+    rights = context.user.rights
+    return LiveView(
+        "newest emails",
+        Right.READ,
+        partial(read_newest, rights),
+        {"emails": "emails/newest.html"},
+        seconds=READ_SECONDS,
+        rights=rights,
+    )
+
+
 PAGES = (
     ConsolePage("GET", PATH, Right.READ, show_list, menu=MenuEntry("Emails", "Mail")),
+    ConsolePage("GET", f"{PATH}/live", Right.READ, list_changes),
     ConsolePage("GET", EMAIL, Right.READ, show_email),
     ConsolePage("GET", f"{EMAIL}/live", Right.READ, changes),
 )

@@ -120,3 +120,23 @@ async def test_a_stream_ends_when_its_page_is_another(served: Served, change: st
         await conn.execute(change.encode())
     async with asyncio.timeout(20):
         await page.until("over")
+
+
+async def test_the_newest_emails_of_a_project_appear_in_open_lists(served: Served) -> None:
+    async with served.console.connection() as conn:
+        shop = await make.project(conn, "shop")
+    await served.console.add_user("ben", "viewer", "shop")
+    path = "/console/projects/shop/emails/live"
+    page = await served.open(await served.browser("ben"), path)
+    first = (await page.until("parts"))["emails"]
+    async with served.console.connection() as conn:
+        await make.queued_email(conn, subject="Of another project")
+        await make.queued_email(conn, project_id=shop, subject="<b>New</b>")
+    async with asyncio.timeout(20):
+        while "New" not in (shown := (await page.until("parts")).get("emails", "")):
+            pass
+
+    assert "VALUES (&#39;shop&#39;" in first or "VALUES ('shop'" in first
+    assert "first steps" not in first
+    assert "&lt;b&gt;New&lt;/b&gt;" in shown
+    assert "Of another project" not in shown
