@@ -88,6 +88,6 @@ async def test_a_part_of_a_subject_or_address_finds_the_newest_emails_of_seen_pr
     assert "Invoice 100% &lt;b&gt;81&lt;/b&gt;" in subject.text
     assert "Invoice 1000" not in subject.text
     assert "100% hidden" not in subject.text
-    assert 'href="/console/projects/shop/emails?contains=VOICE+100%25"' in subject.text
+    assert 'href="/console/projects/shop/emails?q=VOICE+100%25"' in subject.text
     assert "gone3@gone.example" in address.text
     assert short.status_code == 404

@@ -13,7 +13,7 @@ from mailqueue.mail.reads.model import EmailQuery, StatusName
 from mailqueue.web.forms import day_of, text_of
 
 STATUSES = tuple(each for each in get_args(StatusName) if each not in ("queued", "sending"))
-TEXTS = ("contains", "to", "tag", "sender", "campaign", "category", "template", "data")
+TEXTS = ("q", "to", "tag", "sender", "campaign", "category", "template", "data")
 DAYS = ("since", "until")
 NAMES = ("status", "provider", *TEXTS, "batch", *DAYS)
 PROVIDERS = tuple(each.value for each in Provider if each is not Provider.TRAP)
@@ -50,7 +50,7 @@ class EmailFilters:
     @property
     def has_more(self) -> bool:
         """Return whether a filter is set that the form shows on demand."""
-        return any(self.typed[name] for name in NAMES if name not in ("status", "contains"))
+        return any(self.typed[name] for name in NAMES if name not in ("status", "q"))
 
     def query(self, project_id: UUID, *, limit: int) -> EmailQuery:
         """Return the query for the valid filters."""
@@ -63,7 +63,7 @@ class EmailFilters:
             campaign=self.typed["campaign"] or None,
             category=self.typed["category"] or None,
             batch=self.batch,
-            contains=self.typed["contains"] or None,
+            contains=self.typed["q"] or None,
             template=self.typed["template"] or None,
             provider=self.typed["provider"] or None,
             custom_data=self.data,
