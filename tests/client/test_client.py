@@ -154,6 +154,15 @@ async def test_mail_is_listed_by_its_custom_data(client: Client) -> None:
         assert [one.id for one in page.data] == [sent.id]
 
 
+async def test_mail_is_listed_by_a_part_of_its_subject(client: Client) -> None:
+    part = uuid4().hex
+    sent = await client.send("ann@example.com", **HI | {"subject": f"Order {part}!"})
+
+    page = await client.list(contains=part.upper())
+
+    assert [one.id for one in page.data] == [sent.id]
+
+
 async def test_many_are_written_to_in_one_call(client: Client, welcome: str) -> None:
     done = await client.send_batch(
         [To(somebody(), name="Ann", custom_data={"n": 1}), somebody(), "nobody"], **HI

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mailqueue.db.pool import connect
+from mailqueue.mail.reads import emails
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
@@ -43,6 +44,27 @@ async def test_pages_give_every_mail_once_the_newest_first(api: Calling) -> None
     assert [len(page) for page in pages] == [2, 2, 2, 1]
 
 
+async def test_a_search_that_looked_at_enough_has_a_cursor_with_which_it_goes_on(
+    api: Calling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = emails.search_page.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "looked", 2)
+    wanted = await sent(api, subject="The wanted one")
+    for number in range(4):
+        await sent(api, subject=f"n{number}")
+
+    pages, cursor = list[list[str]](), ""
+    for _ in range(9):
+        answer = (await api.get(f"/v1/emails?contains=wanted&limit=1{cursor}")).json()
+        pages.append([one["id"] for one in answer["data"]])
+        cursor = f"&cursor={answer['next_cursor']}"
+        if answer["next_cursor"] is None:
+            break
+
+    assert pages == [[], [], [wanted]]
+
+
 async def test_every_filter_finds_its_mail_finished_or_not(api: Calling) -> None:
     mine = await sent(
         api,
@@ -50,6 +72,7 @@ async def test_every_filter_finds_its_mail_finished_or_not(api: Calling) -> None
         cc=["carol@example.com"],
         tags=["otp"],
         from_email="shop@example.org",
+        subject="Invoice 100% ready",
         campaign_id="spring",
         category="system",
         custom_data={"order": 81, "shop": {"id": "s-1"}},
@@ -62,6 +85,9 @@ async def test_every_filter_finds_its_mail_finished_or_not(api: Calling) -> None
         "to=CAROL@example.com",
         "campaign=spring",
         "category=system",
+        "contains=VOICE%20100%25",
+        "contains=bob@exam",
+        "contains=invoice&tag=otp",
         "custom_data=order%3D81",
         "custom_data=order=81",
         "custom_data=%7B%22shop%22:%7B%22id%22:%22s-1%22%7D%7D",
@@ -75,7 +101,7 @@ async def test_every_filter_finds_its_mail_finished_or_not(api: Calling) -> None
             await api.post(f"/v1/emails/{mine}/cancel")
     assert await listed(api, "tag=otp&campaign=autumn") == []
     [found] = await listed(api, "tag=otp")
-    assert (found["from_email"], found["subject"]) == ("shop@example.org", "Hello")
+    assert (found["from_email"], found["subject"]) == ("shop@example.org", "Invoice 100% ready")
     assert found["priority"] == "normal"
     shown = (await api.get(f"/v1/emails/{mine}")).json()
     assert (shown["from_email"], shown["priority"]) == ("shop@example.org", "normal")

@@ -37,6 +37,9 @@ def test_emails_are_found_by_each_filter(on_fresh_db: Cli) -> None:
     assert ids(on_fresh_db, "--tag", "otp", "--to", "ann@example.com") == []
     assert ids(on_fresh_db, "--project", "shop") == [cal]
     assert ids(on_fresh_db, "--sender", "relay") == []
+    assert ids(on_fresh_db, "--contains", "NN@exam") == [ann]
+    assert ids(on_fresh_db, "--contains", "nn@exam", "--tag", "otp") == []
+    assert ids(on_fresh_db, "--template", "none") == ids(on_fresh_db, "--provider", "ses") == []
 
 
 def test_emails_are_found_by_custom_data(on_fresh_db: Cli) -> None:
