@@ -43,11 +43,11 @@ async def test_search_results_a_wrong_filter_and_a_suppressed_recipient_look_rig
             ("resend-suppressed", f"{EMAILS}/{email}/resend", "Lift the suppression and send"),
             ("newest-emails", EMAILS, "Your order"),
         ):
-            await seen.page.goto(f"{seen.url}{path}")
-            await expect(seen.page.get_by_text(text).first).to_be_visible()
             for width, theme in SCREENS:
                 await seen.page.emulate_media(color_scheme=theme)
                 await seen.page.set_viewport_size({"width": width, "height": 800})
+                await seen.page.goto(f"{seen.url}{path}")
+                await expect(seen.page.get_by_text(text).first).to_be_visible()
                 where = f"{name} at {width} px, {theme}"
                 if (wide := await seen.page.evaluate(OVERFLOW)) > 0:
                     faults.append(f"{where}: {wide} px wider than the screen")
