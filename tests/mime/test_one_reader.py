@@ -8,8 +8,15 @@ from tests.rules.source import modules
 
 PARSERS = frozenset({"parser", "feedparser"})
 """Modules of the standard library that parse a whole message, at a cost its sender chooses."""
-HOMES = frozenset({"mailqueue.inbound.bounces.library", "mailqueue.watch.reading"})
-"""Modules that use those parsers for small messages, or the first kilobytes of messages, only."""
+HOMES = frozenset(
+    {
+        "mailqueue.inbound.bounces.library",
+        "mailqueue.testing.memory_transport",
+        "mailqueue.watch.reading",
+    }
+)
+"""Modules that use those parsers for small messages, the first kilobytes of messages, or messages
+that we have built, only."""
 
 
 def parsing(tree: ast.Module) -> list[str]:
