@@ -46,6 +46,9 @@ _AWAY = (
 )
 
 
+OF_DATABASE = (Error, Unavailable)
+"""Errors of a statement or its connection, whatever the reason."""
+
 OF_ROWS = (
     *(DataError, IntegrityError, ProgramLimitExceeded, RaiseException, StatementTooComplex),
     DataCorrupted,

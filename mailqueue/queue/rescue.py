@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from mailqueue.core.crashpoints import reach
+from mailqueue.db.faults import OF_DATABASE
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import store
@@ -41,7 +42,8 @@ async def rescuing(database: DatabaseSettings, data: Path | None = None) -> Asyn
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        with suppress(Exception):  # what the workers did last is seen too, if the database answers
+        # What the workers did last is seen too, if the database answers.
+        with suppress(*OF_DATABASE, OSError):
             async with asyncio.timeout(LAST_LOOK_SECONDS):
                 await _look(link, memory)
         await link.close()

@@ -7,6 +7,7 @@ from typing import Any
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
 from mailqueue.core.outcome import Defer
+from mailqueue.db.faults import OF_DATABASE
 from mailqueue.queue.leases import renew_forever
 from mailqueue.queue.tasks import cancelled
 from mailqueue.queue.worker import QueueWorker
@@ -55,7 +56,7 @@ async def run_worker(worker: QueueWorker[Any, Any], stop: asyncio.Event, number:
     except Exception:
         await worker.dispatcher.close()
         worker.held.clear()
-        with suppress(Exception):  # else they return when their lease is over
+        with suppress(*OF_DATABASE, TimeoutError):  # else they return when their lease is over
             async with asyncio.timeout(RELEASE_SECONDS):
                 await worker.release(number)
         raise

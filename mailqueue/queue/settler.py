@@ -165,5 +165,4 @@ class Settler(Generic[Row, Work]):
         self._written([one.row], {})
 
     def _report(self, one: Handled[Row, Work]) -> None:
-        with suppress(Exception):  # the disk of the log is full, or its reader is gone
-            log.exception("queue.not_settled", queue=self._spec.name, row=str(one.row.id))
+        log.exception("queue.not_settled", queue=self._spec.name, row=str(one.row.id))

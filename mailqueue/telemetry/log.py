@@ -3,8 +3,8 @@
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import IO, Any, AnyStr, BinaryIO, Generic, TextIO, cast
 
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
@@ -18,9 +18,30 @@ _NEVER_LOGGED = ("body", "subject", "password", "secret", "token", "credential",
 _KEPT_CHARACTERS = 3
 
 
+class LossyStream(Generic[AnyStr]):
+    """A stream for log lines that drops those it cannot write.
+
+    Its disk may be full, its reader gone, or it is closed: what is logged goes on.
+    """
+
+    def __init__(self, stream: IO[AnyStr]) -> None:
+        self._stream: IO[AnyStr] = stream
+
+    def write(self, line: AnyStr) -> int:
+        """Write a line, or drop it; return its length."""
+        with suppress(OSError, ValueError):
+            self._stream.write(line)
+        return len(line)
+
+    def flush(self) -> None:
+        """Flush what was written, as far as that is possible."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+
 def to_standard_error(*_: object) -> structlog.PrintLogger:
     """Return a logger for commands that configure none: standard output is for their result."""
-    return structlog.PrintLogger(sys.stderr)
+    return structlog.PrintLogger(cast(TextIO, LossyStream(sys.stderr)))
 
 
 def configure_logging(settings: LogSettings) -> None:
@@ -32,9 +53,9 @@ def configure_logging(settings: LogSettings) -> None:
     structlog.configure(
         processors=processors(console=wants_console),
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr)
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, LossyStream(sys.stderr)))
         if wants_console
-        else structlog.BytesLoggerFactory(file=sys.stderr.buffer),
+        else structlog.BytesLoggerFactory(cast(BinaryIO, LossyStream(sys.stderr.buffer))),
         cache_logger_on_first_use=True,
     )
     # Packages that use the standard library's logging: warnings and errors only.

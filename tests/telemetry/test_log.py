@@ -1,3 +1,5 @@
+import errno
+import io
 import json
 import subprocess
 import sys
@@ -146,3 +148,36 @@ def test_a_process_that_configures_no_logging_writes_no_values_of_variables_and_
     assert "ann***@example.com" in printed
     assert "annabel" not in printed
     assert secret not in printed
+
+
+class FullDisk(io.RawIOBase):
+    """A stream whose disk is full, as /dev/full is."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, _: object) -> int:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+
+@pytest.mark.parametrize("log_format", [LogFormat.JSON, LogFormat.CONSOLE])
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_what_logs_goes_on_where_no_line_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, log_format: LogFormat, is_closed: bool
+) -> None:
+    disk = FullDisk()
+    # Nothing is kept in a buffer: each line meets the disk.
+    stream = io.TextIOWrapper(disk, write_through=True)  # type: ignore[type-var]
+    monkeypatch.setattr(sys, "stderr", stream)
+    configure_logging(LogSettings(LogLevel.INFO, log_format))
+    log = get_logger("mailqueue.tried")
+    if is_closed:
+        disk.close()
+    try:
+        log.info("email.sent", recipient="annabel@example.com")
+        try:
+            raise RuntimeError("row")
+        except RuntimeError:
+            log.exception("row.broke")
+    finally:
+        forget_configuration()

@@ -28,7 +28,7 @@ from tests.inbound.json_provider import Confirming
 
 pytestmark = pytest.mark.anyio
 
-MAX_CLICK_FUNCTIONS = 32
+MAX_CLICK_FUNCTIONS = 25
 MAX_BOUNCE_FUNCTIONS = 47
 PATIENCE_SECONDS = 60
 """Limit of a wait on a busy machine."""

@@ -60,6 +60,12 @@ def page(
     return Response(content, status, headers, "text/html; charset=utf-8")
 
 
+def plain(name: str, *, words: PageTexts) -> Response:
+    """Return one of the texts by itself, for programs, with the headers of a page."""
+    headers = {**_HEADERS, "Content-Language": words.tag}
+    return Response(words[name] + "\n", HTTPStatus.OK, headers, "text/plain; charset=utf-8")
+
+
 _TEMPLATES = environment({"public": _HERE / "templates"})
 _HEADERS = security_headers(
     {},

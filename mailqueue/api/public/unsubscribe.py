@@ -8,7 +8,7 @@ from http import HTTPStatus
 from starlette.responses import Response
 
 from mailqueue.api.public.recipient_page import FORM_BOUNDS, Visit
-from mailqueue.api.public.rendering import page
+from mailqueue.api.public.rendering import page, plain
 from mailqueue.suppression.subscriptions import choices
 from mailqueue.suppression.subscriptions.model import ChoiceSource
 from mailqueue.tracking.tokens import Token, TokenKind
@@ -16,7 +16,10 @@ from mailqueue.web.forms import read_form
 
 
 async def unsubscribe(visit: Visit) -> Response:
-    """Return the page; a POST first does what its form, or a mail program, requests."""
+    """Return the page; a POST first does what its form requests.
+
+    A mail program gets one line of plain text instead of the page.
+    """
     if visit.request.method != "POST":
         return await _page(visit, "ask")
     form = await read_form(visit.request, FORM_BOUNDS)
@@ -30,12 +33,14 @@ async def unsubscribe(visit: Visit) -> Response:
         # 400, so that the sender of an unknown form does not take it for success.
         return await _page(visit, "ask", status=HTTPStatus.BAD_REQUEST)
     from_all = not is_one_click and form.get("scope") == "all"
-    said = visit.origin(ChoiceSource.ONE_CLICK if is_one_click else ChoiceSource.PAGE)
+    origin = visit.origin(ChoiceSource.ONE_CLICK if is_one_click else ChoiceSource.PAGE)
     async with visit.connection() as conn:
         if action == "subscribe":
-            await choices.subscribe_again(conn, visit.reader, origin=said)
+            await choices.subscribe_again(conn, visit.reader, origin=origin)
         else:
-            await choices.unsubscribe(conn, visit.reader, from_all=from_all, origin=said)
+            await choices.unsubscribe(conn, visit.reader, from_all=from_all, origin=origin)
+    if is_one_click:
+        return plain("done_title", words=visit.words)  # mail programs show no page
     return await _page(visit, "again" if action == "subscribe" else "done", was_all=from_all)
 
 

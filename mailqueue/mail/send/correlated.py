@@ -5,7 +5,6 @@ An email without such ids has no line of its own.
 
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from uuid import UUID
 
 from mailqueue.mail.model import ClaimedEmail, SendOutcome
@@ -43,21 +42,19 @@ class CorrelationLog:
         for email in emails:
             if email.custom_data is not None and (ids := correlation_of(email)):
                 self._held[email.id, email.claim_no] = ids
-                with suppress(Exception):  # the disk of the log is full, or its reader is gone
-                    log.info("email.claimed", email_id=str(email.id), attempt=email.attempts, **ids)
+                log.info("email.claimed", email_id=str(email.id), attempt=email.attempts, **ids)
 
     def answered(self, outcome: SendOutcome) -> None:
         """Write the outcome of an email; it is in the log before it is in the database."""
         if self._held and (ids := self._held.pop((outcome.id, outcome.claim_no), None)):
-            with suppress(Exception):
-                log.info(
-                    "email.outcome",
-                    email_id=str(outcome.id),
-                    outcome=str(outcome.ending),
-                    code=outcome.enhanced or outcome.code,
-                    response_ms=outcome.response_ms,
-                    **ids,
-                )
+            log.info(
+                "email.outcome",
+                email_id=str(outcome.id),
+                outcome=str(outcome.ending),
+                code=outcome.enhanced or outcome.code,
+                response_ms=outcome.response_ms,
+                **ids,
+            )
 
     def forget(self, email_id: UUID, claim_no: int) -> None:
         """Drop the ids of an email that is no longer this worker's."""

@@ -39,6 +39,9 @@ async def test_the_button_of_a_mail_program_stops_that_mail_at_once(
         answer = await shop.http.post(link, data=ONE_CLICK)
 
     assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.text == "You are unsubscribed\n"
+    assert answer.headers["referrer-policy"] == "no-referrer"
     assert not await shop.gets(who, "marketing")
     assert await shop.gets(who, "transactional")
     assert await shop.gets(who, "news")
