@@ -48,6 +48,8 @@ class Attacker:
     project_id: str
     answers: dict[int, int] = field(default_factory=dict)
     """Requests by status of the answer."""
+    refusals: dict[int, str] = field(default_factory=dict)
+    """The first answer of each status that is an error."""
 
     async def ask(self, method: str, path: str, **body: object) -> httpx2.Response:
         """Send a request of the project's key, and count its answer."""
@@ -59,6 +61,8 @@ class Attacker:
         """Count an answer."""
         status = response.status_code
         self.answers[status] = self.answers.get(status, 0) + 1
+        if status >= 400:
+            self.refusals.setdefault(status, response.text[:500])
 
     async def template(self, slug: str, *texts: str) -> None:
         """Write a template with a version for each text, and publish the last one."""
@@ -141,8 +145,8 @@ async def _many_links(attacker: Attacker) -> None:
 
 async def _import(attacker: Attacker) -> None:
     rows = "".join(f"person{n}@example.com,Person {n}\n" for n in range(20_000))
-    given = {"file": ("people.csv", "email,first_name\n" + rows, "text/csv")}
-    attacker.note(await attacker.api.post("/v1/contacts/import", files=given))
+    sent = {"content": "email,first_name\n" + rows, "headers": {"Content-Type": "text/csv"}}
+    attacker.note(await attacker.api.post("/v1/contacts/import", **sent))
 
 
 async def _log_in(attacker: Attacker) -> None:
@@ -153,7 +157,8 @@ async def _log_in(attacker: Attacker) -> None:
 
 async def _inline_server(attacker: Attacker) -> None:
     server = {"host": "192.0.2.1", "port": 25}
-    sent = {"to": "person@example.com", "subject": "s", "text_body": "t", "smtp_override": server}
+    people = {"to": "person@example.com", "from_email": "sender@example.com"}
+    sent = {**people, "subject": "s", "text_body": "t", "smtp_override": server}
     await attacker.ask("POST", "/v1/send", **sent)
 
 

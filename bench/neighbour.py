@@ -70,6 +70,8 @@ class Delays:
     healths: list[float]
     answers: dict[int, int]
     """Requests of the attacker by status of the answer."""
+    refusals: dict[int, str]
+    """The first answer of each status that is an error."""
 
 
 async def attacked(
@@ -109,7 +111,7 @@ async def attacked(
         await asyncio.gather(probing, attacking)
         rows = await (await conn.execute(_DELAYS)).fetchall()
     mails = [float(row[0]) for row in rows if row[1] == "sent"]
-    return Delays(mails, count - len(mails), healths, attacker.answers)
+    return Delays(mails, count - len(mails), healths, attacker.answers, attacker.refusals)
 
 
 async def _project(conn: Conn, name: str, port: int) -> str:
@@ -180,11 +182,13 @@ async def measure(wanted: str, *, seconds: float, json: Path | None) -> None:
                     "healthz worst s": max(seen.healths),
                     "2xx": sum(n for code, n in seen.answers.items() if code < 300),
                     "429": seen.answers.get(429, 0),
-                    "others": sum(
+                    "other errors": sum(
                         n for code, n in seen.answers.items() if code >= 300 and code != 429
                     ),
                 },
             )
+            for status, text in sorted(seen.refusals.items()):
+                click.echo(f"{attack.name}: {status} {text}", err=True)
     report.print()
     report.write(json)
 
