@@ -85,6 +85,7 @@ DEEP_PLACES = (
     "tests/schedules/test_moved_clock.py",
     "tests/sequences/test_kills.py",
     "tests/stock",
+    "tests/stream/test_kills.py",
     "tests/submission/test_fuzzed.py",
     "tests/submission/test_kills.py",
     "tests/submission/test_many_by_programs.py",

@@ -87,6 +87,10 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
             "mailqueue.cli.publishing.outboxes:outbox",
             "Manage outboxes, whose messages are published in order.",
         ),
+        "consumers": Lazy(
+            "mailqueue.cli.stream.consumers:consumers",
+            "Show what reads the stream of events, replay events.",
+        ),
         "bridge": Lazy(
             "mailqueue.cli.bridge.commands:bridge",
             "Show queues of RabbitMQ, and replay dead letters.",

@@ -107,14 +107,7 @@ RETAINED = (
         ),
     ),
     Retained("dead_letters", "dead_letters", "created_at", Removal.SWEPT, days=30),
-    Retained(
-        "broker_queues",
-        "broker_queues",
-        "seen_at",
-        Removal.SWEPT,
-        days=30,
-        is_global=True,
-    ),
+    Retained("broker_queues", "broker_queues", "seen_at", Removal.SWEPT, days=30, is_global=True),
     Retained(
         "timed_events",
         "timed_events",
@@ -155,6 +148,15 @@ RETAINED = (
         ended_column="finished_at",
     ),
     Retained("sequence_events", "sequence_events", "occurred_at", Removal.SWEPT, days=400),
+    Retained(
+        "event_stream",
+        "event_stream",
+        "created_at",
+        Removal.SWEPT,
+        days=7,
+        # What a consumer has not handled waits for it.
+        kept_while="o.sequence_number > (SELECT min(c.position) FROM mailqueue.consumers AS c)",
+    ),
     Retained("outbox_messages", "outbox_message", "sent_time", Removal.SWEPT, days=7),
     Retained(
         "notifications",
@@ -166,14 +168,7 @@ RETAINED = (
         kept_while="o.status = 'assigned'",
         privacy=Privacy.DELETE,
     ),
-    Retained(
-        "seen_messages",
-        "seen_messages",
-        "seen_at",
-        Removal.SWEPT,
-        days=2,
-        is_global=True,
-    ),
+    Retained("seen_messages", "seen_messages", "seen_at", Removal.SWEPT, days=2, is_global=True),
     Retained(
         "audit_events",
         "audit_events",

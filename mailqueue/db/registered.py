@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from mailqueue.core.consumers import CONSUMERS
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 from mailqueue.core.providers import PROVIDERS
 from mailqueue.core.queues import MAX_CRASHES, QUEUES, UPKEEP
@@ -55,6 +56,19 @@ ROWS_BY_MARKER: Mapping[str, list[Any]] = {
         }
         for one in RETAINED
     ],
+    "[[CONSUMERS]]": [
+        {
+            "name": one.name,
+            "handler": one.handler,
+            "types": one.types,
+            "is_ordered": one.is_ordered,
+            "takes_test": one.takes_test,
+        }
+        for one in CONSUMERS
+    ],
+    "[[CONSUMED_TYPES]]": sorted(
+        {kind for one in CONSUMERS if not one.has_subscriptions for kind in one.types}
+    ),
     "[[STRING_OPTIONS]]": [
         one.name
         for one in MAIL_OPTIONS

@@ -15,6 +15,7 @@ SELECT h.name, h.state, h.found, h.fix
         UNION ALL SELECT * FROM mailqueue.health_of_bridge()
         UNION ALL SELECT * FROM mailqueue.health_of_timed_events()
         UNION ALL SELECT * FROM mailqueue.health_of_schedules()
+        UNION ALL SELECT * FROM mailqueue.health_of_consumers()
         UNION ALL SELECT * FROM mailqueue.health_of_stats()
         UNION ALL SELECT * FROM mailqueue.health_of_inbox_watch()
         UNION ALL SELECT * FROM mailqueue.health_of_events()

@@ -181,7 +181,7 @@ async def deliver(setup: CaseSetup, units: int) -> None:
         worker = await make.worker(conn)
         try:
             for number in range(units):
-                await delivering.told(conn)
+                await delivering.told(conn, is_read=False)
                 assert await turn_to_end(queue, worker) == 1
                 assert heard == number + 1
         finally:

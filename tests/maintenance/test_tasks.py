@@ -221,6 +221,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "records": 2,
         "idempotency_keys": 1,
         "outbox_rows": 0,
+        "event_stream": 0,
         "answers": 1,
         "request_buckets": 1,
         "trap_messages": 1,

@@ -30,6 +30,7 @@ CAPABILITIES = (
     "schedules",
     "tracking",
     "events",
+    "stream",
     "analytics",
     "mail",
     "submission",

@@ -78,6 +78,7 @@ async def test_tables_of_what_has_a_mode_hide_live_rows_from_test_keys(conn: Con
         "timed_events",
         "sequence_enrollments",
         "sequence_events",
+        "event_stream",
         "stats_corrections",
         "stats_latency",
         "stats_minutes",

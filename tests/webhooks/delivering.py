@@ -22,6 +22,7 @@ from mailqueue.webhooks.handler import WebhookHandler, WebhookTools
 from mailqueue.webhooks.signing import key_of, secret_of
 from tests import make
 from tests.api.support.wired import MASTER
+from tests.stream.reading import read_stream
 
 LOOPBACK = NetworkPolicy(allowed_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -71,14 +72,20 @@ async def told(
     kind: str = "delivered",
     project_id: UUID | None = None,
     email_id: UUID | None = None,
+    is_read: bool = True,
 ) -> None:
-    """Record events of one mail, or of mails that are gone, in one statement."""
+    """Record events of one mail, or of mails that are gone, in one statement.
+
+    `is_read`: consumers of the stream have handled them when this returns.
+    """
     await conn.execute(
         "INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email)"
         " SELECT %s, coalesce(%s, gen_random_uuid()), %s, 'ann@example.com'"
         " FROM generate_series(1, %s)",
         (project_id or await make.project_named(conn), email_id, kind, count),
     )
+    if is_read:
+        await read_stream(conn)
 
 
 async def states(conn: Conn, webhook_id: UUID) -> list[str]:

@@ -1,4 +1,4 @@
-"""Webhook deliveries are queued in the transaction in which an event happens."""
+"""Webhook deliveries are queued of what commits, and of nothing else."""
 
 import json
 from datetime import datetime
@@ -16,6 +16,7 @@ from mailqueue.events.model import ReportedEvent, Type
 from mailqueue.webhooks.model import EventType
 from tests import make
 from tests.api.support.document import DOCUMENT
+from tests.stream.reading import read_stream
 from tests.webhooks.delivering import told, webhook
 
 pytestmark = pytest.mark.anyio
@@ -25,6 +26,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "webhooks.md"
 
 async def heard(conn: Conn) -> list[tuple[str, dict[str, Any]]]:
     """Return (type, data) of the deliveries, in order."""
+    await read_stream(conn)
     found = await make.rows(
         conn, "SELECT type, payload FROM mailqueue.webhook_events ORDER BY created_at, id"
     )
@@ -249,6 +251,7 @@ async def test_payloads_are_as_documented(conn: Conn) -> None:
     for kind in ("delivered", "hard_bounce", "held", "opened"):
         await told(conn, kind=kind)
 
+    await read_stream(conn)
     found = await make.rows(conn, "SELECT payload::text FROM mailqueue.webhook_events")
 
     assert len(found) == 6

@@ -83,7 +83,8 @@ BEGIN
     END IF;
     -- One look-up for what few projects have.
     v_is_special := EXISTS (SELECT FROM mailqueue.projects AS p WHERE p.ordering IS NOT NULL OR p.has_event_outboxes);
-    IF EXISTS (SELECT FROM mailqueue.webhooks AS w
+    IF mailqueue.is_consumed('email.queued')
+       OR EXISTS (SELECT FROM mailqueue.webhooks AS w
                 WHERE w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)))
        OR v_is_special
        AND EXISTS (SELECT FROM mailqueue.outbox_state AS s

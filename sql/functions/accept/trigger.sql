@@ -54,7 +54,8 @@ BEGIN
                              WHEN 2 THEN p.max_age_hours_normal ELSE p.max_age_hours_low END,
            p.unsubscribe_on_all, p.require_postal_address AND p.postal_address IS NULL,
            p.has_event_outboxes AND EXISTS (SELECT FROM mailqueue.event_outboxes(p.id, 'email.queued'))
-           OR EXISTS (SELECT FROM mailqueue.subscribed_webhooks(p.id, 'email.queued')), p.ordering
+           OR EXISTS (SELECT FROM mailqueue.subscribed_webhooks(p.id, 'email.queued'))
+           OR mailqueue.is_consumed('email.queued'), p.ordering
       INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_is_bound,
            v_is_bounded, v_delivery, v_opens, v_clicks, v_max_age, v_unsubscribes,
            v_is_addressless, v_is_told, v_ordering

@@ -1,4 +1,4 @@
--- Events of mail as messages of outboxes, written in the transaction of the event.
+-- Events of mail as messages of outboxes, written when the stream of events is read.
 
 -- Inlined into the calling statement.
 CREATE OR REPLACE FUNCTION mailqueue.event_outboxes(p_project uuid, p_type text) RETURNS SETOF uuid
@@ -38,17 +38,36 @@ BEGIN
            CASE WHEN m.correlation_id ~ c_id THEN m.correlation_id::uuid END,
            CASE WHEN m.traceparent ~ c_trace THEN json_build_object('traceparent', m.traceparent)::text END,
            o.id, e.project_id
-      FROM unnest(p_events) AS e
+      FROM unnest(p_events) WITH ORDINALITY AS e
      CROSS JOIN LATERAL (SELECT e.payload #>> '{data,custom_data,conversation_id}' AS conversation_id,
                                 e.payload #>> '{data,custom_data,correlation_id}' AS correlation_id,
                                 e.payload #>> '{data,custom_data,traceparent}' AS traceparent) AS m
      CROSS JOIN LATERAL mailqueue.event_outboxes(e.project_id, e.type) AS o(id)
      WHERE o.id = ANY (v_outboxes)
-     ORDER BY e.occurred_at, e.id
+     ORDER BY e.ordinality
     ON CONFLICT ON CONSTRAINT outbox_message_message_id_outbox_id_key DO NOTHING;
 END $$;
 COMMENT ON FUNCTION mailqueue.publish_mail_events(mailqueue.webhook_events[]) IS
     'Write events to the outboxes that publish them; the id of each message is that of its event.';
+
+CREATE OR REPLACE FUNCTION mailqueue.write_outbox_events(p_numbers bigint[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET jit = off
+AS $$
+DECLARE
+    v_numbers bigint[] := ARRAY(
+        SELECT s.sequence_number FROM mailqueue.event_stream AS s
+         WHERE s.sequence_number = ANY (p_numbers)
+           AND EXISTS (SELECT FROM mailqueue.event_outboxes(s.project_id, s.type))
+         ORDER BY s.sequence_number);
+BEGIN
+    IF v_numbers <> '{}' THEN
+        PERFORM mailqueue.publish_mail_events(ARRAY(SELECT e FROM mailqueue.webhook_events_of(v_numbers) AS e));
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.write_outbox_events(bigint[]) IS
+    'Write events of the stream to the outboxes that publish them.';
 
 CREATE OR REPLACE FUNCTION mailqueue.change_outbox_events(p_project uuid, p_name text, p_events text[], p_by text)
 RETURNS boolean

@@ -115,6 +115,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
+    PERFORM mailqueue.read_stream();
     PERFORM mailqueue.wake_outboxes();
     RETURN QUERY SELECT c.* FROM mailqueue.claim_outbox_state(p_worker, p_limit, p_lease, p_alone, p_first, p_keys,
                                                                p_rooms) AS c;

@@ -67,6 +67,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.begin_probe_webhook_deliveries(uuid, interval) IS
     'Reserve the probe of a webhook whose circuit is open; false where another worker has it.';
 
+-- Deliveries of new events are made first, in the same transaction.
 -- The rows are read by a statement of their own, so that its snapshot has the events of all that was claimed.
 CREATE OR REPLACE FUNCTION mailqueue.claim_webhook_calls(p_worker integer, p_limit integer, p_lease interval,
     p_alone boolean, p_first integer, p_keys text[], p_rooms integer[])
@@ -78,10 +79,12 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SE
 SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    v_rows mailqueue.webhook_deliveries[] := ARRAY(
+    v_rows mailqueue.webhook_deliveries[];
+BEGIN
+    PERFORM mailqueue.read_stream();
+    v_rows := ARRAY(
         SELECT q FROM mailqueue.claim_webhook_deliveries(p_worker, p_limit, p_lease, p_alone, p_first, p_keys,
                                                          p_rooms) AS q);
-BEGIN
     IF v_rows = '{}' THEN
         RETURN;
     END IF;

@@ -1,7 +1,7 @@
 -- What webhooks were told of one email.
 
--- Deliveries have no index of their events. A delivery is written with its event, so that its id is of the seconds from
--- the id of the event on: that part of each webhook's log is read, of which this bounds the rows.
+-- Deliveries have no index of their events. A delivery is written with the row of its event, so that its id is of the
+-- seconds from that time on: that part of each webhook's log is read, of which this bounds the rows.
 CREATE OR REPLACE FUNCTION mailqueue.deliveries_of_email(p_project uuid, p_email uuid)
 RETURNS TABLE (id uuid, webhook_id uuid, url text, type text, status text, attempts smallint, last_code smallint,
                last_error text, created_at timestamptz, finished_at timestamptz)
@@ -14,11 +14,9 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     RETURN QUERY
     WITH told AS MATERIALIZED (
-        SELECT e.id, mailqueue.first_id_since(x.at) AS first_id,
-               mailqueue.first_id_since(x.at + interval '5 seconds') AS next_id
+        SELECT e.id, mailqueue.first_id_since(e.created_at - interval '1 second') AS first_id,
+               mailqueue.first_id_since(e.created_at + interval '5 seconds') AS next_id
           FROM mailqueue.webhook_events AS e
-         CROSS JOIN LATERAL (SELECT to_timestamp(('x' || left(replace(e.id::text, '-', ''), 12))::bit(48)::bigint
-                                                 / 1000.0) AS at) AS x
          WHERE e.email_id = p_email AND e.project_id = p_project
            AND coalesce(mailqueue.mode(), e.is_test) = e.is_test
          ORDER BY e.id DESC LIMIT 20

@@ -10,6 +10,7 @@ from tests import make
 from tests.api.support.modes import PROJECT, Modes, both_modes, credentials
 from tests.api.support.tenancy import MAIL
 from tests.queue.steps import claim, due_now, mark, settle
+from tests.stream.reading import read_stream
 
 pytestmark = pytest.mark.anyio
 
@@ -226,6 +227,8 @@ async def test_webhooks_are_told_which_mail_is_test_mail(modes: Modes) -> None:
     sent = await modes.made("/v1/send", {**MAIL, "to": ["told@example.com"]})
     live = await modes.made("/v1/send", {**MAIL, "to": ["told@example.com"]}, key=modes.live)
     log = f"/v1/webhooks/{hook}/deliveries"
+    async with connect(modes.database) as conn:
+        await read_stream(conn)
 
     told = {}
     for mode, key, email in (("test", modes.test, sent["id"]), ("live", modes.live, live["id"])):

@@ -30,6 +30,7 @@ from tests.queue.extremes.plain import (
 )
 from tests.queue.extremes.servers import queue_with_servers, relays
 from tests.sequences import running
+from tests.stream.reading import read_stream
 from tests.templates.making import published
 from tests.webhooks.delivering import webhook
 
@@ -174,6 +175,7 @@ async def _told(site: Site, project: UUID, *, webhooks: int, events: int) -> Non
         " SELECT %s, gen_random_uuid(), 'delivered', 'ann@example.com' FROM generate_series(1, %s)",
         (project, events),
     )
+    await read_stream(site.conn)
 
 
 async def queued(

@@ -1,0 +1,1 @@
+"""The stream of events and the consumers that read it: each event once, behind a position."""
