@@ -38,6 +38,22 @@ async def subscribe(conn: Conn) -> None:
     await conn.execute("UPDATE mailqueue.outbox_state SET events = '{}'")
 
 
+OLDEST = "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - waiting_since)), 0)::float8"
+MAX_AGE_SECONDS = {EVENTS: 30.0, LONG: 5.0}
+"""Limit of the age of the oldest event that is committed and not handled, as a reader sees it."""
+
+
+async def watch_age(database: DatabaseSettings, over: asyncio.Event) -> float:
+    """Return the greatest age of an event that some consumer had not handled, until it is over."""
+    oldest = 0.0
+    async with connect(database) as conn:
+        while not over.is_set():
+            age = await make.scalar(conn, f"{OLDEST} FROM mailqueue.list_consumers()")
+            oldest = max(oldest, age)
+            await asyncio.sleep(0.1)
+    return oldest
+
+
 async def states(conn: Conn) -> object:
     return await make.rows(
         conn, "SELECT name, position, handled::text, last_error FROM mailqueue.consumers"
@@ -103,6 +119,8 @@ async def test_events_of_shuffled_commits_are_handled_once_while_workers_are_kil
             return bool(await processes(conn))
 
         await until(is_running, lambda: states(conn))
+        over = asyncio.Event()
+        watching = asyncio.create_task(watch_age(database, over))
         writing = asyncio.gather(*(write(database, n, events // SESSIONS) for n in range(SESSIONS)))
         while not writing.done():
             await asyncio.sleep(chance.uniform(0.1, 1.0))
@@ -117,4 +135,7 @@ async def test_events_of_shuffled_commits_are_handled_once_while_workers_are_kil
             return bool(count == len(READERS) * events)
 
         await until(all_are_seen, lambda: states(conn))
+        over.set()
+        oldest = await watching
         await assert_each_was_seen_once(conn, events)
+        assert oldest < MAX_AGE_SECONDS[events], f"{events} events, {await deaths(conn)} deaths"
