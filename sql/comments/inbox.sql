@@ -77,7 +77,8 @@ SELECT mailqueue.describe_columns('outbox_state', ARRAY[
      'the exchange.'],
     ['horizon', 'Number up to which messages may be published once no open_writers are left.'],
     ['open_writers', 'Virtual ids of transactions that may still commit a number below the horizon.'],
-    ['events', 'Types of events of mail that it publishes; empty: all; NULL: none.']
+    ['events', 'Types of events of mail that it publishes; empty: all; NULL: none.'],
+    ['subscribed_after', 'Number of event_stream after which it publishes each type of event; *: other types.']
 ]);
 
 SELECT mailqueue.describe_columns('outbox_message', ARRAY[

@@ -28,5 +28,6 @@ SELECT mailqueue.describe_columns('consumers', ARRAY[
     ['last_error', 'Reason of the last failed attempt; NULL: it did not fail.'],
     ['left_out', 'Number of events whose handling failed, and which were left out.'],
     ['left_out_at', 'Last time at which an event was left out.'],
-    ['left_out_error', 'Reason of the last event that was left out.']
+    ['left_out_error', 'Reason of the last event that was left out.'],
+    ['skipped', 'Number of events that it does not take: of other types, or of test mail.']
 ]);

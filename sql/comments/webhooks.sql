@@ -24,7 +24,8 @@ SELECT mailqueue.describe_columns('webhooks', ARRAY[
      'Time at which the circuit opened; NULL: closed. While open, one delivery at a time probes it.'],
     ['openings', 'Number of times in a row that the circuit opened or stayed open.'],
     ['blocked_until', 'Time before which nothing is delivered; NULL: not blocked.'],
-    ['probing_until', 'End of the current probe; nothing else is sent before. NULL: no probe.']
+    ['probing_until', 'End of the current probe; nothing else is sent before. NULL: no probe.'],
+    ['subscribed_after', 'Number of event_stream after which it receives each type of event; *: other types.']
 ]);
 
 SELECT mailqueue.describe_columns('webhook_events', ARRAY[

@@ -2,8 +2,8 @@
 
 -- name: list_consumers :many
 -- Consumers, and how far each is behind.
-SELECT c.name, c.is_ordered, c.takes_test, c.waiting, c.waiting_since, c.handled_at, c.left_out, c.left_out_error,
-       c.last_error, c.is_running
+SELECT c.name, c.is_ordered, c.takes_test, c.position, c.waiting, c.waiting_since, c.handled_at, c.skipped, c.left_out,
+       c.left_out_error, c.last_error, c.is_running
 FROM mailqueue.list_consumers() AS c;
 
 -- name: replay_consumer :one

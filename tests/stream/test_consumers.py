@@ -148,7 +148,7 @@ async def test_an_event_is_not_left_out_for_a_failure_that_is_of_the_server(conn
     assert await make.rows(conn, query, first) == [(0, 1, True)] * len(CONSUMERS)
 
 
-async def test_a_consumer_gets_no_types_and_no_test_mail_that_it_does_not_take(
+async def test_types_and_test_mail_that_a_consumer_does_not_take_are_not_handled_and_are_counted(
     conn: Conn,
 ) -> None:
     await note_events(conn)
@@ -168,6 +168,8 @@ async def test_a_consumer_gets_no_types_and_no_test_mail_that_it_does_not_take(
 
     assert await seen(conn, "webhooks") == (await stored(conn))[:1]
     assert await seen(conn, "outboxes") == await stored(conn)
+    skipped = {one.name: one.skipped for one in await consumers.list_all(conn)}
+    assert skipped == {"webhooks": 2, "outboxes": 0}, "an operator sees how many"
 
 
 async def test_a_webhook_gets_no_event_from_before_it_was_created(conn: Conn) -> None:

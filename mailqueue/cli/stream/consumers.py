@@ -16,9 +16,11 @@ from mailqueue.stream import consumers as readers
 
 _COLUMNS = (
     Column("name", "CONSUMER"),
+    Column("position", "POSITION", numeric=True),
     Column("waiting", "WAITING", numeric=True),
     Column("waiting_since", "SINCE"),
     Column("handled_at", "HANDLED"),
+    Column("skipped", "SKIPPED", numeric=True),
     Column("left_out", "LEFT OUT", numeric=True),
     Column("last_error", "ERROR"),
 )

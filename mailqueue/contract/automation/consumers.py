@@ -17,12 +17,16 @@ class ConsumerState(Value):
     """Whether an event waits for open transactions that may commit an earlier one."""
     takes_test: bool
     """Whether it gets events of test mail."""
+    position: int
+    """Number of the event up to which it has handled all."""
     waiting: int
     """Number of events that it has not handled; 10001 stands for more than 10,000."""
     waiting_since: datetime | None
     """Time at which the first of them was written."""
     handled_at: datetime | None
     """Last time at which it handled events."""
+    skipped: int
+    """Number of events that it does not take: of other types, or of test mail."""
     left_out: int
     """Number of events whose handling failed, and which were left out."""
     left_out_error: str | None

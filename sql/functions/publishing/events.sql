@@ -9,9 +9,20 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.event_outboxes(uuid, text) IS 'Outboxes of the project that publish a type of event.';
 
+-- Inlined into the calling statement.
+CREATE OR REPLACE FUNCTION mailqueue.event_outboxes(p_project uuid, p_type text, p_number bigint) RETURNS SETOF uuid
+LANGUAGE sql STABLE
+AS $$
+    SELECT s.outbox_id FROM mailqueue.outbox_state AS s
+     WHERE s.project_id = p_project AND s.events IS NOT NULL AND (s.events = '{}' OR p_type = ANY (s.events))
+       AND mailqueue.is_subscribed(s.subscribed_after, p_type, p_number)
+$$;
+COMMENT ON FUNCTION mailqueue.event_outboxes(uuid, text, bigint) IS
+    'Outboxes of the project that publish a type of event, and did when the event with that number was written.';
+
 -- What a project has no more room for is written all the same: what became of its mail is not lost. Waits for no lock;
 -- an outbox that was removed has no sequence, and is left out.
-CREATE OR REPLACE FUNCTION mailqueue.publish_mail_events(p_events mailqueue.webhook_events[]) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.publish_mail_events(p_numbers bigint[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -21,8 +32,9 @@ DECLARE
     v_outboxes uuid[] := '{}';
 BEGIN
     FOR v_outbox IN
-        SELECT DISTINCT o.id FROM unnest(p_events) AS e
-         CROSS JOIN LATERAL mailqueue.event_outboxes(e.project_id, e.type) AS o(id)
+        SELECT DISTINCT o.id FROM mailqueue.event_stream AS s
+         CROSS JOIN LATERAL mailqueue.event_outboxes(s.project_id, s.type, s.sequence_number) AS o(id)
+         WHERE s.sequence_number = ANY (p_numbers)
     LOOP
         -- Before the numbers of the messages are taken: see extend_horizons().
         CONTINUE WHEN nextval(to_regclass('mailqueue.' || mailqueue.outbox_sequence(v_outbox))) IS NULL;
@@ -38,17 +50,20 @@ BEGIN
            CASE WHEN m.correlation_id ~ c_id THEN m.correlation_id::uuid END,
            CASE WHEN m.traceparent ~ c_trace THEN json_build_object('traceparent', m.traceparent)::text END,
            o.id, e.project_id
-      FROM unnest(p_events) WITH ORDINALITY AS e
+      FROM mailqueue.event_stream AS s
+      JOIN mailqueue.webhook_events_of(p_numbers) AS e ON e.id = s.id
      CROSS JOIN LATERAL (SELECT e.payload #>> '{data,custom_data,conversation_id}' AS conversation_id,
                                 e.payload #>> '{data,custom_data,correlation_id}' AS correlation_id,
                                 e.payload #>> '{data,custom_data,traceparent}' AS traceparent) AS m
-     CROSS JOIN LATERAL mailqueue.event_outboxes(e.project_id, e.type) AS o(id)
-     WHERE o.id = ANY (v_outboxes)
-     ORDER BY e.ordinality
+     CROSS JOIN LATERAL mailqueue.event_outboxes(s.project_id, s.type, s.sequence_number) AS o(id)
+     WHERE s.sequence_number = ANY (p_numbers) AND o.id = ANY (v_outboxes)
+     ORDER BY s.sequence_number
     ON CONFLICT ON CONSTRAINT outbox_message_message_id_outbox_id_key DO NOTHING;
 END $$;
-COMMENT ON FUNCTION mailqueue.publish_mail_events(mailqueue.webhook_events[]) IS
-    'Write events to the outboxes that publish them; the id of each message is that of its event.';
+COMMENT ON FUNCTION mailqueue.publish_mail_events(bigint[]) IS
+    'Write events of the stream to the outboxes that publish them; the id of each message is that of its event.';
+-- In the transaction of events.
+DROP FUNCTION IF EXISTS mailqueue.publish_mail_events(mailqueue.webhook_events[]);
 
 CREATE OR REPLACE FUNCTION mailqueue.write_outbox_events(p_numbers bigint[]) RETURNS void
 LANGUAGE plpgsql
@@ -59,11 +74,11 @@ DECLARE
     v_numbers bigint[] := ARRAY(
         SELECT s.sequence_number FROM mailqueue.event_stream AS s
          WHERE s.sequence_number = ANY (p_numbers)
-           AND EXISTS (SELECT FROM mailqueue.event_outboxes(s.project_id, s.type))
+           AND EXISTS (SELECT FROM mailqueue.event_outboxes(s.project_id, s.type, s.sequence_number))
          ORDER BY s.sequence_number);
 BEGIN
     IF v_numbers <> '{}' THEN
-        PERFORM mailqueue.publish_mail_events(ARRAY(SELECT e FROM mailqueue.webhook_events_of(v_numbers) AS e));
+        PERFORM mailqueue.publish_mail_events(v_numbers);
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.write_outbox_events(bigint[]) IS
@@ -99,7 +114,8 @@ BEGIN
     IF v_old IS DISTINCT FROM p_events THEN
         UPDATE mailqueue.outbox_state AS s
            SET events = CASE WHEN p_events IS NOT NULL
-                             THEN ARRAY(SELECT DISTINCT e FROM unnest(p_events) AS e ORDER BY e) END
+                             THEN ARRAY(SELECT DISTINCT e FROM unnest(p_events) AS e ORDER BY e) END,
+               subscribed_after = mailqueue.subscribed_after(s.subscribed_after, s.events, p_events)
          WHERE s.project_id = p_project AND s.name = p_name;
         UPDATE mailqueue.projects AS p
            SET has_event_outboxes = EXISTS (SELECT FROM mailqueue.outbox_state AS s

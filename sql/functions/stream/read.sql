@@ -176,7 +176,8 @@ BEGIN
                handled_at = CASE WHEN p.numbers = '{}' THEN c.handled_at ELSE clock_timestamp() END,
                failures = 0, last_error = NULL, left_out = c.left_out + h.left_out,
                left_out_at = CASE WHEN h.left_out > 0 THEN clock_timestamp() ELSE c.left_out_at END,
-               left_out_error = coalesce(h.error, c.left_out_error)
+               left_out_error = coalesce(h.error, c.left_out_error),
+               skipped = c.skipped + cardinality(p.numbers) - cardinality(v_wanted)
          WHERE o.name = c.name
         RETURNING o.* INTO c;
         EXIT WHEN v_wanted <> '{}' OR NOT p.has_more;

@@ -1,15 +1,15 @@
 -- Consumers for people: how far each has read, and reading again from a time.
 
 CREATE OR REPLACE FUNCTION mailqueue.list_consumers()
-RETURNS TABLE (name text, is_ordered boolean, takes_test boolean, waiting bigint, waiting_since timestamptz,
-               handled_at timestamptz, left_out bigint, left_out_error text, last_error text, is_running boolean,
-               writer integer)
+RETURNS TABLE (name text, is_ordered boolean, takes_test boolean, "position" bigint, waiting bigint,
+               waiting_since timestamptz, handled_at timestamptz, skipped bigint, left_out bigint, left_out_error text,
+               last_error text, is_running boolean, writer integer)
 LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off
 AS $$
-    SELECT c.name, c.is_ordered, c.takes_test, w.events, w.since, c.handled_at, c.left_out, c.left_out_error,
-           c.last_error, mailqueue.has_worker('webhooks') OR mailqueue.has_worker('publishing'),
+    SELECT c.name, c.is_ordered, c.takes_test, c.position, w.events, w.since, c.handled_at, c.skipped, c.left_out,
+           c.left_out_error, c.last_error, mailqueue.has_worker('webhooks') OR mailqueue.has_worker('publishing'),
            (SELECT min(a.pid) FROM unnest(c.open_writers) AS o
               JOIN pg_catalog.pg_locks AS k ON k.virtualtransaction = o
               JOIN pg_catalog.pg_stat_activity AS a ON a.pid = k.pid)

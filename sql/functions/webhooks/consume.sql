@@ -89,7 +89,8 @@ BEGIN
           FROM mailqueue.webhook_events_of(ARRAY(
                SELECT s.sequence_number FROM mailqueue.event_stream AS s
                 WHERE s.sequence_number = ANY (p_numbers)
-                  AND EXISTS (SELECT FROM mailqueue.subscribed_webhooks(s.project_id, s.type, s.created_at)))) AS e
+                  AND EXISTS (SELECT FROM mailqueue.subscribed_webhooks(s.project_id, s.type, s.created_at,
+                                                                               s.sequence_number)))) AS e
         ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
         RETURNING id, project_id, type, is_test
     )
@@ -97,7 +98,7 @@ BEGIN
     SELECT m.project_id, w.id, m.id, m.type, m.is_test
       FROM made AS m
       JOIN mailqueue.event_stream AS s ON s.sequence_number = ANY (p_numbers) AND s.id = m.id
-     CROSS JOIN LATERAL mailqueue.subscribed_webhooks(m.project_id, m.type, s.created_at) AS w(id)
+     CROSS JOIN LATERAL mailqueue.subscribed_webhooks(m.project_id, m.type, s.created_at, s.sequence_number) AS w(id)
      ORDER BY s.sequence_number;
 END $$;
 COMMENT ON FUNCTION mailqueue.queue_webhook_deliveries(bigint[]) IS

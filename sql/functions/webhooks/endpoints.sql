@@ -75,6 +75,7 @@ BEGIN
     UPDATE mailqueue.webhooks AS w
        SET is_enabled = true, disabled_at = NULL, disabled_reason = NULL, failures = 0, failing_since = NULL,
            circuit_opened_at = NULL, openings = 0, blocked_until = NULL, probing_until = NULL,
+           subscribed_after = mailqueue.subscribed_after(w.subscribed_after, NULL, w.event_types),
            revision = w.revision + 1, updated_at = clock_timestamp()
      WHERE w.id = p_webhook AND NOT w.is_enabled;
     IF FOUND THEN
@@ -102,8 +103,9 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE mailqueue.webhooks AS w
-       SET url = p_url, description = p_description, event_types = p_event_types, revision = w.revision + 1,
-           updated_at = clock_timestamp()
+       SET url = p_url, description = p_description, event_types = p_event_types,
+           subscribed_after = mailqueue.subscribed_after(w.subscribed_after, w.event_types, p_event_types),
+           revision = w.revision + 1, updated_at = clock_timestamp()
      WHERE w.id = p_webhook;
     IF v_old.url <> p_url THEN
         UPDATE mailqueue.webhooks AS w

@@ -15,16 +15,18 @@ COMMENT ON FUNCTION mailqueue.subscribed_webhooks(uuid, text) IS
     'Webhooks of the project that subscribe to a type of event.';
 
 -- Inlined into the calling statement.
-CREATE OR REPLACE FUNCTION mailqueue.subscribed_webhooks(p_project uuid, p_type text, p_at timestamptz)
+CREATE OR REPLACE FUNCTION mailqueue.subscribed_webhooks(p_project uuid, p_type text, p_at timestamptz,
+    p_number bigint)
 RETURNS SETOF uuid
 LANGUAGE sql STABLE
 AS $$
     SELECT w.id FROM mailqueue.webhooks AS w
      WHERE w.project_id = p_project AND w.is_enabled AND (w.event_types = '{}' OR p_type = ANY (w.event_types))
-       AND w.created_at <= p_at
+       AND w.created_at <= p_at AND mailqueue.is_subscribed(w.subscribed_after, p_type, p_number)
 $$;
-COMMENT ON FUNCTION mailqueue.subscribed_webhooks(uuid, text, timestamptz) IS
-    'Webhooks of the project that subscribe to a type of event, and were there at a time.';
+COMMENT ON FUNCTION mailqueue.subscribed_webhooks(uuid, text, timestamptz, bigint) IS
+    'Webhooks of the project that subscribe to a type of event, and did when the event with that number was written at '
+    'that time.';
 DROP FUNCTION IF EXISTS mailqueue.webhook_wanted(uuid, text);  -- its name in earlier releases
 
 -- Inlined into the calling statement.
