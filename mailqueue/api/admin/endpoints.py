@@ -27,10 +27,12 @@ from mailqueue.contract.administration import (
     Setting,
     WorkerProcess,
 )
+from mailqueue.contract.automation.consumers import ConsumerState
 from mailqueue.contract.operations import AuditVerification
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import AuditEvent
 from mailqueue.core.paging import key_of
+from mailqueue.stream import consumers
 from mailqueue.vault.masterkey import master_key_of
 
 PATH = "/admin"
@@ -125,6 +127,12 @@ async def queue(call: RequestContext) -> QueueBoard:
     """Show what waits."""
     async with call.connection() as conn:
         return await boards.queue(conn)
+
+
+async def list_consumers(call: RequestContext) -> Page[ConsumerState]:
+    """List consumers of the stream of events."""
+    async with call.connection() as conn:
+        return Page(await consumers.list_all(conn), None)
 
 
 async def workers(call: RequestContext) -> Page[WorkerProcess]:
@@ -227,6 +235,15 @@ ENDPOINTS = (
     ),
     _endpoint(
         "GET", "/queue", "Show queued emails, and why they wait.", queue, response=QueueBoard
+    ),
+    _endpoint(
+        "GET",
+        "/consumers",
+        "List consumers of the stream of events.",
+        list_consumers,
+        response=Page[ConsumerState],
+        description="How far each has read, what it has not handled, and why. Events are handled "
+        "again by `mailqueue consumers replay`.",
     ),
     _endpoint("GET", "/workers", "List workers.", workers, response=Page[WorkerProcess]),
     _endpoint(

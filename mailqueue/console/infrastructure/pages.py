@@ -13,6 +13,7 @@ from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.live.stream import LiveView, read_now, stream
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.model import BLOCKED_WORDS
+from mailqueue.stream import consumers
 
 PATH = "/console/infrastructure"
 MAX_ROWS = 200
@@ -31,6 +32,7 @@ SECTIONS = (
     "checks",
     "workers",
     "queues",
+    "consumers",
     "lanes",
     "circuits",
     "disk",
@@ -40,6 +42,7 @@ SECTIONS = (
 CHECKS: Mapping[str, frozenset[str]] = {
     "workers": frozenset({"workers", "lost workers"}),
     "queues": frozenset({"work queues", "rows that stop workers", "webhook backlog"}),
+    "consumers": frozenset({"consumers"}),
     "lanes": frozenset({"movement", "sending", "paused"}),
     "circuits": frozenset({"stopped accounts", "sender accounts"}),
     "disk": frozenset({"free space", "size limit", "acceptance", "replication slots"}),
@@ -68,6 +71,7 @@ async def read_infrastructure(
             section: [each for each in checks if each.name in names]
             for section, names in CHECKS.items()
         },
+        "consumers": await consumers.list_all(conn),
         "partitions": partitions,
         "next_dropped": min(dropped, default=None),
         "disk": disk,

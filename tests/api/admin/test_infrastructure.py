@@ -1,4 +1,4 @@
-"""`/admin/infrastructure`: pausing all sending, and draining workers."""
+"""`/admin/infrastructure`: pausing all sending, draining workers; `/admin/consumers`."""
 
 from collections.abc import AsyncIterator
 
@@ -7,6 +7,7 @@ import pytest
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.support.administering import Administering, administering
+from tests.webhooks.delivering import told, webhook
 
 pytestmark = pytest.mark.anyio
 
@@ -112,3 +113,24 @@ async def test_partitions_leave_by_the_rules_of_projects(admin: Administering) -
     assert logs["month"] == history["month"]
     assert logs["leaves_from"] < history["leaves_from"]
     assert logs["dropped_from"] == history["dropped_from"]
+
+
+async def test_consumers_are_shown_with_what_waits_and_why(admin: Administering) -> None:
+    async with admin.conn() as conn:
+        await webhook(conn, "https://app.example.com/hooks")
+        await told(conn, 3, is_read=False)
+        await conn.execute(
+            "UPDATE mailqueue.consumers SET last_error = 'disk full', skipped = 4"
+            " WHERE name = 'webhooks'"
+        )
+        last = await make.scalar(conn, "SELECT mailqueue.last_event_number()")
+
+    outboxes, webhooks = (await admin("GET", "/consumers"))["data"]
+
+    assert (outboxes["name"], webhooks["name"]) == ("outboxes", "webhooks")
+    for one in (outboxes, webhooks):
+        assert one["waiting"] == 3
+        assert one["position"] == last - 3
+        assert one["waiting_since"] is not None
+        assert not one["is_running"]
+    assert (webhooks["last_error"], webhooks["skipped"]) == ("disk full", 4)

@@ -5,6 +5,7 @@ import pytest
 from mailqueue.console.infrastructure.pages import CHECKS, SECTIONS
 from tests import make
 from tests.console.visiting import Visiting
+from tests.webhooks.delivering import told, webhook
 
 pytestmark = pytest.mark.anyio
 
@@ -37,6 +38,26 @@ async def test_workers_queues_blocked_lanes_and_circuits_are_shown(console: Visi
     assert "circuit open" in lanes
     assert "relay" in circuits
     assert "half open" not in circuits
+
+
+async def test_consumers_of_events_are_shown_with_what_waits_and_why(console: Visiting) -> None:
+    await console.add_user("ann")
+    async with console.connection() as conn, console.visitor() as visitor:
+        await webhook(conn, "https://app.example.com/hooks")
+        await told(conn, 1234, is_read=False)
+        await conn.execute(
+            "UPDATE mailqueue.event_stream SET created_at = created_at - interval '20 s'"
+        )
+        await conn.execute("UPDATE mailqueue.consumers SET last_error = 'no <room>'")
+        await visitor.log_in("ann")
+        text = (await visitor.get(PATH)).text
+
+    consumers = text.partition("<h2>Consumers of events</h2>")[2].partition("</section>")[0]
+    assert "webhooks has not handled 1234 events" in consumers, "what the doctor says"
+    for name in ("outboxes", "webhooks"):
+        row = consumers.partition(f'<th scope="row">{name}</th>')[2].partition("</tr>")[0]
+        assert "1,234" in row
+        assert "no &lt;room&gt;" in row
 
 
 async def test_a_check_that_fails_says_what_to_do(console: Visiting) -> None:
