@@ -39,6 +39,8 @@ async def subscribe(conn: Conn) -> None:
 
 
 OLDEST = "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - waiting_since)), 0)::float8"
+KILL_SECONDS = {EVENTS: (0.1, 1.0), LONG: (1.0, 4.0)}
+"""Bounds of the time between two kills; a worker takes about half a second to start."""
 MAX_AGE_SECONDS = {EVENTS: 30.0, LONG: 5.0}
 """Limit of the age of the oldest event that is committed and not handled, as a reader sees it."""
 
@@ -123,7 +125,7 @@ async def test_events_of_shuffled_commits_are_handled_once_while_workers_are_kil
         watching = asyncio.create_task(watch_age(database, over))
         writing = asyncio.gather(*(write(database, n, events // SESSIONS) for n in range(SESSIONS)))
         while not writing.done():
-            await asyncio.sleep(chance.uniform(0.1, 1.0))
+            await asyncio.sleep(chance.uniform(*KILL_SECONDS[events]))
             await conn.execute(END_SESSIONS)  # in the midst of a page
             for pid in await processes(conn):
                 end(pid, signal.SIGKILL)
