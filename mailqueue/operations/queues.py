@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from mailqueue.contract.administration import QueueKey
 from mailqueue.contract.operations import ExplainedRow, QueueRow, RowsChanged
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
@@ -22,6 +23,11 @@ async def list_(
     if project is not None:
         await projects.find(conn, project)
     return await store.rows(conn, queue=queue, status=status, project=project, limit=limit)
+
+
+async def keys(conn: Conn) -> list[QueueKey]:
+    """Return the keys of queues that are in trouble, such as endpoints that keep failing."""
+    return await store.keys(conn)
 
 
 async def explain(conn: Conn, row_id: UUID) -> ExplainedRow:

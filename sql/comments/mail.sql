@@ -266,6 +266,18 @@ SELECT mailqueue.describe_columns('refused_rows', ARRAY[
     ['reason', 'SQLSTATE and the trigger function or constraint that refused; not its message.']
 ]);
 
+SELECT mailqueue.describe_columns('queue_keys', ARRAY[
+    ['queue', 'Name of the queue.'],
+    ['key', 'The key: of webhooks the id of the webhook, of notifications the provider of the channel.'],
+    ['failures', 'Failures in a row.'],
+    ['failing_since', 'Time of the first of these failures; NULL: none.'],
+    ['opened_at', 'Time at which the circuit opened; NULL: closed. While open, one row at a time probes the key.'],
+    ['openings', 'Number of times in a row that the circuit opened or stayed open.'],
+    ['blocked_until', 'Time before which no row of the key is claimed; NULL: not blocked.'],
+    ['probing_until', 'End of the current probe; no other begins before. NULL: no probe.'],
+    ['last_error', 'Reason of the last failure; NULL: not known.']
+]);
+
 SELECT mailqueue.describe_columns('order_signals', ARRAY[
     ['order_key', 'Hash of what the emails have in common that go in order.'],
     ['look_at', 'Earliest time to look at the key.']

@@ -89,8 +89,8 @@ SELECT mailqueue.describe_columns('workspace_rates', ARRAY[
 SELECT mailqueue.describe_columns('channel_providers', ARRAY[
     ['name', 'Name of the provider: slack.'],
     ['next_at', 'Time from which a delivery is within the rate.'],
-    ['failures', 'Failures in a row.'],
-    ['blocked_until', 'Time until which nothing is sent to it; NULL: its circuit is closed.']
+    ['failures', 'Of the release before; see queue_keys.'],
+    ['blocked_until', 'Of the release before; see queue_keys.']
 ]);
 
 SELECT mailqueue.describe_columns('email_accounts', ARRAY[

@@ -18,13 +18,12 @@ SELECT mailqueue.describe_columns('webhooks', ARRAY[
     ['created_at', 'Time at which the row was created.'],
     ['updated_at', 'Time of the last change.'],
     ['removed_at', 'Time of removal; its log is deleted in batches, then the row.'],
-    ['failures', 'Failed requests in a row.'],
-    ['failing_since', 'Time of the first of these failures; NULL: the last request succeeded.'],
-    ['circuit_opened_at',
-     'Time at which the circuit opened; NULL: closed. While open, one delivery at a time probes it.'],
-    ['openings', 'Number of times in a row that the circuit opened or stayed open.'],
-    ['blocked_until', 'Time before which nothing is delivered; NULL: not blocked.'],
-    ['probing_until', 'End of the current probe; nothing else is sent before. NULL: no probe.'],
+    ['failures', 'Of the release before; see queue_keys.'],
+    ['failing_since', 'Of the release before; see queue_keys.'],
+    ['circuit_opened_at', 'Of the release before; see queue_keys.'],
+    ['openings', 'Of the release before; see queue_keys.'],
+    ['blocked_until', 'Of the release before; see queue_keys.'],
+    ['probing_until', 'Of the release before; see queue_keys.'],
     ['subscribed_after', 'Number of event_stream after which it receives each type of event; *: other types.']
 ]);
 

@@ -129,7 +129,8 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.why(uuid)',
         'EXECUTE ON FUNCTION mailqueue.refusal_now()',
         'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)',  -- in queue_depth
-        'EXECUTE ON FUNCTION mailqueue.rows_held_by(integer), mailqueue.queue_counts(), mailqueue.list_consumers()',
+        'EXECUTE ON FUNCTION mailqueue.rows_held_by(integer), mailqueue.queue_counts(), mailqueue.list_consumers(),
+            mailqueue.list_queue_keys()',
         'SELECT ON mailqueue.emails, mailqueue.recipient_history, mailqueue.held, mailqueue.queue_depth,
             mailqueue.worker_status, mailqueue.projects, mailqueue.email_recipients,
             mailqueue.send_logs, mailqueue.email_events, mailqueue.schema_migrations, mailqueue.schema_objects',

@@ -43,7 +43,7 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(),
             mailqueue.health_of_inbox(), mailqueue.health_of_publishing(), mailqueue.health_of_bridge(),
             mailqueue.health_of_timed_events(), mailqueue.health_of_schedules(), mailqueue.health_of_stats(),
-            mailqueue.health_of_consumers(), mailqueue.list_consumers(),
+            mailqueue.health_of_consumers(), mailqueue.list_consumers(), mailqueue.list_queue_keys(),
             mailqueue.health_of_inbox_watch(), mailqueue.health_of_maintenance(), mailqueue.health_of_queues(),
             mailqueue.health_of_refused_rows(),
             mailqueue.ready_webhooks(timestamptz)',  -- in health

@@ -16,7 +16,7 @@ VALUES (%(id)s, %(project_id)s, %(url)s, %(description)s, %(event_types)s, %(sea
 -- name: list_webhooks :many
 -- Webhooks after one, in order of creation; of one project, or of all.
 SELECT w.id, w.project_id, s.project, w.url, w.description, w.event_types, w.is_enabled, w.disabled_at,
-       w.disabled_reason, s.circuit, w.failures, w.failing_since, w.blocked_until,
+       w.disabled_reason, s.circuit, s.failures, s.failing_since, s.blocked_until,
        CASE WHEN w.previous_until > clock_timestamp() THEN w.previous_until END AS previous_until, w.created_at,
        w.updated_at
 FROM mailqueue.webhooks AS w

@@ -4,12 +4,11 @@ DROP VIEW IF EXISTS mailqueue.webhook_status CASCADE;
 CREATE VIEW mailqueue.webhook_status AS
 SELECT w.id, p.name AS project, w.url, w.event_types, w.is_enabled, w.disabled_reason, w.disabled_at,
        CASE WHEN NOT w.is_enabled THEN 'disabled'
-            WHEN w.circuit_opened_at IS NOT NULL AND w.blocked_until > clock_timestamp() THEN 'open'
-            WHEN w.circuit_opened_at IS NOT NULL THEN 'half_open'
-            WHEN w.blocked_until > clock_timestamp() THEN 'resting' ELSE 'closed' END AS circuit,
-       w.failures, w.failing_since, w.blocked_until, n.oldest_due_at, n.waiting
+            ELSE mailqueue.circuit_of(k) END AS circuit,
+       coalesce(k.failures, 0) AS failures, k.failing_since, k.blocked_until, n.oldest_due_at, n.waiting
   FROM mailqueue.webhooks AS w
   JOIN mailqueue.projects AS p ON p.id = w.project_id
+  LEFT JOIN mailqueue.queue_keys AS k ON k.queue = 'webhooks' AND k.key = w.id::text
  CROSS JOIN LATERAL (SELECT count(*) AS waiting, min(d.run_at) AS oldest_due_at
                        FROM (SELECT o.run_at FROM mailqueue.webhook_deliveries AS o
                               WHERE o.webhook_id = w.id AND o.status = 'pending'

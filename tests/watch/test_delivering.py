@@ -173,7 +173,9 @@ async def test_five_failures_of_slack_open_its_circuit_for_all(
         async with watching.delivering(database, slack.port):
 
             async def is_open() -> bool:
-                query = "SELECT blocked_until > now() FROM mailqueue.channel_providers"
+                query = (
+                    "SELECT EXISTS (SELECT FROM mailqueue.queue_keys WHERE blocked_until > now())"
+                )
                 return bool(await make.scalar(conn, query))
 
             await watching.wait(is_open, "the circuit")

@@ -107,7 +107,7 @@ async def due_now(conn: Conn) -> None:
         " WHERE status = 'pending'"
     )
     await conn.execute(
-        "UPDATE mailqueue.webhooks SET blocked_until = now(), probing_until = NULL"
+        "UPDATE mailqueue.queue_keys SET blocked_until = now(), probing_until = NULL"
         " WHERE blocked_until IS NOT NULL OR probing_until IS NOT NULL"
     )
 

@@ -56,6 +56,13 @@ async def settle_each(conn: Conn, done: Sequence[tuple[ClaimedDelivery, CallResu
     return blocked
 
 
+async def key(conn: Conn, webhook_id: UUID, name: str) -> object:
+    """Return a column of the endpoint's key in trouble; None where it has none."""
+    query = f"SELECT {name} FROM mailqueue.queue_keys WHERE queue = 'webhooks' AND key = %s"
+    rows = await make.rows(conn, query, str(webhook_id))
+    return rows[0][0] if rows else None
+
+
 async def column(conn: Conn, webhook_id: UUID, name: str) -> object:
     return await make.scalar(
         conn, f"SELECT {name} FROM mailqueue.webhooks WHERE id = %s", webhook_id

@@ -13,7 +13,7 @@ from mailqueue.webhooks.model import CallOutcome
 from mailqueue.webhooks.store import deliveries as store
 from tests import make
 from tests.webhooks.delivering import due_now, states, told, webhook
-from tests.webhooks.settling import SPEC, URL, claim, column, settle
+from tests.webhooks.settling import SPEC, URL, claim, column, key, settle
 
 pytestmark = pytest.mark.anyio
 LADDER = (60, 300, 1800, 7200, 43200, 86400)
@@ -102,7 +102,7 @@ async def test_a_wait_that_was_asked_for_is_kept_by_all_deliveries(conn: Conn) -
 
     assert blocked == [hook]
     assert await claim(conn) == []
-    rest = await column(conn, hook, "blocked_until - clock_timestamp()")
+    rest = await key(conn, hook, "blocked_until - clock_timestamp()")
     assert isinstance(rest, timedelta)
     assert timedelta(minutes=9) < rest <= timedelta(minutes=10)
     due = await make.scalar(
@@ -119,7 +119,7 @@ async def test_an_endpoint_that_keeps_failing_is_left_alone_and_then_probed_by_o
     await told(conn, 20)
     batch = [one for one in await claim(conn) if one.webhook_id == hook]
     await settle(conn, batch[:4], CallOutcome.FAILED)
-    assert await column(conn, hook, "circuit_opened_at") is None
+    assert await key(conn, hook, "opened_at") is None
     await settle(conn, batch[4:5], CallOutcome.FAILED)
     await queue_store.settle(conn, SPEC, [(row, Defer()) for row in batch[5:]])
 
@@ -137,22 +137,20 @@ async def test_an_endpoint_that_keeps_failing_is_left_alone_and_then_probed_by_o
     probe = await claim(conn)
     assert [one.webhook_id for one in probe] == [hook]
     assert await claim(conn) == [], "one probe at a time"
-    opened = await column(conn, hook, "openings")
+    opened = await key(conn, hook, "openings")
     await settle(conn, probe, CallOutcome.FAILED)
-    assert await column(conn, hook, "openings") == opened + 1  # type: ignore[operator]
+    assert await key(conn, hook, "openings") == opened + 1  # type: ignore[operator]
     assert await claim(conn) == []
 
     await due_now(conn)
     await settle(conn, await claim(conn), CallOutcome.DELIVERED, 200)
-    assert await column(conn, hook, "circuit_opened_at") is None
+    assert await key(conn, hook, "opened_at") is None
     assert len(await claim(conn)) == 19, "all the others, at once"
-    assert await column(conn, fine, "failures") == 0
+    assert await key(conn, fine, "failures") is None, "no row of a key that is well"
 
 
 async def test_rests_grow_up_to_ten_minutes(conn: Conn) -> None:
-    found = [
-        await make.scalar(conn, "SELECT mailqueue.webhook_rest(%s)", n) for n in (1, 2, 3, 6, 900)
-    ]
+    found = [await make.scalar(conn, "SELECT mailqueue.key_rest(%s)", n) for n in (1, 2, 3, 6, 900)]
 
     assert [one.total_seconds() for one in found] == [30, 60, 120, 600, 600]
 
@@ -187,7 +185,7 @@ async def test_an_endpoint_that_failed_for_days_is_disabled(conn: Conn) -> None:
     first, second = await claim(conn)
     await settle(conn, [first], CallOutcome.FAILED)
     assert await column(conn, hook, "is_enabled") is True
-    await conn.execute("UPDATE mailqueue.webhooks SET failing_since = now() - interval '121 h'")
+    await conn.execute("UPDATE mailqueue.queue_keys SET failing_since = now() - interval '121 h'")
 
     await settle(conn, [second], CallOutcome.FAILED)
 

@@ -23,6 +23,7 @@ from mailqueue.contract.administration import (
     PlatformHealth,
     ProviderBoard,
     QueueBoard,
+    QueueKey,
     RevokedKeys,
     Setting,
     WorkerProcess,
@@ -32,6 +33,7 @@ from mailqueue.contract.operations import AuditVerification
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import AuditEvent
 from mailqueue.core.paging import key_of
+from mailqueue.operations import queues
 from mailqueue.stream import consumers
 from mailqueue.vault.masterkey import master_key_of
 
@@ -127,6 +129,12 @@ async def queue(call: RequestContext) -> QueueBoard:
     """Show what waits."""
     async with call.connection() as conn:
         return await boards.queue(conn)
+
+
+async def queue_keys(call: RequestContext) -> Page[QueueKey]:
+    """List keys of queues that are in trouble."""
+    async with call.connection() as conn:
+        return Page(await queues.keys(conn), None)
 
 
 async def list_consumers(call: RequestContext) -> Page[ConsumerState]:
@@ -235,6 +243,15 @@ ENDPOINTS = (
     ),
     _endpoint(
         "GET", "/queue", "Show queued emails, and why they wait.", queue, response=QueueBoard
+    ),
+    _endpoint(
+        "GET",
+        "/queue/keys",
+        "List keys of queues that are in trouble.",
+        queue_keys,
+        response=Page[QueueKey],
+        description="Endpoints of webhooks and providers of channels that failed or asked for a "
+        "pause, with the circuit and the last error. A key that is well is not listed.",
     ),
     _endpoint(
         "GET",

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import click
 
-from mailqueue.cli.queues.view import CHANGED, ROWS, print_row
+from mailqueue.cli.queues.view import CHANGED, KEYS, ROWS, print_row
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.groups import CommandGroup
@@ -50,6 +50,16 @@ def list_(*, name: str, status: str | None, project: str | None, limit: int) -> 
         lambda app: queues.list_(app.conn, name, status=status, project=project, limit=limit)
     )
     print_rows(found, ROWS, nothing="no rows")
+
+
+@queue.command(epilog=examples("mailqueue queue keys", "mailqueue queue keys --json"))
+@json_option
+def keys() -> None:
+    """List keys in trouble, such as endpoints of webhooks that keep failing or asked for a pause.
+
+    A key whose circuit is open is set aside: none of its rows is claimed until then.
+    """
+    print_rows(execute(lambda app: queues.keys(app.conn)), KEYS, nothing="no key is in trouble")
 
 
 @queue.command(epilog=examples(f"mailqueue queue show {_EXAMPLE} --json"))

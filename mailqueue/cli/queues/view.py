@@ -15,6 +15,16 @@ ROWS = (
     Column("worker_id", "WORKER", numeric=True),
     Column("last_error", "LAST ERROR"),
 )
+KEYS = (
+    Column("queue", "QUEUE"),
+    Column("subject", "KEY"),
+    Column("project", "PROJECT"),
+    Column("circuit", "CIRCUIT"),
+    Column("failures", "FAILURES", numeric=True),
+    Column("failing_since", "FAILING SINCE"),
+    Column("blocked_until", "SET ASIDE UNTIL"),
+    Column("last_error", "LAST ERROR"),
+)
 CHANGED = (Column("queue", "QUEUE"), Column("rows", "ROWS", numeric=True))
 
 

@@ -12,6 +12,7 @@ from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.live.stream import LiveView, read_now, stream
 from mailqueue.db.fetch import Conn
+from mailqueue.operations import queues
 from mailqueue.operations.model import BLOCKED_WORDS
 from mailqueue.stream import consumers
 
@@ -77,6 +78,7 @@ async def read_infrastructure(
         "disk": disk,
         "tasks": await infrastructure.tasks(conn),
         "circuits": [each for each in await boards.providers(conn) if each.circuit != "closed"],
+        "keys": await queues.keys(conn),
         "blocked_words": BLOCKED_WORDS,
         "may_drain": Right.ADMINISTER in rights,
         "most": MAX_ROWS,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mailqueue.contract.administration import QueueState
+from mailqueue.contract.administration import QueueKey, QueueState
 from mailqueue.contract.operations import QueueRow, RowsChanged
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
@@ -26,6 +26,11 @@ async def rows(
     """Return rows of one queue or of all, newest first, at most `limit` of each queue."""
     values = {"queue": queue, "status": status, "project": project, "id": row_id, "limit": limit}
     return await fetch.many(conn, "list_queue_rows", values, QueueRow)
+
+
+async def keys(conn: Conn) -> list[QueueKey]:
+    """Return the keys that are in trouble."""
+    return await fetch.many(conn, "list_queue_keys", None, QueueKey)
 
 
 async def requeue(conn: Conn, ids: Sequence[UUID], *, by: str) -> list[RowsChanged]:

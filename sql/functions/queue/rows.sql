@@ -1,18 +1,20 @@
 -- Rows of queue tables for people: lists, why a row waits, queueing again, cancelling.
 
+DROP FUNCTION IF EXISTS mailqueue.queue_tables();  -- a column was added
+
 CREATE OR REPLACE FUNCTION mailqueue.queue_tables()
-RETURNS TABLE (queue text, table_name text, done text, has_circuit boolean, is_upkeep boolean)
+RETURNS TABLE (queue text, table_name text, done text, key_column text, has_circuit boolean, is_upkeep boolean)
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT r.name, r.table_name, r.done, r.has_circuit, r.is_upkeep
+    SELECT r.name, r.table_name, r.done, r.key_column, r.has_circuit, r.is_upkeep
       FROM jsonb_to_recordset('[[QUEUES]]'::jsonb)
-        AS r (name text, table_name text, done text, has_circuit boolean, is_upkeep boolean)
+        AS r (name text, table_name text, done text, key_column text, has_circuit boolean, is_upkeep boolean)
 $$;
 COMMENT ON FUNCTION mailqueue.queue_tables() IS
     
-    'The queues besides mail: name, table, word for success, whether keys may be blocked, and whether any worker '
-    'host takes care of it.';
+    'The queues besides mail: name, table, word for success, column of keys, whether keys may be blocked, and whether '
+    'any worker host takes care of it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_attended(p_queue text) RETURNS boolean
 LANGUAGE sql STABLE
@@ -58,7 +60,9 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_told text;
     v_ahead bigint;
+    v_wait text;
     q record;
+    v_table record;
     w record;
 BEGIN
     SELECT r.* INTO q FROM mailqueue.queue_rows(NULL, NULL, NULL, p_id, 1) AS r LIMIT 1;
@@ -95,6 +99,14 @@ BEGIN
     IF q.crashes > 0 THEN
         v_told := format('; it is handled alone, in a process of its own%s', v_told);
     END IF;
+    SELECT o.* INTO v_table FROM mailqueue.queue_tables() AS o WHERE o.queue = q.queue;
+    IF q.queue = 'notifications' THEN
+        v_wait := mailqueue.notification_wait(q.id);
+    ELSIF v_table.has_circuit THEN
+        EXECUTE format('SELECT mailqueue.key_wait($1, o.%I::text, $2) FROM mailqueue.%I AS o WHERE o.id = $3',
+                       v_table.key_column, v_table.table_name) INTO v_wait
+          USING q.queue, 'its ' || replace(regexp_replace(v_table.key_column, '_id$', ''), '_', ' '), q.id;
+    END IF;
     IF q.run_at > v_now THEN
         RETURN format('row of queue %s, %s%s', q.queue,
                       CASE WHEN q.attempts = 0 THEN format('not due before %s', mailqueue.shown(q.run_at))
@@ -102,9 +114,8 @@ BEGIN
                                        CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END,
                                        mailqueue.shown(q.run_at)) END, v_told)
             || mailqueue.next_step('row', 'pending', q.id, q.project_id);
-    ELSIF q.queue = 'notifications' AND mailqueue.notification_wait(q.id) IS NOT NULL THEN
-        RETURN format('row of queue %s, due since %s; %s%s', q.queue, mailqueue.shown(q.run_at),
-                      mailqueue.notification_wait(q.id), v_told)
+    ELSIF v_wait IS NOT NULL THEN
+        RETURN format('row of queue %s, due since %s; %s%s', q.queue, mailqueue.shown(q.run_at), v_wait, v_told)
             || mailqueue.next_step('row', 'pending', q.id, q.project_id);
     ELSIF NOT mailqueue.is_attended(q.queue) THEN
         RETURN format('row of queue %s, due since %s, and no worker is running for this queue%s', q.queue,
@@ -113,7 +124,7 @@ BEGIN
     END IF;
     EXECUTE format('SELECT count(*) FROM (SELECT FROM mailqueue.%I AS o WHERE o.status = ''pending'' '
                    'AND (o.run_at, o.id) < ($1, $2) LIMIT 100000) AS ahead',
-                   (SELECT t.table_name FROM mailqueue.queue_tables() AS t WHERE t.queue = q.queue))
+                   v_table.table_name)
        INTO v_ahead USING q.run_at, q.id;
     RETURN format('row of queue %s, due since %s and waiting for its turn behind %s rows%s', q.queue,
                   mailqueue.shown(q.run_at), v_ahead, v_told)

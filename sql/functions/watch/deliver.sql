@@ -19,9 +19,9 @@ AS $$
       FROM waiting AS x
       JOIN mailqueue.notification_channels AS c ON c.id = x.id
       JOIN mailqueue.inbox_users AS u ON u.id = c.user_id
-      JOIN mailqueue.channel_providers AS p ON p.name = c.channel_type
+      LEFT JOIN mailqueue.queue_keys AS k ON k.queue = 'notifications' AND k.key = c.channel_type
      WHERE c.status = 'active' AND c.next_at <= p_now AND NOT u.notifications_paused
-       AND coalesce(p.blocked_until <= p_now, true)
+       AND mailqueue.is_key_ready(k, p_now)
        -- OFFSET 0: one index step for each, not a join with all due rows.
        AND EXISTS (SELECT FROM mailqueue.notifications AS n
                     WHERE n.notification_channel_id = c.id AND n.status = 'pending' AND n.run_at <= p_now OFFSET 0)
@@ -59,9 +59,13 @@ BEGIN
         END IF;
     END IF;
     SELECT p.name INTO v_provider FROM mailqueue.channel_providers AS p
-     WHERE p.name = c.channel_type AND p.next_at <= v_now AND coalesce(p.blocked_until <= v_now, true)
-       FOR NO KEY UPDATE SKIP LOCKED;
+     WHERE p.name = c.channel_type AND p.next_at <= v_now FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
+        RETURN false;
+    ELSIF EXISTS (SELECT FROM mailqueue.queue_keys AS k
+                   WHERE k.queue = 'notifications' AND k.key = v_provider
+                     AND (k.opened_at IS NOT NULL OR k.blocked_until > v_now))
+          AND NOT mailqueue.begin_key_probe('notifications', v_provider, p_lease) THEN
         RETURN false;
     END IF;
     UPDATE mailqueue.notification_channels AS o SET next_at = v_now + interval '1 s' WHERE o.id = p_channel;
@@ -106,7 +110,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.begin_notification(uuid, bigint) IS
     'Mark a claimed notification before it is posted; returns marked, doubtful, waits, disconnected or lost.';
 
--- The circuit of a provider opens after five failures in a row, for 30 seconds and twice as long each time.
+-- The key of circuits is the provider.
 CREATE OR REPLACE FUNCTION mailqueue.note_channel_answers(p_channels uuid[], p_revisions integer[], p_faults text[],
     p_waits interval[], p_is_failed boolean[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
@@ -133,16 +137,11 @@ BEGIN
              WHERE w.project_id = c.project_id AND w.workspace = c.workspace;
         END IF;
     END LOOP;
-    IF true = ANY (p_is_failed) THEN
-        UPDATE mailqueue.channel_providers AS p
-           SET failures = least(p.failures + 1, 1000),
-               blocked_until = CASE WHEN p.failures >= 4
-                                    THEN v_now + least(interval '30 s' * power(2, least(p.failures - 4, 10)),
-                                                       interval '10 min') END
-         WHERE p.name = 'slack' AND coalesce(p.blocked_until <= v_now, true);
-    ELSIF cardinality(p_channels) > 0 THEN
-        UPDATE mailqueue.channel_providers AS p SET failures = 0, blocked_until = NULL
-         WHERE p.name = 'slack' AND p.failures > 0;
+    IF true = ANY (p_is_failed) OR cardinality(p_channels) > 0 AND mailqueue.has_key_in_trouble('notifications') THEN
+        PERFORM mailqueue.note_key('notifications', 'slack', false = ANY (p_is_failed),
+            (SELECT count(*) FROM unnest(p_is_failed) WITH ORDINALITY AS f(is_failed, n)
+              WHERE f.n > coalesce((SELECT max(o.n) FROM unnest(p_is_failed) WITH ORDINALITY AS o(is_failed, n)
+                                     WHERE NOT o.is_failed), 0))::integer, NULL, NULL);
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.note_channel_answers(uuid[], integer[], text[], interval[], boolean[]) IS
@@ -181,15 +180,13 @@ AS $$
     SELECT CASE WHEN u.notifications_paused THEN 'all notifications of its inbox user are paused'
                 WHEN c.status = 'error'
                      THEN 'its channel is in error and has to be reconnected' || coalesce(': ' || c.last_error, '')
-                WHEN p.blocked_until > clock_timestamp()
-                     THEN format('%s kept failing and is left alone until %s', c.channel_type,
-                                 mailqueue.shown(p.blocked_until))
+                WHEN mailqueue.key_wait('notifications', c.channel_type, c.channel_type) IS NOT NULL
+                     THEN mailqueue.key_wait('notifications', c.channel_type, c.channel_type)
                 WHEN c.next_at > clock_timestamp() + interval '2 s'
                      THEN format('its channel asked to wait until %s', mailqueue.shown(c.next_at)) END
       FROM mailqueue.notifications AS n
       JOIN mailqueue.notification_channels AS c ON c.id = n.notification_channel_id
       JOIN mailqueue.inbox_users AS u ON u.id = n.user_id
-      JOIN mailqueue.channel_providers AS p ON p.name = c.channel_type
      WHERE n.id = p_id
 $$;
 COMMENT ON FUNCTION mailqueue.notification_wait(uuid) IS

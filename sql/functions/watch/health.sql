@@ -20,9 +20,8 @@ AS $$
                  WHERE o.status = 'error' ORDER BY o.updated_at DESC LIMIT 100) AS c
           JOIN mailqueue.projects AS p ON p.id = c.project_id
         UNION ALL
-        SELECT format('%s kept failing and is left alone until %s', r.name, mailqueue.shown(r.blocked_until)),
-               'wait, or see the status page of the provider', 3, r.blocked_until
-          FROM mailqueue.channel_providers AS r WHERE r.blocked_until > clock_timestamp()
+        SELECT mailqueue.key_words(k, k.key), 'wait, or see the status page of the provider', 3, k.blocked_until
+          FROM mailqueue.queue_keys AS k WHERE k.queue = 'notifications' AND k.blocked_until > clock_timestamp()
         UNION ALL
         SELECT format('it is unknown whether notification %s of %s was delivered', n.id, p.name),
                format('mailqueue watch notification retry %s --project %s', n.id, mailqueue.shell_word(p.name)), 4,

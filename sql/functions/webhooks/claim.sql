@@ -9,12 +9,7 @@ AS $$ SELECT (ARRAY['1 min', '5 min', '30 min', '2 h', '12 h', '24 h']::interval
 COMMENT ON FUNCTION mailqueue.webhook_wait(integer) IS
     'Wait after a failed attempt; NULL: there is no further attempt.';
 
--- How long a circuit stays open after it opened that many times in a row.
-CREATE OR REPLACE FUNCTION mailqueue.webhook_rest(p_openings integer) RETURNS interval
-LANGUAGE sql IMMUTABLE
-AS $$ SELECT least(interval '30 s' * power(2, least(p_openings, 10) - 1), interval '10 min') $$;
-COMMENT ON FUNCTION mailqueue.webhook_rest(integer) IS
-    'How long the circuit of a failing endpoint stays open before one delivery probes it.';
+DROP FUNCTION IF EXISTS mailqueue.webhook_rest(integer);  -- key_rest() is of all queues
 
 -- Endpoints with due deliveries that may be called now. Endpoints with pending rows are found by one index step each,
 -- however many rows they have.
@@ -30,10 +25,10 @@ AS $$
                  WHERE d.status = 'pending' AND d.webhook_id > x.id ORDER BY d.webhook_id LIMIT 1)
           FROM waiting AS x WHERE x.id IS NOT NULL
     )
-    SELECT w.id, w.project_id, w.circuit_opened_at IS NOT NULL
+    SELECT w.id, w.project_id, k.opened_at IS NOT NULL
       FROM waiting AS x JOIN mailqueue.webhooks AS w ON w.id = x.id
-     WHERE w.is_enabled AND coalesce(w.blocked_until <= p_now, true)
-       AND (w.circuit_opened_at IS NULL OR coalesce(w.probing_until <= p_now, true))
+      LEFT JOIN mailqueue.queue_keys AS k ON k.queue = 'webhooks' AND k.key = w.id::text
+     WHERE w.is_enabled AND mailqueue.is_key_ready(k, p_now)
        -- OFFSET 0: one index step for each, not a join with all due deliveries.
        AND EXISTS (SELECT FROM mailqueue.webhook_deliveries AS d
                     WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.run_at <= p_now OFFSET 0)
@@ -50,20 +45,9 @@ AS $$ SELECT r.id, r.project_id, CASE WHEN r.is_probe THEN 1 ELSE 1000000 END, r
 COMMENT ON FUNCTION mailqueue.ready_webhook_deliveries(timestamptz) IS
     'Webhooks that have due deliveries and may be called, and how many deliveries each may have.';
 
--- One probe at a time; if its worker dies, another may be sent when the lease is over.
 CREATE OR REPLACE FUNCTION mailqueue.begin_probe_webhook_deliveries(p_webhook uuid, p_lease interval) RETURNS boolean
-LANGUAGE plpgsql
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-DECLARE
-    v_now timestamptz := clock_timestamp();
-BEGIN
-    UPDATE mailqueue.webhooks AS x SET probing_until = v_now + p_lease
-     WHERE x.id = (SELECT o.id FROM mailqueue.webhooks AS o
-                    WHERE o.id = p_webhook AND coalesce(o.probing_until <= v_now, true)
-                      AND coalesce(o.blocked_until <= v_now, true) FOR NO KEY UPDATE SKIP LOCKED);
-    RETURN FOUND;
-END $$;
+LANGUAGE sql
+AS $$ SELECT mailqueue.begin_key_probe('webhooks', p_webhook::text, p_lease) $$;
 COMMENT ON FUNCTION mailqueue.begin_probe_webhook_deliveries(uuid, interval) IS
     'Reserve the probe of a webhook whose circuit is open; false where another worker has it.';
 
@@ -143,15 +127,7 @@ BEGIN
         SELECT s.id, s.is_probe, least(s.room, greatest(1, p_limit / s.projects / s.siblings)) AS take
           FROM shared AS s ORDER BY s.turn, random() LIMIT p_limit
     LOOP
-        IF w.is_probe THEN
-            -- One probe, whichever worker sends it. If that worker dies, another may be sent soon.
-            UPDATE mailqueue.webhooks AS x SET probing_until = v_now + p_lease
-             WHERE x.id = (SELECT o.id FROM mailqueue.webhooks AS o
-                            WHERE o.id = w.id AND coalesce(o.probing_until <= v_now, true)
-                              AND coalesce(o.blocked_until <= v_now, true)
-                              FOR NO KEY UPDATE SKIP LOCKED);
-            CONTINUE WHEN NOT FOUND;
-        END IF;
+        CONTINUE WHEN w.is_probe AND NOT mailqueue.begin_key_probe('webhooks', w.id::text, p_lease);
         v_claim := nextval('mailqueue.webhook_claim_no_seq');
         RETURN QUERY
         UPDATE mailqueue.webhook_deliveries AS d
@@ -216,6 +192,7 @@ BEGIN
         v_count := v_count + v_freed;
         IF NOT EXISTS (SELECT FROM mailqueue.webhook_deliveries AS d WHERE d.webhook_id = w.id) THEN
             DELETE FROM mailqueue.webhooks AS x WHERE x.id = w.id;
+            PERFORM mailqueue.forget_key('webhooks', w.id::text);
         END IF;
     END LOOP;
     RETURN v_count;

@@ -73,12 +73,12 @@ BEGIN
     END IF;
     -- Its previous failures no longer count.
     UPDATE mailqueue.webhooks AS w
-       SET is_enabled = true, disabled_at = NULL, disabled_reason = NULL, failures = 0, failing_since = NULL,
-           circuit_opened_at = NULL, openings = 0, blocked_until = NULL, probing_until = NULL,
+       SET is_enabled = true, disabled_at = NULL, disabled_reason = NULL,
            subscribed_after = mailqueue.subscribed_after(w.subscribed_after, NULL, w.event_types),
            revision = w.revision + 1, updated_at = clock_timestamp()
      WHERE w.id = p_webhook AND NOT w.is_enabled;
     IF FOUND THEN
+        PERFORM mailqueue.forget_key('webhooks', p_webhook::text);
         PERFORM mailqueue.record_operation(p_project, 'webhook.enabled', p_webhook::text, '{}', p_by);
     END IF;
     RETURN true;
@@ -108,10 +108,7 @@ BEGIN
            revision = w.revision + 1, updated_at = clock_timestamp()
      WHERE w.id = p_webhook;
     IF v_old.url <> p_url THEN
-        UPDATE mailqueue.webhooks AS w
-           SET failures = 0, failing_since = NULL, circuit_opened_at = NULL, openings = 0, blocked_until = NULL,
-               probing_until = NULL
-         WHERE w.id = p_webhook;
+        PERFORM mailqueue.forget_key('webhooks', p_webhook::text);
     END IF;
     PERFORM mailqueue.record_operation(p_project, 'webhook.changed', p_webhook::text, jsonb_build_object(
         'from',
@@ -137,6 +134,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
+    PERFORM mailqueue.forget_key('webhooks', p_webhook::text);
     PERFORM mailqueue.record_operation(p_project, 'webhook.removed', p_webhook::text, jsonb_build_object('url', v_url),
                                        p_by);
     RETURN true;

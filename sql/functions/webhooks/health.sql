@@ -24,14 +24,14 @@ BEGIN
                             CASE w.disabled_reason WHEN 'gone' THEN 'answered 410' ELSE 'kept failing' END)
                      ORDER BY w.disabled_at DESC)
                FILTER (WHERE w.disabled_reason IN ('gone', 'failing') AND w.disabled_at > v_now - interval '30 days'),
-           array_agg(format('%s of %s since %s', w.url, p.name, mailqueue.shown(w.failing_since))
-                     ORDER BY w.failing_since)
-               FILTER (WHERE w.is_enabled AND w.circuit_opened_at < v_now - interval '15 min')
+           array_agg(mailqueue.key_words(k, format('%s of %s', w.url, p.name)) ORDER BY k.failing_since)
+               FILTER (WHERE w.is_enabled AND k.opened_at < v_now - interval '15 min')
       INTO v_off, v_failing FROM mailqueue.webhooks AS w JOIN mailqueue.projects AS p ON p.id = w.project_id
-     WHERE w.removed_at IS NULL AND p.deleted_at IS NULL AND (NOT w.is_enabled OR w.circuit_opened_at IS NOT NULL);
+      LEFT JOIN mailqueue.queue_keys AS k ON k.queue = 'webhooks' AND k.key = w.id::text
+     WHERE w.removed_at IS NULL AND p.deleted_at IS NULL AND (NOT w.is_enabled OR k.opened_at IS NOT NULL);
     RETURN QUERY SELECT 'webhooks', CASE WHEN v_off IS NULL AND v_failing IS NULL THEN 'ok' ELSE 'warning' END,
         coalesce(concat_ws('; ', 'disabled: ' || mailqueue.some_words(v_off),
-                           'failing: ' || mailqueue.some_words(v_failing)),
+                           mailqueue.some_words(v_failing)),
                  ''),
         CASE WHEN v_off IS NOT NULL
                   THEN 'mend the endpoint, then mailqueue webhook change ID --enable and mailqueue webhook retry ID; '
@@ -48,7 +48,7 @@ BEGIN
              CROSS JOIN LATERAL (SELECT o.run_at FROM mailqueue.webhook_deliveries AS o
                                   WHERE o.webhook_id = w.id AND o.status = 'pending'
                                   ORDER BY o.run_at, o.id LIMIT 1) AS d
-             WHERE w.circuit_opened_at IS NULL) AS r
+             WHERE NOT y.is_probe) AS r
      WHERE r.run_at < v_now
            - CASE WHEN v_is_running THEN mailqueue.system_interval('webhook_late_warning') ELSE interval '15 s' END;
     RETURN QUERY SELECT 'webhook backlog',

@@ -19,10 +19,12 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
+    v_is_trouble boolean := mailqueue.has_key_in_trouble('webhooks');
+    v_is_enabled boolean;
     w record;
-    x mailqueue.webhooks;
+    k mailqueue.queue_keys;
 BEGIN
-    -- Endpoints that succeed, and did before, are not updated. In id order, so that settlers cannot deadlock.
+    -- Of endpoints that succeed, and did before, nothing is read. In id order, so that settlers cannot deadlock.
     FOR w IN
         WITH called AS MATERIALIZED (
             SELECT d.webhook_id, d.project_id, d.attempts, i.*
@@ -41,41 +43,24 @@ BEGIN
         SELECT c.webhook_id AS id, max(c.n) FILTER (WHERE c.outcome = 'delivered') AS delivered_last,
                count(*) FILTER (WHERE c.outcome IN ('failed', 'gone')) AS failed,
                bool_or(c.outcome = 'gone') AS is_gone, max(c.wait) FILTER (WHERE c.rests) AS rest,
-               array_agg(c.n) FILTER (WHERE c.outcome IN ('failed', 'gone')) AS failed_at
+               array_agg(c.n) FILTER (WHERE c.outcome IN ('failed', 'gone')) AS failed_at,
+               (array_agg(c.error ORDER BY c.n DESC) FILTER (WHERE c.outcome IN ('failed', 'gone')))[1] AS error
           FROM called AS c GROUP BY c.webhook_id ORDER BY c.webhook_id
     LOOP
-        CONTINUE WHEN w.failed = 0 AND EXISTS (SELECT FROM mailqueue.webhooks AS o
-            WHERE o.id = w.id AND o.failing_since IS NULL AND o.circuit_opened_at IS NULL AND o.probing_until IS NULL);
-        SELECT * INTO x FROM mailqueue.webhooks AS o WHERE o.id = w.id FOR NO KEY UPDATE;
-        CONTINUE WHEN x.id IS NULL;
-        IF w.delivered_last IS NOT NULL THEN
-            x.failures := 0; x.failing_since := NULL; x.circuit_opened_at := NULL; x.openings := 0;
-            x.blocked_until := NULL;
-            w.failed := (SELECT count(*) FROM unnest(w.failed_at) AS f(n) WHERE f.n > w.delivered_last);
+        CONTINUE WHEN w.failed = 0 AND (NOT v_is_trouble OR NOT EXISTS (
+            SELECT FROM mailqueue.queue_keys AS o WHERE o.queue = 'webhooks' AND o.key = w.id::text));
+        SELECT o.is_enabled INTO v_is_enabled FROM mailqueue.webhooks AS o WHERE o.id = w.id FOR KEY SHARE;
+        CONTINUE WHEN NOT FOUND;
+        k := mailqueue.note_key('webhooks', w.id::text, w.delivered_last IS NOT NULL,
+            (SELECT count(*) FROM unnest(w.failed_at) AS f(n) WHERE f.n > coalesce(w.delivered_last, 0))::integer,
+            -- The endpoint asked for a pause, for all its deliveries.
+            CASE WHEN w.rest IS NOT NULL THEN least(w.rest, interval '1 h') END, w.error);
+        IF v_is_enabled AND (w.is_gone OR k.failing_since < v_now - mailqueue.system_interval('webhook_give_up')) THEN
+            PERFORM mailqueue.disable_webhook(w.id, CASE WHEN w.is_gone THEN 'gone' ELSE 'failing' END, 'mailqueue');
+            v_is_enabled := false;
         END IF;
-        IF w.failed > 0 THEN
-            x.failures := least(x.failures + w.failed, 1000000);
-            x.failing_since := coalesce(x.failing_since, v_now);
-            -- Results of calls that were in flight when it opened do not count.
-            IF x.failures >= 5 AND coalesce(x.blocked_until <= v_now, true) THEN
-                x.circuit_opened_at := coalesce(x.circuit_opened_at, v_now);
-                x.openings := least(x.openings + 1, 1000);
-                x.blocked_until := v_now + mailqueue.webhook_rest(x.openings) * (1 + random() * 0.1);
-            END IF;
-        END IF;
-        x.probing_until := NULL;
-        IF w.rest IS NOT NULL THEN  -- the endpoint asked for a pause, of at most an hour for all its deliveries
-            x.blocked_until := greatest(x.blocked_until, v_now + least(w.rest, interval '1 h'));
-        END IF;
-        IF x.is_enabled AND (w.is_gone OR x.failing_since < v_now - mailqueue.system_interval('webhook_give_up')) THEN
-            PERFORM mailqueue.disable_webhook(x.id, CASE WHEN w.is_gone THEN 'gone' ELSE 'failing' END, 'mailqueue');
-        END IF;
-        UPDATE mailqueue.webhooks AS o
-           SET failures = x.failures, failing_since = x.failing_since, circuit_opened_at = x.circuit_opened_at,
-               openings = x.openings, blocked_until = x.blocked_until, probing_until = x.probing_until
-         WHERE o.id = x.id;
-        IF x.circuit_opened_at IS NOT NULL OR x.blocked_until > v_now OR w.is_gone OR NOT x.is_enabled THEN
-            RETURN NEXT x.id;
+        IF k.opened_at IS NOT NULL OR k.blocked_until > v_now OR NOT v_is_enabled THEN
+            RETURN NEXT w.id;
         END IF;
     END LOOP;
 END $$;

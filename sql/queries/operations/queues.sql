@@ -8,6 +8,11 @@ FROM mailqueue.queue_rows(%(queue)s::text, %(status)s::text,
                           (SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s::text),
                           %(id)s::uuid, %(limit)s::integer) AS r;
 
+-- name: list_queue_keys :many
+-- Keys of queues that are in trouble.
+SELECT k.queue, k.key, k.subject, k.project, k.circuit, k.failures, k.failing_since, k.blocked_until, k.last_error
+FROM mailqueue.list_queue_keys() AS k;
+
 -- name: requeue_queue_rows :many
 -- Queue rows again that failed or are held; how many of each queue.
 SELECT r.queue, r.rows

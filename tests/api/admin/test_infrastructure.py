@@ -1,4 +1,4 @@
-"""`/admin/infrastructure`: pausing all sending, draining workers; `/admin/consumers`."""
+"""`/admin/infrastructure`; beside it, consumers of events and keys of queues in trouble."""
 
 from collections.abc import AsyncIterator
 
@@ -134,3 +134,18 @@ async def test_consumers_are_shown_with_what_waits_and_why(admin: Administering)
         assert one["waiting_since"] is not None
         assert not one["is_running"]
     assert (webhooks["last_error"], webhooks["skipped"]) == ("disk full", 4)
+
+
+async def test_keys_of_queues_in_trouble_are_shown_with_the_reason(admin: Administering) -> None:
+    async with admin.conn() as conn:
+        hook = await webhook(conn, "https://app.example.com/hooks")
+        await conn.execute(
+            "SELECT mailqueue.note_key('webhooks', %s, false, 5, NULL, 'answered 500')",
+            (str(hook),),
+        )
+
+    [one] = (await admin("GET", "/queue/keys"))["data"]
+
+    assert (one["queue"], one["key"], one["circuit"]) == ("webhooks", str(hook), "open")
+    assert (one["subject"], one["project"]) == ("https://app.example.com/hooks", "default")
+    assert (one["failures"], one["last_error"]) == (5, "answered 500")

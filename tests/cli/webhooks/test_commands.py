@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from mailqueue.db.fetch import Conn
 from tests import make
 from tests.api.support.wired import MASTER
 from tests.cli.support.invoked import Cli
@@ -147,3 +148,23 @@ def test_without_a_master_key_no_secret_is_kept(cli: Cli) -> None:
 
     assert result.exit_code == 1
     assert "MAILQUEUE_MASTER_KEY" in result.stderr
+
+
+def test_an_endpoint_that_keeps_failing_is_listed_with_its_key(
+    cli: Cli, hook: dict[str, Any]
+) -> None:
+    async def fail(conn: Conn) -> None:
+        await conn.execute(
+            "SELECT mailqueue.note_key('webhooks', %s, false, 5, NULL, 'answered 500')",
+            (hook["id"],),
+        )
+
+    assert cli("queue", "keys").stdout.strip() == "no key is in trouble"
+    cli.sql(fail)
+    [one] = cli.json("queue", "keys")
+    assert (one["key"], one["subject"], one["circuit"]) == (hook["id"], URL, "open")
+    assert "answered 500" in cli("queue", "keys").stdout
+    assert cli.json("webhook", "show", hook["id"])["circuit"] == "open"
+    cli("webhook", "change", hook["id"], "--disable")
+    cli("webhook", "change", hook["id"], "--enable")
+    assert cli.json("queue", "keys") == []

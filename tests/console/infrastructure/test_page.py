@@ -40,6 +40,23 @@ async def test_workers_queues_blocked_lanes_and_circuits_are_shown(console: Visi
     assert "half open" not in circuits
 
 
+async def test_webhooks_that_are_set_aside_are_shown_among_circuits(console: Visiting) -> None:
+    await console.add_user("ann")
+    async with console.connection() as conn, console.visitor() as visitor:
+        hook = await webhook(conn, "https://app.example.com/hooks")
+        await conn.execute(
+            "SELECT mailqueue.note_key('webhooks', %s, false, 5, NULL, 'no <room>')", (str(hook),)
+        )
+        await visitor.log_in("ann")
+        text = (await visitor.get(PATH)).text
+
+    circuits = text.partition("<h2>Circuits</h2>")[2].partition("</section>")[0]
+    assert "https://app.example.com/hooks" in circuits
+    assert "set aside until" in circuits
+    assert "no &lt;room&gt;" in circuits
+    assert "All circuits are closed" not in circuits
+
+
 async def test_consumers_of_events_are_shown_with_what_waits_and_why(console: Visiting) -> None:
     await console.add_user("ann")
     async with console.connection() as conn, console.visitor() as visitor:

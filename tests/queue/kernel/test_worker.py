@@ -263,13 +263,17 @@ async def test_rows_of_a_blocked_webhook_are_not_handled_alone(
     database: DatabaseSettings,
 ) -> None:
     async with connect(database) as conn:
-        await webhook(conn, "http://127.0.0.1:9999/")
+        hook = await webhook(conn, "http://127.0.0.1:9999/")
         await told(conn, 1)
         await conn.execute("UPDATE mailqueue.webhook_deliveries SET crashes = 1")
         number = await make.worker(conn)
         spec = queue_named("webhooks")
         assert await store.suspected(conn, [spec.name]) == [spec.name]
-        await conn.execute("UPDATE mailqueue.webhooks SET blocked_until = now() + interval '1 h'")
+        await conn.execute(
+            "INSERT INTO mailqueue.queue_keys (queue, key, blocked_until)"
+            " VALUES ('webhooks', %s, now() + interval '1 h')",
+            (str(hook),),
+        )
         assert await store.suspected(conn, [spec.name]) == []
         claim = store.claim(conn, spec, ClaimedRow, worker=number, limit=1, is_alone=True)
         assert await claim == []
