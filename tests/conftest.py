@@ -200,7 +200,8 @@ def bare_server(
     try:
         yield _with_role(Server(cluster.superuser_url(postmaster.port)))
     finally:
-        cluster.stop(process)
+        with costs.ending_server():
+            cluster.stop(process)
 
 
 @contextmanager

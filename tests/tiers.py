@@ -4,6 +4,7 @@ A run without paths takes the quick tier, with `--deep` the deep one. Tests that
 their path or chosen by `-m` run whatever their tier. `scripts/check` runs the rules.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -105,6 +106,8 @@ DEEP_PLACES = (
 """Folders and files that kill processes, race, or drive programs that are not ours."""
 _COMPILES = "mailqueue.rendering.process.child"
 """The process that compiles templates: tests of templates start it, and wait for its answers."""
+_MARKED = re.compile(rf"\bmark\.({'|'.join((DEEP, *NEEDS))})\b")
+"""What stands in a file with a deep test that is in none of DEEP_PLACES."""
 _PROCESSES = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "time.sleep"}
 
 
@@ -132,17 +135,27 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.tier == ALL:
         return None
     place = _place(collection_path, config)
-    return (
-        True if place == RULES or (config.option.tier == QUICK and place in DEEP_PLACES) else None
-    )
+    if config.option.tier == QUICK:
+        is_other = place in DEEP_PLACES
+    else:
+        is_other = collection_path.name.startswith("test_") and _is_quick(collection_path, config)
+    return True if place == RULES or is_other else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the deep tests, and deselect those of another tier."""
+    """Mark the deep tests, and deselect those of another tier.
+
+    Raises:
+        pytest.UsageError: a file does not show that it holds deep tests.
+    """
     for item in items:
         if not item.get_closest_marker(DEEP) and _is_deep(item, config):
             item.add_marker(DEEP)
+    deep = {item.path for item in items if item.get_closest_marker(DEEP)}
+    for file in deep:
+        if _is_quick(file, config):
+            raise pytest.UsageError(f"{file} has deep tests and no line with mark.{DEEP} or alike")
     if config.option.tier == ALL:
         return
     wanted = config.option.tier == DEEP
@@ -163,8 +176,17 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 def _is_deep(item: pytest.Item, config: pytest.Config) -> bool:
     if any(item.get_closest_marker(name) for name in NEEDS):
         return True
-    paths = (item.path, *item.path.parents)
-    return any(_place(path, config) in DEEP_PLACES for path in paths)
+    return _is_deep_place(item.path, config)
+
+
+def _is_quick(file: Path, config: pytest.Config) -> bool:
+    """Return whether no test of a file can be deep: each process of a run would import it."""
+    is_file = file.suffix == ".py" and not _is_deep_place(file, config)
+    return is_file and not _MARKED.search(file.read_text("utf-8"))
+
+
+def _is_deep_place(path: Path, config: pytest.Config) -> bool:
+    return any(_place(each, config) in DEEP_PLACES for each in (path, *path.parents))
 
 
 def _place(path: Path, config: pytest.Config) -> str:

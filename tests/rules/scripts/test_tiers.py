@@ -1,6 +1,8 @@
 """Quick tests wait for events: none sleeps, reads a clock that measures, or starts a process."""
 
 import ast
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -104,19 +106,92 @@ def test_that_starts_a_process():
 """
 
 
+_CONFTEST = """
+from tests import costs, tiers
+
+
+def pytest_addoption(parser):
+    tiers.add_option(parser)
+
+
+def pytest_configure(config):
+    for plugin in (tiers, costs):
+        config.pluginmanager.register(plugin)
+"""
+
+
+def run_suite(folder: Path, *arguments: str, **files: str) -> "subprocess.CompletedProcess[str]":
+    """Run a suite of these files, by their name without suffix, sorted into tiers."""
+    (folder / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    (folder / "conftest.py").write_text(_CONFTEST)
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", f"--rootdir={folder}", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
 @pytest.mark.parametrize(
     ("mark", "code"), [("", 1), ("import pytest\npytestmark = pytest.mark.deep\n", 0)]
 )
 def test_a_quick_test_that_starts_a_process_fails(mark: str, code: int, tmp_path: Path) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "conftest.py").write_text(
-        "from tests import tiers\n\n\n"
-        "def pytest_addoption(parser):\n    tiers.add_option(parser)\n\n\n"
-        'def pytest_configure(config):\n    config.pluginmanager.register(tiers, "tiers")\n'
-    )
-    (tmp_path / "test_suite.py").write_text(mark + _STARTS_A_PROCESS)
-    command = [sys.executable, "-m", "pytest", "-q", str(tmp_path / "test_suite.py")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = run_suite(tmp_path, "test_suite.py", test_suite=mark + _STARTS_A_PROCESS)
 
     assert done.returncode == code
     assert ("subprocess.Popen: mark this test deep" in done.stdout) is bool(code)
+
+
+def test_a_deep_run_imports_no_file_without_deep_tests(tmp_path: Path) -> None:
+    quick = "raise AssertionError('imported')\n"
+    deep = "import pytest\n\n\n@pytest.mark.deep\ndef test_that_is_deep():\n    pass\n"
+    done = run_suite(tmp_path, "--deep", test_quick=quick, test_deep=deep)
+
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
+
+
+def test_a_file_that_hides_its_deep_tests_is_refused(tmp_path: Path) -> None:
+    marks = "import pytest\n\nslow = pytest.mark.deep\n"
+    suite = "from marks import slow\n\n\n@slow\ndef test_that_is_deep():\n    pass\n"
+    done = run_suite(tmp_path, "test_suite.py", marks=marks, test_suite=suite)
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "test_suite.py has deep tests and no line with mark.deep" in done.stderr
+
+
+_USES_A_SERVER = """
+import subprocess
+import sys
+
+import pytest
+from tests import costs
+
+WORK = "import time\\nwhile time.process_time() < 1.0: pass"
+pytestmark = pytest.mark.deep
+
+
+@pytest.fixture(scope="session")
+def server():
+    process = subprocess.Popen([sys.executable, "-c", WORK])
+    yield
+    with costs.ending_server():
+        process.wait()
+
+
+def test_that_is_first(server):
+    pass
+
+
+def test_that_is_last(server):
+    pass
+"""
+
+
+def test_the_last_test_does_not_pay_for_the_server_of_the_run(tmp_path: Path) -> None:
+    done = run_suite(tmp_path, "--deep", test_suite=_USES_A_SERVER)
+
+    assert done.returncode == 0, done.stdout
+    cpu = done.stdout.partition("CPU time of the tests")[2]
+    tests, server, *_ = re.findall(r"^ +([0-9.]+) s ", cpu, re.MULTILINE)
+    assert float(server) >= 1.0
+    assert float(tests) < 1.0
