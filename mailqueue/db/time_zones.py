@@ -21,7 +21,9 @@ FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 END = datetime(2061, 1, 1, tzinfo=UTC)
 """There are no rules from it on."""
 _HEADER = struct.Struct(">4sc15x6l")
-_DAY = timedelta(days=1)
+_STEP = timedelta(days=7)
+"""Interval at which a zone's offset is looked at; changes by a rule of summer time are further
+apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +117,27 @@ def _listed(data: bytes) -> tuple[list[tuple[datetime, timedelta]], bytes]:
 def _found(
     zone: ZoneInfo, after: datetime, until: datetime
 ) -> Iterator[tuple[datetime, timedelta]]:
-    """Yield the changes between two instants, which are days apart."""
-    day, offset = after, _offset(zone, after)
-    while day < until:
-        new = _offset(zone, day + _DAY)
+    """Yield the changes between two instants, which are more than _STEP apart."""
+    start, offset = after, _offset(zone, after)
+    while start < until:
+        end = min(start + _STEP, until)
+        new = _offset(zone, end)
         if new != offset:
-            yield _change(zone, day, offset), new
+            yield _change(zone, start, end, offset), new
             offset = new
-        day += _DAY
+        start = end
 
 
-def _change(zone: ZoneInfo, day: datetime, offset: timedelta) -> datetime:
-    """Return the first second after the beginning of a day at which the offset is another."""
-    low, high = 0, 86_400
+def _change(zone: ZoneInfo, start: datetime, end: datetime, offset: timedelta) -> datetime:
+    """Return the first second between two instants at which the offset is another."""
+    low, high = 0, int((end - start).total_seconds())
     while high - low > 1:
         middle = (low + high) // 2
-        if _offset(zone, day + timedelta(seconds=middle)) == offset:
+        if _offset(zone, start + timedelta(seconds=middle)) == offset:
             low = middle
         else:
             high = middle
-    return day + timedelta(seconds=high)
+    return start + timedelta(seconds=high)
 
 
 def _offset(zone: ZoneInfo, at: datetime) -> timedelta:
