@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.needs import NEEDS, SOAK
+from tests.needs import LONG, NEEDS, SOAK
 from tests.rules.source import ROOT, files, parsed
 from tests.tiers import DEEP, DEEP_PLACES, RULES
 
@@ -92,9 +92,10 @@ def test_the_rule_sees(line: str) -> None:
     assert waits(function)
 
 
-def test_every_deep_place_exists() -> None:
+def test_every_deep_or_long_place_exists() -> None:
     assert [each for each in DEEP_PLACES if not (ROOT / each).exists()] == []
     assert sorted(DEEP_PLACES) == list(DEEP_PLACES)
+    assert [each for each in LONG if not (ROOT / each).exists()] == []
 
 
 _STARTS_A_PROCESS = """
