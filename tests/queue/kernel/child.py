@@ -18,6 +18,7 @@ from typing import Any
 from mailqueue.cli.main import main
 from mailqueue.cli.worker import forked, queues, send
 from mailqueue.core import crashpoints
+from mailqueue.core.queues import QUEUES
 from mailqueue.mail.message.build import build_message
 from mailqueue.mail.model import LoadedEmail
 from mailqueue.mail.send import prepare
@@ -101,6 +102,9 @@ def run(module: str, *arguments: str) -> None:
 
     object.__setattr__(queues, "kinds_of", kinds)
     disturb_mail(how)
+    if "loaded" in how:
+        loaded = [spec for spec in QUEUES if spec.name in how["loaded"]]
+        object.__setattr__(forked, "QUEUES", loaded)
     if "memory" in how:
         for command in (queues, send):
             object.__setattr__(command, "ALONE_MEMORY_BYTES", how["memory"])

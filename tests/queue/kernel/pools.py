@@ -36,7 +36,10 @@ child.run(*sys.argv[2:])  # without -m
 def prepare(
     monkeypatch: pytest.MonkeyPatch, database: DatabaseSettings, folder: Path, **how: Any
 ) -> None:
-    """Set the environment of worker processes; `how` is read by `child`."""
+    """Set the environment of worker processes; `how` is read by `child`.
+
+    `loaded` names the queues whose modules are loaded before the forks: for many short cases.
+    """
     program = folder / "worker"
     program.write_text(_PROGRAM.format(python=sys.executable, root=str(ROOT)))
     program.chmod(0o755)
