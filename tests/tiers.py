@@ -57,6 +57,7 @@ DEEP_PLACES = (
     "tests/maintenance/test_crashes.py",
     "tests/maintenance/test_s3.py",
     "tests/operations/test_space.py",
+    "tests/planted",
     "tests/poolers",
     "tests/process",
     "tests/publishing/test_kills.py",

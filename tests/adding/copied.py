@@ -8,18 +8,19 @@ from pathlib import Path
 
 from tests.rules.source import ROOT
 
-_LEFT_OUT = shutil.ignore_patterns(
-    "__pycache__", "node_modules", ".*", "build", "dist", "site", "data"
-)
+_LEFT_OUT = shutil.ignore_patterns("node_modules", ".*", "build", "dist", "site", "data")
+"""Compiled modules are copied: each process in a copy would compile a thousand files anew."""
 _FREE = ("tests/", "docs/", "README.md", "CHANGELOG.md")
 _SECONDS = 240
+_PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
 class Copy:
-    """A copy of the checkout in a folder of the test."""
+    """A copy of the checkout in a folder of the test; its tests use the server of the run."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, server: str) -> None:
         self.root = folder / "checkout"
+        self._server = server
         shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT)
         self.changed: list[str] = []
         """Files that were added or edited, beside those of tests and documentation."""
@@ -66,19 +67,35 @@ class Copy:
         Raises:
             AssertionError: it failed; with its output.
         """
-        environment = {**os.environ, "PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        done = self._run(*arguments)
         assert done.returncode == 0, f"{done.stdout[-8000:]}\n{done.stderr[-2000:]}"
         return done.stdout
 
     def pytest(self, *arguments: str) -> str:
         """Run tests of the copy."""
-        return self.run("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments)
+        return self.run(*_PYTEST, "-x", *arguments)
+
+    def failing(self, *tests: str) -> set[str]:
+        """Run tests of the copy; return those that fail, without their parameters.
+
+        Raises:
+            AssertionError: one could not be run to its end; with the output.
+        """
+        done = self._run(*_PYTEST, "--tb=short", *tests)
+        lines = done.stdout.rpartition("short test summary info")[2].splitlines()
+        are_run = done.returncode in (0, 1) and not any(line.startswith("ERROR ") for line in lines)
+        assert are_run, f"{done.stdout[-8000:]}\n{done.stderr[-2000:]}"
+        failed = (line.removeprefix("FAILED ") for line in lines if line.startswith("FAILED "))
+        return {line.split(" - ")[0].split("[")[0] for line in failed}
+
+    def _run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        given = {"PYTHONPATH": str(self.root), "MAILQUEUE_TEST_DSN": self._server}
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.root,
+            env=os.environ | given,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )

@@ -1,7 +1,5 @@
 """A command is added in two files beside tests and docs: its module and the list of commands."""
 
-from pathlib import Path
-
 from tests.adding.copied import Copy
 
 MAX_FILES = 2
@@ -64,9 +62,7 @@ def test_the_headroom_of_each_account_is_printed(on_fresh_db: Cli) -> None:
 '''
 
 
-def test_a_command_is_added_in_two_files_and_forty_lines(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
-
+def test_a_command_is_added_in_two_files_and_forty_lines(copy: Copy) -> None:
     copy.add("mailqueue/cli/senders/headroom.py", MODULE)
     copy.insert("mailqueue/cli/commands.py", ENTRY, before='"route": Lazy(')
     copy.add("tests/cli/senders/test_headroom.py", TEST)

@@ -1,7 +1,5 @@
 """An endpoint is added in two files beside tests and docs: its module and the table."""
 
-from pathlib import Path
-
 from tests.adding.copied import Copy
 
 MAX_FILES = 2
@@ -90,9 +88,7 @@ async def test_the_headroom_of_each_account_is_shown(shop: Wired) -> None:
 '''
 
 
-def test_an_endpoint_is_added_in_two_files(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
-
+def test_an_endpoint_is_added_in_two_files(copy: Copy) -> None:
     copy.add("mailqueue/api/senders/headroom.py", MODULE)
     table = "mailqueue/api/table.py"
     copy.insert(table, "    *headroom.ENDPOINTS,\n", before="*byok.ENDPOINTS")

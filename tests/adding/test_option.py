@@ -50,8 +50,7 @@ SHOWN = '''\
 '''
 
 
-def test_an_option_is_added_in_five_files(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
+def test_an_option_is_added_in_five_files(copy: Copy) -> None:
     file = f"{copy.next_migration():04}_topic.sql"
 
     copy.insert("mailqueue/core/mail_options.py", ROW, before='MailOption("from_name"')

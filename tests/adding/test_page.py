@@ -14,9 +14,7 @@ ALLOWED = """\
 """
 
 
-def test_a_page_with_a_form_is_added_in_three_files(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
-
+def test_a_page_with_a_form_is_added_in_three_files(copy: Copy) -> None:
     copy.add("mailqueue/console/lists/pages.py", (HERE / "pages.py").read_text())
     copy.add("mailqueue/console/lists/templates/list.html", (HERE / "list.html").read_text())
     copy.insert("mailqueue/console/table.py", IMPORT, before="from mailqueue.console.login ")

@@ -26,9 +26,7 @@ ADAPTERS = """\
 """
 
 
-def test_a_provider_is_added_in_four_files(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
-
+def test_a_provider_is_added_in_four_files(copy: Copy) -> None:
     copy.insert("mailqueue/core/providers.py", ROW, before="SMTP = (")
     copy.add("mailqueue/adapters/sending/sparkpost.py", text("sending.py"))
     copy.add("mailqueue/adapters/inbound/sparkpost.py", text("inbound.py"))

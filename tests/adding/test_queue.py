@@ -79,9 +79,8 @@ async def suppression_requests(conn: Conn, count: int) -> AsyncIterator[Rows]:
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Copy:
+def copy(copy: Copy) -> Copy:
     """Return a copy of the checkout with the queue."""
-    copy = Copy(tmp_path)
     file = f"{copy.next_migration():04}_{TABLE}.sql"
     copy.add(f"sql/migrations/{file}", text("migration.sql").format(file=file))
     copy.replace("mailqueue/core/queues.py", END_OF_QUEUES, SPEC + END_OF_QUEUES)

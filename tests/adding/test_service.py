@@ -40,9 +40,8 @@ OF_LISTENERS = "tests/deploy/test_services.py"
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Copy:
+def copy(copy: Copy) -> Copy:
     """Return a copy of the checkout with the listener and its row, in no sample yet."""
-    copy = Copy(tmp_path)
     copy.add("mailqueue/wiring/services/links.py", text("links.py"))
     copy.replace(REGISTRY, ")\n\nLISTENERS = ", f"{ROW})\n\nLISTENERS = ")
     return copy

@@ -1,7 +1,5 @@
 """A table whose rows are deleted after some days is added in two files beside tests and docs."""
 
-from pathlib import Path
-
 from tests.adding.copied import Copy
 
 MAX_FILES = 3
@@ -77,8 +75,7 @@ async def test_sign_ins_leave_after_their_days(desk: MaintenanceContext) -> None
 '''
 
 
-def test_a_table_with_retention_is_added_in_two_files(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
+def test_a_table_with_retention_is_added_in_two_files(copy: Copy) -> None:
     file = f"{copy.next_migration():04}_sign_ins.sql"
 
     copy.add(f"sql/migrations/{file}", MIGRATION.format(file=file))

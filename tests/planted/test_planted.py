@@ -1,0 +1,41 @@
+"""A fault that is planted into a copy of the checkout is noticed by the tests named for it."""
+
+import pytest
+
+from tests.adding.copied import Copy
+from tests.planted.faults import FAULTS, Fault
+from tests.rules.source import ROOT
+from tests.tiers import DEEP_PLACES
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, id=fault.name, marks=pytest.mark.soak if number else ())
+        for number, fault in enumerate(FAULTS)
+    ],
+)
+def test_a_planted_fault_is_noticed(copy: Copy, fault: Fault) -> None:
+    copy.replace(fault.file, fault.right, fault.wrong)
+
+    failed = copy.failing(*fault.noticed_by)
+
+    assert failed == set(fault.noticed_by)
+
+
+def test_tests_that_notice_nothing_are_named(copy: Copy) -> None:
+    assert copy.failing(*FAULTS[0].noticed_by) == set()
+
+
+def test_every_fault_can_be_planted() -> None:
+    counts = {
+        fault.name: (ROOT / fault.file).read_text("utf-8").count(fault.right) for fault in FAULTS
+    }
+
+    assert counts == {fault.name: 1 for fault in FAULTS}
+
+
+def test_every_fault_is_noticed_by_quick_tests() -> None:
+    files = {test.partition("::")[0] for fault in FAULTS for test in fault.noticed_by}
+
+    assert [file for file in files if file.startswith(DEEP_PLACES)] == []
