@@ -22,6 +22,9 @@ from mailqueue.console.projects import pages as projects_pages
 from mailqueue.console.recipients import acting as recipients_acting
 from mailqueue.console.recipients import exporting as recipients_exporting
 from mailqueue.console.recipients import pages as recipients_pages
+from mailqueue.console.schedules import acting as schedules_acting
+from mailqueue.console.schedules import calendar as schedules_calendar
+from mailqueue.console.schedules import pages as schedules_pages
 from mailqueue.console.search import pages as search_pages
 from mailqueue.console.second_factor import pages as second_factor_pages
 from mailqueue.console.senders import pages as senders_pages
@@ -62,6 +65,9 @@ PAGES: tuple[ConsolePage, ...] = (
     *pauses_pages.PAGES,
     *suppression_pages.PAGES,
     *suppression_adding.PAGES,
+    *schedules_calendar.PAGES,
+    *schedules_pages.PAGES,
+    *schedules_acting.PAGES,
     *templates_pages.PAGES,
     *templates_writing.PAGES,
     *templates_acting.PAGES,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
+from uuid import UUID
 
 from starlette.datastructures import Headers, UploadFile
 from starlette.exceptions import HTTPException
@@ -130,6 +131,14 @@ def day_of(text: str) -> datetime | None:
     except ValueError:
         return None
     return found if 1970 <= found.year < 9999 else None
+
+
+def uuid_of(text: str) -> UUID | None:
+    """Return the id of a text; None for any other text."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 def text_of(query: Mapping[str, str], name: str) -> str:

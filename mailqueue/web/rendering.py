@@ -35,6 +35,7 @@ def environment(folders: Mapping[str, Path]) -> Environment:
         duration=shown_duration,
         age=shown_age,
         count=shown_count,
+        counted=counted,
         share=shown_share,
         size=shown_size,
         words=words,
@@ -82,6 +83,11 @@ def shown_age(age: timedelta | None) -> str:
 def shown_count(count: int) -> str:
     """Return a number with commas between groups of three digits."""
     return f"{count:,}"
+
+
+def counted(count: int, one: str, several: str = "") -> str:
+    """Return a number with its noun, such as `1 email` and `2,000 emails`."""
+    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
 
 
 def shown_share(part: int, whole: int) -> str:

@@ -65,6 +65,7 @@ BEGIN
             mailqueue.change_schedule(uuid, uuid, jsonb, text), mailqueue.pause_schedule(uuid, uuid, text),
             mailqueue.resume_schedule(uuid, uuid, text), mailqueue.cancel_schedule(uuid, uuid, text),
             mailqueue.run_schedule(uuid, uuid, text), mailqueue.skip_schedule(uuid, uuid, text),
+            mailqueue.schedule_mail_ahead(uuid, uuid), mailqueue.planned_mail(uuid, timestamptz, integer),
             mailqueue.schedule_named(uuid, text), mailqueue.estimate_schedule(uuid, uuid),
             mailqueue.schedule_words(mailqueue.schedules),
             mailqueue.plan_schedule(uuid, timestamptz, timestamptz, timestamp),

@@ -76,6 +76,12 @@ SELECT mailqueue.resume_schedule(%(project_id)s, %(id)s, %(by)s);
 SELECT c.state, c.run_number, c.queued, c.cancelled
 FROM mailqueue.cancel_schedule(%(project_id)s, %(id)s, %(by)s) AS c;
 
+-- name: count_schedule_mail_ahead :maybe
+-- Emails of a schedule whose time has not come.
+SELECT a.count
+FROM mailqueue.schedule_mail_ahead(%(project_id)s, %(id)s) AS a(count)
+WHERE a.count IS NOT NULL;
+
 -- name: run_schedule :one
 -- The run that was begun.
 SELECT r.state, r.run_id

@@ -13,6 +13,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.operations import background
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
+from tests.schedules import turning
 from tests.templates.making import published
 from tests.webhooks import delivering
 
@@ -91,8 +92,18 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
     sender = await make.sender_account(conn, project_id=project_id, name="relay")
     public_id = "SELECT public_id FROM mailqueue.sender_accounts WHERE id = %s"
     event = "SELECT max(id) FROM mailqueue.audit_events WHERE project_id = %s"
+    schedule = await turning.put(
+        conn,
+        subject[:100],
+        project=project,
+        schedule_type="cron",
+        cron_expression="0 9 * * *",
+        payload={"to": ["ann@example.com"], "subject": subject, "text_body": "Hello"},
+    )
+    await turning.turn(conn)
     return {
         "project": project,
+        "schedule_id": str(schedule),
         "email_id": str(email),
         "template": str(template.id),
         "platform_template": str(shared.id),

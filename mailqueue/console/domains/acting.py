@@ -1,7 +1,6 @@
 """Pages that check a domain, and that make, replace and destroy its keys."""
 
 from collections.abc import Mapping
-from uuid import UUID
 
 from starlette.responses import Response
 
@@ -146,15 +145,11 @@ async def revoke(context: PageContext) -> Response:
 
 
 async def _key(context: PageContext) -> DkimKey:
-    given: str = context.request.path_params["dkim_key"]
-    try:
-        key_id = UUID(given)
-    except ValueError:
-        raise NotFound("DKIM key", given.replace("\0", "?")[:100]) from None
+    key_id = context.id_in_path("dkim_key", "DKIM key")
     async with context.connection() as conn:
         key = await dkim_keys.get(conn, context.seen.name, key_id=key_id)
     if key.domain != domain_in_path(context) or key.status is DkimKeyStatus.REVOKED:
-        raise NotFound("DKIM key", given)
+        raise NotFound("DKIM key", key_id)
     return key
 
 

@@ -10,7 +10,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import Provider
 from mailqueue.mail.reads.custom_data import DataFilter, parse_filter
 from mailqueue.mail.reads.model import EmailQuery, StatusName
-from mailqueue.web.forms import day_of, text_of
+from mailqueue.web.forms import day_of, text_of, uuid_of
 
 STATUSES = tuple(each for each in get_args(StatusName) if each not in ("queued", "sending"))
 TEXTS = ("q", "to", "tag", "sender", "campaign", "category", "template", "data")
@@ -83,7 +83,7 @@ def read_filters(query: Mapping[str, str]) -> EmailFilters:
         faults["status"], status = f"must be one of {', '.join(STATUSES)}", None
     if typed["provider"] and typed["provider"] not in PROVIDERS:
         faults["provider"] = f"must be one of {', '.join(PROVIDERS)}"
-    batch = _uuid(typed["batch"])
+    batch = uuid_of(typed["batch"])
     if typed["batch"] and batch is None:
         faults["batch"] = "must be the id of a batch"
     data: DataFilter | None = None
@@ -101,7 +101,7 @@ def read_filters(query: Mapping[str, str]) -> EmailFilters:
         faults["until"] = "must not be before the first day"
     return EmailFilters(
         typed=typed,
-        before=_uuid(text_of(query, "before")),
+        before=uuid_of(text_of(query, "before")),
         status=status,
         batch=batch,
         data=data,
@@ -109,10 +109,3 @@ def read_filters(query: Mapping[str, str]) -> EmailFilters:
         until=None if until is None else until + timedelta(days=1),  # the day is included
         faults=faults,
     )
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -1,6 +1,7 @@
 """The list of a project's emails, and one email with its timeline."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from uuid import UUID
 
@@ -105,11 +106,7 @@ def email_id_of(context: PageContext) -> UUID:
     Raises:
         NotFound: the value is not an id.
     """
-    given: str = context.request.path_params["email_id"]
-    try:
-        return UUID(given)
-    except ValueError:
-        raise NotFound("email", given.replace("\0", "?")[:100]) from None
+    return context.id_in_path("email_id", "email")
 
 
 async def find_email(context: PageContext) -> Email:
@@ -133,11 +130,8 @@ async def read_newest(
     Raises:
         NotFound: the project is gone.
     """
-    assert project is not None, "emails are of a project"
-    async with conn.transaction():
-        if not await act_for(conn, project.id, by=READER):
-            raise NotFound("project", project.name)
-        found = await emails.search_page(conn, EmailQuery(project_id=project.id, limit=PAGE_ROWS))
+    async with _reading(conn, project) as project_id:
+        found = await emails.search_page(conn, EmailQuery(project_id=project_id, limit=PAGE_ROWS))
     return {
         "emails": found.emails,
         "following": found.next,
@@ -157,12 +151,9 @@ async def read_email(
     Raises:
         NotFound: the project has no such email, or is gone.
     """
-    assert project is not None, "an email is of a project"
-    async with conn.transaction():
-        if not await act_for(conn, project.id, by=READER):
-            raise NotFound("project", project.name)
-        email = await emails.find(conn, email_id, project_id=project.id)
-        told = await deliveries.list_of_email(conn, project.id, email_id)
+    async with _reading(conn, project) as project_id:
+        email = await emails.find(conn, email_id, project_id=project_id)
+        told = await deliveries.list_of_email(conn, project_id, email_id)
     reason = explained(email.why)
     return {
         "email": email,
@@ -172,6 +163,20 @@ async def read_email(
         "actions": offered(email.status, rights, is_in_doubt=reason.is_in_doubt),
         "may_read": Right.READ_MESSAGES in rights,
     }
+
+
+@asynccontextmanager
+async def _reading(conn: Conn, project: SeenProject | None) -> AsyncIterator[UUID]:
+    """Yield the id of the project whose rows alone are read in the transaction.
+
+    Raises:
+        NotFound: the project is gone.
+    """
+    assert project is not None, "emails are of a project"
+    async with conn.transaction():
+        if not await act_for(conn, project.id, by=READER):
+            raise NotFound("project", project.name)
+        yield project.id
 
 
 def _view_of(context: PageContext) -> LiveView:

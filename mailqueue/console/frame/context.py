@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from uuid import UUID
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -21,7 +22,7 @@ from mailqueue.console.frame.navigation import NavigationLink, Section, links
 from mailqueue.console.frame.rendering import render
 from mailqueue.console.live.reader import LiveReader
 from mailqueue.contract.operations import Pause
-from mailqueue.core.errors import Forbidden, Unauthorized
+from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
@@ -32,7 +33,7 @@ from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.actor import act_for
-from mailqueue.web.forms import text_of
+from mailqueue.web.forms import text_of, uuid_of
 from mailqueue.webhooks.trial import MakePoster, no_poster
 
 
@@ -115,6 +116,18 @@ class PageContext:
     def query(self, name: str) -> str:
         """Return a text of the query, or an empty text."""
         return text_of(self.request.query_params, name)
+
+    def id_in_path(self, name: str, kind: str) -> UUID:
+        """Return an id in the path; `kind` says of what.
+
+        Raises:
+            NotFound: the value is not an id.
+        """
+        given: str = self.request.path_params[name]
+        found = uuid_of(given)
+        if found is None:
+            raise NotFound(kind, given.replace("\0", "?")[:100])
+        return found
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Conn]:

@@ -22,10 +22,11 @@ from mailqueue.console.incidents.filters import (
     told,
 )
 from mailqueue.contract.background import BackgroundOperation, MatchCount
-from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.operations import background
 from mailqueue.operations.background import MAX_COUNTED, MAX_REASON, OperationVerb
 from mailqueue.operations.model import PRIORITIES
+from mailqueue.web.forms import uuid_of
 
 PATH = "/console/projects/{project}/incidents"
 OPERATION = f"{PATH}/operations/{{operation_id}}"
@@ -146,7 +147,7 @@ async def _shown(
     is_confirmed: bool = False,
 ) -> Response:
     """Return the page; `is_confirmed`: destructive operations have their form on it."""
-    before = _uuid(context.query("before"))
+    before = uuid_of(context.query("before"))
     counted: MatchCount | None = None
     async with context.connection() as conn:
         if context.may(Right.CONTROL) and asked.where and not asked.faults.keys() - {"", "reason"}:
@@ -193,18 +194,7 @@ def _with_fault(asked: OperationForm, exc: InvalidField) -> OperationForm:
 
 
 def _operation_id_of(context: PageContext) -> UUID:
-    given: str = context.request.path_params["operation_id"]
-    found = _uuid(given)
-    if found is None:
-        raise NotFound("operation", given.replace("\0", "?")[:100])
-    return found
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
+    return context.id_in_path("operation_id", "operation")
 
 
 def _begin(verb: OperationVerb) -> ConsolePage:

@@ -9,7 +9,6 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
-from mailqueue.core.errors import NotFound
 from mailqueue.core.paging import cursor_of, key_of
 from mailqueue.tenants.keys import manage as keys_manage
 from mailqueue.tenants.model import ApiKey
@@ -66,11 +65,7 @@ def key_id_of(context: PageContext) -> UUID:
     Raises:
         NotFound: the value is not an id.
     """
-    given: str = context.request.path_params["key_id"]
-    try:
-        return UUID(given)
-    except ValueError:
-        raise NotFound("key", given.replace("\0", "?")[:100]) from None
+    return context.id_in_path("key_id", "key")
 
 
 def status_of(key: ApiKey) -> str:

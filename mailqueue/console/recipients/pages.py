@@ -22,6 +22,7 @@ from mailqueue.privacy.model import ProjectName
 from mailqueue.privacy.values import state_of
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import address_of
+from mailqueue.web.forms import uuid_of
 
 RECIPIENTS = "/console/recipient"
 RECIPIENT = "/console/projects/{project}/recipient"
@@ -43,7 +44,7 @@ async def show_recipient(context: PageContext) -> Response:
     address = address_of(context.query("address"), field="address").sent
     async with context.connection() as conn:
         found, checked = await _of_project(
-            conn, context.seen, address, before=_before(context.query("before")), rows=PAGE_ROWS
+            conn, context.seen, address, before=uuid_of(context.query("before")), rows=PAGE_ROWS
         )
         erasure = await _erasure(conn, context.seen, checked.email_hash)
     shown, done = found[:PAGE_ROWS], context.query("done")
@@ -106,13 +107,6 @@ async def _erasure(conn: Conn, project: SeenProject, address_hash: str) -> Erasu
         name = ProjectName(project.id, project.name)
         return state_of(await persons.last_erasure(conn, name, address_hash))
     return None
-
-
-def _before(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 PAGES = (

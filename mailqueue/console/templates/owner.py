@@ -43,11 +43,7 @@ async def find_template(context: PageContext, conn: Conn) -> TemplateRow:
         NotFound: there is no such template.
     """
     name = "platform_template" if context.project is None else "template"
-    given: str = context.request.path_params[name]
-    try:
-        template_id = UUID(given)
-    except ValueError:
-        raise NotFound("template", given.replace("\0", "?")[:100]) from None
+    template_id = context.id_in_path(name, "template")
     return await writing.find(conn, owner_of(context), template_id=template_id)
 
 

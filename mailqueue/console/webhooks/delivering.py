@@ -12,7 +12,7 @@ from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.webhooks.filters import NAMES, RETRIED, TYPES, DeliveryFilters, read_filters
-from mailqueue.console.webhooks.pages import DELIVERY, WEBHOOK, find_webhook, id_of
+from mailqueue.console.webhooks.pages import DELIVERY, WEBHOOK, find_webhook
 from mailqueue.contract.webhooks import WebhookTest
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
@@ -57,7 +57,7 @@ async def retry_one(context: PageContext) -> Response:
     done = "again"
     async with context.connection() as conn:
         webhook = await find_webhook(context, conn)
-    delivery_id = id_of(context, "delivery_id", "delivery")
+    delivery_id = context.id_in_path("delivery_id", "delivery")
     try:
         async with context.acting_once() as conn:
             await deliveries.retry(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from mailqueue.web.forms import day_of, text_of
+from mailqueue.web.forms import day_of, text_of, uuid_of
 from mailqueue.webhooks.deliveries import NOT_DELIVERED
 from mailqueue.webhooks.model import ENDED, DeliveryFilter, DeliveryStatus, EventType
 
@@ -68,7 +68,7 @@ def read_filters(query: Mapping[str, str], *, of_retry: bool = False) -> Deliver
         faults["until"], until = "must not be before the first day", None
     return DeliveryFilters(
         typed=typed,
-        before=_id(text_of(query, "before")),
+        before=uuid_of(text_of(query, "before")),
         status=None if "status" in faults else typed["status"] or None,
         type=None if "type" in faults else typed["type"] or None,
         since=since,
@@ -80,10 +80,3 @@ def read_filters(query: Mapping[str, str], *, of_retry: bool = False) -> Deliver
 def since_yesterday(now: datetime) -> dict[str, str]:
     """Return the filters of what was not delivered yesterday or today, in UTC."""
     return {"since": (now.astimezone(UTC) - timedelta(days=1)).strftime("%Y-%m-%d")}
-
-
-def _id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -1,7 +1,6 @@
 """The webhooks of a project, one of them with its deliveries, and one delivery."""
 
 from datetime import UTC, datetime
-from uuid import UUID
 
 import orjson
 from starlette.responses import Response
@@ -11,7 +10,6 @@ from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.webhooks.filters import STATUSES, TYPES, read_filters, since_yesterday
-from mailqueue.core.errors import NotFound
 from mailqueue.core.json.writing import write_json
 from mailqueue.db.fetch import Conn
 from mailqueue.webhooks import deliveries, endpoints
@@ -76,7 +74,7 @@ async def show_delivery(context: PageContext) -> Response:
     async with context.connection() as conn:
         webhook = await find_webhook(context, conn)
         log = await deliveries.show(
-            conn, context.seen.id, webhook.id, id_of(context, "delivery_id", "delivery")
+            conn, context.seen.id, webhook.id, context.id_in_path("delivery_id", "delivery")
         )
     return context.page(
         "webhooks/delivery.html",
@@ -98,20 +96,7 @@ async def find_webhook(context: PageContext, conn: Conn) -> WebhookRow:
     Raises:
         NotFound: the project has no such webhook.
     """
-    return await endpoints.find(conn, context.seen.id, id_of(context, "webhook_id", "webhook"))
-
-
-def id_of(context: PageContext, name: str, kind: str) -> UUID:
-    """Return an id in the path.
-
-    Raises:
-        NotFound: the value is not an id.
-    """
-    given: str = context.request.path_params[name]
-    try:
-        return UUID(given)
-    except ValueError:
-        raise NotFound(kind, given.replace("\0", "?")[:100]) from None
+    return await endpoints.find(conn, context.seen.id, context.id_in_path("webhook_id", "webhook"))
 
 
 PAGES = (

@@ -86,6 +86,12 @@ async def cancel(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) ->
     return await fetch.one(conn, "cancel_schedule", asked, CancelledSchedule)
 
 
+async def count_ahead(conn: Conn, project_id: UUID, schedule_id: UUID) -> int | None:
+    """Return how many emails of a schedule wait for their time; None without such a schedule."""
+    asked = {"project_id": project_id, "id": schedule_id}
+    return await fetch.maybe(conn, "count_schedule_mail_ahead", asked, int)
+
+
 async def run(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) -> BegunRun:
     """Begin a run beside the occurrences of a schedule."""
     return await fetch.one(conn, "run_schedule", _acted(project_id, schedule_id, by), BegunRun)

@@ -188,6 +188,39 @@ COMMENT ON FUNCTION mailqueue.cancel_schedule(uuid, uuid, text) IS
     '(completed: it had run already; missing), its last run, how many mails that one had queued, and how many are '
     'cancelled; NULL: so many that workers cancel them.';
 
+CREATE OR REPLACE FUNCTION mailqueue.schedule_mail_ahead(p_project uuid, p_id uuid) RETURNS integer
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+DECLARE
+    c_most CONSTANT integer := 10001;
+    s mailqueue.schedules;
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    SELECT * INTO s FROM mailqueue.schedules AS o
+     WHERE o.id = p_id AND o.project_id = p_project AND o.is_test = coalesce(mailqueue.mode(), o.is_test);
+    IF NOT FOUND THEN
+        RETURN NULL;
+    ELSIF s.schedule_type <> 'local' AND s.spread_seconds = 0 THEN
+        RETURN 0;
+    END IF;
+    RETURN (SELECT count(*) FROM (
+        SELECT FROM mailqueue.schedule_runs AS r
+          CROSS JOIN LATERAL unnest(r.batch_ids) AS b(id)
+          JOIN mailqueue.batches AS t ON t.id = b.id AND t.project_id = p_project
+          CROSS JOIN LATERAL unnest(t.email_ids) AS e(id)
+          JOIN mailqueue.email_queue AS q ON q.id = e.id
+         WHERE r.schedule_id = p_id AND r.stop_requested_at IS NULL
+           AND r.occurrence > clock_timestamp() - interval '26 hours' - make_interval(secs => s.spread_seconds)
+           AND q.project_id = p_project AND q.status = 'pending' AND q.attempts = 0
+           AND q.run_at > clock_timestamp() AND NOT q.is_cancelled
+         LIMIT c_most) AS found);
+END $$;
+COMMENT ON FUNCTION mailqueue.schedule_mail_ahead(uuid, uuid) IS
+    'Count the mail of a schedule whose time has not come, which cancel_schedule would cancel; 10,001: more than '
+    '10,000. NULL without such a schedule.';
+
 CREATE OR REPLACE FUNCTION mailqueue.run_schedule(p_project uuid, p_id uuid, p_by text DEFAULT NULL)
 RETURNS TABLE (state text, run_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER

@@ -114,6 +114,17 @@ ALLOWED = {
             "{webhook_id}/deliveries/{delivery_id}/retry",
         )
     },
+    **{
+        f"/console/projects/{{project}}/{end}": {*EVERY_ROLE}
+        for end in ("calendar", "schedules", "schedules/{schedule_id}")
+    },
+    **{
+        f"/console/projects/{{project}}/schedules/{{schedule_id}}/{act}": {
+            "superadmin",
+            "project_admin",
+        }
+        for act in ("pause", "resume", "run", "skip", "cancel")
+    },
     "/console/projects/{project}/suppressions": {*EVERY_ROLE},
     **{
         f"/console/projects/{{project}}/suppressions/{end}": {"superadmin", "project_admin"}
