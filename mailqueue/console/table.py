@@ -28,6 +28,8 @@ from mailqueue.console.schedules import pages as schedules_pages
 from mailqueue.console.search import pages as search_pages
 from mailqueue.console.second_factor import pages as second_factor_pages
 from mailqueue.console.senders import pages as senders_pages
+from mailqueue.console.sequences import acting as sequences_acting
+from mailqueue.console.sequences import pages as sequences_pages
 from mailqueue.console.settings import pages as settings_pages
 from mailqueue.console.setup import pages as setup_pages
 from mailqueue.console.suppression import adding as suppression_adding
@@ -36,6 +38,7 @@ from mailqueue.console.templates import acting as templates_acting
 from mailqueue.console.templates import pages as templates_pages
 from mailqueue.console.templates import preview as templates_preview
 from mailqueue.console.templates import writing as templates_writing
+from mailqueue.console.timed_events import pages as timed_events_pages
 from mailqueue.console.users import changing, members
 from mailqueue.console.users import pages as users_pages
 from mailqueue.console.webhooks import changing as webhooks_changing
@@ -68,6 +71,9 @@ PAGES: tuple[ConsolePage, ...] = (
     *schedules_calendar.PAGES,
     *schedules_pages.PAGES,
     *schedules_acting.PAGES,
+    *sequences_pages.PAGES,
+    *sequences_acting.PAGES,
+    *timed_events_pages.PAGES,
     *templates_pages.PAGES,
     *templates_writing.PAGES,
     *templates_acting.PAGES,

@@ -92,3 +92,10 @@ def _acted(found: ActedOn | None, email_id: UUID, action: str) -> Acted:
 async def note_view(conn: Conn, project_id: UUID, *, email_id: UUID, part: str) -> None:
     """Record in the audit that the actor of the transaction looked at what an email says."""
     await actions_store.note_view(conn, project_id, email_id=email_id, part=part)
+
+
+async def note_act(
+    conn: Conn, project_id: UUID, *, action: str, subject: str, detail: Mapping[str, object]
+) -> None:
+    """Record in the audit what the actor of the transaction did where the act itself does not."""
+    await actions_store.note_act(conn, project_id, action=action, subject=subject, detail=detail)

@@ -6,14 +6,18 @@ all pages visits it too.
 
 from base64 import b64encode
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from uuid import UUID
 
 from mailqueue.administration.users import manage
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import background
+from mailqueue.sequences import enrollments
 from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.timed_events import events
 from tests import make
 from tests.schedules import turning
+from tests.sequences import running
 from tests.templates.making import published
 from tests.webhooks import delivering
 
@@ -101,8 +105,34 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         payload={"to": ["ann@example.com"], "subject": subject, "text_body": "Hello"},
     )
     await turning.turn(conn)
+    sequence = f"for-{project}"[:63]
+    await running.sequence(conn, project_id, {"name": "welcome", "template": "news"}, name=sequence)
+    enrolled = await enrollments.enroll(
+        conn,
+        project_id,
+        sequence=sequence,
+        email="ann@example.com",
+        variables={},
+        is_test=False,
+        source=subject[:100],
+    )
+    timed = await events.put(
+        conn,
+        project_id,
+        kind="renewal",
+        at=datetime(2030, 5, 1, tzinfo=UTC),
+        payload={},
+        template="news",
+        recipient="ann@example.com",
+        idempotency_key=subject[:100],
+        is_test=False,
+        by="tests",
+    )
     return {
         "project": project,
+        "sequence": sequence,
+        "enrollment_id": str(enrolled.enrollment_id),
+        "timed_event_id": str(timed.event.id),
         "schedule_id": str(schedule),
         "email_id": str(email),
         "template": str(template.id),

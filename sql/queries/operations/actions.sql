@@ -65,6 +65,11 @@ SELECT mailqueue.record_operation(%(project_id)s, %(action)s, %(subject)s, %(det
 INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
 VALUES (%(project_id)s, 'email.viewed', %(subject)s, jsonb_build_object('part', %(part)s::text));
 
+-- name: note_act :run
+-- Write an audit row for what the actor of the transaction did.
+INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
+VALUES (%(project_id)s, %(action)s, %(subject)s, %(detail)s);
+
 -- name: count_matching :value
 -- Number of mails that an operation would change.
 SELECT mailqueue.count_matching(%(verb)s, %(filter)s::jsonb, %(argument)s::jsonb);

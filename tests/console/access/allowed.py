@@ -116,14 +116,26 @@ ALLOWED = {
     },
     **{
         f"/console/projects/{{project}}/{end}": {*EVERY_ROLE}
-        for end in ("calendar", "schedules", "schedules/{schedule_id}")
+        for end in (
+            "calendar",
+            "schedules",
+            "schedules/{schedule_id}",
+            "sequences",
+            "sequences/{sequence}",
+            "sequences/{sequence}/enrollments/{enrollment_id}",
+            "timed-events",
+            "timed-events/{timed_event_id}",
+        )
     },
     **{
-        f"/console/projects/{{project}}/schedules/{{schedule_id}}/{act}": {
-            "superadmin",
-            "project_admin",
-        }
-        for act in ("pause", "resume", "run", "skip", "cancel")
+        f"/console/projects/{{project}}/{end}": {"superadmin", "project_admin"}
+        for end in (
+            *(f"schedules/{{schedule_id}}/{act}" for act in ("pause", "resume", "run")),
+            *(f"schedules/{{schedule_id}}/{act}" for act in ("skip", "cancel")),
+            *(f"sequences/{{sequence}}/{act}" for act in ("pause", "resume")),
+            "sequences/{sequence}/enrollments/{enrollment_id}/end",
+            "timed-events/{timed_event_id}/cancel",
+        )
     },
     "/console/projects/{project}/suppressions": {*EVERY_ROLE},
     **{
