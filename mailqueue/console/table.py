@@ -1,6 +1,8 @@
 """The table of all pages, from which routes, rights, menu and their tests are derived."""
 
 from mailqueue.console.audit import pages as audit_pages
+from mailqueue.console.contacts import lists as contacts_lists
+from mailqueue.console.contacts import pages as contacts_pages
 from mailqueue.console.dashboard import pages as dashboard_pages
 from mailqueue.console.domains import acting as domains_acting
 from mailqueue.console.domains import pages as domains_pages
@@ -68,6 +70,8 @@ PAGES: tuple[ConsolePage, ...] = (
     *pauses_pages.PAGES,
     *suppression_pages.PAGES,
     *suppression_adding.PAGES,
+    *contacts_pages.PAGES,
+    *contacts_lists.PAGES,
     *schedules_calendar.PAGES,
     *schedules_pages.PAGES,
     *schedules_acting.PAGES,

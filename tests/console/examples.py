@@ -16,6 +16,7 @@ from mailqueue.sequences import enrollments
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.timed_events import events
 from tests import make
+from tests.contacts import people
 from tests.schedules import turning
 from tests.sequences import running
 from tests.templates.making import published
@@ -105,6 +106,13 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         payload={"to": ["ann@example.com"], "subject": subject, "text_body": "Hello"},
     )
     await turning.turn(conn)
+    contact = await people.put(
+        conn, project_id, "ann@example.com", first_name=subject[:100], attributes={"note": subject}
+    )
+    assert contact is not None
+    contacts = f"of-{project}"[:63]
+    members = [UUID(contact["id"])]
+    await people.list_of(conn, project_id, contacts, members=members, description=subject[:500])
     sequence = f"for-{project}"[:63]
     await running.sequence(conn, project_id, {"name": "welcome", "template": "news"}, name=sequence)
     enrolled = await enrollments.enroll(
@@ -130,6 +138,8 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
     )
     return {
         "project": project,
+        "contact_id": contact["id"],
+        "list": contacts,
         "sequence": sequence,
         "enrollment_id": str(enrolled.enrollment_id),
         "timed_event_id": str(timed.event.id),

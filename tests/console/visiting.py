@@ -104,6 +104,17 @@ class Visitor:
         """Open a page and send one of its forms, with its hidden fields."""
         return await self.post(action, await self.form(page, action) | fields)
 
+    async def upload(
+        self, path: str, content: bytes, *, name: str = "list.csv", **fields: str
+    ) -> httpx2.Response:
+        """Open a page and send its form with a file, as a browser does."""
+        return await self.http.post(
+            path,
+            data=await self.form(path, path) | fields,
+            files={"file": (name, content, "text/csv")},
+            headers={"Origin": self.origin},
+        )
+
     async def form(self, page: str, action: str) -> dict[str, str]:
         """Return the hidden fields of a form on a page."""
         response = await self.get(page)

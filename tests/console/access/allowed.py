@@ -117,6 +117,10 @@ ALLOWED = {
     **{
         f"/console/projects/{{project}}/{end}": {*EVERY_ROLE}
         for end in (
+            "contacts",
+            "contacts/{contact_id}",
+            "lists",
+            "lists/{list}",
             "calendar",
             "schedules",
             "schedules/{schedule_id}",
@@ -133,6 +137,8 @@ ALLOWED = {
             *(f"schedules/{{schedule_id}}/{act}" for act in ("pause", "resume", "run")),
             *(f"schedules/{{schedule_id}}/{act}" for act in ("skip", "cancel")),
             *(f"sequences/{{sequence}}/{act}" for act in ("pause", "resume")),
+            "contacts/import",
+            "lists/{list}/import",
             "sequences/{sequence}/enrollments/{enrollment_id}/end",
             "timed-events/{timed_event_id}/cancel",
         )

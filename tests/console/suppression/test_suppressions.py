@@ -29,14 +29,7 @@ async def added(visitor: Visitor, **fields: str) -> httpx2.Response:
 async def imported(
     visitor: Visitor, content: bytes, *, name: str = "list.csv", **fields: str
 ) -> httpx2.Response:
-    """Send the form with a file, as a browser does."""
-    hidden = await visitor.form(f"{PATH}/import", f"{PATH}/import")
-    return await visitor.http.post(
-        f"{PATH}/import",
-        data=hidden | fields,
-        files={"file": (name, content, "text/csv")},
-        headers={"Origin": visitor.origin},
-    )
+    return await visitor.upload(f"{PATH}/import", content, name=name, **fields)
 
 
 async def suppressed(console: Visiting) -> list[tuple[str, str, str]]:
