@@ -1,13 +1,14 @@
 """The console in a real browser: a page, what it reported and requested, and pictures of it."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from playwright.async_api import Browser, Page, Request, async_playwright
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, Request, async_playwright, expect
 
 from mailqueue.api.http.server import bind, listening
 from mailqueue.settings.environment import DatabaseSettings
@@ -16,6 +17,17 @@ from tests.trap.test_browser import CHROMIUM, FLAGS
 
 WIDTHS = (360, 768, 1280, 1920)
 """Widths of pictures in CSS pixels, from a phone to a wide screen."""
+SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((1280, "light"), (360, "dark"))
+RULES = {
+    "resultTypes": ["violations"],  # of rules that are kept, one element instead of all
+    "runOnly": {
+        "type": "tag",
+        "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    }
+}
+"""The rules of axe-core that every page keeps."""
+_OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+_TRANSITIONS_OVER = "Promise.all(document.getAnimations().map((each) => each.finished))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +95,36 @@ async def shown(seen: Seen, name: str) -> None:
             await seen.page.set_viewport_size({"width": width, "height": 800})
             place = Path(folder) / f"{name}-{width}-{theme}.png"
             await seen.page.screenshot(path=place, full_page=True)
+
+
+async def faults_of(
+    seen: Seen,
+    name: str,
+    *,
+    path: str | None = None,
+    text: str | None = None,
+    screens: Sequence[tuple[int, Literal["light", "dark"]]] = SCREENS,
+) -> list[str]:
+    """Return what is wrong with a page, or the one that is open, on each screen.
+
+    Its width, and what axe-core finds. `text` is on the page once it is loaded.
+    """
+    faults: list[str] = []
+    for width, theme in screens:
+        await seen.page.emulate_media(color_scheme=theme)
+        await seen.page.set_viewport_size({"width": width, "height": 800})
+        if path is not None:
+            await seen.page.goto(f"{seen.url}{path}")
+        if text is not None:
+            await expect(seen.page.get_by_text(text).first).to_be_visible()
+        await seen.page.evaluate(_TRANSITIONS_OVER)
+        where = f"{name} at {width} px, {theme}"
+        if (wide := await seen.page.evaluate(_OVERFLOW)) > 0:
+            faults.append(f"{where}: {wide} px wider than the screen")
+        results = await Axe().run(seen.page, options=RULES)
+        faults += [
+            f"{where}: {each['id']}: {node['html'][:200]}"
+            for each in results.response["violations"]
+            for node in each["nodes"]
+        ]
+    return faults

@@ -1,27 +1,18 @@
 """Every page of the table in Chromium: axe-core has no fault, and none is wider than the screen."""
 
 import re
-from typing import Literal
 
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser
 
 from mailqueue.console.frame.page import Access
 from mailqueue.console.table import PAGES
 from mailqueue.settings.environment import DatabaseSettings
 from tests.console.examples import path_of, seed
-from tests.console.looking import looking_at, shown
+from tests.console.looking import faults_of, looking_at, shown
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]
 
-RULES = {
-    "resultTypes": ["violations"],  # of rules that are kept, one element instead of all
-    "runOnly": {
-        "type": "tag",
-        "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    },
-}
 NO_PAGES = {
     "/console/login/issuer",
     "/console/login/issuer/back",
@@ -44,10 +35,8 @@ NO_PAGES = {
 """Paths that lead to an issuer, or answer with a picture, a part of a page, an email's document or
 a file.
 """
-SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((1280, "light"), (360, "dark"))
 LONG_NAME = "a-project-whose-name-is-as-long-as-a-name-may-be".ljust(63, "x")
 SUBJECT = "Your order: " + "a subject without end " * 12
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 LOOKED_AT = sorted(
@@ -61,7 +50,6 @@ PARTS = 4
 async def test_no_page_hinders_anyone_by_keyboard_screen_reader_or_telephone(
     database: DatabaseSettings, browser: Browser, part: int
 ) -> None:
-    axe = Axe()
     faults: list[str] = []
     pages = LOOKED_AT[part::PARTS]
     async with looking_at(database, browser) as seen:
@@ -74,19 +62,7 @@ async def test_no_page_hinders_anyone_by_keyboard_screen_reader_or_telephone(
                 in_session = True
                 await seen.log_in()
             path = path_of(page.path, values)
-            for width, theme in SCREENS:
-                await seen.page.emulate_media(color_scheme=theme)
-                await seen.page.set_viewport_size({"width": width, "height": 800})
-                await seen.page.goto(f"{seen.url}{path}")
-                where = f"{path} at {width} px, {theme}"
-                if (wide := await seen.page.evaluate(OVERFLOW)) > 0:
-                    faults.append(f"{where}: {wide} px wider than the screen")
-                results = await axe.run(seen.page, options=RULES)
-                faults += [
-                    f"{where}: {each['id']}: {node['html'][:200]}"
-                    for each in results.response["violations"]
-                    for node in each["nodes"]
-                ]
+            faults += await faults_of(seen, path, path=path)
             await shown(seen, re.sub(r"\W+", "-", page.path).strip("-"))
 
     assert faults == []

@@ -1,5 +1,7 @@
 """Sending an email again whose recipients are suppressed, and the order of its timeline."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +15,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails
 from tests import make
 from tests.console.test_pages import EMAILS, logged_in
-from tests.console.visiting import Visiting
+from tests.console.visiting import Visiting, Visitor
 
 pytestmark = pytest.mark.anyio
 BOUNCED = "INSERT INTO mailqueue.bounce_list (email, bounce_type) VALUES (%s, 'hard')"
@@ -27,12 +29,20 @@ async def refused(conn: Conn, *addresses: str) -> UUID:
     return await make.queued_email(conn, recipient_email=addresses[0])
 
 
-async def test_the_suppression_is_lifted_and_the_email_sent_by_one_form(console: Visiting) -> None:
+@asynccontextmanager
+async def on_form(
+    console: Visiting, role: str, *addresses: str
+) -> AsyncIterator[tuple[Visitor, str]]:
+    """Yield a user, and the path of the form that sends an email to suppressed recipients again."""
     async with console.connection() as conn:
-        email = await refused(conn, "ann@b.com")
-    path = f"{EMAILS}/{email}/resend"
+        email = await refused(conn, *addresses)
     async with console.visitor() as visitor:
-        await logged_in(console, visitor, "project_admin")
+        await logged_in(console, visitor, role)
+        yield visitor, f"{EMAILS}/{email}/resend"
+
+
+async def test_the_suppression_is_lifted_and_the_email_sent_by_one_form(console: Visiting) -> None:
+    async with on_form(console, "project_admin", "ann@b.com") as (visitor, path):
         asked = await visitor.get(path)
         unreasoned = await visitor.submit(path, path, lift="on")
         async with console.connection() as conn:
@@ -67,11 +77,7 @@ async def test_the_suppression_is_lifted_and_the_email_sent_by_one_form(console:
 
 
 async def test_a_role_that_may_not_lift_a_suppression_is_told_who_may(console: Visiting) -> None:
-    async with console.connection() as conn:
-        email = await refused(conn, "ann@b.com")
-    path = f"{EMAILS}/{email}/resend"
-    async with console.visitor() as visitor:
-        await logged_in(console, visitor, "support")
+    async with on_form(console, "support", "ann@b.com") as (visitor, path):
         asked = await visitor.get(path)
         forced = await visitor.submit(path, path, lift="on", reason="please")
 

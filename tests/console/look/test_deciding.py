@@ -3,18 +3,17 @@
 from typing import Literal
 
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, expect
 
 from mailqueue.console.emails import pages
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.console.looking import looking_at, shown
-from tests.console.test_accessible import OVERFLOW, RULES, SUBJECT
+from tests.console.looking import faults_of, looking_at, shown
+from tests.console.test_accessible import SUBJECT
 from tests.console.test_pages import EMAILS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]
-SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = (
+ALL_SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = (
     (360, "light"),
     (360, "dark"),
     (1280, "light"),
@@ -25,7 +24,6 @@ SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = (
 async def test_search_results_a_wrong_filter_and_a_suppressed_recipient_look_right(
     database: DatabaseSettings, browser: Browser
 ) -> None:
-    axe = Axe()
     faults: list[str] = []
     async with looking_at(database, browser) as seen:
         async with seen.console.connection() as conn:
@@ -43,20 +41,7 @@ async def test_search_results_a_wrong_filter_and_a_suppressed_recipient_look_rig
             ("resend-suppressed", f"{EMAILS}/{email}/resend", "Lift the suppression and send"),
             ("newest-emails", EMAILS, "Your order"),
         ):
-            for width, theme in SCREENS:
-                await seen.page.emulate_media(color_scheme=theme)
-                await seen.page.set_viewport_size({"width": width, "height": 800})
-                await seen.page.goto(f"{seen.url}{path}")
-                await expect(seen.page.get_by_text(text).first).to_be_visible()
-                where = f"{name} at {width} px, {theme}"
-                if (wide := await seen.page.evaluate(OVERFLOW)) > 0:
-                    faults.append(f"{where}: {wide} px wider than the screen")
-                results = await axe.run(seen.page, options=RULES)
-                faults += [
-                    f"{where}: {each['id']}: {node['html'][:200]}"
-                    for each in results.response["violations"]
-                    for node in each["nodes"]
-                ]
+            faults += await faults_of(seen, name, path=path, text=text, screens=ALL_SCREENS)
             await shown(seen, name)
 
     assert faults == []

@@ -4,11 +4,10 @@ import time
 
 import pyotp
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser
 
 from mailqueue.settings.environment import DatabaseSettings
-from tests.console.looking import Seen, looking_at, shown
+from tests.console.looking import Seen, faults_of, looking_at, shown
 from tests.console.second_factor.device import (
     ACCOUNT,
     CODE,
@@ -21,31 +20,14 @@ from tests.console.second_factor.device import (
     PICTURE,
     forget,
 )
-from tests.console.test_accessible import OVERFLOW, RULES, SCREENS
 from tests.console.visiting import PASSWORD
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]
 
 
-TRANSITIONS_OVER = "Promise.all(document.getAnimations().map((each) => each.finished))"
-
-
-async def faults_of(seen: Seen, axe: Axe, name: str) -> list[str]:
-    """Return what is wrong with the page that is open, wide and light, and narrow and dark."""
-    faults: list[str] = []
-    for width, theme in SCREENS:
-        await seen.page.emulate_media(color_scheme=theme)
-        await seen.page.set_viewport_size({"width": width, "height": 800})
-        await seen.page.evaluate(TRANSITIONS_OVER)
-        where = f"{name} at {width} px, {theme}"
-        if (wide := await seen.page.evaluate(OVERFLOW)) > 0:
-            faults.append(f"{where}: {wide} px wider than the screen")
-        results = await axe.run(seen.page, options=RULES)
-        faults += [
-            f"{where}: {each['id']}: {node['html'][:200]}"
-            for each in results.response["violations"]
-            for node in each["nodes"]
-        ]
+async def looked_at(seen: Seen, name: str) -> list[str]:
+    """Return what is wrong with the page that is open, and keep its pictures."""
+    faults = await faults_of(seen, name)
     await shown(seen, f"second-factor-{name}")
     return faults
 
@@ -53,7 +35,6 @@ async def faults_of(seen: Seen, axe: Axe, name: str) -> list[str]:
 async def test_a_second_factor_is_turned_on_used_and_turned_off(
     database: DatabaseSettings, browser: Browser
 ) -> None:
-    axe = Axe()
     faults: list[str] = []
     options = {"master_key": MASTER, "console_require_second_factor": True}
     async with looking_at(database, browser, **options) as seen:
@@ -61,19 +42,19 @@ async def test_a_second_factor_is_turned_on_used_and_turned_off(
         await seen.log_in()
         await page.goto(f"{seen.url}/console")
         assert page.url == f"{seen.url}{PAGE}"
-        faults += await faults_of(seen, axe, "required")
+        faults += await looked_at(seen, "required")
         await page.get_by_role("button", name="Show the QR code").click()
         await page.wait_for_url(f"{seen.url}{ON}")
         picture = page.locator("img.qr")
         assert await picture.evaluate("one => one.complete && one.naturalWidth > 0")
         secret = await page.locator("pre code").inner_text()
         app = pyotp.TOTP(secret.replace(" ", ""))
-        faults += await faults_of(seen, axe, "secret")
+        faults += await looked_at(seen, "secret")
         await page.get_by_label("Code that the app shows now").fill(app.now())
         await page.keyboard.press("Enter")
         await page.get_by_role("heading", name="Recovery codes").wait_for()
         recovery = (await page.get_by_label("Recovery codes").inner_text()).split()
-        faults += await faults_of(seen, axe, "recovery")
+        faults += await looked_at(seen, "recovery")
         await page.get_by_role("link", name="I have kept them").click()
         for path, name in (
             (ACCOUNT, "account"),
@@ -84,14 +65,14 @@ async def test_a_second_factor_is_turned_on_used_and_turned_off(
         ):
             await page.goto(f"{seen.url}{path}")
             assert page.url == f"{seen.url}{path}"
-            faults += await faults_of(seen, axe, name)
+            faults += await looked_at(seen, name)
 
         await page.get_by_role("button", name="Log out").click()
         await page.get_by_label("Name").fill("ann")
         await page.get_by_label("Password").fill(PASSWORD)
         await page.keyboard.press("Enter")
         await page.wait_for_url(f"{seen.url}{CODE}?**")
-        faults += await faults_of(seen, axe, "login")
+        faults += await looked_at(seen, "login")
         await forget(seen.console)
         # The field has the focus.
         await page.keyboard.type(app.at(int(time.time()) + 30))
