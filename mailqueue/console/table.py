@@ -1,6 +1,7 @@
 """The table of all pages, from which routes, rights, menu and their tests are derived."""
 
 from mailqueue.console.audit import pages as audit_pages
+from mailqueue.console.campaigns import pages as campaigns_pages
 from mailqueue.console.contacts import lists as contacts_lists
 from mailqueue.console.contacts import pages as contacts_pages
 from mailqueue.console.dashboard import pages as dashboard_pages
@@ -66,6 +67,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *recipients_pages.PAGES,
     *recipients_acting.PAGES,
     *recipients_exporting.PAGES,
+    *campaigns_pages.PAGES,
     *incidents_pages.PAGES,
     *pauses_pages.PAGES,
     *suppression_pages.PAGES,

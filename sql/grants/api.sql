@@ -66,6 +66,7 @@ BEGIN
             mailqueue.resume_schedule(uuid, uuid, text), mailqueue.cancel_schedule(uuid, uuid, text),
             mailqueue.run_schedule(uuid, uuid, text), mailqueue.skip_schedule(uuid, uuid, text),
             mailqueue.schedule_mail_ahead(uuid, uuid), mailqueue.planned_mail(uuid, timestamptz, integer),
+            mailqueue.waiting_campaigns(uuid, integer),
             mailqueue.schedule_named(uuid, text), mailqueue.estimate_schedule(uuid, uuid),
             mailqueue.schedule_words(mailqueue.schedules),
             mailqueue.plan_schedule(uuid, timestamptz, timestamptz, timestamp),

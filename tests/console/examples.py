@@ -62,6 +62,7 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         subject=subject,
         recipient_email="ann@example.com",
         attachments=[BILL],
+        campaign_id=subject[:200],
     )
     made = await manage.add(
         conn, f"invited-to-{project[:20]}", role="viewer", projects=[project], by="tests"

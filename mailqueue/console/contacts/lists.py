@@ -14,7 +14,7 @@ from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contacts import lists
 from mailqueue.contacts.importing import import_contacts
 from mailqueue.contacts.model import ContactTally
-from mailqueue.contract.contacts import ContactList, ImportedContacts
+from mailqueue.contract.contacts import ContactList, ImportedContacts, ListCount
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
@@ -37,11 +37,13 @@ async def show_lists(context: PageContext) -> Response:
 
 
 async def show_list(context: PageContext) -> Response:
-    """Show one list: its condition, its counts and its members."""
+    """Show one list: its condition, its members, and their number where that is asked for."""
+    counts: ListCount | None = None
     (after,) = key_of(context.query("cursor") or None, UUID)
     async with context.connection() as conn:
         found = await _found(context, conn)
-        counts = await lists.count(conn, context.seen.id, found.name, category=COUNTED_FOR)
+        if context.query("counts") == "on":  # reads all contacts of a list with a condition
+            counts = await lists.count(conn, context.seen.id, found.name, category=COUNTED_FOR)
         members = await lists.members(
             conn, context.seen.id, found.name, after=after, limit=PAGE_ROWS
         )

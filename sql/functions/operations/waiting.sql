@@ -41,3 +41,29 @@ END $$;
 COMMENT ON FUNCTION mailqueue.count_waiting(uuid, text, text) IS
     'Number of queued emails that a pause of this kind would stop, of a project or (NULL) of all projects; is_more: '
     'more than the 100,000 that were read wait.';
+
+CREATE OR REPLACE FUNCTION mailqueue.waiting_campaigns(p_project uuid, p_most integer)
+RETURNS TABLE (name text, queued bigint, held bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET jit = off
+AS $$
+DECLARE
+    v_is_test boolean := coalesce(mailqueue.mode(), false);
+    v_lanes integer[];
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    v_lanes := ARRAY(SELECT l.id FROM mailqueue.lanes AS l WHERE l.project_id = p_project);
+    RETURN QUERY
+    SELECT coalesce(o.campaign_id, ''), count(*) FILTER (WHERE NOT o.is_held), count(*) FILTER (WHERE o.is_held)
+      FROM ((SELECT q.campaign_id, q.is_test, false AS is_held FROM mailqueue.email_queue AS q
+              WHERE q.lane_id = ANY (v_lanes) AND q.status = 'pending' LIMIT p_most)
+            UNION ALL
+            (SELECT q.campaign_id, q.is_test, true FROM mailqueue.email_queue AS q
+              WHERE q.project_id = p_project AND q.status = 'held' LIMIT p_most)) AS o
+     WHERE o.is_test = v_is_test
+     GROUP BY coalesce(o.campaign_id, '');
+END $$;
+COMMENT ON FUNCTION mailqueue.waiting_campaigns(uuid, integer) IS
+    'Queued and held emails of a project by campaign, '''' for those of none, of at most p_most queued and as many '
+    'held ones.';

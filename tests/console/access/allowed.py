@@ -117,6 +117,7 @@ ALLOWED = {
     **{
         f"/console/projects/{{project}}/{end}": {*EVERY_ROLE}
         for end in (
+            "campaigns",
             "contacts",
             "contacts/{contact_id}",
             "lists",

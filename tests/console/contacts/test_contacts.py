@@ -124,8 +124,8 @@ async def test_a_list_shows_its_condition_its_counts_and_its_members(
             },
         )
     lists = (await visitor.get(f"{PROJECT}/lists")).text
-    news = (await visitor.get(NEWS)).text
-    pros = (await visitor.get(f"{PROJECT}/lists/pros")).text
+    news = (await visitor.get(f"{NEWS}?counts=on")).text
+    pros = (await visitor.get(f"{PROJECT}/lists/pros?counts=on")).text
     missing = await visitor.get(f"{PROJECT}/lists/no%00list")
 
     assert "news</bdi>" in lists
