@@ -64,6 +64,10 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
             "mailqueue.cli.analytics.commands:stats",
             "Show counts and rates, compare them with history.",
         ),
+        "export": Lazy(
+            "mailqueue.cli.analytics.exports:export",
+            "Export emails, events, counts and more to files.",
+        ),
         "find": Lazy(
             "mailqueue.cli.emails.find:find", "Find anything by an id, an address or a name."
         ),

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 from uuid import UUID
 
 from mailqueue.client import answers
-from mailqueue.client.request import ApiRequest, path_part
+from mailqueue.client.request import ApiRequest, new_key, path_part, sound
 from mailqueue.producer.message import plain
 
 T = TypeVar("T")
@@ -47,6 +47,37 @@ def template_counts(
     named: UUID | str, params: Mapping[str, Any]
 ) -> ApiRequest[answers.AnalyticsTemplate]:
     return counts(f"templates/{path_part(named)}", answers.AnalyticsTemplate, params)
+
+
+class ExportFilters(TypedDict, total=False):
+    """The time that an export covers, and conditions that its rows match."""
+
+    since: datetime | None
+    until: datetime | None
+    status: str | None
+    campaign: str | None
+    tag: str | None
+    category: str | None
+    type: str | None
+    dimension: str | None
+    reason: str | None
+
+
+def begin_export(
+    kind: str, form: str, filters: Mapping[str, Any]
+) -> ApiRequest[answers.DataExport]:
+    """Return the request that begins an export."""
+    names = {"since": "from", "until": "to"}
+    conditions = plain({names.get(name, name): value for name, value in filters.items()})
+    body = {"kind": kind, "format": form, "filter": conditions}
+    path = "/v1/analytics/export"
+    return ApiRequest("POST", path, answers.DataExport, sound(body), key=new_key())
+
+
+def one_export(method: str, export_id: UUID | str) -> ApiRequest[answers.DataExport]:
+    """Return the request that shows an export, or deletes its file."""
+    path = f"/v1/analytics/exports/{path_part(export_id)}"
+    return ApiRequest(method, path, answers.DataExport)
 
 
 class Analytics(ABC):
@@ -97,6 +128,20 @@ class Analytics(ABC):
     def analytics_providers(self, **asked: Unpack[AnalyticsTime]) -> answers.AnalyticsProviders:
         """Return providers and sender accounts with rates and response times."""
         return self._ask(counts("providers", answers.AnalyticsProviders, asked))
+
+    def begin_export(
+        self, kind: str, *, form: str = "csv", **filters: Unpack[ExportFilters]
+    ) -> answers.DataExport:
+        """Begin an export of emails, events, recipients, stats or suppressions to a file."""
+        return self._ask(begin_export(kind, form, filters))
+
+    def get_export(self, export_id: UUID | str) -> answers.DataExport:
+        """Return an export with its progress; once it is done, with a link to its file."""
+        return self._ask(one_export("GET", export_id))
+
+    def delete_export(self, export_id: UUID | str) -> answers.DataExport:
+        """Delete the file of an export, and end an unfinished one."""
+        return self._ask(one_export("DELETE", export_id))
 
 
 class AsyncAnalytics(ABC):
@@ -151,3 +196,17 @@ class AsyncAnalytics(ABC):
     ) -> answers.AnalyticsProviders:
         """Return providers and sender accounts with rates and response times."""
         return await self._ask(counts("providers", answers.AnalyticsProviders, asked))
+
+    async def begin_export(
+        self, kind: str, *, form: str = "csv", **filters: Unpack[ExportFilters]
+    ) -> answers.DataExport:
+        """Begin an export of emails, events, recipients, stats or suppressions to a file."""
+        return await self._ask(begin_export(kind, form, filters))
+
+    async def get_export(self, export_id: UUID | str) -> answers.DataExport:
+        """Return an export with its progress; once it is done, with a link to its file."""
+        return await self._ask(one_export("GET", export_id))
+
+    async def delete_export(self, export_id: UUID | str) -> answers.DataExport:
+        """Delete the file of an export, and end an unfinished one."""
+        return await self._ask(one_export("DELETE", export_id))

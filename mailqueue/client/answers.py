@@ -31,6 +31,7 @@ from mailqueue.contract.emails import (
     Moment,
     Recipient,
 )
+from mailqueue.contract.exports import DataExport
 from mailqueue.contract.page import Page
 from mailqueue.contract.sending import Batch, BatchResult, BatchState, Uploaded
 from mailqueue.contract.suppression import (
@@ -59,6 +60,7 @@ __all__ = [
     "CheckedSuppression",
     "Contact",
     "ContactDetail",
+    "DataExport",
     "DoneStep",
     "Email",
     "Enrolled",

@@ -248,6 +248,16 @@ RETAINED = (
         ended_column="finished_at",
     ),
     Retained(
+        "exports",
+        "exports",
+        "finished_at",
+        Removal.SWEPT,
+        days=7,
+        is_global=True,
+        ended_column="finished_at",
+        batch=5,  # with their files
+    ),
+    Retained(
         "contact_list_members",
         "contact_list_members",
         "pending_until",

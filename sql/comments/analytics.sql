@@ -178,3 +178,31 @@ SELECT mailqueue.describe_columns('stats_state', ARRAY[
     ['rebuilt_to', 'End of what is counted anew.'],
     ['is_cleared', 'Whether the old counts of it are deleted.']
 ]);
+
+SELECT mailqueue.describe_columns('exports', ARRAY[
+    ['id', 'Id of the export.'],
+    ['kind', 'What is exported: emails, events, recipients, stats or suppressions.'],
+    ['format', 'Format of the file: csv, json or ndjson.'],
+    ['filter', 'Conditions that a row matches, but the time.'],
+    ['since', 'Start of the time; -infinity: no bound.'],
+    ['until', 'End of the time.'],
+    ['is_test', 'Whether test mail is exported, in place of live mail.'],
+    ['requested_by', 'Who began the export.'],
+    ['rows_estimated', 'Number of rows in the time, by the statistics of PostgreSQL at the begin.'],
+    ['place', 'Key of the last row that was read; NULL: nothing is read yet, {}: all is written.'],
+    ['rows', 'Number of rows that are written.'],
+    ['parts', 'Number of parts that are written.'],
+    ['bytes', 'Size of the rows that are written, in bytes.'],
+    ['stored_bytes', 'Size of the stored parts, which are compressed, in bytes.'],
+    ['gone_at', 'Time at which the file was deleted before its end; NULL: it was not.'],
+    ['gone_reason', 'deleted: by a request; erased: a person of the project was erased.'],
+    ['status', 'State in the queue: pending, assigned, done, deleted or failed.'],
+    ['max_attempts', 'Number of failed attempts in a row after which the export fails.']
+]);
+
+SELECT mailqueue.describe_columns('export_parts', ARRAY[
+    ['export_id', 'Id of the export.'],
+    ['number', 'Number of the part, from 0.'],
+    ['rows', 'Number of its rows.'],
+    ['data', 'The rows as they are in the file, compressed by zlib.']
+]);

@@ -5,6 +5,7 @@ from mailqueue.analytics import providers as provider_counts
 from mailqueue.analytics import series, spans
 from mailqueue.analytics import templates as template_counts
 from mailqueue.analytics.model import StatsScope, TimeSpan
+from mailqueue.api.analytics.exports import EXPORT_ENDPOINTS
 from mailqueue.api.analytics.schema import (
     AllOverviewQuery,
     AllSeriesQuery,
@@ -209,6 +210,7 @@ ENDPOINTS = (
         description=_ABOUT,
         test_keys=ForTestKeys.OWN,
     ),
+    *EXPORT_ENDPOINTS,
     Endpoint(
         "GET",
         f"{ADMIN_PATH}/overview",

@@ -84,6 +84,7 @@ TOGETHER: Mapping[str, Mapping[str, str]] = {
     "audit_seals": {"kind": "'row'", "event_id": "{n}"},
     "bounce_list": {"email": "'ann@example.com'"},
     "bulk_operations": {"verb": "'hold'", "filter": """'{{"subject": "Hello"}}'"""},
+    "exports": {"kind": "'emails'", "format": "'csv'"},
     "list_sends": {
         "list_id": "gen_random_uuid()",
         "list_name": "'news'",

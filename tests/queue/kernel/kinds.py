@@ -26,6 +26,7 @@ from tests.events.sent_mail import left
 from tests.inbound.json_provider import kept
 from tests.mail.direct.inline import mail
 from tests.publishing import outboxes
+from tests.queue.kernel.files import exports
 from tests.queue.kernel.rows import DONE, Kind, Rows, ids_of
 from tests.queue.kernel.timed import list_sends, schedule_runs, schedules, sequences, timed_events
 from tests.queue.kernel.watched import inboxes, notifications, stats
@@ -221,4 +222,5 @@ KINDS: Mapping[str, Kind] = {
     "schedules": schedules,
     "schedule-runs": schedule_runs,
     "stats": stats,
+    "exports": exports,
 }

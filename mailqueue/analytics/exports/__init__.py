@@ -1,0 +1,1 @@
+"""Exports of a project's data to files, which workers write in parts."""
