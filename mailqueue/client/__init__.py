@@ -18,6 +18,7 @@ from mailqueue.client.answers import (
     CheckedSuppression,
     Contact,
     ContactDetail,
+    DataExport,
     Email,
     Event,
     ListCount,
@@ -31,15 +32,17 @@ from mailqueue.client.answers import (
     RemovedContact,
     RemovedSuppression,
     Schedule,
+    ScheduleEstimate,
     ScheduleRun,
     Sent,
+    SkippedRun,
     Suppression,
     Template,
     TemplateVersion,
     TimedEvent,
     Uploaded,
 )
-from mailqueue.client.asynchronous import Client
+from mailqueue.client.asynchronous.client import Client
 from mailqueue.client.errors import (
     ApiError,
     BadAnswer,
@@ -55,7 +58,7 @@ from mailqueue.client.errors import (
 )
 from mailqueue.client.request import To
 from mailqueue.client.retrying import Retries
-from mailqueue.client.synchronous import SyncClient
+from mailqueue.client.synchronous.client import SyncClient
 from mailqueue.producer.model import Attachment, UploadedFile
 
 Kept = UploadedFile
@@ -85,6 +88,7 @@ __all__ = [
     "Conflict",
     "Contact",
     "ContactDetail",
+    "DataExport",
     "Email",
     "Event",
     "Forbidden",
@@ -104,9 +108,11 @@ __all__ = [
     "RemovedSuppression",
     "Retries",
     "Schedule",
+    "ScheduleEstimate",
     "ScheduleRun",
     "Sent",
     "ServerError",
+    "SkippedRun",
     "Suppression",
     "SyncClient",
     "Template",

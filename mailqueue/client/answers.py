@@ -12,7 +12,14 @@ from mailqueue.contract.analytics import (
     AnalyticsTimeseries,
 )
 from mailqueue.contract.automation.inbox import EventOutcome
-from mailqueue.contract.automation.schedules import CancelledRun, NextRuns, Schedule, ScheduleRun
+from mailqueue.contract.automation.schedules import (
+    CancelledRun,
+    NextRuns,
+    Schedule,
+    ScheduleEstimate,
+    ScheduleRun,
+    SkippedRun,
+)
 from mailqueue.contract.automation.sequences import DoneStep, Enrolled, EnrollmentDetail
 from mailqueue.contract.automation.timed_events import PutTimedEvent, TimedEvent
 from mailqueue.contract.contacts import (
@@ -78,8 +85,10 @@ __all__ = [
     "RemovedContact",
     "RemovedSuppression",
     "Schedule",
+    "ScheduleEstimate",
     "ScheduleRun",
     "Sent",
+    "SkippedRun",
     "Suppression",
     "Template",
     "TemplateVersion",

@@ -1,16 +1,14 @@
-"""Schedules, for both clients."""
+"""Schedules: requests of both clients."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict
 from uuid import UUID
 
 from mailqueue.client import answers
 from mailqueue.client.request import ApiRequest, new_key, path_part, sound
 from mailqueue.producer.message import plain
 
-T = TypeVar("T")
 _PATH = "/v1/schedule"
 
 
@@ -69,95 +67,16 @@ def preview(schedule_id: UUID | str, count: int) -> ApiRequest[answers.NextRuns]
     return ApiRequest("GET", path, answers.NextRuns, query={"n": count})
 
 
-class Schedules(ABC):
-    """The methods of the client that wait for their answer."""
-
-    @abstractmethod
-    def _ask(self, ask: ApiRequest[T]) -> T:
-        """Return the answer to a request."""
-
-    def create_schedule(
-        self, schedule_type: str, payload: Mapping[str, Any], **fields: Unpack[ScheduleFields]
-    ) -> answers.Schedule:
-        """Add a schedule of type once, cron or local; `payload` is as in the API."""
-        return self._ask(create(schedule_type, payload, fields))
-
-    def schedule(self, schedule_id: UUID | str) -> answers.Schedule:
-        """Return a schedule."""
-        return self._ask(get(schedule_id))
-
-    def schedules(
-        self, *, status: str | None = None, limit: int = 50, cursor: str | None = None
-    ) -> answers.Page[answers.Schedule]:
-        """Return one page of schedules, newest first."""
-        return self._ask(list_page({"status": status, "limit": limit, "cursor": cursor}))
-
-    def pause_schedule(self, schedule_id: UUID | str) -> answers.Schedule:
-        """Pause a schedule."""
-        return self._ask(act(schedule_id, "pause"))
-
-    def resume_schedule(self, schedule_id: UUID | str) -> answers.Schedule:
-        """Resume a schedule; occurrences of the pause are left out."""
-        return self._ask(act(schedule_id, "resume"))
-
-    def cancel_schedule(self, schedule_id: UUID | str) -> answers.CancelledRun:
-        """Cancel a schedule, and mail of its runs whose time has not come."""
-        return self._ask(cancel(schedule_id))
-
-    def schedule_runs(
-        self, schedule_id: UUID | str, *, limit: int = 50, cursor: str | None = None
-    ) -> answers.Page[answers.ScheduleRun]:
-        """Return one page of the runs of a schedule, newest first."""
-        return self._ask(runs(schedule_id, {"limit": limit, "cursor": cursor}))
-
-    def preview_schedule(self, schedule_id: UUID | str, *, count: int = 5) -> answers.NextRuns:
-        """Return the next runs of a schedule."""
-        return self._ask(preview(schedule_id, count))
+def run_now(schedule_id: UUID | str) -> ApiRequest[answers.ScheduleRun]:
+    path = f"{_PATH}/{path_part(schedule_id)}/runs"
+    return ApiRequest("POST", path, answers.ScheduleRun, key=new_key())
 
 
-class AsyncSchedules(ABC):
-    """The methods of the asynchronous client."""
+def skip(schedule_id: UUID | str) -> ApiRequest[answers.SkippedRun]:
+    path = f"{_PATH}/{path_part(schedule_id)}/skip"
+    return ApiRequest("POST", path, answers.SkippedRun, key=new_key())
 
-    @abstractmethod
-    async def _ask(self, ask: ApiRequest[T]) -> T:
-        """Return the answer to a request."""
 
-    async def create_schedule(
-        self, schedule_type: str, payload: Mapping[str, Any], **fields: Unpack[ScheduleFields]
-    ) -> answers.Schedule:
-        """Add a schedule of type once, cron or local; `payload` is as in the API."""
-        return await self._ask(create(schedule_type, payload, fields))
-
-    async def schedule(self, schedule_id: UUID | str) -> answers.Schedule:
-        """Return a schedule."""
-        return await self._ask(get(schedule_id))
-
-    async def schedules(
-        self, *, status: str | None = None, limit: int = 50, cursor: str | None = None
-    ) -> answers.Page[answers.Schedule]:
-        """Return one page of schedules, newest first."""
-        return await self._ask(list_page({"status": status, "limit": limit, "cursor": cursor}))
-
-    async def pause_schedule(self, schedule_id: UUID | str) -> answers.Schedule:
-        """Pause a schedule."""
-        return await self._ask(act(schedule_id, "pause"))
-
-    async def resume_schedule(self, schedule_id: UUID | str) -> answers.Schedule:
-        """Resume a schedule; occurrences of the pause are left out."""
-        return await self._ask(act(schedule_id, "resume"))
-
-    async def cancel_schedule(self, schedule_id: UUID | str) -> answers.CancelledRun:
-        """Cancel a schedule, and mail of its runs whose time has not come."""
-        return await self._ask(cancel(schedule_id))
-
-    async def schedule_runs(
-        self, schedule_id: UUID | str, *, limit: int = 50, cursor: str | None = None
-    ) -> answers.Page[answers.ScheduleRun]:
-        """Return one page of the runs of a schedule, newest first."""
-        return await self._ask(runs(schedule_id, {"limit": limit, "cursor": cursor}))
-
-    async def preview_schedule(
-        self, schedule_id: UUID | str, *, count: int = 5
-    ) -> answers.NextRuns:
-        """Return the next runs of a schedule."""
-        return await self._ask(preview(schedule_id, count))
+def estimate(schedule_id: UUID | str) -> ApiRequest[answers.ScheduleEstimate]:
+    path = f"{_PATH}/{path_part(schedule_id)}/estimate"
+    return ApiRequest("GET", path, answers.ScheduleEstimate)

@@ -1,16 +1,14 @@
-"""Timed events, for both clients."""
+"""Timed events: requests of both clients."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict
 from uuid import UUID
 
 from mailqueue.client import answers
 from mailqueue.client.request import ApiRequest, new_key, path_part, sound
 from mailqueue.producer.message import plain
 
-T = TypeVar("T")
 _PATH = "/v1/timed-events"
 
 
@@ -79,75 +77,3 @@ def _with_wall_clock(fields: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(clock := given.get("local_at"), datetime):
         given["local_at"] = clock.isoformat()
     return given
-
-
-class TimedEvents(ABC):
-    """The methods of the client that wait for their answer."""
-
-    @abstractmethod
-    def _ask(self, ask: ApiRequest[T]) -> T:
-        """Return the answer to a request."""
-
-    def put_timed_event(
-        self, kind: str, **fields: Unpack[TimedEventFields]
-    ) -> answers.PutTimedEvent:
-        """Add an event that is due at `at` or `local_at`, or find the one with its key."""
-        return self._ask(put(kind, fields))
-
-    def timed_event(self, event_id: UUID | str) -> answers.TimedEvent:
-        """Return a timed event."""
-        return self._ask(get(event_id))
-
-    def timed_events(
-        self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[TimedEventFilters]
-    ) -> answers.Page[answers.TimedEvent]:
-        """Return one page of timed events, newest first."""
-        return self._ask(list_page({**filters, "limit": limit, "cursor": cursor}))
-
-    def change_timed_event(
-        self, event_id: UUID | str, *, version: int, **fields: Unpack[TimedEventChange]
-    ) -> answers.TimedEvent:
-        """Change the time or payload of a pending event that has still the version."""
-        return self._ask(change(event_id, version, fields))
-
-    def cancel_timed_event(
-        self, event_id: UUID | str, *, version: int | None = None
-    ) -> answers.TimedEvent:
-        """Cancel a pending event, whatever its version by default."""
-        return self._ask(cancel(event_id, version))
-
-
-class AsyncTimedEvents(ABC):
-    """The methods of the asynchronous client."""
-
-    @abstractmethod
-    async def _ask(self, ask: ApiRequest[T]) -> T:
-        """Return the answer to a request."""
-
-    async def put_timed_event(
-        self, kind: str, **fields: Unpack[TimedEventFields]
-    ) -> answers.PutTimedEvent:
-        """Add an event that is due at `at` or `local_at`, or find the one with its key."""
-        return await self._ask(put(kind, fields))
-
-    async def timed_event(self, event_id: UUID | str) -> answers.TimedEvent:
-        """Return a timed event."""
-        return await self._ask(get(event_id))
-
-    async def timed_events(
-        self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[TimedEventFilters]
-    ) -> answers.Page[answers.TimedEvent]:
-        """Return one page of timed events, newest first."""
-        return await self._ask(list_page({**filters, "limit": limit, "cursor": cursor}))
-
-    async def change_timed_event(
-        self, event_id: UUID | str, *, version: int, **fields: Unpack[TimedEventChange]
-    ) -> answers.TimedEvent:
-        """Change the time or payload of a pending event that has still the version."""
-        return await self._ask(change(event_id, version, fields))
-
-    async def cancel_timed_event(
-        self, event_id: UUID | str, *, version: int | None = None
-    ) -> answers.TimedEvent:
-        """Cancel a pending event, whatever its version by default."""
-        return await self._ask(cancel(event_id, version))

@@ -9,9 +9,6 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.client import Client, Conflict, InvalidRequest, NotFound, SyncClient
-from mailqueue.client.analytics import Analytics, AsyncAnalytics
-from mailqueue.client.schedules import AsyncSchedules, Schedules
-from mailqueue.client.timed_events import AsyncTimedEvents, TimedEvents
 from mailqueue.db.pool import connect
 from tests.api.support.calling import Calling
 from tests.client.serving import AT_ONCE, client_of, served
@@ -113,15 +110,26 @@ async def test_a_schedule_is_created_previewed_paused_and_cancelled(client: Clie
     assert caught.value.field == "cron_expression"
 
 
-async def test_runs_of_a_schedule_are_listed(client: Client, with_template: Calling) -> None:
+async def test_a_schedule_is_run_at_once_and_its_runs_are_listed(client: Client) -> None:
     made = await client.create_schedule("once", HELLO, run_at=SOON)
     assert made.next_run_at == SOON
-    begun = await with_template.post(f"/v1/schedule/{made.id}/runs")
-    assert begun.status_code == 201, begun.text
+    begun = await client.run_schedule(made.id)
 
     (run,) = (await client.schedule_runs(made.id, limit=1)).data
 
     assert (run.schedule_id, run.number, run.started_by) == (made.id, 1, "request")
+    assert begun.id == run.id
+
+
+async def test_the_next_run_is_estimated_and_skipped(client: Client) -> None:
+    made = await client.create_schedule("cron", HELLO, cron_expression="0 9 * * *")
+    assert made.next_run_at is not None
+
+    assert (await client.estimate_schedule(made.id)).recipients == 1
+    skipped = await client.skip_run(made.id)
+
+    assert skipped.skipped_at == made.next_run_at
+    assert (await client.schedule(made.id)).next_run_at == skipped.next_run_at
 
 
 async def test_programs_without_asyncio_have_the_same(with_template: Calling) -> None:
@@ -146,15 +154,3 @@ async def test_programs_without_asyncio_have_the_same(with_template: Calling) ->
 
     async with served(with_template) as url:
         await asyncio.to_thread(run, url)
-
-
-@pytest.mark.parametrize(
-    ("kind", "other"),
-    [(Analytics, AsyncAnalytics), (Schedules, AsyncSchedules), (TimedEvents, AsyncTimedEvents)],
-)
-def test_both_clients_have_the_same_methods(kind: type, other: type) -> None:
-    ours, theirs = ({name for name in vars(each) if name[0] != "_"} for each in (kind, other))
-
-    assert ours == theirs
-    assert issubclass(SyncClient, kind)
-    assert issubclass(Client, other)

@@ -23,7 +23,7 @@ RULES = {
     "runOnly": {
         "type": "tag",
         "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    }
+    },
 }
 """The rules of axe-core that every page keeps."""
 _OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

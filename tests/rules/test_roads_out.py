@@ -13,9 +13,9 @@ GUARD = "mailqueue.smtp.client.dial"
 OWN_REASONS = {
     "mailqueue.adapters.mailboxes.imap": "speaks on a socket that the guard has opened",
     "mailqueue.api.http.server": "binds where the operator says",
-    "mailqueue.client.asynchronous": "runs at the user's, who says where the API is",
+    "mailqueue.client.asynchronous.client": "runs at the user's, who says where the API is",
     "mailqueue.client.exchange": "runs at the user's",
-    "mailqueue.client.synchronous": "runs at the user's",
+    "mailqueue.client.synchronous.client": "runs at the user's",
     "mailqueue.embedded.ports": "looks for a free port of its own",
     "mailqueue.telemetry.supervisor": "tells systemd, on a path",
 }

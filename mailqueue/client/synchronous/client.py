@@ -1,4 +1,7 @@
-"""The client of the API for programs without asyncio."""
+# Made from mailqueue/client/asynchronous, which is to be changed instead:
+# python -m tests.client.made --write
+
+"""The client of the API."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,12 +13,13 @@ from uuid import UUID
 import httpx2
 
 from mailqueue.client import answers, request
-from mailqueue.client.analytics import Analytics
 from mailqueue.client.exchange import ApiAccess, no_response_of, parsed, response_of
 from mailqueue.client.request import ApiRequest, Filters, To
 from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Wait
-from mailqueue.client.schedules import Schedules
-from mailqueue.client.timed_events import TimedEvents
+from mailqueue.client.synchronous.analytics import Analytics
+from mailqueue.client.synchronous.exports import Exports
+from mailqueue.client.synchronous.schedules import Schedules
+from mailqueue.client.synchronous.timed_events import TimedEvents
 from mailqueue.core.secret import Secret
 from mailqueue.producer.model import (
     Addresses,
@@ -28,7 +32,7 @@ from mailqueue.producer.model import (
 T = TypeVar("T")
 
 
-class SyncClient(Analytics, Schedules, TimedEvents):
+class SyncClient(Analytics, Exports, Schedules, TimedEvents):
     """Client of one project's API, with one of its keys; connections are kept until it is closed.
 
     `project` is the key's project, by name or id; only templates need it. `timeout` is in seconds
@@ -50,7 +54,7 @@ class SyncClient(Analytics, Schedules, TimedEvents):
         self._http = httpx2.Client(timeout=timeout, transport=transport)
 
     def __repr__(self) -> str:
-        return f"SyncClient({self._way.url!r}, ***)"
+        return f"{type(self).__name__}({self._way.url!r}, ***)"
 
     def __enter__(self) -> Self:
         return self
@@ -109,14 +113,15 @@ class SyncClient(Analytics, Schedules, TimedEvents):
         cursor = None
         while True:
             page = self.list(limit=request.MAX_AT_ONCE, cursor=cursor, **filters)
-            yield from page.data
+            for one in page.data:
+                yield one
             cursor = page.next_cursor
             if cursor is None:
                 return
 
     def events(self, email_id: UUID | str) -> tuple[answers.Event, ...]:
         """Return the events of a mail after it was sent."""
-        return tuple(self._ask(request.events(email_id)).data)
+        return tuple((self._ask(request.events(email_id))).data)
 
     def source(self, email_id: UUID | str) -> bytes:
         """Return the raw message, without DKIM signatures."""

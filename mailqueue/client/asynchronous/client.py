@@ -1,4 +1,4 @@
-"""The client of the API for asyncio."""
+"""The client of the API."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -10,12 +10,13 @@ from uuid import UUID
 import httpx2
 
 from mailqueue.client import answers, request
-from mailqueue.client.analytics import AsyncAnalytics
+from mailqueue.client.asynchronous.analytics import AsyncAnalytics
+from mailqueue.client.asynchronous.exports import AsyncExports
+from mailqueue.client.asynchronous.schedules import AsyncSchedules
+from mailqueue.client.asynchronous.timed_events import AsyncTimedEvents
 from mailqueue.client.exchange import ApiAccess, no_response_of, parsed, response_of
 from mailqueue.client.request import ApiRequest, Filters, To
 from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Wait
-from mailqueue.client.schedules import AsyncSchedules
-from mailqueue.client.timed_events import AsyncTimedEvents
 from mailqueue.core.secret import Secret
 from mailqueue.producer.model import (
     Addresses,
@@ -28,7 +29,7 @@ from mailqueue.producer.model import (
 T = TypeVar("T")
 
 
-class Client(AsyncAnalytics, AsyncSchedules, AsyncTimedEvents):
+class Client(AsyncAnalytics, AsyncExports, AsyncSchedules, AsyncTimedEvents):
     """Client of one project's API, with one of its keys; connections are kept until it is closed.
 
     `project` is the key's project, by name or id; only templates need it. `timeout` is in seconds
@@ -50,7 +51,7 @@ class Client(AsyncAnalytics, AsyncSchedules, AsyncTimedEvents):
         self._http = httpx2.AsyncClient(timeout=timeout, transport=transport)
 
     def __repr__(self) -> str:
-        return f"Client({self._way.url!r}, ***)"
+        return f"{type(self).__name__}({self._way.url!r}, ***)"
 
     async def __aenter__(self) -> Self:
         return self

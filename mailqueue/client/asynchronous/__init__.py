@@ -1,0 +1,1 @@
+"""The client for programs with asyncio; `mailqueue/client/synchronous` is made from it."""

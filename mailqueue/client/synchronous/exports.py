@@ -1,0 +1,29 @@
+# Made from mailqueue/client/asynchronous, which is to be changed instead:
+# python -m tests.client.made --write
+
+"""Exports to files."""
+
+from typing import Unpack
+from uuid import UUID
+
+from mailqueue.client import answers, exports
+from mailqueue.client.exports import ExportFilters
+from mailqueue.client.synchronous.calls import Calls
+
+
+class Exports(Calls):
+    """Methods for exports to files."""
+
+    def begin_export(
+        self, kind: str, *, form: str = "csv", **filters: Unpack[ExportFilters]
+    ) -> answers.DataExport:
+        """Begin an export of emails, events, recipients, stats or suppressions to a file."""
+        return self._ask(exports.begin(kind, form, filters))
+
+    def get_export(self, export_id: UUID | str) -> answers.DataExport:
+        """Return an export with its progress; once it is done, with a link to its file."""
+        return self._ask(exports.one("GET", export_id))
+
+    def delete_export(self, export_id: UUID | str) -> answers.DataExport:
+        """Delete the file of an export, and end an unfinished one."""
+        return self._ask(exports.one("DELETE", export_id))
