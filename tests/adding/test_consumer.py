@@ -25,8 +25,7 @@ SHOW_NAMES = (
 RIGHT = "function suppress_failed(p_numbers bigint[])\n"
 
 
-def test_a_consumer_is_added_in_three_files(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
+def test_a_consumer_is_added_in_three_files(copy: Copy) -> None:
     copy.replace("mailqueue/core/consumers.py", LAST_CONSUMER, ROW + LAST_CONSUMER)
     copy.add("sql/functions/suppression/failed.sql", (HERE / "failed.sql").read_text("utf-8"))
     copy.insert("tests/rules/privileges.txt", RIGHT, before="function suppress_new(")
