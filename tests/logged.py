@@ -5,19 +5,25 @@ import sys
 from collections.abc import Iterator
 from io import BytesIO
 from types import ModuleType
+from typing import BinaryIO, cast
 
 import pytest
 import structlog
 from structlog._config import BoundLoggerLazyProxy
 
-from mailqueue.telemetry.log import configure_plain_logging, processors, to_standard_error
+from mailqueue.telemetry.log import (
+    LossyStream,
+    configure_plain_logging,
+    processors,
+    to_standard_error,
+)
 
 
 def log_of(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> BytesIO:
     """Collect the lines of a module, as they would be written in JSON."""
     written = BytesIO()
     own = structlog.wrap_logger(
-        structlog.BytesLogger(written),
+        structlog.BytesLogger(cast(BinaryIO, LossyStream(written))),
         processors=processors(console=False),
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
     )

@@ -10,7 +10,7 @@ AS $$
           FROM mailqueue.list_consumers() AS c
     )
     SELECT 'consumers', CASE WHEN bool_or(s.is_late OR s.has_left_out) THEN 'warning' ELSE 'ok' END,
-           coalesce(concat_ws('; ',
+           coalesce(nullif(concat_ws('; ',
                mailqueue.some_words(array_agg(format('%s has not handled %s events, the oldest since %s (%s)', s.name,
                        CASE WHEN s.waiting > 10000 THEN 'more than 10000' ELSE s.waiting::text END,
                        mailqueue.shown(s.waiting_since),
@@ -21,7 +21,7 @@ AS $$
                    ORDER BY s.waiting_since) FILTER (WHERE s.is_late)),
                mailqueue.some_words(array_agg(format('%s left out %s events (%s)', s.name, s.left_out,
                                                      left(s.left_out_error, 200))
-                   ORDER BY s.name) FILTER (WHERE s.has_left_out))),
+                   ORDER BY s.name) FILTER (WHERE s.has_left_out))), ''),
                'consumers have handled the events of the stream'),
            CASE WHEN bool_or(s.is_late) AND NOT bool_and(s.is_running)
                      THEN 'run mailqueue worker webhooks publishing, or mailqueue up'
