@@ -19,7 +19,7 @@ SELECT x.id, p.name AS project, x.kind, x.format, x.filter, nullif(x.since, '-in
             WHEN x.place IS NOT NULL THEN 'running'
             ELSE 'waiting' END AS state,
        x.rows, x.rows_estimated, x.bytes, x.requested_by, x.last_error AS error, x.created_at, x.finished_at,
-       CASE WHEN x.status = 'done' THEN x.finished_at + interval '7 days' END AS expires_at
+       CASE WHEN x.status = 'done' THEN least(x.finished_at, '9000-01-01') + interval '7 days' END AS expires_at
 FROM mailqueue.exports AS x
 JOIN mailqueue.projects AS p ON p.id = x.project_id
 WHERE (%(project_id)s::uuid IS NULL OR x.project_id = %(project_id)s::uuid)
@@ -37,7 +37,7 @@ SELECT x.id, p.name AS project, x.kind, x.format, x.filter, nullif(x.since, '-in
             WHEN x.place IS NOT NULL THEN 'running'
             ELSE 'waiting' END AS state,
        x.rows, x.rows_estimated, x.bytes, x.requested_by, x.last_error AS error, x.created_at, x.finished_at,
-       CASE WHEN x.status = 'done' THEN x.finished_at + interval '7 days' END AS expires_at
+       CASE WHEN x.status = 'done' THEN least(x.finished_at, '9000-01-01') + interval '7 days' END AS expires_at
 FROM mailqueue.exports AS x
 JOIN mailqueue.projects AS p ON p.id = x.project_id
 WHERE x.id = %(id)s::uuid AND (%(project_id)s::uuid IS NULL OR x.project_id = %(project_id)s::uuid)

@@ -172,6 +172,26 @@ async def test_the_files_of_a_project_have_a_bound_together(
         assert (await steps.begun(conn, project)).state == "waiting"
 
 
+async def test_a_failed_export_goes_on_where_it_ended_once_it_is_requeued(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with connect(database) as conn:
+        project = await make.project_named(conn)
+        await suppressed(conn, project, 5)
+        export = await steps.begun(conn, project, "suppressions")
+        with monkeypatch.context() as bounded:
+            bounded.setattr(handler, "MAX_STORED_BYTES", 1)
+            await steps.worked(database)
+        assert (await requests.find(conn, project, export.id)).state == "failed"
+        ids = [export.id]
+        await make.rows(conn, "SELECT mailqueue.requeue_exports(%s, %s, 'ann')", project, ids)
+        await steps.worked(database)
+
+        text = await steps.file_of(conn, project, export.id)
+        emails = [json.loads(line)["email"] for line in text.splitlines()]
+        assert emails == [f"person{n}@example.com" for n in range(1, 6)]
+
+
 async def test_a_file_is_gone_after_seven_days(database: DatabaseSettings) -> None:
     async with connect(database) as conn:
         project = await make.project_named(conn)
