@@ -3,7 +3,7 @@
 import pytest
 
 from tests.adding.copied import Copy
-from tests.planted.faults import FAULTS, Fault
+from tests.planted.faults import FAULTS, PlantedFault
 from tests.rules.source import ROOT
 from tests.tiers import DEEP_PLACES
 
@@ -15,7 +15,7 @@ from tests.tiers import DEEP_PLACES
         for number, fault in enumerate(FAULTS)
     ],
 )
-def test_a_planted_fault_is_noticed(copy: Copy, fault: Fault) -> None:
+def test_a_planted_fault_is_noticed(copy: Copy, fault: PlantedFault) -> None:
     copy.replace(fault.file, fault.right, fault.wrong)
 
     failed = copy.failing(*fault.noticed_by)
