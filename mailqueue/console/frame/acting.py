@@ -14,7 +14,7 @@ from mailqueue.db.fetch import Conn
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class ActPreview:
     """What an act will do: the name of what it is done to, and the consequence in words."""
 
     name: str
@@ -25,14 +25,14 @@ class Foretold:
 class ActPage:
     """A page with one button.
 
-    `foretell` returns what will happen; `verb` does it in the transaction in which the form is used
+    `preview` returns what will happen; `verb` does it in the transaction in which the form is used
     up, and returns the path of the page that is shown then.
     """
 
     title: str
     """What is done, before the name of what it is done to."""
     button: str
-    foretell: Callable[[PageContext, Conn], Awaitable[Foretold]]
+    preview: Callable[[PageContext, Conn], Awaitable[ActPreview]]
     verb: Callable[[PageContext, Conn], Awaitable[str]]
     is_destructive: bool = False
 
@@ -53,13 +53,13 @@ class ActPage:
 
     async def _shown(self, context: PageContext, fault: str = "") -> Response:
         async with context.connection() as conn:
-            foretold = await self.foretell(context, conn)
+            preview = await self.preview(context, conn)
         return context.form_page(
             "frame/act.html",
             {},
             {"": fault} if fault else {},
             act=self,
-            foretold=foretold,
+            preview=preview,
             path=context.request.url.path,
             back=_above(context),
         )

@@ -1,7 +1,7 @@
 """Pages that pause, resume, run, skip and cancel a schedule; each says first what it will do."""
 
 from mailqueue.administration.users.model import Right
-from mailqueue.console.frame.acting import ActPage, Foretold, button_pages
+from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.schedules.pages import SCHEDULE, schedule_id_of, title_of
@@ -11,10 +11,10 @@ from mailqueue.schedules import ahead, schedules
 from mailqueue.web.rendering import counted, shown_time
 
 
-async def foretell_pause(context: PageContext, conn: Conn) -> Foretold:
+async def preview_pause(context: PageContext, conn: Conn) -> ActPreview:
     """Return what a pause does."""
     found = await _found(context, conn)
-    return Foretold(
+    return ActPreview(
         title_of(found),
         "It makes no email until it is resumed, and times that pass meanwhile are not made up for. "
         "Emails of runs that have begun are sent.",
@@ -27,12 +27,12 @@ async def pause(context: PageContext, conn: Conn) -> str:
     return _path(context, done="paused")
 
 
-async def foretell_resumption(context: PageContext, conn: Conn) -> Foretold:
+async def preview_resumption(context: PageContext, conn: Conn) -> ActPreview:
     """Return when a schedule that is resumed runs next."""
     found = await _found(context, conn)
     upcoming = await schedules.next_runs(conn, context.seen.id, found.id, count=1)
     again = f" Its next time is {shown_time(upcoming.data[0].run_at)}." if upcoming.data else ""
-    return Foretold(
+    return ActPreview(
         title_of(found), f"It runs from now on; times of the pause are left out.{again}"
     )
 
@@ -43,7 +43,7 @@ async def resume(context: PageContext, conn: Conn) -> str:
     return _path(context, done="resumed")
 
 
-async def foretell_run(context: PageContext, conn: Conn) -> Foretold:
+async def preview_run(context: PageContext, conn: Conn) -> ActPreview:
     """Return how many emails a run makes."""
     found = await _found(context, conn)
     makes = await schedules.estimate(conn, context.seen.id, found.id)
@@ -54,7 +54,7 @@ async def foretell_run(context: PageContext, conn: Conn) -> Foretold:
         words += f" {counted(makes.suppressed, 'address', 'addresses')} of them are suppressed."
     if makes.headroom is not None and makes.recipients > makes.headroom:
         words += f" The daily limit of the project leaves {makes.headroom:,} for today."
-    return Foretold(title_of(found), words)
+    return ActPreview(title_of(found), words)
 
 
 async def run(context: PageContext, conn: Conn) -> str:
@@ -63,15 +63,15 @@ async def run(context: PageContext, conn: Conn) -> str:
     return _path(context, done="begun")
 
 
-async def foretell_skip(context: PageContext, conn: Conn) -> Foretold:
+async def preview_skip(context: PageContext, conn: Conn) -> ActPreview:
     """Return which time is left out, and when the schedule then runs."""
     found = await _found(context, conn)
     upcoming = await schedules.next_runs(conn, context.seen.id, found.id, count=2)
     times = [shown_time(one.run_at) for one in upcoming.data]
     if not times:
-        return Foretold(title_of(found), "It has no next time that could be left out.")
+        return ActPreview(title_of(found), "It has no next time that could be left out.")
     after = f" It then runs at {times[1]}." if len(times) > 1 else " It has no time after it."
-    return Foretold(title_of(found), f"The run of {times[0]} is left out.{after}")
+    return ActPreview(title_of(found), f"The run of {times[0]} is left out.{after}")
 
 
 async def skip(context: PageContext, conn: Conn) -> str:
@@ -80,7 +80,7 @@ async def skip(context: PageContext, conn: Conn) -> str:
     return _path(context, done="skipped")
 
 
-async def foretell_cancellation(context: PageContext, conn: Conn) -> Foretold:
+async def preview_cancellation(context: PageContext, conn: Conn) -> ActPreview:
     """Return how many emails that wait for their time are cancelled."""
     found = await _found(context, conn)
     waiting = await ahead.count(conn, context.seen.id, found.id)
@@ -92,7 +92,7 @@ async def foretell_cancellation(context: PageContext, conn: Conn) -> Foretold:
         words += f"{counted(waiting, 'email')} {verb} cancelled."
     else:
         words += "No email waits for its time; emails whose time has come are sent."
-    return Foretold(title_of(found), words)
+    return ActPreview(title_of(found), words)
 
 
 async def cancel(context: PageContext, conn: Conn) -> str:
@@ -115,27 +115,23 @@ PAGES = (
     *button_pages(
         f"{SCHEDULE}/pause",
         Right.CONTROL,
-        ActPage("Pause", "Pause the schedule", foretell_pause, pause),
+        ActPage("Pause", "Pause the schedule", preview_pause, pause),
     ),
     *button_pages(
         f"{SCHEDULE}/resume",
         Right.CONTROL,
-        ActPage("Resume", "Resume the schedule", foretell_resumption, resume),
+        ActPage("Resume", "Resume the schedule", preview_resumption, resume),
     ),
-    *button_pages(
-        f"{SCHEDULE}/run", Right.CONTROL, ActPage("Run", "Run it now", foretell_run, run)
-    ),
+    *button_pages(f"{SCHEDULE}/run", Right.CONTROL, ActPage("Run", "Run it now", preview_run, run)),
     *button_pages(
         f"{SCHEDULE}/skip",
         Right.CONTROL,
-        ActPage("Skip the next run of", "Skip the next run", foretell_skip, skip),
+        ActPage("Skip the next run of", "Skip the next run", preview_skip, skip),
     ),
     *button_pages(
         f"{SCHEDULE}/cancel",
         Right.CONTROL,
-        ActPage(
-            "Cancel", "Cancel the schedule", foretell_cancellation, cancel, is_destructive=True
-        ),
+        ActPage("Cancel", "Cancel the schedule", preview_cancellation, cancel, is_destructive=True),
         step_up=True,
     ),
 )

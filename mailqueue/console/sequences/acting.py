@@ -1,7 +1,7 @@
 """Pages that pause and resume a sequence, and that end an enrollment."""
 
 from mailqueue.administration.users.model import Right
-from mailqueue.console.frame.acting import ActPage, Foretold, button_pages
+from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.sequences.pages import ENROLLMENT, SEQUENCE, find_enrollment, name_of
@@ -11,10 +11,10 @@ from mailqueue.sequences import definitions, enrollments
 from mailqueue.web.rendering import counted
 
 
-async def foretell_pause(context: PageContext, conn: Conn) -> Foretold:
+async def preview_pause(context: PageContext, conn: Conn) -> ActPreview:
     """Return how many contacts wait while a sequence is paused."""
     waiting = await _waiting(context, conn)
-    return Foretold(
+    return ActPreview(
         name_of(context),
         f"No step is done until it is resumed: {waiting} in it. Contacts are enrolled as before.",
     )
@@ -25,10 +25,10 @@ async def pause(context: PageContext, conn: Conn) -> str:
     return await _paused(context, conn, is_paused=True)
 
 
-async def foretell_resumption(context: PageContext, conn: Conn) -> Foretold:
+async def preview_resumption(context: PageContext, conn: Conn) -> ActPreview:
     """Return how many contacts go on once a sequence is resumed."""
     waiting = await _waiting(context, conn)
-    return Foretold(
+    return ActPreview(
         name_of(context), f"Steps that were due meanwhile are done now: {waiting} in it."
     )
 
@@ -38,11 +38,11 @@ async def resume(context: PageContext, conn: Conn) -> str:
     return await _paused(context, conn, is_paused=False)
 
 
-async def foretell_end(context: PageContext, conn: Conn) -> Foretold:
+async def preview_end(context: PageContext, conn: Conn) -> ActPreview:
     """Return what a contact does not get once its enrollment has ended."""
     found = await find_enrollment(context, conn)
     next_ = f" The next would be {found.step}." if found.step else ""
-    return Foretold(
+    return ActPreview(
         f"the enrollment of {found.email}",
         f"No further step of {found.sequence} is done for it.{next_} Emails that are queued "
         "already are sent. There is no way to undo it.",
@@ -84,17 +84,17 @@ PAGES = (
     *button_pages(
         f"{SEQUENCE}/pause",
         Right.CONTROL,
-        ActPage("Pause", "Pause the sequence", foretell_pause, pause),
+        ActPage("Pause", "Pause the sequence", preview_pause, pause),
     ),
     *button_pages(
         f"{SEQUENCE}/resume",
         Right.CONTROL,
-        ActPage("Resume", "Resume the sequence", foretell_resumption, resume),
+        ActPage("Resume", "Resume the sequence", preview_resumption, resume),
     ),
     *button_pages(
         f"{ENROLLMENT}/end",
         Right.CONTROL,
-        ActPage("End", "End the enrollment", foretell_end, end, is_destructive=True),
+        ActPage("End", "End the enrollment", preview_end, end, is_destructive=True),
         step_up=True,
     ),
 )

@@ -5,7 +5,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
-from mailqueue.console.frame.acting import ActPage, Foretold, button_pages
+from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
@@ -66,11 +66,11 @@ async def show_event(context: PageContext) -> Response:
     )
 
 
-async def foretell_cancellation(context: PageContext, conn: Conn) -> Foretold:
+async def preview_cancellation(context: PageContext, conn: Conn) -> ActPreview:
     """Return what is not done once the event is cancelled."""
     found = await _found(context, conn)
     what = "webhook is called" if found.webhook_id else "email is sent"
-    return Foretold(
+    return ActPreview(
         f"{found.kind} of {shown_time(found.at)}",
         f"No {what} for it, and there is no way to undo it.",
     )
@@ -101,7 +101,7 @@ PAGES = (
     *button_pages(
         f"{EVENT}/cancel",
         Right.CONTROL,
-        ActPage("Cancel", "Cancel the event", foretell_cancellation, cancel, is_destructive=True),
+        ActPage("Cancel", "Cancel the event", preview_cancellation, cancel, is_destructive=True),
         step_up=True,
     ),
 )

@@ -94,10 +94,10 @@ async def test_a_run_says_before_for_how_many_recipients_it_is(
     async with console.connection() as conn:
         to = ["ann@example.com", "ben@example.com"]
         made = await planned(conn, payload={"to": to, "subject": "Hello", "text_body": "Hello"})
-        foretold, _ = await acted(visitor, made, "run")
+        preview, _ = await acted(visitor, made, "run")
         runs = await turning.runs_of(conn, made)
 
-    assert "for 2 recipients" in foretold
+    assert "for 2 recipients" in preview
     assert [run["started_by"] for run in runs] == ["request"]
 
 
