@@ -120,3 +120,25 @@ class MaintenanceRun(Value):
     """Error of the last attempt, if it failed."""
     is_late: bool
     """Whether three runs are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueKey(Value):
+    """A key of a queue that is in trouble, such as the endpoint of a webhook that keeps failing."""
+
+    queue: str
+    key: str
+    """Of webhooks the id of the webhook, of notifications the provider."""
+    subject: str
+    """What it is, for people: of webhooks the URL."""
+    project: str | None
+    """null: it is of no project."""
+    circuit: str
+    """`closed` (rows are handled), `open` (it is set aside until `blocked_until`), `half_open` (one
+    row probes it) or `resting` (it asked for a pause)."""
+    failures: int
+    """Failures in a row."""
+    failing_since: datetime | None
+    blocked_until: datetime | None
+    last_error: str | None
+    """Reason of the last failure; null: not known."""

@@ -46,8 +46,7 @@ class QueueSpec:
     columns: tuple[str, ...] = ()
     key: str | None = None
     has_circuit: bool = False
-    """Whether keys may be set aside: `ready_TABLE` and `begin_probe_TABLE` are SQL of their own, by
-    the functions of `sql/functions/queue/keys.sql`."""
+    """Whether keys may be set aside: `sql/functions/queue/keys.sql` has the functions for it."""
     batch: int = 100
     """Rows of one claim."""
     concurrency: int = 8

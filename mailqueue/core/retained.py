@@ -3,7 +3,7 @@
 `docs/adding/table.md` is the guide to adding one.
 """
 
-from mailqueue.core.retention import Privacy, Removal, Retained, of_month
+from mailqueue.core.retention import Privacy, Removal, Retained, of_counts, of_month
 
 RETAINED = (
     of_month("email_history", "email_history", "finished_at"),
@@ -186,46 +186,10 @@ RETAINED = (
         is_global=True,
         privacy=Privacy.SPECIAL,
     ),
-    Retained(
-        "stats_minutes",
-        "stats_minutes",
-        "started_at",
-        Removal.SWEPT,
-        days=90,
-        is_global=True,
-        batch=20_000,
-        privacy=Privacy.SPECIAL,
-    ),
-    Retained(
-        "stats_quarters",
-        "stats_quarters",
-        "started_at",
-        Removal.SWEPT,
-        days=3_650,
-        is_global=True,
-        batch=20_000,
-        privacy=Privacy.SPECIAL,
-    ),
-    Retained(
-        "stats_latency",
-        "stats_latency",
-        "started_at",
-        Removal.SWEPT,
-        days=3_650,
-        is_global=True,
-        batch=20_000,
-        privacy=Privacy.SPECIAL,
-    ),
-    Retained(
-        "stats_values",
-        "stats_values",
-        "day",
-        Removal.SWEPT,
-        days=3_650,
-        is_global=True,
-        batch=20_000,
-        privacy=Privacy.SPECIAL,
-    ),
+    of_counts("stats_minutes", "started_at", days=90),
+    of_counts("stats_quarters", "started_at", days=3_650),
+    of_counts("stats_latency", "started_at", days=3_650),
+    of_counts("stats_values", "day", days=3_650),
     Retained(
         "limit_days",
         "limit_days",

@@ -54,3 +54,13 @@ def of_month(kind: str, table: str, time_column: str) -> Retained:
     return Retained(
         kind, table, time_column, Removal.BY_MONTH, days=90, cold_days=730, keep_days=2557
     )
+
+
+def of_counts(table: str, time_column: str, *, days: int) -> Retained:
+    return Retained(
+        *(table, table, time_column, Removal.SWEPT),
+        days=days,
+        is_global=True,
+        batch=20_000,
+        privacy=Privacy.SPECIAL,
+    )

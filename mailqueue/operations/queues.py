@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mailqueue.contract.administration import QueueKey
+from mailqueue.contract.infrastructure import QueueKey
 from mailqueue.contract.operations import ExplainedRow, QueueRow, RowsChanged
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn

@@ -23,12 +23,12 @@ from mailqueue.contract.administration import (
     PlatformHealth,
     ProviderBoard,
     QueueBoard,
-    QueueKey,
     RevokedKeys,
     Setting,
     WorkerProcess,
 )
 from mailqueue.contract.automation.consumers import ConsumerState
+from mailqueue.contract.infrastructure import QueueKey
 from mailqueue.contract.operations import AuditVerification
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import AuditEvent

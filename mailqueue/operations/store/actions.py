@@ -292,10 +292,5 @@ async def note_act(
     conn: Conn, project_id: UUID, *, action: str, subject: str, detail: Mapping[str, object]
 ) -> None:
     """Write an audit row for what the actor of the transaction did."""
-    values = {
-        "project_id": project_id,
-        "action": action,
-        "subject": subject,
-        "detail": Jsonb(dict(detail)),
-    }
-    await fetch.run(conn, "note_act", values)
+    act = {"action": action, "subject": subject, "detail": Jsonb(dict(detail))}
+    await fetch.run(conn, "note_act", {"project_id": project_id, **act})
