@@ -121,8 +121,8 @@ BEGIN
         -- in lists filtered by project
         'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text), mailqueue.domain_key(text),
             mailqueue.address_beyond_ascii(text, boolean), mailqueue.domain_beyond_ascii(text)',
-        'EXECUTE ON FUNCTION mailqueue.reschedule_email(uuid, uuid, timestamptz, text),
-            mailqueue.newer_emails(uuid, uuid, integer)',
+        'EXECUTE ON FUNCTION mailqueue.newer_emails(uuid, uuid, integer),
+            mailqueue.reschedule_email(uuid, uuid, timestamptz, text), mailqueue.circuit_of(mailqueue.queue_keys)',
         'EXECUTE ON FUNCTION mailqueue.cancel_emails(uuid, uuid[], text), mailqueue.hold_emails(uuid, uuid[], text),
             mailqueue.release_emails(uuid, uuid[]), mailqueue.requeue_emails(uuid, uuid[])',
         'EXECUTE ON FUNCTION mailqueue.why(uuid), mailqueue.refusal_now(), mailqueue.headroom_now(integer)',

@@ -32,8 +32,8 @@ BEGIN
             mailqueue.row_lock_holders(), mailqueue.lease_holders(), mailqueue.span_words(interval),
             mailqueue.some_words(text[])',  -- in health
         -- in sender_headroom and others
-        'EXECUTE ON FUNCTION mailqueue.headroom_now(integer), mailqueue.failure_window(integer),
-            mailqueue.rows_held_by(integer)',
+        'EXECUTE ON FUNCTION mailqueue.headroom_now(integer), mailqueue.circuit_of(mailqueue.queue_keys),
+            mailqueue.failure_window(integer), mailqueue.rows_held_by(integer)',
         'SELECT ON mailqueue.deliveries, mailqueue.open_events, mailqueue.click_events,
             mailqueue.sender_rates',
         'EXECUTE ON FUNCTION mailqueue.health_of_events(), mailqueue.rates_of_sender(integer),

@@ -44,6 +44,7 @@ NOT_SEALED = {
     ("data_keys", "wrapped"),
     ("dead_letters", "digest"),
     ("erasures", "address_hash"),
+    ("export_parts", "data"),
     ("idempotency_keys", "fingerprint"),
     ("idempotent_answers", "body"),
     ("idempotent_answers", "fingerprint"),

@@ -79,6 +79,7 @@ AS $$
            ('row', 'unmatched', 'to queue it again: mailqueue queue requeue {id}'),
            ('row', 'merged', 'to see it: mailqueue queue show {id}'),
            ('row', 'delivered', 'to see it: mailqueue queue show {id}'),
+           ('row', 'deleted', 'to see it: mailqueue queue show {id}'),
            ('row', 'done', 'to see it: mailqueue queue show {id}'),
            ('schedule', 'pending', 'to see its next runs: mailqueue schedule preview {id}{in_project}; to stop it:'
                                    ' mailqueue schedule pause {id}{in_project}'),
