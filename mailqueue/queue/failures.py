@@ -1,6 +1,7 @@
 """What an exception means for the rows that were being handled."""
 
 import os
+from contextlib import suppress
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.core.outcome import Retry
@@ -33,7 +34,8 @@ def failure_of(spec: QueueSpec, row: Claim, fault: Exception, *, is_alone: bool 
         return Retry(str(fault))
     if isinstance(fault, TimeoutError):
         return Retry(f"not finished after {spec.time_limit.total_seconds():.0f} s")
-    log.exception("queue.not_handled", queue=spec.name, row=str(row.id), exc_info=fault)
+    with suppress(Exception):  # its class is of a library, and may not be shown
+        log.exception("queue.not_handled", queue=spec.name, row=str(row.id), exc_info=fault)
     return Retry(reason_of(fault))
 
 

@@ -165,4 +165,5 @@ class Settler(Generic[Row, Work]):
         self._written([one.row], {})
 
     def _report(self, one: Handled[Row, Work]) -> None:
-        log.exception("queue.not_settled", queue=self._spec.name, row=str(one.row.id))
+        with suppress(Exception):  # the class of the error is of a library, and may not be shown
+            log.exception("queue.not_settled", queue=self._spec.name, row=str(one.row.id))
