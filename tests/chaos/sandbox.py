@@ -30,6 +30,15 @@ INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT lane_id, min(run_at)
 """
 _UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pending', 'assigned')"
 
+_WAITING = """
+SELECT q.status, count(*), min(q.run_at - now()), max(q.run_at - now()), l.blocked_reason,
+       l.blocked_until - now(), m.blocked_reason, m.blocked_until - now(), m.failures,
+       (SELECT array_agg((w.kind, w.status)) FROM mailqueue.worker_status AS w)
+  FROM mailqueue.email_queue AS q JOIN mailqueue.lanes AS l ON l.id = q.lane_id
+  LEFT JOIN mailqueue.limits AS m ON m.sender_account_id = l.sender_account_id
+ WHERE q.status IN ('pending', 'assigned') GROUP BY q.status, l.id, m.id
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSize:
@@ -120,7 +129,11 @@ class Sandbox:
             await hasten(conn, LONGEST_WAIT)
             return bool(await make.scalar(conn, _UNFINISHED) == 0)
 
-        await until(none_waits, seconds=self.size.patience)
+        try:
+            await until(none_waits, seconds=self.size.patience)
+        except AssertionError as exc:
+            exc.add_note(str(await make.rows(conn, _WAITING)))
+            raise
 
     async def compare(
         self, conn: Conn, fault: str, *, faults: int, accepted: int | None = None

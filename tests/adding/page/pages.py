@@ -17,7 +17,7 @@ from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.web.schemas import Choices, FormSchema
 
-PATH = "/console/projects/{project}/lists"
+PATH = "/console/projects/{project}/groups"
 
 
 class NewList(FormSchema):
@@ -44,7 +44,7 @@ async def show_lists(context: PageContext) -> Response:
     """Show the lists of a project by name."""
     async with context.connection() as conn:
         found = await lists.list_(conn, context.seen.id)
-    return context.page("lists/list.html", lists=found)
+    return context.page("groups/list.html", lists=found)
 
 
 async def add(context: PageContext, conn: Conn, new: NewList) -> str:
@@ -58,11 +58,11 @@ async def add(context: PageContext, conn: Conn, new: NewList) -> str:
         await lists.add(conn, context.seen.id, new.name, given=given, by=context.user.by)
     except Conflict as exc:
         raise InvalidField("name", f"there is a {exc} already") from exc
-    return project_path(context.seen.name, "lists", done="added")
+    return project_path(context.seen.name, "groups", done="added")
 
 
 PAGES = (
-    ConsolePage("GET", PATH, Right.READ, show_lists, menu=MenuEntry("Lists", "Mail")),
+    ConsolePage("GET", PATH, Right.READ, show_lists, menu=MenuEntry("Groups", "Mail")),
     *form_pages(
         f"{PATH}/new", Right.CONFIGURE, FormPage("Add a list", "Add the list", NewList, add)
     ),

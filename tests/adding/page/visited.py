@@ -6,7 +6,7 @@ from tests.console.visiting import Visiting
 
 pytestmark = pytest.mark.anyio
 
-PATH = "/console/projects/default/lists"
+PATH = "/console/projects/default/groups"
 
 
 async def test_a_list_is_added_once_and_errors_stand_at_their_fields(console: Visiting) -> None:
@@ -24,7 +24,7 @@ async def test_a_list_is_added_once_and_errors_stand_at_their_fields(console: Vi
         page = await visitor.get(made.headers["location"])
 
     assert "No list yet" in empty.text
-    assert '<a href="/console/projects/default/lists" aria-current="page">Lists</a>' in empty.text
+    assert '<a href="/console/projects/default/groups" aria-current="page">Groups</a>' in empty.text
     assert (wrong.status_code, without.status_code, second.status_code) == (422, 422, 422)
     assert 'id="fault-opt_in"' in wrong.text
     assert 'value="&lt;b&gt;"' in wrong.text

@@ -10,6 +10,7 @@ from mailqueue.db.pool import connect
 from tests.api.support.document import DOCUMENT
 from tests.api.support.tenancy import dead_letter, notified
 from tests.clients.serving import Served
+from tests.stream.reading import read_stream
 
 ASKING_DNS = {"/v1/dkim/check"}
 ANN = "ann@example.com"
@@ -21,6 +22,9 @@ _COUNTED = """
 WITH recipient AS (
     INSERT INTO mailqueue.schedule_recipients (run_id, email_key, project_id, status)
     SELECT r.id, 'ann@example.com', r.project_id, 'queued' FROM mailqueue.schedule_runs AS r
+), failing AS (
+    INSERT INTO mailqueue.queue_keys (queue, key, failures, failing_since)
+    VALUES ('notifications', 'slack', 1, now())
 )
 INSERT INTO mailqueue.stats_quarters (project_id, is_test, dimension, value, value2, started_at,
                                       sent)
@@ -62,11 +66,13 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
         made(f"/v1/emails/{email}/cancel", {})
         signing = made("/v1/dkim", {"domain": "example.com", "algorithm": "ed25519"})["id"]
         key = http.get(f"{BASE}/api-keys").json()["data"][0]["id"]
+        site.run(_read_the_stream(site))
         delivery = http.get(f"/v1/webhooks/{hook}/deliveries").json()["data"][0]["id"]
         sender = made(
             f"{BASE}/smtp-configs",
             {"name": "api", "provider_type": "postmark", "credentials": {"server_token": "x"}},
         )["id"]
+        export = made("/v1/analytics/export", {"kind": "suppressions"})["id"]
         later = _automated(made) | _watched(made)
     later |= site.run(_from_outside(site))
     return token, later | {
@@ -87,6 +93,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
         "email": ANN,
         "email_hash": "bob@example.com",
         "config_id": sender,
+        "export_id": export,
         "key_id": key,
         "dkim_key_id": signing,
         "q": ANN,
@@ -142,6 +149,12 @@ async def _from_outside(site: Served) -> dict[str, str]:
     async with connect(site.database) as conn:
         await conn.execute(_COUNTED)
         return await notified(conn) | {"letter_id": await dead_letter(conn, "default")}
+
+
+async def _read_the_stream(site: Served) -> None:
+    """Write the deliveries of what has happened, as a worker does."""
+    async with connect(site.database) as conn:
+        await read_stream(conn)
 
 
 async def _administrator(site: Served) -> str:
