@@ -52,7 +52,7 @@ DEEP_PLACES = (
     "tests/invariants",
     "tests/mail/direct/test_queue_crashes.py",
     "tests/mail/direct/test_queue_rows.py",
-    "tests/mail/direct/test_queue_upgrade.py",
+    "tests/mail/direct/test_worker_send.py",
     "tests/mail/direct/test_send_now.py",
     "tests/mail/send/test_poison.py",
     "tests/maintenance/test_crashes.py",

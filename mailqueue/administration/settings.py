@@ -51,16 +51,7 @@ async def retention_of(conn: Conn, project_id: UUID) -> list[ProjectRetention]:
 
 
 async def _change(conn: Conn, changes: Mapping[str, str], known: set[str], *, by: str) -> None:
-    wanted = {await _current_name(conn, name, known): value for name, value in changes.items()}
-    for name in sorted(wanted):  # in one order, so that concurrent changes cannot deadlock
-        await store.change_setting(conn, name, to=wanted[name], by=by)
-
-
-async def _current_name(conn: Conn, name: str, known: set[str]) -> str:
-    if name in known:
-        return name
-    current = await store.find_renamed(conn, name)
-    if current not in known:
-        raise InvalidField(name[:100], f"must be one of {', '.join(sorted(known))}")
-    log.warning("setting.renamed", setting=name, current_name=current)
-    return current
+    for name in sorted(changes):  # in one order, so that concurrent changes cannot deadlock
+        if name not in known:
+            raise InvalidField(name[:100], f"must be one of {', '.join(sorted(known))}")
+        await store.change_setting(conn, name, to=changes[name], by=by)

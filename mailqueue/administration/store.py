@@ -73,11 +73,6 @@ async def change_setting(conn: Conn, name: str, *, to: str, by: str) -> bool:
         return await value(conn, "change_setting", {"name": name, "value": to, "by": by}, bool)
 
 
-async def find_renamed(conn: Conn, name: str) -> str | None:
-    """Return the name of a setting, by its former name; None for other names."""
-    return await maybe(conn, "find_renamed_setting", {"name": name}, str)
-
-
 async def revoke_keys(
     conn: Conn,
     *,

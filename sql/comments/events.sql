@@ -115,14 +115,6 @@ SELECT mailqueue.describe_columns('tracking_gaps', ARRAY[
     ['seen_at', 'Time of the last such email.']
 ]);
 
-SELECT mailqueue.describe_columns('dressing_gaps', ARRAY[
-    ['project_id', 'Id of the project.'],
-    ['gap', 'What was missing: no_unsubscribe, no_public_url or no_postal_address.'],
-    ['day', 'Day (UTC).'],
-    ['emails', 'Emails that lacked it.'],
-    ['seen_at', 'Time of the last such email.']
-]);
-
 SELECT mailqueue.describe_columns('deliveries', ARRAY[
     ['project_id', 'Id of the project.'],
     ['email_id', 'Id of the email.'],

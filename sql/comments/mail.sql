@@ -16,9 +16,6 @@ SELECT mailqueue.describe_columns('email_contents', ARRAY[
      'Template version from which each mail is rendered, with the variables in its custom_data; subject is then '
      'the template''s.'],
     ['template_language', 'Language of the template that the email asked for.'],
-    ['dressing',
-     'Deprecated, will be dropped: the name of tracking_options in earlier releases. Rows of those releases have '
-     'only this one.'],
     ['header_recipients',
      'To and Cc of the header as {"to": ["Ann <ann@example.com>"], "cc": []}, if a message to many recipients was '
      'split into several mails; NULL: the recipients of the mail.'],

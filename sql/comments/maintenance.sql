@@ -95,7 +95,7 @@ SELECT mailqueue.describe_columns('book_checks', ARRAY[
 
 SELECT mailqueue.describe_columns('refusals', ARRAY[
     ['reason', 'free_space, size_limit, or the word of an operator.'],
-    ['told', 'Sentence that completes "mail is not accepted now: …".'],
+    ['message', 'Sentence that completes "mail is not accepted now: …".'],
     ['since', 'Time of the refusal.'],
     ['valid_until', 'End of the refusal; renewed while the reason lasts.'],
     ['project_id', 'Id of the project whose mail is refused; NULL: all mail.']

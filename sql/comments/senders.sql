@@ -164,16 +164,13 @@ SELECT mailqueue.describe_columns('inline_servers', ARRAY[
     ['project_id', 'Id of the project.'],
     ['email_id', 'Id of the email.'],
     ['sealed', 'Host, port, TLS mode, user name and password, encrypted by a key in data_keys.'],
-    ['look_at',
-     'Deprecated, will be dropped: the name of run_at in earlier releases. Rows of those releases have only this '
-     'one.'],
     ['expires_at', 'Time at which the row is deleted, whatever became of the email.'],
     ['created_at', 'Time at which the row was created.'],
     ['status',
      'pending, assigned, held (its mail is held until a person decides), failed (its mail fails within seconds). A '
      'row of finished mail is deleted.'],
     ['priority', 'Priority: 0 critical, 1 high, 2 normal, 3 low.'],
-    ['run_at', 'Earliest time of the next attempt; NULL: a row of an earlier release, due at look_at.'],
+    ['run_at', 'Earliest time of the next attempt.'],
     ['attempts', 'Attempts in a row that ended in an error of the worker; those of sending are in email_queue.'],
     ['max_attempts', 'Number of errors in a row after which the row fails.'],
     ['claim_no', 'Number of the claim that holds the row. Writes that name another number change nothing.'],

@@ -88,9 +88,7 @@ SELECT mailqueue.describe_columns('workspace_rates', ARRAY[
 
 SELECT mailqueue.describe_columns('channel_providers', ARRAY[
     ['name', 'Name of the provider: slack.'],
-    ['next_at', 'Time from which a delivery is within the rate.'],
-    ['failures', 'Of the release before; see queue_keys.'],
-    ['blocked_until', 'Of the release before; see queue_keys.']
+    ['next_at', 'Time from which a delivery is within the rate.']
 ]);
 
 SELECT mailqueue.describe_columns('email_accounts', ARRAY[

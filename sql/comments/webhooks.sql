@@ -18,12 +18,6 @@ SELECT mailqueue.describe_columns('webhooks', ARRAY[
     ['created_at', 'Time at which the row was created.'],
     ['updated_at', 'Time of the last change.'],
     ['removed_at', 'Time of removal; its log is deleted in batches, then the row.'],
-    ['failures', 'Of the release before; see queue_keys.'],
-    ['failing_since', 'Of the release before; see queue_keys.'],
-    ['circuit_opened_at', 'Of the release before; see queue_keys.'],
-    ['openings', 'Of the release before; see queue_keys.'],
-    ['blocked_until', 'Of the release before; see queue_keys.'],
-    ['probing_until', 'Of the release before; see queue_keys.'],
     ['subscribed_after', 'Number of event_stream after which it receives each type of event; *: other types.']
 ]);
 
@@ -50,7 +44,6 @@ SELECT mailqueue.describe_columns('webhook_deliveries', ARRAY[
     ['attempts', 'Number of requests so far.'],
     ['max_attempts', 'Number of requests after which the delivery fails.'],
     ['claim_no', 'Number of the claim that holds the row. Writes that name another number change nothing.'],
-    ['claimed_by', 'Host and process that claimed the row in earlier releases; the lease decides.'],
     ['assigned_at', 'Time at which a worker claimed the row.'],
     ['lease_until', 'End of the lease; afterwards the row returns to its queue.'],
     ['last_error', 'Error of the last attempt.'],

@@ -24,10 +24,6 @@ ORDER BY a.created_at DESC, a.id DESC;
 SELECT s.name, s.value, s.kind, s.meaning, s.changed_at
 FROM mailqueue.settings_of_installation() AS s;
 
--- name: find_renamed_setting :maybe
--- The name of a setting, by its former name; NULL for other names.
-SELECT mailqueue.renamed_setting(%(name)s::text);
-
 -- name: change_setting :value
 -- Change a setting or flag; false if it had that value.
 SELECT mailqueue.change_setting(%(name)s::text, %(value)s::text, %(by)s::text);

@@ -91,14 +91,16 @@ async def test_a_worker_of_the_release_before_claims_sends_and_leaves(conn: Conn
     )
     marks = await written(conn, old, new=mine[:2], settled=[])
     refused = await written(conn, old, new=[], settled=mine[:2])
-    [alive] = await said(conn, "beat", worker=old, is_stopping=True)
+    launch = await make.scalar(conn, "SELECT launch_id FROM mailqueue.workers WHERE id = %s", old)
+    seen = {"launch_id": launch, "seen": None, "marks": None}
+    [alive] = await said(conn, "beat", worker=old, is_stopping=True, **seen)
     await said(conn, "stop_worker", worker=old)
 
     assert {each["id"] for each in mine} == set(emails)
     assert {each["subject"] for each in contents} == {"Hello"}
     assert set(marks.values()) == {"go"}
     assert refused == {}
-    assert list(alive.values()) == [True]
+    assert alive["is_known"] is True
     assert sorted([str(await make.status_of(conn, each)) for each in emails]) == [
         "pending", "sent", "sent",
     ]  # fmt: skip

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from psycopg.types.json import Jsonb
 
 from mailqueue.core.outcome import Defer, Outcome
 from mailqueue.db.fetch import Conn
@@ -13,7 +12,7 @@ from mailqueue.webhooks.model import CallOutcome, CallResult, ClaimedDelivery
 from mailqueue.webhooks.store import deliveries as store
 from tests import make
 from tests.webhooks.delivering import states, told, webhook
-from tests.webhooks.settling import FAILED, NOW, SPEC, URL, claim, key, settle, settle_each
+from tests.webhooks.settling import FAILED, SPEC, URL, claim, key, settle, settle_each
 
 pytestmark = pytest.mark.anyio
 
@@ -67,64 +66,6 @@ async def test_calls_are_logged_of_the_claims_that_hold_alone(conn: Conn) -> Non
             (called.id, "pending", 1, "answered 500"),
         ]
     )
-
-
-async def test_a_worker_of_the_release_before_settles_what_it_called(conn: Conn) -> None:
-    hook = await webhook(conn, URL)
-    await told(conn, 5)
-    rows = await (
-        await conn.execute(
-            "SELECT id, claim_no FROM mailqueue.claim_webhook_deliveries('old', 9, '1 min', 9,"
-            " '{}', '{}') ORDER BY id"
-        )
-    ).fetchall()
-    results = ["delivered", "failed", "refused", "defer", "delivered"]
-    claims = [row[1] for row in rows]
-    claims[4] += 1  # lost
-
-    notes = await conn.execute(
-        "SELECT * FROM mailqueue.settle_webhook_deliveries(%s::uuid[], %s::bigint[], %s::text[],"
-        " %s::integer[], %s::text[], %s::interval[], %s::boolean[], %s::timestamptz[],"
-        " %s::integer[], %s::jsonb[], %s::text[])",
-        (
-            [row[0] for row in rows],
-            claims,
-            results,
-            [200, 500, None, None, 200],
-            [None, "answered 500", "its payload is no longer stored", "no key", None],
-            [None, None, None, timedelta(minutes=9), None],
-            [False] * 5,
-            [NOW, NOW, None, None, NOW],
-            [3, 4, 0, 0, 5],
-            [Jsonb({"webhook-id": "1"})] * 5,
-            ["", "sorry", None, None, ""],
-        ),
-    )
-
-    assert await notes.fetchall() == [(None, rows[4][0])]
-    after = await conn.execute(
-        "SELECT status, attempts, last_code, last_error,"
-        " CASE WHEN finished_at IS NULL"
-        " THEN round(extract(epoch FROM run_at - now()) / 60)::integer END"
-        " FROM mailqueue.webhook_deliveries ORDER BY id"
-    )
-    assert await after.fetchall() == [
-        ("delivered", 1, 200, None, None),
-        ("pending", 1, 500, "answered 500", 1),
-        ("failed", 1, None, "its payload is no longer stored", None),
-        ("pending", 0, None, "no key", 9),
-        ("assigned", 1, None, None, 0),
-    ]
-    logged = await conn.execute(
-        "SELECT delivery_id, status_code, error, took_ms, request_headers, response"
-        " FROM mailqueue.webhook_attempts ORDER BY delivery_id"
-    )
-    sent = {"webhook-id": "1"}
-    assert await logged.fetchall() == [
-        (rows[0][0], 200, None, 3, sent, ""),
-        (rows[1][0], 500, "answered 500", 4, sent, "sorry"),
-    ]
-    assert await key(conn, hook, "failures") == 1
 
 
 async def test_one_good_answer_ends_a_row_of_failures(conn: Conn) -> None:

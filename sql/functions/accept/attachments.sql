@@ -1,8 +1,5 @@
 -- Attachments: checked, stored once, referenced by the content.
 
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.type_of_octets(bytea);
-
 -- The content type, detected from the first bytes; NULL: none that is known.
 CREATE OR REPLACE FUNCTION mailqueue.detected_content_type(p_octets bytea) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -49,11 +46,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.check_attachment_type(text, bytea, text[]) IS
     'Raise an error if the project does not allow the content type or the first bytes contradict it.';
-
--- Earlier versions have no p_is_test.
-DROP FUNCTION IF EXISTS mailqueue.keep_attachment(uuid, bytea, text, text);
-DROP FUNCTION IF EXISTS mailqueue.use_upload(uuid, text);
-DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb, boolean);
 
 -- Duplicates inserted concurrently may both be stored: no transaction waits for another.
 CREATE OR REPLACE FUNCTION mailqueue.keep_attachment(p_project uuid, p_octets bytea, p_type text, p_name text,
@@ -111,8 +103,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.use_upload(uuid, text, boolean) IS
     'Return an upload of this project and mode for use by a mail; raise an error if there is none.';
-
-DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb);
 
 -- Takes [{"filename", "content" (base64), "content_type", "content_id"} or {"id", "filename", "content_id"}], returns
 -- the value of email_contents.files.

@@ -37,9 +37,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.shared_content(uuid, jsonb, jsonb) IS
     'Content of a batch as a checked row with a placeholder recipient.';
 
--- A parameter had another name in an earlier version.
-DROP FUNCTION IF EXISTS mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text);
-
 -- Shared content is checked and stored once: an error in it fails the call (22023). Then each recipient: `recipient`
 -- with `name`, `custom_data`, `tags`, `scheduled_at`, and `content`, the index from 0 of its content; or `refused`, the
 -- reason why the caller rejected it. p_is_strict: if one recipient is rejected, nothing is stored and no batch is
@@ -233,9 +230,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.keep_batch(uuid, uuid[], text, text) IS
     'Store mails of one request as a batch with the id of the first.';
 
--- A column was added.
-DROP FUNCTION IF EXISTS mailqueue.batch_of(uuid, uuid);
-CREATE FUNCTION mailqueue.batch_of(p_project uuid, p_batch uuid)
+CREATE OR REPLACE FUNCTION mailqueue.batch_of(p_project uuid, p_batch uuid)
 RETURNS TABLE (id uuid, created_at timestamptz, created_by text, subject text, recipients integer, rejected integer,
                counts jsonb, lists jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER

@@ -162,8 +162,6 @@ COMMENT ON FUNCTION mailqueue.enqueue_batch(text, jsonb) IS
     'Accept many mails in the caller''s transaction; a row for each in order: queued, suppressed, duplicate or '
     'rejected with the reason.';
 
-DROP FUNCTION IF EXISTS mailqueue.store_batch(mailqueue.email_queue[]);
-
 -- Equal contents of one batch become one row. p_rows refer to p_contents by index; their "project" holds the recipients
 -- named in the headers of a split message.
 CREATE OR REPLACE FUNCTION mailqueue.store_batch(p_rows mailqueue.email_queue[], p_contents mailqueue.email_queue[])
@@ -201,11 +199,10 @@ BEGIN
     ), written AS (
         INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email,
                                               from_name, reply_to, headers, files, template_version_id,
-                                              template_language, tracking_options, dressing, header_recipients)
+                                              template_language, tracking_options, header_recipients)
         SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name,
                c.reply_to, c.headers, c.attachments, c.template_version_id, c.language,
-               o.options, o.options,                         -- workers of the release before read the second
-               c.project::jsonb
+               o.options, c.project::jsonb
           FROM contents AS c JOIN mailqueue.projects AS p ON p.id = c.project_id,
                LATERAL (SELECT mailqueue.tracking_options(coalesce(c.track_opens, p.track_opens),
                                                           coalesce(c.track_clicks, p.track_clicks),

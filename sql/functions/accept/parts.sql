@@ -1,8 +1,5 @@
 -- Parts of a mail besides its row: the idempotency key, further recipients, tracking options.
 
--- An earlier version has one parameter.
-DROP FUNCTION IF EXISTS mailqueue.take_idempotency_key(mailqueue.email_queue);
-
 -- Keys of test mail have a prefix with a control character, which keys of callers cannot contain.
 CREATE OR REPLACE FUNCTION mailqueue.kept_key(p_key text, p_is_test boolean) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -96,9 +93,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.release_request_key(uuid, text, boolean) IS
     'Release an idempotency key of a request that changed nothing.';
 
--- An earlier version returns nothing.
-DROP FUNCTION IF EXISTS mailqueue.store_recipients(mailqueue.email_queue);
-
 -- Further recipients of a message; recipient_email itself is position 0.
 CREATE OR REPLACE FUNCTION mailqueue.store_recipients(q mailqueue.email_queue) RETURNS smallint
 LANGUAGE sql
@@ -126,9 +120,6 @@ $$;
 COMMENT ON FUNCTION mailqueue.store_recipients(mailqueue.email_queue) IS
     'Insert a row for each recipient of a message that has several; returns the number of recipients that are not '
     'suppressed.';
-
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.dressing(boolean, boolean, boolean);
 
 CREATE OR REPLACE FUNCTION mailqueue.tracking_options(p_opens boolean, p_clicks boolean, p_unsubscribe boolean)
 RETURNS smallint

@@ -39,9 +39,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.suppress_new(uuid[]) IS
     'Finish new mail whose recipients are all suppressed; returns the number of mails.';
 
--- It took no size in an earlier version.
-DROP FUNCTION IF EXISTS mailqueue.accept_rows(uuid[]);
-
 -- Once for each statement, for rows inserted with their content: a batch, resent or requeued mail. Without
 -- plan_cache_mode the look-up of a single id is planned at each call, which costs more than running it.
 --
@@ -111,10 +108,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.email_queue_stopped() IS
     'AFTER INSERT on email_queue, for mail without recipients: finish it as suppressed.';
-
--- An earlier version signals in a statement trigger, which costs each mail more than its own row.
-DROP TRIGGER IF EXISTS email_queue_accepted ON mailqueue.email_queue;
-DROP FUNCTION IF EXISTS mailqueue.email_queue_accepted();
 
 CREATE OR REPLACE TRIGGER email_queue_stopped AFTER INSERT ON mailqueue.email_queue
     FOR EACH ROW WHEN (NEW.recipients = 0) EXECUTE FUNCTION mailqueue.email_queue_stopped();

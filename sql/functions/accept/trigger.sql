@@ -112,10 +112,10 @@ BEGIN
     )
     INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name,
                                           reply_to, headers, files, template_version_id, template_language,
-                                          tracking_options, dressing)
+                                          tracking_options)
     VALUES (v_today, NEW.project_id, NEW.subject, NEW.html_body, NEW.text_body,
             NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, v_files, NEW.template_version_id, NEW.language,
-            v_options, v_options)                            -- workers of the release before read the second
+            v_options)
     RETURNING id, created_on INTO NEW.content_id, NEW.content_on;
     IF NEW.recipients > 1 THEN
         NEW.recipients := mailqueue.store_recipients(NEW);

@@ -57,7 +57,6 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT s.name, s.value, s.kind, s.meaning, s.changed_at FROM mailqueue.system_settings AS s
-     WHERE mailqueue.renamed_setting(s.name) IS NULL
     UNION ALL
     SELECT 'max_send_rate', coalesce(trim_scale(m.rate_per_second)::text, '0'), 'rate',
            'recipients a second of all mail together, 0: as many as it can; workers that are started with '
@@ -78,7 +77,6 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_administers();
     PERFORM set_config('mailqueue.actor', p_actor, true);
-    p_name := coalesce(mailqueue.renamed_setting(p_name), p_name);
     IF p_name = 'max_send_rate' THEN
         IF coalesce(v_value, '') !~ '^[0-9]{1,7}([.][0-9]{1,3})?$' OR v_value::numeric > 1000000 THEN
             PERFORM mailqueue.refuse(p_name,

@@ -1,8 +1,7 @@
 -- Sessions of the console's users, attempts to log in, what a user sees, and forms that act once.
 
--- p_browser: hash of the token that stays in a browser after a login. It returned fewer columns.
-DROP FUNCTION IF EXISTS mailqueue.find_console_login(text, bytea);
-CREATE FUNCTION mailqueue.find_console_login(p_name text, p_browser bytea)
+-- p_browser: hash of the token that stays in a browser after a login.
+CREATE OR REPLACE FUNCTION mailqueue.find_console_login(p_name text, p_browser bytea)
 RETURNS TABLE (user_id uuid, password_hash text, is_known_browser boolean, has_second_factor boolean)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -37,7 +36,6 @@ COMMENT ON FUNCTION mailqueue.take_console_attempt(bytea, float8, integer, float
     'Seconds until an attempt to log in may be judged; NULL if too many came from this client.';
 
 -- p_is_whole: whether the second factor was verified too; without it only users who have none log in.
-DROP FUNCTION IF EXISTS mailqueue.begin_console_session(uuid, bytea, bytea, inet, text, interval, text);
 CREATE OR REPLACE FUNCTION mailqueue.begin_console_session(p_user uuid, p_token bytea, p_browser bytea, p_address inet,
     p_user_agent text, p_lasts interval, p_password_hash text, p_is_whole boolean)
 RETURNS uuid
@@ -75,9 +73,7 @@ COMMENT ON FUNCTION mailqueue.begin_console_session(uuid, bytea, bytea, inet, te
 
 -- The last use is updated once a minute, without waiting for locks. p_is_use: false for what a page asks for by itself.
 -- p_recent: how long a confirmation counts.
-DROP FUNCTION IF EXISTS mailqueue.find_console_session(bytea, interval, boolean);
-DROP FUNCTION IF EXISTS mailqueue.find_console_session(bytea, interval, boolean, interval);
-CREATE FUNCTION mailqueue.find_console_session(p_token bytea, p_idle interval, p_is_use boolean,
+CREATE OR REPLACE FUNCTION mailqueue.find_console_session(p_token bytea, p_idle interval, p_is_use boolean,
     p_recent interval)
 RETURNS TABLE (session_id uuid, user_id uuid, name text, role text, sees_all boolean, issuer text,
                created_at timestamptz, is_confirmed boolean, has_second_factor boolean)
@@ -107,7 +103,6 @@ COMMENT ON FUNCTION mailqueue.find_console_session(bytea, interval, boolean, int
 
 -- One proof is given: the hash of the password that was verified, or the subject that the issuer has named.
 -- p_is_whole: as in begin_console_session().
-DROP FUNCTION IF EXISTS mailqueue.confirm_console_session(uuid, text, text, text);
 CREATE OR REPLACE FUNCTION mailqueue.confirm_console_session(p_session uuid, p_password_hash text, p_issuer text,
     p_subject text, p_is_whole boolean)
 RETURNS boolean
@@ -203,9 +198,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.project_of_console_user(uuid, text) IS
     'A project that a user of the console sees, by its name; no row if there is none.';
-
--- mailqueue.search_of_console_user() finds emails too.
-DROP FUNCTION IF EXISTS mailqueue.email_of_console_user(uuid, uuid);
 
 CREATE OR REPLACE FUNCTION mailqueue.take_console_action(p_token bytea) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER

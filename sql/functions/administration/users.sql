@@ -243,9 +243,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.remove_console_user(text, text) IS
     'Remove a user of the console and end the user''s sessions; false if there is no such user.';
 
--- It returned fewer columns.
-DROP FUNCTION IF EXISTS mailqueue.console_users_listed();
-CREATE FUNCTION mailqueue.console_users_listed()
+CREATE OR REPLACE FUNCTION mailqueue.console_users_listed()
 RETURNS TABLE (id uuid, name text, role text, sees_all boolean, projects text[], issuer text, has_password boolean,
                link_until timestamptz, sessions integer, created_by text, created_at timestamptz,
                last_login_at timestamptz, removed_at timestamptz, has_second_factor boolean)

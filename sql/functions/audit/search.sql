@@ -40,8 +40,6 @@ $$;
 COMMENT ON FUNCTION mailqueue.audit_span(bigint, timestamptz, timestamptz) IS
     'First and last id of audit rows of a time, before the row with an id.';
 
-DROP FUNCTION IF EXISTS mailqueue.audit_page(uuid, text, bigint, integer);
-
 CREATE OR REPLACE FUNCTION mailqueue.audit_page(p_project uuid, p_action text, p_before bigint, p_most integer,
     p_actor text DEFAULT NULL, p_subject text DEFAULT NULL, p_since timestamptz DEFAULT NULL,
     p_until timestamptz DEFAULT NULL, p_looked integer DEFAULT NULL)

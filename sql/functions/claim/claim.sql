@@ -4,10 +4,6 @@
 -- cost seconds later; the functions that these call inherit the settings. All need READ COMMITTED: each statement must
 -- see the newest commits.
 
-DROP FUNCTION IF EXISTS mailqueue.claim_emails(integer, integer, interval);
--- Its columns differ from those of the release before.
-DROP FUNCTION IF EXISTS mailqueue.claim_and_read(integer, integer, interval, integer[], boolean, boolean);
-
 -- A row for each mail, in the order of the claim; a row without id for each content; and a last one without either:
 -- whether more can be claimed now, and when the next block of a lane ends.
 -- p_avoid: sender accounts whose servers do not respond to this worker. It holds mail of theirs, and takes no more.
@@ -273,7 +269,7 @@ BEGIN
         SELECT NULL::uuid, NULL::bigint, NULL::integer, NULL::integer, NULL::uuid, NULL::smallint, NULL::smallint,
                NULL::smallint, NULL::timestamptz, NULL, NULL, NULL, NULL::jsonb, NULL::bigint, NULL::date,
                c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files,
-               c.template_version_id, c.template_language, coalesce(c.tracking_options, c.dressing),
+               c.template_version_id, c.template_language, c.tracking_options,
                c.header_recipients, NULL::jsonb, NULL::float8, NULL, NULL, NULL::text[], NULL::boolean, NULL::interval
           FROM mailqueue.email_contents AS c
          WHERE c.id = ANY (v_contents) AND c.created_on BETWEEN v_from AND v_to;

@@ -22,7 +22,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.find_claims(integer, bigint) IS
     'Mail a worker holds by claims after a number: what was claimed for it when the answer to a claim was lost.';
 
--- The call of workers of the release before, and of those that read contents one by one.
+-- The call of those that read contents one by one.
 CREATE OR REPLACE FUNCTION mailqueue.claim_emails(p_worker integer, p_limit integer, p_lease interval,
     p_avoid integer[] DEFAULT '{}')
 RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,

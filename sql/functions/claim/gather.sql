@@ -147,8 +147,6 @@ COMMENT ON FUNCTION mailqueue.gather_lanes() IS
     'Wake lanes that have new mail or whose block has ended, and count accepted mail. Returns the number of signals '
     'and lanes (-1: another process is doing it) and the wait until the next block ends.';
 
-DROP FUNCTION IF EXISTS mailqueue.are_lanes_ready();
-
 -- A claim skips lanes and limits that others hold: lanes that are still ready after it have mail, unless all their
 -- accounts are avoided.
 CREATE OR REPLACE FUNCTION mailqueue.are_lanes_ready(p_avoid integer[] DEFAULT '{}') RETURNS boolean

@@ -182,9 +182,6 @@ COMMENT ON FUNCTION mailqueue.choose_account(mailqueue.lanes, integer[], mailque
                                              integer[], integer[], timestamptz) IS
     'Choose the account that sends the mail of a lane, or say until when the lane waits and why.';
 
--- Its columns and parameters differ from those of releases before.
-DROP FUNCTION IF EXISTS mailqueue.pick_emails(integer, timestamptz, timestamptz, integer, integer);
-
 -- Rows of one lane that fit, in order of being due: about p_quota recipients, the last message may go over it, and
 -- never more than p_room, none of p_skip. Messages with more recipients than p_room are skipped, not waited for.
 -- contents are those of ids, written on the days between content_from and content_to.
@@ -259,10 +256,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.next_look(mailqueue.lanes, uuid[], timestamptz, integer, boolean, integer, timestamptz,
                                         boolean) IS
     'Until when a lane that gave less mail than wanted is blocked, and why.';
-
--- An earlier version assigned the mails of a claim by a function of its own.
-DROP FUNCTION IF EXISTS mailqueue.assign_emails(mailqueue.claim_pick[], integer, bigint, timestamptz, interval,
-                                                boolean);
 
 CREATE OR REPLACE FUNCTION mailqueue.reserve_claimed(p_limits mailqueue.claim_limit[], p_platform_day date,
     p_recipients integer, p_has_windows boolean, p_now timestamptz) RETURNS void

@@ -1,6 +1,5 @@
 -- Registration and heartbeats of workers; the mail of a lost worker returns by whether it was marked.
 
-DROP FUNCTION IF EXISTS mailqueue.start_worker(text, text, integer, text, uuid);
 CREATE OR REPLACE FUNCTION mailqueue.start_worker(p_kind text, p_host text, p_pid integer, p_version text,
     p_launch uuid, p_queues text[] DEFAULT '{}')
 RETURNS integer
@@ -18,19 +17,6 @@ $$;
 COMMENT ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid, text[]) IS
     'Register a worker process and the queues it works on; returns its id.';
 
--- Of the release before: this one uses heartbeat().
-CREATE OR REPLACE FUNCTION mailqueue.beat(p_worker integer, p_is_stopping boolean) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-BEGIN
-    UPDATE mailqueue.workers AS w SET beat_at = clock_timestamp(), is_stopping = p_is_stopping
-     WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL;
-    RETURN FOUND;
-END $$;
-COMMENT ON FUNCTION mailqueue.beat(integer, boolean) IS
-    'Heartbeat; false when the worker was declared lost and must stop writing.';
-
 CREATE OR REPLACE FUNCTION mailqueue.stop_worker(p_worker integer) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -47,7 +33,6 @@ COMMENT ON FUNCTION mailqueue.stop_worker(integer) IS 'Unregister a worker; what
 -- Marked mail may have been sent: its reservation counts as spent, and its policy for unknown outcomes decides. Other
 -- mail returns as if it had never been claimed. Of all workers at once: their marks, the total of the marks, their mail
 -- and the limits are locked in this order, as by claims and by another rescue.
-DROP FUNCTION IF EXISTS mailqueue.return_claims(integer);
 CREATE OR REPLACE FUNCTION mailqueue.return_claims(p_workers integer[]) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

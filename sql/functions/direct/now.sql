@@ -74,15 +74,12 @@ END $$;
 COMMENT ON FUNCTION mailqueue.mark_inline(mailqueue.email_queue, text, integer, text) IS
     'Reserve, claim and mark one mail in one commit, for a caller that sends it by a custom SMTP server.';
 
--- Earlier versions return fewer columns.
-DROP FUNCTION IF EXISTS mailqueue.begin_inline(text, jsonb, text, integer, text);
-
 CREATE OR REPLACE FUNCTION mailqueue.begin_inline(p_project text, p_message jsonb, p_host text, p_pid integer,
     p_version text)
 RETURNS TABLE (id uuid, state text, reason text, worker_id integer, claim_no bigint, recipients smallint, category text,
                recipient_email text, recipient_name text, content_id bigint, content_on date, subject text,
                html_body text, text_body text, from_email text, from_name text, reply_to text, headers jsonb,
-               files jsonb, dressing smallint, project_id uuid)
+               files jsonb, tracking_options smallint, project_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -129,20 +126,12 @@ BEGIN
     RETURN QUERY
         SELECT q.id, 'sending', NULL, v_worker, v_claim, q.recipients, q.category, q.recipient_email, q.recipient_name,
                c.id, c.created_on, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to,
-               c.headers, c.files, coalesce(c.tracking_options, c.dressing), q.project_id
+               c.headers, c.files, c.tracking_options, q.project_id
           FROM mailqueue.email_contents AS c WHERE c.id = q.content_id AND c.created_on = q.content_on;
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS
     'Accept one mail, claim and mark it for the caller, who sends it at once by a custom SMTP server. Invalid input '
     'raises 22023, a limit 53400.';
-
--- An earlier version has no p_wait.
-DROP FUNCTION IF EXISTS mailqueue.settle_inline(integer, uuid, bigint, text, text, integer, text, text, text, text,
-                                                text, integer, boolean, text[], text[], text[], text[], boolean[]);
--- Another has no p_conversation.
-DROP FUNCTION IF EXISTS mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text,
-                                                text, text, text, text, integer, boolean, text[], text[], text[],
-                                                text[], boolean[]);
 
 -- p_addresses and later parameters: recipients of a message that has several. Returns false if rescue held the mail
 -- meanwhile.

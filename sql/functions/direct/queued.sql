@@ -16,8 +16,6 @@ BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.inline_servers) THEN
         RETURN 0;  -- nearly always
     END IF;
-    -- Rows of an earlier release have no run_at.
-    UPDATE mailqueue.inline_servers AS s SET run_at = coalesce(s.look_at, clock_timestamp()) WHERE s.run_at IS NULL;
     -- A failed row: its worker raised an error each time, or stopped. The mail fails with it.
     SELECT array_agg(x.email_id), array_agg(x.status), array_agg(x.reason) INTO v_ids, v_statuses, v_reasons FROM (
         SELECT s.email_id, CASE s.status WHEN 'failed' THEN 'failed' ELSE 'expired' END AS status,
@@ -134,73 +132,9 @@ COMMENT ON FUNCTION mailqueue.begin_custom_smtp(uuid, bigint, text, integer, tex
     'Mark the mail of a claimed row, whose worker then sends it by a custom SMTP server; or return why it is not sent '
     'now.';
 
--- Workers of the release before call this; those of this one claim rows as of any queue. A row that it returns is
--- assigned to the worker row for this one mail, so that no other worker claims it.
--- The columns of claim_emails(), the worker row for this one mail, and its server.
-CREATE OR REPLACE FUNCTION mailqueue.claim_inline(p_host text, p_pid integer, p_version text, p_limit integer)
-RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
-               attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
-               recipient_email text, recipient_name text, custom_data jsonb,
-               content_id bigint, content_on date, worker_id integer, server_id uuid, sealed bytea)
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-#variable_conflict use_column
-DECLARE
-    v_now timestamptz := clock_timestamp();
-    v_due uuid;
-    s mailqueue.inline_servers;
-    q mailqueue.email_queue;
-    m record;
-    v_why text;
-    v_wait text;
-BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.inline_servers) THEN
-        RETURN;  -- nearly always
-    END IF;
-    PERFORM mailqueue.sweep_inline_servers();
-    FOR s IN SELECT o.* FROM mailqueue.inline_servers AS o
-              WHERE o.status = 'pending' AND o.crashes = 0 AND o.run_at <= v_now ORDER BY o.run_at LIMIT p_limit
-                FOR UPDATE SKIP LOCKED LOOP
-        SELECT e.* INTO q FROM mailqueue.email_queue AS e WHERE e.id = s.email_id AND e.status = 'pending'
-           FOR UPDATE SKIP LOCKED;
-        CONTINUE WHEN q.id IS NULL;
-        PERFORM mailqueue.suppress_new(ARRAY[q.id]);
-        SELECT e.* INTO q FROM mailqueue.email_queue AS e WHERE e.id = s.email_id;
-        IF q.id IS NULL THEN
-            DELETE FROM mailqueue.inline_servers AS o WHERE o.id = s.id;
-            CONTINUE;
-        END IF;
-        BEGIN
-            SELECT x.* INTO m FROM mailqueue.mark_inline(q, p_host, p_pid, p_version) AS x;
-        EXCEPTION WHEN SQLSTATE '53400' THEN
-            GET STACKED DIAGNOSTICS v_why = MESSAGE_TEXT, v_wait = PG_EXCEPTION_DETAIL;
-            UPDATE mailqueue.email_queue AS e SET last_error = coalesce(mailqueue.limit_words(v_why, NULL), v_why)
-             WHERE e.id = q.id;
-            UPDATE mailqueue.inline_servers AS o
-               SET run_at = v_now
-                   + make_interval(secs => least(60, greatest(1, coalesce(nullif(v_wait, '')::integer, 60))))
-             WHERE o.id = s.id;
-            CONTINUE;
-        END;
-        UPDATE mailqueue.inline_servers AS o
-           SET status = 'assigned', claim_no = m.claim_no, worker_id = m.worker_id, assigned_at = v_now,
-               lease_until = v_now + interval '30 s'
-         WHERE o.id = s.id;
-        RETURN QUERY
-            SELECT q.id, m.claim_no::bigint, 0, 0, q.project_id, (least(q.attempts, 32766) + 1)::smallint,
-                   q.recipients, q.unknowns, q.expires_at, q.category, q.recipient_email, q.recipient_name,
-                   q.custom_data, q.content_id, q.content_on, m.worker_id::integer, s.id, s.sealed;
-    END LOOP;
-END $$;
-COMMENT ON FUNCTION mailqueue.claim_inline(text, integer, text, integer) IS
-    'Claim and mark due mail with a custom SMTP server in one commit; mail that may not be sent now is checked again '
-    'later.';
-
 -- After settling, in the same transaction: returns mail that is tried again to the far future, and otherwise deletes
 -- the server. A row that a worker of a queue holds keeps its claim: the settling of that worker decides by
 -- due_inline().
-DROP FUNCTION IF EXISTS mailqueue.keep_inline_server(uuid);
 
 CREATE OR REPLACE FUNCTION mailqueue.keep_inline_server(p_email uuid, p_worker integer) RETURNS void
 LANGUAGE plpgsql

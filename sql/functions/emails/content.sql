@@ -49,14 +49,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.message_source(uuid, uuid) IS
     'One mail of a project as JSON, with everything its message is built from; NULL where there is none.';
 
--- Called by an API of the release before.
-CREATE OR REPLACE FUNCTION mailqueue.letter_of(p_project uuid, p_id uuid) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$ SELECT mailqueue.message_source(p_project, p_id) $$;
-COMMENT ON FUNCTION mailqueue.letter_of(uuid, uuid) IS
-    'Deprecated, will be dropped: the name of message_source() in earlier releases.';
-
 -- Accepted and rolled back at once, whatever the caller does afterwards: no worker is woken, nothing is counted.
 CREATE OR REPLACE FUNCTION mailqueue.try_email(p_project text, p_message jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER

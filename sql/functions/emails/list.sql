@@ -5,12 +5,6 @@
 -- account that sent or tried the mail; p_data, p_or_data: its custom_data contains one of them; p_contains: part of the
 -- subject or of the first recipient; p_template: slug; p_provider: of the account; p_from_id: the oldest mail that is
 -- looked at. A subquery of one row is one step of an index, whatever the planner expects: position() knows no patterns.
-DROP FUNCTION IF EXISTS mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
-                                              uuid, integer);
-DROP FUNCTION IF EXISTS mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
-                                              uuid, integer, text);
-DROP FUNCTION IF EXISTS mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
-                                              uuid, integer, text, jsonb, jsonb);
 CREATE OR REPLACE FUNCTION mailqueue.list_emails(p_project uuid, p_status text, p_tag text, p_from text, p_to text,
     p_campaign text, p_category text, p_batch uuid, p_since timestamptz, p_until timestamptz, p_before uuid,
     p_limit integer, p_sender text DEFAULT NULL, p_data jsonb DEFAULT NULL,
@@ -74,7 +68,7 @@ BEGIN
         (SELECT q.id, q.project_id, q.status, q.last_error AS reason, q.priority, q.category, q.recipient_email,
                 q.recipient_name, q.recipients, q.campaign_id, q.tags, q.assigned_to, q.attempts, q.created_at,
                 CASE WHEN q.run_at < '9000-01-01' THEN q.run_at
-                     ELSE coalesce((SELECT coalesce(x.run_at, x.look_at) FROM mailqueue.inline_servers AS x
+                     ELSE coalesce((SELECT x.run_at FROM mailqueue.inline_servers AS x
                                      WHERE x.email_id = q.id),
                                    (SELECT o.run_at FROM mailqueue.email_order AS o
                                      WHERE o.email_id = q.id)) END AS run_at,

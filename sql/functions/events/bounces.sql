@@ -1,8 +1,5 @@
 -- The mail that a bounce belongs to.
 
--- An earlier version has no p_recipients.
-DROP FUNCTION IF EXISTS mailqueue.bounced_mail(uuid, text, uuid);
-
 -- p_recipients: recipients named by the bounce, in lower case. Several finished messages may have one Message-ID, such
 -- as mails split for many recipients: the one with such a recipient is returned.
 CREATE OR REPLACE FUNCTION mailqueue.bounced_mail(p_email uuid, p_message_id text, p_project uuid,

@@ -5,9 +5,6 @@
 --
 -- Addresses are processed in order, each with all its rows, so that transactions cannot deadlock.
 
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.follow_events(mailqueue.email_events[]);
-
 CREATE OR REPLACE FUNCTION mailqueue.apply_events(p_events mailqueue.email_events[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

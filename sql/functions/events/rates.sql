@@ -165,7 +165,6 @@ CREATE OR REPLACE TRIGGER sender_rates_anew BEFORE UPDATE OF status ON mailqueue
     FOR EACH ROW WHEN (OLD.status = 'paused' AND NEW.status = 'active'
                        AND OLD.status_reason LIKE 'too many %: %, it is paused at %')
     EXECUTE FUNCTION mailqueue.reset_sender_rates();
-DROP FUNCTION IF EXISTS mailqueue.sender_rates_anew();
 
 -- When a suppression is removed, earlier soft bounces no longer count.
 CREATE OR REPLACE FUNCTION mailqueue.reset_soft_bounces() RETURNS trigger
@@ -182,4 +181,3 @@ COMMENT ON FUNCTION mailqueue.reset_soft_bounces() IS
 
 CREATE OR REPLACE TRIGGER soft_bounces_anew AFTER DELETE ON mailqueue.suppressions
     FOR EACH ROW WHEN (OLD.reason = 'soft_bounce_threshold') EXECUTE FUNCTION mailqueue.reset_soft_bounces();
-DROP FUNCTION IF EXISTS mailqueue.soft_bounces_anew();

@@ -1,8 +1,5 @@
 -- Parsers for values of events. Pure; none of them raises an error.
 
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.uuid_said(text);
-
 CREATE OR REPLACE FUNCTION mailqueue.parse_uuid(p_text text) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN p_text ~ '^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$' THEN p_text::uuid END $$;
@@ -14,9 +11,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT mailqueue.parse_uuid(substring(p_text FROM '^\s*<?([0-9a-fA-F-]{32,36})@')) $$;
 COMMENT ON FUNCTION mailqueue.uuid_in_message_id(text) IS
     'Id of the mail named by one of our Message-IDs; NULL for others.';
-
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.instant_said(text);
 
 -- Seconds since 1970, or ISO 8601.
 CREATE OR REPLACE FUNCTION mailqueue.parse_timestamp(p_text text) RETURNS timestamptz
@@ -85,9 +79,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.suppression_rank(text) IS
     'Rank of a reason: if events give several for one address, the highest applies.';
-
--- Its name in earlier releases. CASCADE: the views that use it are made again.
-DROP FUNCTION IF EXISTS mailqueue.address_said(text) CASCADE;
 
 CREATE OR REPLACE FUNCTION mailqueue.parse_network(p_text text) RETURNS inet
 LANGUAGE plpgsql IMMUTABLE

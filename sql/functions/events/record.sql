@@ -2,9 +2,6 @@
 --
 -- Locks are taken in one order everywhere: keys of events, mail in doubt by id, then addresses.
 
--- An earlier version has no modes.
-DROP FUNCTION IF EXISTS mailqueue.match_events(jsonb);
-
 -- Finds the mail of each event: by its id, its Message-ID, or the id that the provider gave it. An event received
 -- through an account belongs to mail of that account's project, whatever it names.
 CREATE OR REPLACE FUNCTION mailqueue.match_events(p_events jsonb)

@@ -1,8 +1,5 @@
 -- Bounces reported by a server during sending. They are recorded as events, like later bounces.
 
--- An earlier version has p_but.
-DROP FUNCTION IF EXISTS mailqueue.refused_emails(uuid[], text[], text[], text[], text[], boolean[], uuid[]);
-
 CREATE OR REPLACE FUNCTION mailqueue.refused_emails(p_ids uuid[], p_logs text[], p_codes text[], p_enhanced text[],
     p_replies text[], p_hard boolean[]) RETURNS void
 LANGUAGE plpgsql

@@ -54,15 +54,6 @@ $$;
 COMMENT ON FUNCTION mailqueue.note_tracking_gaps(uuid[], text[], bigint[]) IS
     'Count mail that was sent without something it should contain.';
 
--- Called by workers of the release before.
-CREATE OR REPLACE FUNCTION mailqueue.note_dressing_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[])
-RETURNS void
-LANGUAGE sql
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$ SELECT mailqueue.note_tracking_gaps(p_projects, p_gaps, p_emails) $$;
-COMMENT ON FUNCTION mailqueue.note_dressing_gaps(uuid[], text[], bigint[]) IS
-    'Deprecated, will be dropped: the name of note_tracking_gaps() in earlier releases.';
-
 CREATE OR REPLACE FUNCTION mailqueue.health_of_tracking() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -1,10 +1,5 @@
 -- Events of a mail as text, for mailqueue.why().
 
--- Its name in earlier releases; an earlier version has no p_known.
-DROP FUNCTION IF EXISTS mailqueue.came_back(uuid);
-DROP FUNCTION IF EXISTS mailqueue.event_words(uuid);
-DROP FUNCTION IF EXISTS mailqueue.suppression_words(uuid, text, text);
-
 -- A reason may name the address before the reply.
 CREATE OR REPLACE FUNCTION mailqueue.unless_known(p_text text, p_known text) RETURNS text
 LANGUAGE sql IMMUTABLE

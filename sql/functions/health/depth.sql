@@ -10,8 +10,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.rows_of(regclass) IS 'Estimated number of rows of a table, partitions included.';
 
-DROP FUNCTION IF EXISTS mailqueue.lane_depths() CASCADE;
-CREATE FUNCTION mailqueue.lane_depths()
+CREATE OR REPLACE FUNCTION mailqueue.lane_depths()
 RETURNS TABLE (lane_id integer, pending bigint, due bigint, assigned bigint, held bigint,
     oldest_due_at timestamptz, is_estimate boolean)
 LANGUAGE sql STABLE

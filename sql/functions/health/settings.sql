@@ -37,17 +37,6 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
--- Until the next release.
-CREATE OR REPLACE FUNCTION mailqueue.renamed_setting(p_name text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$
-    SELECT CASE p_name WHEN 'attachment_bytes_most' THEN 'max_attachment_bytes'
-                       WHEN 'attachment_types_most' THEN 'attachment_types'
-                       WHEN 'rates_sent_least' THEN 'min_sent_for_rates' END
-$$;
-COMMENT ON FUNCTION mailqueue.renamed_setting(text) IS
-    'The name of a setting, by its former name; NULL for other names.';
-
 CREATE OR REPLACE FUNCTION mailqueue.system_number(p_name text) RETURNS bigint
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -67,22 +56,9 @@ CREATE OR REPLACE FUNCTION mailqueue.system_settings_changed() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-DECLARE
-    v_name text := mailqueue.renamed_setting(OLD.name);
 BEGIN
     IF NEW.name <> OLD.name OR NEW.kind <> OLD.kind AND NEW.value <> OLD.value THEN
         RAISE EXCEPTION 'name and kind of a setting cannot be changed: change its value' USING ERRCODE = '22023';
-    END IF;
-    -- A setting and the row by its former name change together: the one that a person changes changes the other.
-    IF NEW.value <> OLD.value AND pg_trigger_depth() = 1 THEN
-        IF v_name IS NOT NULL THEN
-            RAISE WARNING 'setting % is deprecated', OLD.name USING HINT = format('Its name is %s now.', v_name);
-        END IF;
-        UPDATE mailqueue.system_settings AS s SET value = NEW.value
-         WHERE s.name = v_name OR mailqueue.renamed_setting(s.name) = NEW.name;
-    END IF;
-    IF v_name IS NOT NULL THEN
-        RETURN NEW;
     END IF;
     IF NEW.value <> OLD.value THEN
         NEW.changed_at := now();

@@ -9,8 +9,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.refusal_now() IS 'Why mail is not accepted at present; NULL while it is accepted.';
 
-DROP FUNCTION IF EXISTS mailqueue.refuse_for_now();
-
 CREATE OR REPLACE FUNCTION mailqueue.refuse_for_now(p_project uuid) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -93,9 +91,6 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT s.* FROM mailqueue.space_reports AS s WHERE s.reported_at > clock_timestamp() - interval '2 min' $$;
 COMMENT ON FUNCTION mailqueue.fresh_space() IS 'Space reports that have not expired.';
-
--- A parameter had another name in an earlier version.
-DROP FUNCTION IF EXISTS mailqueue.judge_space(text, bigint, bigint, bigint, text);
 
 -- Between the two bounds the state stays as it is, so that it does not alternate.
 CREATE OR REPLACE FUNCTION mailqueue.judge_space(p_reason text, p_below bigint, p_above bigint, p_free bigint,

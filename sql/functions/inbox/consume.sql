@@ -65,9 +65,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.check_event_room(uuid) IS
     'Refuse an event while no mail is accepted, or where its project has as many events as it may have.';
 
--- It had no p_sender in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.consume_event(uuid, uuid, text, jsonb, jsonb, text, boolean, text, text);
-
 -- p_fault: why the payload or the headers cannot be read; NULL if they can. p_rule: apply this rule alone, enabled or
 -- not. p_sender: by which way it came: sql, api or rabbitmq.
 CREATE OR REPLACE FUNCTION mailqueue.consume_event(p_message uuid, p_consumer uuid, p_type text, p_payload jsonb,

@@ -15,10 +15,6 @@ $$;
 COMMENT ON FUNCTION mailqueue.pace_of_rate(numeric, integer) IS
     'How claims keep a rate with this burst, or with a burst of one second: their rate and the capacity of its bucket.';
 
--- The columns differ from an earlier version: functions and views are replaced in one transaction.
-DROP FUNCTION IF EXISTS mailqueue.headroom_now(integer) CASCADE;
-DROP FUNCTION IF EXISTS mailqueue.headroom(integer[], timestamptz);
-
 -- daily_limit is that of today: the account's own, or that of its warm-up stage if it is lower. stage is NULL for
 -- accounts without warm-up, or after it. room: what is left of the day, the hour and the minute. Hours and minutes are
 -- the last 60 minutes and seconds, counted in slots of a sixtieth: a slot counts until all of it is over.
@@ -198,8 +194,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.reserve_all(integer[], date[], integer[], timestamptz) IS
     'Reserve headroom of several limits for claimed recipients.';
-
-DROP FUNCTION IF EXISTS mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[]);
 
 -- Turn reservations into sent or return them; in id order, so that settlers cannot deadlock. What returns to accounts
 -- returns to the rate of the installation as well; that of a domain only waits longer. p_errors is NULL for mail in

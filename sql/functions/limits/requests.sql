@@ -30,11 +30,6 @@ BEGIN
     v_at := clock_timestamp();
     v_now := extract(epoch FROM v_at);
     slot := floor(v_now / v_length) * v_length;
-    IF b.slots IS NULL THEN                                  -- of the release before: what is missing was leased now
-        b.slots := ARRAY[slot];
-        b.counts := ARRAY[greatest(0, p_capacity - b.tokens
-                                      - p_per_second * greatest(0, extract(epoch FROM v_at - b.filled_at)))];
-    END IF;
     -- A slot in the future is one of before the clock was set back.
     SELECT array_agg(k.slot ORDER BY k.slot), array_agg(k.count ORDER BY k.slot) INTO v_slots, v_counts
       FROM (SELECT least(o.slot, lease_window.slot) AS slot,
@@ -65,37 +60,6 @@ COMMENT ON FUNCTION mailqueue.lease_window(uuid, double precision, double precis
                                            double precision, double precision, double precision) IS
     'Take up to p_wanted whole requests of a window, and return those of an earlier lease; with fewer than p_count the '
     'seconds until there are so many.';
-
--- The call of API processes of the release before.
-CREATE OR REPLACE FUNCTION mailqueue.lease_requests(p_bucket uuid, p_capacity double precision,
-    p_per_second double precision,
-                                                    p_wanted double precision, p_returned double precision,
-                                                    OUT granted double precision, OUT tokens double precision)
-LANGUAGE sql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-    -- Losing the last of these in a crash lets a caller make a few more requests: the commit need not wait for the
-    -- disk.
-    SELECT set_config('synchronous_commit', 'off', true);
-    INSERT INTO mailqueue.request_buckets AS b (id, tokens, granted, filled_at)
-    VALUES (p_bucket, p_capacity - least(p_wanted, p_capacity), least(p_wanted, p_capacity), clock_timestamp())
-    ON CONFLICT (id) DO UPDATE
-       SET (tokens, granted, filled_at) = (
-               SELECT t.there - t.taken, t.taken, t.at
-                 FROM (SELECT f.there, f.at,
-                              CASE WHEN f.there < 1 THEN 0 ELSE floor(least(p_wanted, f.there)) END AS taken
-                         FROM (SELECT n.at,
-                                      least(p_capacity,
-                                            b.tokens + p_returned
-                                            + p_per_second * greatest(0, extract(epoch FROM n.at - b.filled_at))
-                                           ) AS there
-                                 FROM (SELECT greatest(clock_timestamp(), b.filled_at) AS at) AS n) AS f) AS t)
-    RETURNING b.granted, b.tokens
-$$;
-COMMENT ON FUNCTION mailqueue.lease_requests(uuid, double precision, double precision, double precision,
-                                             double precision) IS
-    'Take up to that many whole requests from a token bucket, and return what an earlier lease had left; 0 if there '
-    'are none.';
 
 -- The intake accepts mail of many projects in one transaction, which acts for none of them.
 CREATE OR REPLACE FUNCTION mailqueue.suppressed_at_accept(p_id uuid) RETURNS text

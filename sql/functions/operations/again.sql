@@ -135,9 +135,6 @@ COMMENT ON FUNCTION mailqueue.resend_emails(uuid, uuid[], text) IS
     'Send mail again, each as a new mail with the same content; returns old and new ids. Mail without content,'
     ' and mail all of whose recipients are suppressed, is left out.';
 
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.ring();
-
 CREATE OR REPLACE FUNCTION mailqueue.wake_workers() RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -1,8 +1,5 @@
 -- Filters of operator actions: JSON, parsed strictly, and the ids that match, in pages.
 
--- It had fewer columns in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.read_filter(jsonb, timestamptz);
-
 -- Keys: project (required), batch, campaign_id, tag, lane ("high" or "high/relay"), sender, domain, status, category,
 -- subject, older_than, newer_than. NULL in an OUT column: no such condition. p_now: ages are relative to it, and
 -- younger mail does not match. subject: the text that a lower-case subject contains.
@@ -123,9 +120,6 @@ AS $$
                 ELSE mailqueue.domain_key(substring(p_address FROM '@([^@]*)$')) END
 $$;
 COMMENT ON FUNCTION mailqueue.domain_of(text) IS 'The domain of an address, in its canonical form.';
-
--- It had no p_until in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.pick_queued(jsonb, timestamptz, text[], uuid, integer, smallint);
 
 -- In id order, after p_after and up to p_until: the cost of a page is the rows it scans, and all pages together scan
 -- once.

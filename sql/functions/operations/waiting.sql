@@ -1,7 +1,5 @@
 -- How many queued emails a pause stops, shown before it begins.
 
-DROP FUNCTION IF EXISTS mailqueue.count_waiting(uuid, text);
-
 -- At most 100,000 emails are read, whatever the kind. Of a sender account those count that no other account may send.
 CREATE OR REPLACE FUNCTION mailqueue.count_waiting(p_project uuid, p_kind text, p_name text, OUT emails integer,
     OUT is_more boolean)

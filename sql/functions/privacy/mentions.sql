@@ -182,12 +182,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.mention_row(oid) IS 'SQL for a row t as JSON; bytes are in the escape format.';
 
--- Replaced by mentions().
-DROP FUNCTION IF EXISTS mailqueue.read_mentions(uuid, text, text, bigint, bigint);
-DROP FUNCTION IF EXISTS mailqueue.read_all_mentions(text, text, bigint, bigint);
-DROP FUNCTION IF EXISTS mailqueue.count_mentions(uuid, text, text, bigint, bigint);
-DROP FUNCTION IF EXISTS mailqueue.projects_naming(text, text, bigint, bigint);
-
 CREATE OR REPLACE FUNCTION mailqueue.mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
     p_until bigint)
 RETURNS TABLE (project_id uuid, doc jsonb)

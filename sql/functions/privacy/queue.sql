@@ -1,9 +1,5 @@
 -- Erasing a person from mail that is not finished.
 
--- Their names in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.take_off_email(uuid, text[]);
-DROP FUNCTION IF EXISTS mailqueue.erase_unfinished(uuid, text[], integer);
-
 -- Removes a recipient of a mail that has others and that no worker holds.
 CREATE OR REPLACE FUNCTION mailqueue.remove_recipients(p_id uuid, p_spellings text[]) RETURNS boolean
 LANGUAGE plpgsql

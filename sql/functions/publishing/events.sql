@@ -63,7 +63,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.publish_mail_events(bigint[]) IS
     'Write events of the stream to the outboxes that publish them; the id of each message is that of its event.';
 -- In the transaction of events.
-DROP FUNCTION IF EXISTS mailqueue.publish_mail_events(mailqueue.webhook_events[]);
 
 CREATE OR REPLACE FUNCTION mailqueue.write_outbox_events(p_numbers bigint[]) RETURNS void
 LANGUAGE plpgsql

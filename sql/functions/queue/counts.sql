@@ -1,8 +1,5 @@
 -- What holds for all queue tables together; see claim.sql.
 
--- Its name in earlier releases, which looked for sessions.
-DROP FUNCTION IF EXISTS mailqueue.is_connected(text);
-
 CREATE OR REPLACE FUNCTION mailqueue.has_worker(p_queue text) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -1,7 +1,5 @@
 -- Rows of queue tables for people: lists, why a row waits, queueing again, cancelling.
 
-DROP FUNCTION IF EXISTS mailqueue.queue_tables();  -- a column was added
-
 CREATE OR REPLACE FUNCTION mailqueue.queue_tables()
 RETURNS TABLE (queue text, table_name text, done text, key_column text, has_circuit boolean, is_upkeep boolean)
 LANGUAGE sql IMMUTABLE

@@ -40,8 +40,6 @@ BEGIN
             CASE s.on_unknown WHEN 'held' THEN '''held'''
                               ELSE 'CASE WHEN q.attempts >= q.max_attempts THEN ''failed'' ELSE ''pending'' END' END);
         EXECUTE format($f$
-DROP FUNCTION IF EXISTS mailqueue.settle_%2$s(uuid[], bigint[], text[], text[], interval[], timestamptz[], text[],
-                                              jsonb[]);  -- values as an array of PostgreSQL's, which parses slowly
 
 CREATE OR REPLACE FUNCTION mailqueue.settle_%2$s(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_statuses text[],
     p_waits interval[], p_runs timestamptz[], p_reasons text[], p_values jsonb) RETURNS SETOF uuid

@@ -98,9 +98,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.probe_settled(integer, boolean) IS
     'Record the outcome of a mail that was sent while the circuit was half open.';
 
--- An earlier version has no p_emails.
-DROP FUNCTION IF EXISTS mailqueue.note_failures(integer, text[], text[], text[]);
-
 CREATE OR REPLACE FUNCTION mailqueue.note_failures(p_account integer, p_kinds text[], p_domains text[],
     p_details text[], p_emails uuid[] DEFAULT '{}', p_refusals text[] DEFAULT '{}') RETURNS void
 LANGUAGE sql
@@ -184,9 +181,6 @@ $$;
 COMMENT ON FUNCTION mailqueue.are_refused_alike(integer, text[]) IS
     'Whether two mails of an account with neither recipient nor content in common got one of these refusals.';
 
--- An earlier version has no p_emails.
-DROP FUNCTION IF EXISTS mailqueue.report_failures(integer, text[], text[], text[]);
-
 -- Workers report mails that failed because of the account or its server. The circuit opens at half of all attempts and
 -- 20 recipient domains: the server of one recipient can never stop an account. In a half-open circuit one such failure
 -- is enough.
@@ -229,9 +223,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.rest_sender(integer, text) IS
     'Open the circuit of a sender account after a failed connection: for 1 s, 2 s, 4 s and so on up to 5 min.';
-
--- An earlier version has no p_is_quota.
-DROP FUNCTION IF EXISTS mailqueue.rest_sender_for(integer, text, interval);
 
 -- A wait that the provider asks one process for applies to all, until the given time, at most a day. Without a time
 -- (NULL) the wait grows: from a second to 5 min, and from a minute to an hour if a quota of hours or days is used up.

@@ -137,10 +137,8 @@ END $$;
 COMMENT ON FUNCTION mailqueue.stop_schedule_runs(mailqueue.schedules, text) IS
     'Cancel mail of the runs of a schedule whose time has not come; returns how many, NULL where workers do it.';
 
--- A column was added.
-DROP FUNCTION IF EXISTS mailqueue.cancel_schedule(uuid, uuid, text);
 -- A run that is being made ends too. Mail whose time has come stays: the answer has its number.
-CREATE FUNCTION mailqueue.cancel_schedule(p_project uuid, p_id uuid, p_by text DEFAULT NULL,
+CREATE OR REPLACE FUNCTION mailqueue.cancel_schedule(p_project uuid, p_id uuid, p_by text DEFAULT NULL,
     OUT state text, OUT run_number integer, OUT queued bigint, OUT cancelled integer)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -86,12 +86,10 @@ $$;
 COMMENT ON FUNCTION mailqueue.is_small_schedule(text, jsonb) IS
     'Whether the mail of a run is made in the transaction of the run; otherwise queue schedule-runs makes it in parts.';
 
--- A column was added.
-DROP FUNCTION IF EXISTS mailqueue.fire_schedules(uuid[], timestamptz[], timestamp[]);
 -- In the transaction that settles the claims of the schedules. Outcomes: run; repeated, where the occurrence has its
 -- run already; behind, where the run before is still being made and the schedule queues, or where the project accepts
 -- no mail now (reason); skipped, where it skips.
-CREATE FUNCTION mailqueue.fire_schedules(p_ids uuid[], p_occurrences timestamptz[], p_locals timestamp[])
+CREATE OR REPLACE FUNCTION mailqueue.fire_schedules(p_ids uuid[], p_occurrences timestamptz[], p_locals timestamp[])
 RETURNS TABLE (id uuid, outcome text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -33,9 +33,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.resume_schedule(text, text) IS 'Resume a schedule; returns its state afterwards.';
 
--- A column was added.
-DROP FUNCTION IF EXISTS mailqueue.cancel_schedule(text, text);
-CREATE FUNCTION mailqueue.cancel_schedule(project text, schedule text,
+CREATE OR REPLACE FUNCTION mailqueue.cancel_schedule(project text, schedule text,
     OUT state text, OUT run_number integer, OUT queued bigint, OUT cancelled integer)
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -17,11 +17,9 @@ $$;
 COMMENT ON FUNCTION mailqueue.schedule_words(mailqueue.schedules) IS
     'Time, state and payload of a schedule in the words of the API.';
 
--- Columns were added.
-DROP FUNCTION IF EXISTS mailqueue.estimate_schedule(uuid, uuid);
 -- Lists are counted up to a bound, so that it stays short. Whether an address is suppressed costs a hash, so that the
 -- first ones are checked.
-CREATE FUNCTION mailqueue.estimate_schedule(p_project uuid, p_id uuid, OUT recipients bigint, OUT is_complete boolean,
+CREATE OR REPLACE FUNCTION mailqueue.estimate_schedule(p_project uuid, p_id uuid, OUT recipients bigint, OUT is_complete boolean,
     OUT checked bigint, OUT suppressed bigint, OUT daily_limit integer, OUT sent_today bigint, OUT headroom bigint,
     OUT days integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER

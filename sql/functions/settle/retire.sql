@@ -2,10 +2,7 @@
 
 -- p_claims NULL: only rows that no worker holds. Otherwise the fence: the claim that holds the row, or, for mail that
 -- turned out to be sent, the lost claim.
--- Its columns differ from an earlier version.
-DROP FUNCTION IF EXISTS mailqueue.retire_emails(uuid[], bigint[], text[], text[], text[], text[]);
-
-CREATE FUNCTION mailqueue.retire_emails(p_ids uuid[], p_claims bigint[], p_statuses text[], p_reasons text[],
+CREATE OR REPLACE FUNCTION mailqueue.retire_emails(p_ids uuid[], p_claims bigint[], p_statuses text[], p_reasons text[],
     p_message_ids text[], p_provider_ids text[])
 RETURNS TABLE (id uuid, project_id uuid, assigned_to integer, account_day date, project_day date, recipients smallint,
                was_assigned boolean, attempts smallint, worker_id integer, recipient_email text, campaign_id text,

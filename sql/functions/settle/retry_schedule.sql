@@ -1,8 +1,5 @@
 -- When mail that was refused temporarily is tried again.
 
--- An earlier version has no p_expires.
-DROP FUNCTION IF EXISTS mailqueue.retry_wait(uuid, uuid, text, integer, boolean, interval);
-
 -- p_least: the wait that the server asked for. Jitter changes a wait by a fifth at most, so that mails refused together
 -- do not return together. No wait passes p_expires, unless the server asks for a longer one or less than the first step
 -- of the schedule is left: the mail has then no further attempt. Soft bounces share what is left of the mail's time.

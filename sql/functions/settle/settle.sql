@@ -3,10 +3,6 @@
 -- Hash joins are allowed here, unlike in claims: the input is joined with itself several times, and nested loops over
 -- 200 rows cost 100 us a mail. Tables are still accessed by index only.
 
--- An earlier version has no p_conversations.
-DROP FUNCTION IF EXISTS mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[],
-    text[], text[], text[], text[], text[], text[], integer[], boolean[]);
-
 -- Outcomes: sent, failed, suppressed, expired, cancelled leave the queue; defer (no attempt counted) returns after
 -- p_waits; retry (counted) returns by its retry schedule, and not before p_waits: logged as bounced, it is a soft
 -- bounce; unknown follows the policy of the mail. p_logs is the status for send_logs, NULL if nothing was tried.

@@ -39,10 +39,6 @@ $$;
 COMMENT ON FUNCTION mailqueue.suppressed(uuid, text, text) IS
     'Why the address is suppressed in this project; NULL if it is not.';
 
--- Earlier versions have no p_email.
-DROP FUNCTION IF EXISTS mailqueue.suppress(uuid, text, text, text, text);
-DROP FUNCTION IF EXISTS mailqueue.record_bounce(uuid, text, text, text, text, integer, text);
-
 CREATE OR REPLACE FUNCTION mailqueue.suppress(p_project uuid, p_address text, p_category text, p_reason text,
     p_detail text, p_email uuid DEFAULT NULL, p_source text DEFAULT NULL) RETURNS void
 LANGUAGE sql

@@ -61,7 +61,6 @@ COMMENT ON FUNCTION mailqueue.take_suppression_lines(uuid, uuid, text) IS
 -- Removing an address that bounced or complained needs a reason. The address is removed from the lists of bounces and
 -- unsubscribes as well, because their next change would suppress it again. The previous values are kept, with who
 -- removed them.
-DROP FUNCTION IF EXISTS mailqueue.remove_suppressions(uuid, text[], text, text, text);
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_suppressions(p_project uuid, p_addresses text[], p_hash bytea,
     p_category text, p_why text, p_by text)

@@ -39,7 +39,6 @@ COMMENT ON FUNCTION mailqueue.is_category_required(uuid, text) IS 'Whether a cat
 -- The choices of one person, each an object: category, and state on, off or paused with until. Returns those that
 -- changed something; repeating a call changes nothing. Mail that is stopped for another reason, a bounce or a
 -- complaint, stays stopped. p_network: NULL where the client asked not to be tracked.
-DROP FUNCTION IF EXISTS mailqueue.change_subscriptions(uuid, text[], jsonb, text, uuid, text, text, text);
 CREATE OR REPLACE FUNCTION mailqueue.change_subscriptions(p_project uuid, p_spellings text[], p_choices jsonb,
     p_source text, p_email uuid, p_campaign text, p_user_agent text, p_by text, p_network inet DEFAULT NULL)
     RETURNS TABLE (category text, state text)
@@ -100,8 +99,6 @@ END $$;
 COMMENT ON FUNCTION mailqueue.change_subscriptions(uuid, text[], jsonb, text, uuid, text, text, text, inet) IS
     'Record the choices of a person for categories and apply them at once; returns what changed.';
 
-DROP FUNCTION IF EXISTS mailqueue.change_subscription(uuid, text, text, text, timestamptz, text, uuid, text, text,
-                                                      text);
 CREATE OR REPLACE FUNCTION mailqueue.change_subscription(p_project uuid, p_address text, p_category text, p_state text,
     p_until timestamptz, p_source text, p_email uuid, p_campaign text, p_user_agent text, p_by text, p_network inet)
 RETURNS boolean

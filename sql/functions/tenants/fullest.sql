@@ -50,9 +50,6 @@ COMMENT ON FUNCTION mailqueue.refuse_fullest() IS
     'Refuse mail of the projects that have the most emails queued while all together have more than '
     'queued_emails_limit; accept it again afterwards.';
 
--- A parameter had another name in an earlier version.
-DROP FUNCTION IF EXISTS mailqueue.refuse_largest(boolean, text);
-
 -- Before no mail at all is accepted for want of disk space, the project that stores the most is refused.
 CREATE OR REPLACE FUNCTION mailqueue.refuse_largest(p_is_short boolean, p_message text) RETURNS void
 LANGUAGE plpgsql

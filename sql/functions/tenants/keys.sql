@@ -6,8 +6,7 @@ ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meanin
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
 -- The last use is updated once a minute, or when the address changes, without waiting for locks.
-DROP FUNCTION IF EXISTS mailqueue.find_api_key(bytea, inet);
-CREATE FUNCTION mailqueue.find_api_key(p_hash bytea, p_from inet)
+CREATE OR REPLACE FUNCTION mailqueue.find_api_key(p_hash bytea, p_from inet)
 RETURNS TABLE (id uuid, project_id uuid, project text, is_test boolean, trap_sender text, name text, scopes text[],
                requests_per_second double precision, project_requests_per_second double precision)
 LANGUAGE plpgsql SECURITY DEFINER

@@ -1,7 +1,5 @@
 -- Projects: created, changed, suspended, deleted and restored. Each change writes an audit row.
 
-DROP FUNCTION IF EXISTS mailqueue.add_project(text, text);
-
 CREATE OR REPLACE FUNCTION mailqueue.add_project(p_name text, p_actor text DEFAULT session_user,
     p_settings jsonb DEFAULT '{}')
 RETURNS uuid

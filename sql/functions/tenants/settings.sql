@@ -216,7 +216,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.project_address(text, text) IS 'An address among the settings of a project, or NULL.';
 
-DROP FUNCTION IF EXISTS mailqueue.project_time_zone(text);
 CREATE OR REPLACE FUNCTION mailqueue.project_time_zone(p_key text, p_value text) RETURNS text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -283,5 +282,3 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS
     'The settings of a project that change_project() changes.';
-
--- An earlier version has no settings.

@@ -26,12 +26,6 @@ AS $$ SELECT p_type <> 'message/rfc822' OR p_name IS NOT NULL $$;
 COMMENT ON FUNCTION mailqueue.is_upload(text, text) IS
     'Whether a row of attachments is a file; false for a finished message.';
 
--- A column was added.
-DROP FUNCTION IF EXISTS mailqueue.usage_by_rows();
-DROP FUNCTION IF EXISTS mailqueue.gathered_usage();
-DROP FUNCTION IF EXISTS mailqueue.usage_as_counted();
-DROP FUNCTION IF EXISTS mailqueue.usage_of_projects(uuid);
-
 -- What the rows of each counted table use. Accepted mail and its contents are counted by lane_signals: these two tables
 -- have a trigger for DELETE alone. Triggers keep their names: a new name takes a lock that readers wait for.
 DO $make$
@@ -89,7 +83,7 @@ COMMENT ON FUNCTION mailqueue.%1$I() IS
                FROM unnest(v_columns) WITH ORDINALITY AS c(name, n)), t.name);
     END LOOP;
     EXECUTE format($f$
-CREATE FUNCTION mailqueue.usage_by_rows()
+CREATE OR REPLACE FUNCTION mailqueue.usage_by_rows()
 RETURNS TABLE (project_id uuid, queued_emails numeric, stored_bytes numeric, uploads numeric, events numeric,
                contacts numeric)
 LANGUAGE sql STABLE
@@ -100,11 +94,9 @@ COMMENT ON FUNCTION mailqueue.usage_by_rows() IS
     'What projects use by the counted tables, each of which is read whole: a row for each table and project.';
     $f$, array_to_string(v_used, E'\n    UNION ALL\n    '));
 END $make$;
-DROP FUNCTION IF EXISTS mailqueue.email_queue_left();        -- one for each table in earlier releases
-DROP FUNCTION IF EXISTS mailqueue.email_contents_left();
 
 -- These two are inlined into the calling statement.
-CREATE FUNCTION mailqueue.gathered_usage()
+CREATE OR REPLACE FUNCTION mailqueue.gathered_usage()
 RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint,
                contacts bigint)
 LANGUAGE sql STABLE
@@ -118,7 +110,7 @@ $$;
 COMMENT ON FUNCTION mailqueue.gathered_usage() IS
     'What projects use, without accepted mail whose signals are not gathered yet: several rows for each project.';
 
-CREATE FUNCTION mailqueue.usage_as_counted()
+CREATE OR REPLACE FUNCTION mailqueue.usage_as_counted()
 RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint,
                contacts bigint)
 LANGUAGE sql STABLE
@@ -221,7 +213,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.recount_usage_if_due() IS
     'recount_usage(), where the last time was a day ago, or a week where there is much to read.';
 
-CREATE FUNCTION mailqueue.usage_of_projects(p_project uuid DEFAULT NULL)
+CREATE OR REPLACE FUNCTION mailqueue.usage_of_projects(p_project uuid DEFAULT NULL)
 RETURNS TABLE (project_id uuid, queued_emails bigint, stored_bytes bigint, uploads bigint, events bigint,
                contacts bigint)
 LANGUAGE sql STABLE SECURITY DEFINER

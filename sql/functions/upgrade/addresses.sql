@@ -3,9 +3,6 @@
 -- Mail that a worker holds keeps its spelling, by which that worker settles it: mark_emails() compares canonical forms
 -- anyway.
 
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.unify_stops();
-
 CREATE OR REPLACE FUNCTION mailqueue.unify_suppressions() RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

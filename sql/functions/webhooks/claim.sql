@@ -9,8 +9,6 @@ AS $$ SELECT (ARRAY['1 min', '5 min', '30 min', '2 h', '12 h', '24 h']::interval
 COMMENT ON FUNCTION mailqueue.webhook_wait(integer) IS
     'Wait after a failed attempt; NULL: there is no further attempt.';
 
-DROP FUNCTION IF EXISTS mailqueue.webhook_rest(integer);  -- key_rest() is of all queues
-
 -- Endpoints with due deliveries that may be called now. Endpoints with pending rows are found by one index step each,
 -- however many rows they have.
 CREATE OR REPLACE FUNCTION mailqueue.ready_webhooks(p_now timestamptz)
@@ -95,55 +93,6 @@ $$;
 COMMENT ON FUNCTION mailqueue.webhook_payloads(uuid[]) IS
     'What claimed deliveries send, and the revisions of their endpoints.';
 
--- For workers of the release before, which run on until they are restarted.
--- p_room: how many more deliveries of each of p_webhooks the worker takes; of others it takes p_first.
-CREATE OR REPLACE FUNCTION mailqueue.claim_webhook_deliveries(p_by text, p_limit integer, p_lease interval,
-    p_first integer, p_webhooks uuid[], p_room integer[])
-RETURNS TABLE (id uuid, claim_no bigint, webhook_id uuid, project_id uuid, event_id uuid, type text, attempt smallint,
-               is_probe boolean, revision integer, payload text)
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
-AS $$
-#variable_conflict use_column
-DECLARE
-    v_now timestamptz := clock_timestamp();
-    v_claim bigint;
-    w record;
-BEGIN
-    FOR w IN
-        WITH ready AS MATERIALIZED (
-            SELECT r.id, r.project_id, r.is_probe,
-                   CASE WHEN r.is_probe THEN 1 ELSE coalesce(h.room, p_first) END AS room
-              FROM mailqueue.ready_webhooks(v_now) AS r
-              LEFT JOIN unnest(p_webhooks, p_room) AS h(id, room) ON h.id = r.id
-             WHERE coalesce(h.room, p_first) > 0
-        ), shared AS (
-            SELECT r.*, count(*) OVER (PARTITION BY r.project_id) AS siblings,
-                   row_number() OVER (PARTITION BY r.project_id ORDER BY random()) AS turn,
-                   (SELECT count(DISTINCT o.project_id) FROM ready AS o) AS projects
-              FROM ready AS r
-        )
-        SELECT s.id, s.is_probe, least(s.room, greatest(1, p_limit / s.projects / s.siblings)) AS take
-          FROM shared AS s ORDER BY s.turn, random() LIMIT p_limit
-    LOOP
-        CONTINUE WHEN w.is_probe AND NOT mailqueue.begin_key_probe('webhooks', w.id::text, p_lease);
-        v_claim := nextval('mailqueue.webhook_claim_no_seq');
-        RETURN QUERY
-        UPDATE mailqueue.webhook_deliveries AS d
-           SET status = 'assigned', claim_no = v_claim, claimed_by = p_by, assigned_at = v_now,
-               lease_until = v_now + p_lease, attempts = least(d.attempts, 32766) + 1
-         WHERE d.id = ANY (ARRAY(SELECT o.id FROM mailqueue.webhook_deliveries AS o
-                                  WHERE o.webhook_id = w.id AND o.status = 'pending' AND o.run_at <= v_now
-                                  ORDER BY o.run_at, o.id LIMIT w.take FOR NO KEY UPDATE SKIP LOCKED))
-        RETURNING d.id, d.claim_no, d.webhook_id, d.project_id, d.event_id, d.type, d.attempts, w.is_probe,
-                  (SELECT x.revision FROM mailqueue.webhooks AS x WHERE x.id = d.webhook_id),
-                  (SELECT e.payload::text FROM mailqueue.webhook_events AS e WHERE e.id = d.event_id);
-    END LOOP;
-END $$;
-COMMENT ON FUNCTION mailqueue.claim_webhook_deliveries(text, integer, interval, integer, uuid[], integer[]) IS
-    'Claim due deliveries for a worker until its lease ends, fairly among projects and endpoints.';
-
 -- Cleaning up: expired leases, deliveries to disabled or removed endpoints, the log of removed ones.
 CREATE OR REPLACE FUNCTION mailqueue.tidy_webhooks(p_most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -162,7 +111,7 @@ BEGIN
          ORDER BY d.lease_until LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE mailqueue.webhook_deliveries AS d
-       SET status = 'pending', claim_no = NULL, claimed_by = NULL, assigned_at = NULL, lease_until = NULL,
+       SET status = 'pending', claim_no = NULL, assigned_at = NULL, lease_until = NULL,
            attempts = greatest(0, d.attempts - 1), last_error = 'the worker was lost while delivering it'
      WHERE d.id = ANY (ARRAY(SELECT l.id FROM lost AS l));
     GET DIAGNOSTICS v_count = ROW_COUNT;

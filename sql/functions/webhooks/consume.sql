@@ -3,17 +3,6 @@
 -- Facts of the event are in the stream. What an email is as long as it exists (its recipients, category, campaign, tags
 -- and custom data) is read from it, in the queue or in history.
 
-DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], json[]);
-DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, uuid, json, json);
-DROP FUNCTION IF EXISTS mailqueue.webhook_mail(uuid);
--- Earlier versions have no flag for test mail.
-DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[]);
-DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text,
-    text[], text, text, text, text, text, text, jsonb);
--- Earlier versions have no custom data.
-DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text,
-    text[], text, text, text, text, text, text, jsonb, boolean);
-
 -- The body; docs/webhooks.md has its schema. Without a query in it, so that it is inlined into the calling statement.
 CREATE OR REPLACE FUNCTION mailqueue.webhook_payload(p_type text, p_at timestamptz, p_id uuid, p_project_id uuid,
     p_project text, p_email uuid, p_recipient text, p_recipients integer, p_category text, p_campaign text,
@@ -39,8 +28,6 @@ COMMENT ON FUNCTION mailqueue.webhook_payload(text, timestamptz, uuid, uuid, tex
     text[], jsonb, text, text, text, text, text, text, jsonb,
     boolean) IS
     'Body of a webhook: {"type", "timestamp", "data"}, version 1.';
-
-DROP FUNCTION IF EXISTS mailqueue.enqueue_webhook_events(mailqueue.webhook_events[]);  -- in the transaction of events
 
 CREATE OR REPLACE FUNCTION mailqueue.webhook_events_of(p_numbers bigint[]) RETURNS SETOF mailqueue.webhook_events
 LANGUAGE plpgsql STABLE

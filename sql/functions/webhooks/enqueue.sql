@@ -27,7 +27,6 @@ $$;
 COMMENT ON FUNCTION mailqueue.subscribed_webhooks(uuid, text, timestamptz, bigint) IS
     'Webhooks of the project that subscribe to a type of event, and did when the event with that number was written at '
     'that time.';
-DROP FUNCTION IF EXISTS mailqueue.webhook_wanted(uuid, text);  -- its name in earlier releases
 
 -- Inlined into the calling statement.
 CREATE OR REPLACE FUNCTION mailqueue.event_subscribers(p_project uuid, p_type text) RETURNS SETOF uuid
@@ -39,9 +38,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.event_subscribers(uuid, text) IS
     'Webhooks of the project that subscribe to a type of event, and outboxes that publish it.';
-
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.is_untold();
 
 -- Restored records were sent to webhooks when they happened.
 CREATE OR REPLACE FUNCTION mailqueue.is_restoring() RETURNS boolean
@@ -75,7 +71,6 @@ COMMENT ON FUNCTION mailqueue.email_events_webhooks() IS
 -- Triggers keep their names: a new name takes a lock that readers wait for.
 CREATE OR REPLACE TRIGGER email_events_told AFTER INSERT ON mailqueue.email_events
     REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_events_webhooks();
-DROP FUNCTION IF EXISTS mailqueue.email_events_told();
 
 -- Mail that ended otherwise has an event.
 CREATE OR REPLACE FUNCTION mailqueue.email_history_webhooks() RETURNS trigger
@@ -99,10 +94,6 @@ COMMENT ON FUNCTION mailqueue.email_history_webhooks() IS
 
 CREATE OR REPLACE TRIGGER email_history_told AFTER INSERT ON mailqueue.email_history
     REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_history_webhooks();
-DROP FUNCTION IF EXISTS mailqueue.email_history_told();
-
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.tell_queued_row(mailqueue.email_queue);
 
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_queued_event(q mailqueue.email_queue) RETURNS void
 LANGUAGE plpgsql
@@ -113,9 +104,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_queued_event(mailqueue.email_queue) IS
     'Write email.queued of one mail that is about to be inserted to the stream.';
-
--- Its name in earlier releases.
-DROP FUNCTION IF EXISTS mailqueue.tell_queued(uuid[]);
 
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_queued_events(p_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
@@ -151,4 +139,3 @@ COMMENT ON FUNCTION mailqueue.send_logs_webhooks() IS
 
 CREATE OR REPLACE TRIGGER send_logs_told AFTER INSERT ON mailqueue.send_logs
     FOR EACH ROW WHEN (NEW.status = 'deferred') EXECUTE FUNCTION mailqueue.send_logs_webhooks();
-DROP FUNCTION IF EXISTS mailqueue.send_logs_told();

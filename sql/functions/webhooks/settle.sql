@@ -1,12 +1,5 @@
 -- Settling claimed deliveries, many at a time, with the effect on their endpoints, in one transaction.
 
--- Parameters in earlier versions: headers as an array of PostgreSQL's, which parses slowly.
-DROP FUNCTION IF EXISTS mailqueue.settle_webhook_calls(uuid[], bigint[], text[], text[], interval[], timestamptz[],
-    text[], jsonb[], uuid[], text[], integer[], text[], interval[], boolean[], timestamptz[], integer[], jsonb[],
-    text[]);
-DROP FUNCTION IF EXISTS mailqueue.record_webhook_calls(uuid[], text[], integer[], text[], interval[], boolean[],
-    timestamptz[], integer[], jsonb[], text[]);
-
 -- The log of calls, and what they say about their endpoints. The deliveries are settled before, in one transaction.
 CREATE OR REPLACE FUNCTION mailqueue.record_webhook_calls(p_ids uuid[], p_outcomes text[], p_codes integer[],
     p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[], p_headers jsonb,
@@ -98,39 +91,6 @@ COMMENT ON FUNCTION mailqueue.settle_webhook_calls(uuid[], bigint[], text[], tex
     jsonb, text[], integer[], text[], interval[], boolean[], timestamptz[], integer[], jsonb, text[]) IS
     'Write outcomes of deliveries and log their calls; returns deliveries whose claim no longer holds, for which '
     'nothing is written, and endpoints that are left alone now.';
-
--- For workers of the release before, which run on until they are restarted.
--- Outcomes: delivered; failed (an attempt: the next follows after webhook_wait(), not before p_waits); gone (410);
--- refused (cannot be delivered at all); defer (not tried: no attempt is counted, due again after p_waits). Returns the
--- webhooks whose circuit is open now, and rows without a webhook for each claim that was lost.
-CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_deliveries(p_ids uuid[], p_claims bigint[], p_outcomes text[],
-    p_codes integer[], p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[],
-    p_headers jsonb[], p_responses text[])
-RETURNS TABLE (webhook_id uuid, delivery_id uuid)
-LANGUAGE sql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
-AS $$
-    SELECT CASE WHEN NOT s.is_lost THEN s.id END, CASE WHEN s.is_lost THEN s.id END
-      FROM (SELECT array_agg(CASE i.outcome WHEN 'delivered' THEN 'done' WHEN 'failed' THEN 'retry'
-                                            WHEN 'defer' THEN 'defer' ELSE 'failed' END ORDER BY i.n) AS outcomes,
-                   array_agg(CASE i.outcome
-                             WHEN 'failed' THEN greatest(mailqueue.webhook_wait(d.attempts) * (1 + random() * 0.05),
-                                                         i.wait)
-                             ELSE i.wait END ORDER BY i.n) AS waits,
-                   array_agg(CASE i.outcome WHEN 'delivered' THEN NULL ELSE i.error END ORDER BY i.n) AS reasons,
-                   jsonb_agg(CASE i.outcome WHEN 'defer' THEN NULL ELSE jsonb_build_object('last_code', i.code) END
-                             ORDER BY i.n) AS vals
-              FROM unnest(p_ids, p_outcomes, p_codes, p_errors, p_waits) WITH ORDINALITY
-                AS i(id, outcome, code, error, wait, n)
-              LEFT JOIN mailqueue.webhook_deliveries AS d ON d.id = i.id) AS h
-     CROSS JOIN LATERAL mailqueue.settle_webhook_calls(p_ids, p_claims, h.outcomes, NULL, h.waits, NULL, h.reasons,
-         h.vals, p_outcomes, p_codes, p_errors, p_waits, p_rests, p_times, p_ms, to_jsonb(p_headers), p_responses) AS s
-$$;
-COMMENT ON FUNCTION mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[], interval[],
-                                                        boolean[], timestamptz[], integer[], jsonb[], text[]) IS
-    'Record outcomes of claimed deliveries and their effect on endpoints; returns endpoints whose circuit is open, '
-    'and deliveries whose claim was lost.';
 
 CREATE OR REPLACE FUNCTION mailqueue.disable_webhook(p_id uuid, p_reason text, p_by text) RETURNS boolean
 LANGUAGE plpgsql

@@ -49,7 +49,7 @@ BEGIN
     ELSIF q.status = 'pending' AND mailqueue.platform_pause_words() IS NOT NULL
           AND (q.run_at <= clock_timestamp()
                OR EXISTS (SELECT FROM mailqueue.inline_servers AS x
-                           WHERE x.email_id = q.id AND coalesce(x.run_at, x.look_at) <= clock_timestamp())) THEN
+                           WHERE x.email_id = q.id AND x.run_at <= clock_timestamp())) THEN
         RETURN mailqueue.platform_pause_words()
             || mailqueue.next_step('installation', 'paused', q.id, q.project_id);
     ELSIF mailqueue.refusal_words(q.id) IS NOT NULL THEN
@@ -75,14 +75,14 @@ BEGIN
          CROSS JOIN LATERAL mailqueue.headroom(ARRAY[k.project_limit], clock_timestamp()) AS x
          WHERE k.id = q.lane_id AND k.priority = 3
            AND EXISTS (SELECT FROM mailqueue.inline_servers AS i
-                        WHERE i.email_id = q.id AND coalesce(i.run_at, i.look_at) <= x.low_opens_at);
+                        WHERE i.email_id = q.id AND i.run_at <= x.low_opens_at);
         IF r.low_opens_at IS NOT NULL THEN
             RETURN mailqueue.window_words(q.project_id, r.low_opens_at)
                 || mailqueue.next_step('project', 'outside_window', q.id, q.project_id);
         END IF;
-        RETURN (SELECT CASE WHEN coalesce(x.run_at, x.look_at) > clock_timestamp()
+        RETURN (SELECT CASE WHEN x.run_at > clock_timestamp()
                                  THEN format('waits until %s for the server it was given',
-                                             mailqueue.shown(coalesce(x.run_at, x.look_at)))
+                                             mailqueue.shown(x.run_at))
                             ELSE 'due, and waits for a worker to send it by the server it was given' END
                        || coalesce(': ' || q.last_error, '')
                   FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id)

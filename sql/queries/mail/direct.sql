@@ -5,7 +5,7 @@
 -- a limit 53400.
 SELECT b.id, b.state, b.reason, b.worker_id, b.claim_no, b.recipients, b.category, b.recipient_email, b.recipient_name,
        b.content_id, b.content_on, b.subject, b.html_body, b.text_body, b.from_email, b.from_name, b.reply_to,
-       b.headers, b.files, b.dressing AS tracking_options, b.project_id
+       b.headers, b.files, b.tracking_options, b.project_id
 FROM mailqueue.begin_inline(%(project)s, %(message)s::jsonb, %(host)s, %(pid)s, %(version)s) AS b;
 
 -- name: settle_inline :value

@@ -40,7 +40,7 @@ FROM mailqueue.find_claims(%(worker)s, %(after)s);
 -- name: read_contents :many
 -- Content of these mails.
 SELECT c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files,
-       c.template_version_id, c.template_language, coalesce(c.tracking_options, c.dressing) AS tracking_options,
+       c.template_version_id, c.template_language, c.tracking_options,
        c.header_recipients
 FROM mailqueue.email_contents AS c
 WHERE c.id = ANY (%(ids)s::bigint[]) AND c.created_on = ANY (%(days)s);

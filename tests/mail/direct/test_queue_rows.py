@@ -119,8 +119,6 @@ async def test_cancelled_while_it_is_sent_it_is_not_sent_again(database: Databas
         ("sealed = sealed || '\\x00'", "pending", False),
         ("run_at = '-infinity'", "sent", False),
         ("run_at = 'infinity'", "pending", False),
-        ("run_at = NULL, look_at = '-infinity'", "sent", False),
-        ("run_at = NULL, look_at = now() + interval '1 h'", "pending", False),
         ("expires_at = 'infinity'", "sent", False),
         ("expires_at = '-infinity'", "expired", False),
         ("attempts = 32767, max_attempts = -32768", "sent", False),

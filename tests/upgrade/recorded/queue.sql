@@ -4,9 +4,12 @@
 -- Register a worker process; its id is never reused.
 SELECT mailqueue.start_worker(%(kind)s, %(host)s, %(pid)s, %(version)s, %(launch_id)s);
 
--- name: beat :value
--- Say that the worker lives; false when it was declared lost and must not write any more.
-SELECT mailqueue.beat(%(worker)s, %(is_stopping)s);
+-- name: beat :one
+-- Heartbeat of a worker; is_known is false if it was declared lost and must not write any more. The commit need not be
+-- on disk. What the worker has seen of this database is compared with it: see see_server().
+SELECT h.is_known, h.seen, h.refusal
+FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s,
+     mailqueue.heartbeat(%(worker)s, %(is_stopping)s, %(launch_id)s, %(seen)s, %(marks)s) AS h;
 
 -- name: stop_worker :run
 -- Leave in good order; what the worker still holds goes back.
