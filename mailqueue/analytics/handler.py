@@ -1,5 +1,6 @@
 """The handler of queue `stats`: count what was written since, and move the cursor with it."""
 
+import asyncio
 from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
@@ -22,6 +23,8 @@ BUSY_WAIT = timedelta(seconds=1)
 """Wait after something was counted: many rows of one second share a transaction."""
 IDLE_WAIT = timedelta(seconds=3)
 """Wait after nothing was found."""
+JUDGE_SECONDS = 3600.0
+"""Time between two looks at the domains of recipients."""
 _WAIT_BY_STATE = {
     "waiting": WRITERS_WAIT,
     "more": timedelta(0),
@@ -47,6 +50,7 @@ class StatsHandler(Handler[ClaimedStats, None]):
     def __init__(self, database: DatabaseSettings, *, batch_rows: int = BATCH_ROWS) -> None:
         self._link = Link(database, "mailqueue/stats")
         self._batch_rows = batch_rows
+        self._judge_at = 0.0
 
     async def handle(self, row: ClaimedStats) -> Outcome:
         fold = partial(
@@ -58,6 +62,10 @@ class StatsHandler(Handler[ClaimedStats, None]):
             reach("stats.folded")
             if state not in ("more", "cleared"):
                 break
+        clock = asyncio.get_running_loop().time()
+        if state in ("done", "idle") and clock >= self._judge_at:
+            self._judge_at = clock + JUDGE_SECONDS
+            await self._link.call(store.judge_domains)
         return Again(_WAIT_BY_STATE[state])
 
     async def close(self) -> None:

@@ -35,6 +35,11 @@ async def fold(conn: Conn, *, state_id: UUID, claim_no: int, batch_rows: int) ->
     return await fetch.value(conn, "fold_stats", values, str)
 
 
+async def judge_domains(conn: Conn) -> int:
+    """Write notices of domains that refuse more mail than the week before; return their number."""
+    return await fetch.value(conn, "judge_domains", None, int)
+
+
 async def as_of(conn: Conn) -> datetime:
     """Return the time before which everything that was written is counted."""
     return await fetch.value(conn, "read_stats_as_of", {}, datetime)

@@ -137,6 +137,8 @@ class ProjectDetails(Value):
     """By which ways events may archive and resend emails: `sql`, `api` and `rabbitmq`, separated by
     commas; null for none.
     """
+    notices_to: str | None
+    """Address to which notices of complaints and of too many bounces are mailed; null for none."""
     retention: Sequence[ProjectRetention] | None
     """Null in lists of projects."""
     created_at: datetime

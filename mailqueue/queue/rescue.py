@@ -61,6 +61,7 @@ async def _rescue_forever(link: Link, memory: ServerMemory) -> None:
         if clock() >= note_at:
             await note_use(link)
             note_at = clock() + USE_SECONDS
+        await tell_of_notices(link)
         await asyncio.sleep(wait)
 
 
@@ -86,6 +87,14 @@ async def note_use(link: Link) -> None:
         await link.call(store.note_sender_use)
     except Exception:  # rescue must go on
         log.exception("rescue.use_not_noted")
+
+
+async def tell_of_notices(link: Link) -> None:
+    """Tell of new notices for administrators. A failure is logged; the next time tells of them."""
+    try:
+        await link.call(store.tell_of_notices)
+    except Exception:  # rescue must go on
+        log.exception("rescue.notices_not_told")
 
 
 async def rescue_once(link: Link) -> int | None:

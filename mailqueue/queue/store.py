@@ -121,6 +121,11 @@ async def watch_rates(conn: Conn) -> int:
     return await fetch.value(conn, "watch_rates", None, int)
 
 
+async def tell_of_notices(conn: Conn) -> int:
+    """Mail new notices for administrators and queue them for webhooks; return how many causes."""
+    return await fetch.value(conn, "tell_of_notices", None, int)
+
+
 async def note_sender_use(conn: Conn) -> int:
     """Write into sender accounts when they were last used; return how many had been used."""
     return await fetch.value(conn, "note_sender_use", None, int)

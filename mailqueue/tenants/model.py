@@ -64,6 +64,7 @@ class Project:
     ordering: str | None  # project, outboxes or custom_data.NAME; None: no order
     ordering_on_failure: str  # continue or block
     management_events: str | None  # who may send them, such as sql,rabbitmq; None: nobody
+    notices_to: str | None  # address of administrators; None: notices are not mailed
     created_at: datetime
     updated_at: datetime
 

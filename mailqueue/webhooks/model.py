@@ -30,6 +30,7 @@ class EventType(StrEnum):
     CANCELLED = "email.cancelled"
     HELD = "email.held"
     RESOLVED = "email.resolved"
+    NOTICE = "project.notice"
 
 
 MEANING_BY_TYPE: Mapping[EventType, str] = {
@@ -50,6 +51,7 @@ MEANING_BY_TYPE: Mapping[EventType, str] = {
     EventType.CANCELLED: "The email was cancelled before it was sent.",
     EventType.HELD: "The email is held and waits for an operator's decision.",
     EventType.RESOLVED: "An email with unknown outcome was resolved as sent or not sent.",
+    EventType.NOTICE: "A notice for administrators of the project, such as too many bounces.",
 }
 TEST_TYPE = "webhook.test"
 """The default type of a test event; every webhook receives it."""

@@ -82,13 +82,24 @@ SELECT mailqueue.describe_columns('bounce_list', ARRAY[
 SELECT mailqueue.describe_columns('notices', ARRAY[
     ['id', 'Id of the notice.'],
     ['project_id', 'Id of the project.'],
-    ['kind', 'complaint, bounce_rate, complaint_rate or unsubscribed_topic.'],
+    ['kind', 'complaint, bounce_rate, complaint_rate, domain_refusals or unsubscribed_topic.'],
     ['sender_account_id', 'Id of the sender account.'],
     ['email_id', 'Id of the email of a complaint; NULL: the notice concerns an account.'],
     ['told', 'Text of the notice.'],
     ['noticed_at', 'Time of the notice.'],
     ['seen_at', 'Time at which it was acknowledged; NULL: it was not.'],
-    ['seen_by', 'Who acknowledged it.']
+    ['seen_by', 'Who acknowledged it.'],
+    ['due_at', 'Time after which it is told by email and to webhooks; NULL: it was, or it is not told.'],
+    ['told_in', 'Id of the email that tells of it.'],
+    ['told_error', 'Why that email could not be queued; it is tried again for a day.'],
+    ['domain', 'Domain of recipients that a notice of kind domain_refusals is about.']
+]);
+
+SELECT mailqueue.describe_columns('notice_causes', ARRAY[
+    ['project_id', 'Id of the project.'],
+    ['kind', 'Kind of the notices.'],
+    ['sender_account_id', 'Id of the sender account that they are about; 0: none.'],
+    ['told_at', 'Time at which notices of this kind about this account were last told.']
 ]);
 
 SELECT mailqueue.describe_columns('tracked_links', ARRAY[

@@ -80,7 +80,8 @@ SELECT mailqueue.describe_columns('projects', ARRAY[
     ['ordering_on_failure', 'When ordered mail fails or expires: continue with the next one, or block.'],
     ['has_event_outboxes', 'Whether an outbox of the project publishes events of mail.'],
     ['management_events',
-     'By which ways events may archive and resend mail: sql, api and rabbitmq, separated by commas; NULL: none.']
+     'By which ways events may archive and resend mail: sql, api and rabbitmq, separated by commas; NULL: none.'],
+    ['notices_to', 'Address to which notices for administrators are mailed; NULL: none.']
 ]);
 
 SELECT mailqueue.describe_columns('api_keys', ARRAY[

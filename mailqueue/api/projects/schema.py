@@ -64,6 +64,10 @@ class ProjectSettings(StrictRequestModel):
     """Domain whose mail reaches the bounce listener, such as `bounces.example.com`. Mail sent by
     SMTP then has a signed return path there, instead of `bounce_address`.
     """
+    notices_to: str | None = None
+    """Address to which notices of complaints and of too many bounces are mailed, at most one email
+    per hour for each cause; null is none.
+    """
     timezone: str | None = None
     """Time zone of daily limits, such as `Asia/Kolkata`; null is UTC."""
     daily_send_limit: Annotated[int, Field(ge=0, le=2_147_483_647)] | None = None

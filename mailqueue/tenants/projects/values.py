@@ -62,6 +62,7 @@ def details_of(project: Project, retention: list[ProjectRetention] | None = None
         ordering=project.ordering,
         ordering_on_failure=project.ordering_on_failure,
         management_events=project.management_events,
+        notices_to=project.notices_to,
         retention=retention,
         created_at=project.created_at,
         updated_at=project.updated_at,

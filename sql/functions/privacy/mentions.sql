@@ -46,7 +46,7 @@ AS $$
                    ELSE '%1$I = regexp_replace(t.%1$I::text, $1, $2, ''gi'')::jsonb' END, c.name) END, ', ')
       FROM mailqueue.text_columns(p_table) AS c
      WHERE p_action <> 'tell'
-        OR c.name IN ('status_reason', 'revoked_reason', 'reason', 'notes', 'note', 'description', 'told')
+        OR c.name IN ('status_reason', 'revoked_reason', 'reason', 'notes', 'note', 'description', 'told', 'told_error')
 $$;
 COMMENT ON FUNCTION mailqueue.mention_changes(oid, text) IS 'SQL assignments that remove a person from a row t.';
 

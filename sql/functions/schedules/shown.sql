@@ -19,9 +19,9 @@ COMMENT ON FUNCTION mailqueue.schedule_words(mailqueue.schedules) IS
 
 -- Lists are counted up to a bound, so that it stays short. Whether an address is suppressed costs a hash, so that the
 -- first ones are checked.
-CREATE OR REPLACE FUNCTION mailqueue.estimate_schedule(p_project uuid, p_id uuid, OUT recipients bigint, OUT is_complete boolean,
-    OUT checked bigint, OUT suppressed bigint, OUT daily_limit integer, OUT sent_today bigint, OUT headroom bigint,
-    OUT days integer)
+CREATE OR REPLACE FUNCTION mailqueue.estimate_schedule(p_project uuid, p_id uuid, OUT recipients bigint,
+    OUT is_complete boolean, OUT checked bigint, OUT suppressed bigint, OUT daily_limit integer, OUT sent_today bigint,
+    OUT headroom bigint, OUT days integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off

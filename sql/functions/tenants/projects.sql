@@ -59,7 +59,7 @@ BEGIN
            low_priority_window = p.low_priority_window, quiet_hours = p.quiet_hours,
            frequency_cap = p.frequency_cap, outbox_duplicates = p.outbox_duplicates,
            ordering = p.ordering, ordering_on_failure = p.ordering_on_failure,
-           management_events = p.management_events,
+           management_events = p.management_events, notices_to = p.notices_to,
            tracking_checked_at = CASE WHEN o.tracking_domain = p.tracking_domain THEN o.tracking_checked_at END,
            updated_at = now()
      WHERE o.id = p.id;

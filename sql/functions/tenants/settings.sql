@@ -34,7 +34,7 @@ BEGIN
                         'description', 'postal_address',
                         'time_zone', 'delivery', 'tracking_domain', 'brand_color', 'low_priority_window',
                         'quiet_hours', 'frequency_cap', 'outbox_duplicates', 'ordering', 'ordering_on_failure',
-                        'management_events')
+                        'management_events', 'notices_to')
               AND c.type NOT IN ('string', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('a string is needed, got %s', c.type));
         ELSIF c.key IN ('track_opens', 'track_clicks', 'resend_elsewhere', 'require_postal_address',
@@ -47,6 +47,7 @@ BEGIN
         WHEN 'description' THEN p.description := mailqueue.project_text(c.key, v_text, 2000);
         WHEN 'postal_address' THEN p.postal_address := mailqueue.project_text(c.key, v_text, 500);
         WHEN 'from_email' THEN p.from_email := mailqueue.project_address(c.key, v_text);
+        WHEN 'notices_to' THEN p.notices_to := mailqueue.project_address(c.key, v_text);
         WHEN 'bounce_address' THEN p.bounce_address := mailqueue.project_address(c.key, v_text);
         WHEN 'bounce_domain' THEN
             v_text := lower(btrim(v_text));
@@ -278,7 +279,7 @@ AS $$
         'unsubscribe_on_all', p.unsubscribe_on_all, 'low_priority_window', p.low_priority_window,
         'quiet_hours', p.quiet_hours, 'frequency_cap', p.frequency_cap, 'outbox_duplicates', p.outbox_duplicates,
         'ordering', p.ordering, 'ordering_on_failure', p.ordering_on_failure,
-        'management_events', p.management_events)
+        'management_events', p.management_events, 'notices_to', p.notices_to)
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS
     'The settings of a project that change_project() changes.';

@@ -4,6 +4,10 @@
 -- Count what was written since.
 SELECT mailqueue.fold_stats(%(id)s::uuid, %(claim_no)s, %(batch_rows)s);
 
+-- name: judge_domains :value
+-- Write a notice for each domain that refuses more mail than in the week before; their number.
+SELECT mailqueue.judge_domains();
+
 -- name: read_stats_as_of :value
 -- Time before which everything that was written is counted.
 SELECT s.as_of FROM mailqueue.stats_progress() AS s;

@@ -25,7 +25,7 @@ SELECT p.id, p.name, p.display_name, p.description,
        p.max_age_hours_normal,
        p.max_age_hours_low, p.require_postal_address, p.unsubscribe_on_all, p.low_priority_window, p.quiet_hours,
        p.frequency_cap, p.outbox_duplicates, p.ordering, p.ordering_on_failure, p.management_events,
-       p.created_at, p.updated_at
+       p.notices_to, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE p.name = %(name)s::text
    OR p.id = %(id)s::uuid;
@@ -45,7 +45,7 @@ SELECT p.id, p.name, p.display_name, p.description,
        p.max_age_hours_normal,
        p.max_age_hours_low, p.require_postal_address, p.unsubscribe_on_all, p.low_priority_window, p.quiet_hours,
        p.frequency_cap, p.outbox_duplicates, p.ordering, p.ordering_on_failure, p.management_events,
-       p.created_at, p.updated_at
+       p.notices_to, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE (%(after)s::text IS NULL OR p.name > %(after)s::text)
   AND (%(status)s::text IS NULL AND p.deleted_at IS NULL

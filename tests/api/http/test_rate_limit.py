@@ -2,7 +2,7 @@
 
 import asyncio
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -14,6 +14,8 @@ from tests import make
 from tests.api.support.calling import Calling, error_of
 
 pytestmark = pytest.mark.anyio
+NOT_BEFORE_2100 = 4_102_444_800.0
+"""A slot ahead of the clock counts as one of now."""
 PATH = "/v1/projects/default/api-keys"
 
 
@@ -38,6 +40,12 @@ async def taken(allowance: RateLimiter, bucket: Any, rate: float, count: int) ->
     return count - len(refused)
 
 
+def leased(bucket: UUID, count: int) -> dict[str, object]:
+    """Return the row of a bucket whose requests were leased now, so that none is free soon."""
+    filled = {"tokens": 100 - count, "granted": 0, "filled_at": "2100-01-01 00:00:00Z"}
+    return {"id": bucket, **filled, "slots": [NOT_BEFORE_2100], "counts": [float(count)]}
+
+
 async def test_processes_share_what_a_key_may_do(shared_api: Calling) -> None:
     """The rate is so low that nothing is refilled during the test."""
     bucket = uuid4()
@@ -54,8 +62,7 @@ async def test_exactly_what_is_in_the_bucket_is_let_in(shared_api: Calling) -> N
         await make.inserted(
             conn,
             "request_buckets",
-            # Filled an hour ahead of now: nothing is added meanwhile.
-            {"id": bucket, "tokens": 57, "granted": 0, "filled_at": "2100-01-01 00:00:00Z"},
+            leased(bucket, 43),
         )
     processes = [RateLimiter(shared_api.pool.connection, now=Clock()) for _ in range(3)]
 
@@ -129,7 +136,7 @@ async def test_who_was_refused_does_not_reach_the_database_again(shared_api: Cal
         await make.inserted(
             conn,
             "request_buckets",
-            {"id": bucket, "tokens": 0, "granted": 0, "filled_at": "2100-01-01 00:00:00Z"},
+            leased(bucket, 100),
         )
 
     def lend() -> Any:

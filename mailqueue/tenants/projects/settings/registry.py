@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from mailqueue.tenants.projects.settings.bounces import BOUNCE_SETTINGS
 from mailqueue.tenants.projects.settings.model import ProjectSetting
 from mailqueue.tenants.projects.settings.model import ProjectSettingKind as Kind
 from mailqueue.tenants.projects.settings.model import SettingGroup as Group
@@ -32,21 +33,6 @@ PROJECT_SETTINGS: tuple[ProjectSetting, ...] = (
     ),
     ProjectSetting(
         "reply_to", Kind.TEXT, Group.IDENTITY, "Default Reply-To address.", metavar="ADDRESS"
-    ),
-    ProjectSetting(
-        "bounce_address",
-        Kind.TEXT,
-        Group.BOUNCES,
-        "Envelope sender, to which bounces are sent.",
-        metavar="ADDRESS",
-        shown_default="From",
-    ),
-    ProjectSetting(
-        "bounce_domain",
-        Kind.TEXT,
-        Group.BOUNCES,
-        "Domain of signed return paths, whose mail `mailqueue worker bounces` receives.",
-        metavar="DOMAIN",
     ),
     ProjectSetting(
         "postal_address",
@@ -81,6 +67,7 @@ PROJECT_SETTINGS: tuple[ProjectSetting, ...] = (
         "Action when the outcome of an email is unknown.",
         metavar="resend|hold",
     ),
+    *BOUNCE_SETTINGS,
     *OUTBOX_SETTINGS,
     ProjectSetting(
         "daily_limit",
@@ -123,25 +110,6 @@ PROJECT_SETTINGS: tuple[ProjectSetting, ...] = (
         "Weight relative to other projects when workers claim emails.",
         shown_default="100",
         default=100,
-    ),
-    ProjectSetting(
-        "soft_bounce_limit",
-        Kind.NUMBER,
-        Group.BOUNCES,
-        "Soft bounces after which an address is suppressed; 0: never.",
-        option="--soft-bounces",
-        shown_default="5",
-        unit="bounces",
-        default=5,
-    ),
-    ProjectSetting(
-        "soft_bounce_days",
-        Kind.NUMBER,
-        Group.BOUNCES,
-        "Days for which soft bounces are counted.",
-        shown_default="30",
-        unit="days",
-        default=30,
     ),
     ProjectSetting(
         "attachment_bytes",
