@@ -9,6 +9,7 @@ from mailqueue.console.domains import acting as domains_acting
 from mailqueue.console.domains import pages as domains_pages
 from mailqueue.console.emails import acting, message
 from mailqueue.console.emails import pages as emails_pages
+from mailqueue.console.exports import pages as exports_pages
 from mailqueue.console.frame.navigation import Section
 from mailqueue.console.frame.page import ConsolePage, sections_of
 from mailqueue.console.incidents import pages as incidents_pages
@@ -93,6 +94,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *webhooks_pages.PAGES,
     *webhooks_changing.PAGES,
     *webhooks_delivering.PAGES,
+    *exports_pages.PAGES,
     *users_pages.PAGES,
     *changing.PAGES,
     *members.PAGES,

@@ -137,8 +137,22 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         is_test=False,
         by="tests",
     )
+    export = await make.inserted(
+        conn,
+        "exports",
+        {
+            "project_id": project_id,
+            "kind": "emails",
+            "format": "csv",
+            "filter": {"campaign": subject[:300]},
+            "requested_by": subject[:200],
+            "status": "done",
+            "finished_at": datetime.now(UTC),
+        },
+    )
     return {
         "project": project,
+        "export_id": str(export),
         "contact_id": contact["id"],
         "list": contacts,
         "sequence": sequence,

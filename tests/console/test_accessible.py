@@ -25,6 +25,7 @@ NO_PAGES = {
     "/console/projects/{project}/emails/{email_id}/message/files/{number}",
     "/console/projects/{project}/recipient/erasure",
     "/console/projects/{project}/suppressions/export",
+    "/console/projects/{project}/exports/{export_id}/file",
     "/console/projects/{project}/templates/{template}/preview/html",
     "/console/templates/{platform_template}/preview/html",
     "/console/find/suggestions",

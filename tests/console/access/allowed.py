@@ -144,6 +144,12 @@ ALLOWED = {
             "timed-events/{timed_event_id}/cancel",
         )
     },
+    "/console/projects/{project}/exports": {*EVERY_ROLE},
+    "/console/projects/{project}/exports/{export_id}": {*EVERY_ROLE},
+    **{
+        f"/console/projects/{{project}}/exports/{end}": {"superadmin", "project_admin", "support"}
+        for end in ("new", "{export_id}/file", "{export_id}/delete")
+    },
     "/console/projects/{project}/suppressions": {*EVERY_ROLE},
     **{
         f"/console/projects/{{project}}/suppressions/{end}": {"superadmin", "project_admin"}
