@@ -2,7 +2,9 @@
 
 from mailqueue.console.audit import pages as audit_pages
 from mailqueue.console.campaigns import pages as campaigns_pages
+from mailqueue.console.contacts import changing as contacts_changing
 from mailqueue.console.contacts import lists as contacts_lists
+from mailqueue.console.contacts import members as contacts_members
 from mailqueue.console.contacts import pages as contacts_pages
 from mailqueue.console.dashboard import pages as dashboard_pages
 from mailqueue.console.domains import acting as domains_acting
@@ -75,6 +77,8 @@ PAGES: tuple[ConsolePage, ...] = (
     *suppression_adding.PAGES,
     *contacts_pages.PAGES,
     *contacts_lists.PAGES,
+    *contacts_changing.PAGES,
+    *contacts_members.PAGES,
     *schedules_calendar.PAGES,
     *schedules_pages.PAGES,
     *schedules_acting.PAGES,

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.contacts.pages import PATH as CONTACTS
+from mailqueue.console.contacts.pages import number_in
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
@@ -55,6 +56,7 @@ async def show_list(context: PageContext) -> Response:
         members=members.data,
         following=members.next_cursor,
         done=context.query("done"),
+        moved=number_in(context, "members"),
     )
 
 

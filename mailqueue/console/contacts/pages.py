@@ -45,6 +45,7 @@ async def show_contacts(context: PageContext) -> Response:
         following=found.next_cursor,
         typed=typed,
         is_filtered=any(typed.values()),
+        cancelled=number_in(context, "cancelled"),
     )
 
 
@@ -83,6 +84,12 @@ async def show_contact(context: PageContext) -> Response:
         newest=NEWEST,
         may_be_more=any(len(rows) >= NEWEST for rows in (enrolled.data, timed.data, got)),
     )
+
+
+def number_in(context: PageContext, name: str) -> int:
+    """Return a number of the address of a page; 0 for any other text."""
+    text = context.query(name)
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0
 
 
 PAGES = (

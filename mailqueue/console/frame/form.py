@@ -1,5 +1,6 @@
 """A page with one form: its fields are a schema, and a verb acts on what they give."""
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic
@@ -33,29 +34,42 @@ class FormPage(Generic[Form]):
     consequence: str = ""
     on_installation: bool = False
     """Whether the verb acts on the installation, not on the project in the path."""
+    first: Callable[[PageContext, Conn], Awaitable[Mapping[str, str]]] | None = None
+    """Returns what is in the fields at first, where the form changes something. The form is refused
+    if that is no longer so when it is sent.
+    """
 
     async def ask(self, context: PageContext) -> Response:
         """Show the form; a link may fill it in."""
-        return self._shown(context, typed_of(self.schema, context.request.query_params))
+        given = context.request.query_params
+        if self.first is None:
+            return self._shown(context, typed_of(self.schema, given))
+        async with context.connection() as conn:
+            first = await self.first(context, conn)
+        typed = typed_of(self.schema, {**first, **given})
+        return self._shown(context, typed, version=_version_of(first))
 
     async def act(self, context: PageContext) -> Response:
         """Do what the form says, once."""
-        typed = typed_of(self.schema, context.form)
+        typed, version = typed_of(self.schema, context.form), context.form.get("version", "")
         values, faults = read_as(self.schema, context.form)
         if values is None:
             shown = {name: sentence(why) for name, why in faults.items()}
-            return self._shown(context, typed, shown)
+            return self._shown(context, typed, shown, version=version)
         try:
             async with context.acting_once(on_installation=self.on_installation) as conn:
+                if self.first is not None:
+                    _check_version(version, await self.first(context, conn))
                 after = await self.verb(context, conn, values)
         except DoneBefore:
             return context.redirect(f"{_above(context)}?done=before")
         except InvalidField as exc:
             known = exc.field in typed
             why = sentence(exc.why if known else f"{exc.field}: {exc.why}")
-            return self._shown(context, typed, {exc.field if known else "": why})
+            faults = {exc.field if known else "": why}
+            return self._shown(context, typed, faults, version=version)
         except Conflict as exc:
-            return self._shown(context, typed, {"": sentence(str(exc))})
+            return self._shown(context, typed, {"": sentence(str(exc))}, version=version)
         return context.redirect(after)
 
     def _shown(
@@ -63,12 +77,15 @@ class FormPage(Generic[Form]):
         context: PageContext,
         typed: Mapping[str, str],
         faults: Mapping[str, str] | None = None,
+        *,
+        version: str = "",
     ) -> Response:
         return context.form_page(
             "frame/form.html",
             typed,
             faults,
             form=self,
+            version=version,
             fields=fields_of(self.schema),
             path=context.request.url.path,
             back=_above(context),
@@ -94,3 +111,14 @@ def form_pages(
 
 def _above(context: PageContext) -> str:
     return context.request.url.path.rpartition("/")[0]
+
+
+def _version_of(first: Mapping[str, str]) -> str:
+    """Return a hash of what was in the fields of a form at first. Pure."""
+    return hashlib.sha256(repr(sorted(first.items())).encode()).hexdigest()[:32]
+
+
+def _check_version(version: str, first: Mapping[str, str]) -> None:
+    """Raise Conflict if a form was made for other values than those that are there. Pure."""
+    if version != _version_of(first):
+        raise Conflict("it was changed meanwhile, so nothing was saved: open the form again")

@@ -139,7 +139,10 @@ ALLOWED = {
             *(f"schedules/{{schedule_id}}/{act}" for act in ("skip", "cancel")),
             *(f"sequences/{{sequence}}/{act}" for act in ("pause", "resume")),
             "contacts/import",
-            "lists/{list}/import",
+            "contacts/new",
+            *(f"contacts/{{contact_id}}/{act}" for act in ("change", "remove")),
+            "lists/~new",
+            *(f"lists/{{list}}/{act}" for act in ("import", "change", "add", "take-out", "remove")),
             "sequences/{sequence}/enrollments/{enrollment_id}/end",
             "timed-events/{timed_event_id}/cancel",
         )
