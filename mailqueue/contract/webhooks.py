@@ -30,6 +30,10 @@ class Webhook(Value):
     blocked_until: datetime | None
     previous_secret_until: datetime | None
     """Time until which the previous secret signs too."""
+    format: str
+    """Format of its requests: `mailqueue`, or the provider whose webhooks they are like."""
+    public_key: str | None
+    """Public key that verifies requests in format `sendgrid`; null for other formats."""
     created_at: datetime
     updated_at: datetime
 
@@ -40,6 +44,7 @@ class CreatedWebhook(Value):
 
     webhook: Webhook
     secret: str | None
+    """Null in format `sendgrid`, whose requests are verified with the webhook's public key."""
     warning: str
 
 

@@ -11,6 +11,7 @@ from mailqueue.ports.webhook import Poster
 from mailqueue.publishing.cloudevents import CONTENT_TYPE, event_of
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks.call import call_endpoint
+from mailqueue.webhooks.formats.model import FormatName
 from mailqueue.webhooks.model import CallOutcome
 from mailqueue.webhooks.targets import EndpointTargets
 
@@ -35,6 +36,9 @@ class WebhookPublisher:
             return PublishResult(0, "its webhook was removed")
         if endpoint.fault is not None:
             return PublishResult(0, endpoint.fault, endpoint.wait)
+        if endpoint.form.name is not FormatName.MAILQUEUE:
+            why = f"its webhook has format {endpoint.form.name}, which has no messages"
+            return PublishResult(0, why)
         loop = asyncio.get_running_loop()
         for confirmed, message in enumerate(messages):
             now = loop.time()
@@ -46,6 +50,7 @@ class WebhookPublisher:
                 event_id=message.message_id,
                 body=event_of(message),
                 keys=[key for key, key_until in endpoint.keys if key_until > now],
+                form=endpoint.form,
                 content_type=CONTENT_TYPE,
             )
             if result.outcome is not CallOutcome.DELIVERED:

@@ -5,10 +5,12 @@ Whether a name leads into a private network is checked at each connection, as DN
 
 import re
 from collections.abc import Collection, Sequence
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.outbound_guard import IpNetwork, is_off_limits, normal_host
+from mailqueue.webhooks.formats.model import WebhookFormat
+from mailqueue.webhooks.formats.standard import MAILQUEUE_FORMAT
 from mailqueue.webhooks.model import EventType
 
 MAX_URL_CHARACTERS = 2000
@@ -64,17 +66,38 @@ def _is_low(port: int) -> bool:
     return port < 1024 and port not in _DEFAULT_PORTS
 
 
-def event_types_of(texts: Sequence[str]) -> list[str]:
-    """Return valid event types; an empty list stands for all.
+def without_login(text: str) -> tuple[str, str | None]:
+    """Return a URL without user name and password, and these, separated by a colon, None if it
+    has none.
+    """
+    scheme, slashes, rest = text.partition("://")
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    login, at, host = authority.rpartition("@")
+    if not slashes or not at or ":" not in login:
+        return text, None
+    user, _, password = login.partition(":")
+    place = f"{scheme}://{host}{rest[len(authority) :]}"
+    return place, f"{unquote(user)}:{unquote(password)}"
+
+
+def event_types_of(texts: Sequence[str], form: WebhookFormat = MAILQUEUE_FORMAT) -> list[str]:
+    """Return valid event types; an empty list stands for all. In the format of a provider, all are
+    those that it has.
 
     Raises:
-        InvalidField: a type is unknown.
+        InvalidField: a type is unknown, or the format does not have it.
     """
     known = {one.value for one in EventType}
     for one in texts:
         if one not in known:
             names = ", ".join(sorted(known))
             raise InvalidField("event_types", f"there is no type {one[:100]!r}; these are: {names}")
+        if one not in form.types:
+            names = ", ".join(sorted(form.types))
+            why = f"format {form.name} has no type {one}; it has: {names}"
+            raise InvalidField("event_types", why)
+    if form.write is not None and not texts:
+        return sorted(form.types)
     return sorted(set(texts))
 
 

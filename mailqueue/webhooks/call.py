@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mailqueue.ports.webhook import Posted, Poster
+from mailqueue.webhooks.formats.model import JSON_TYPE, UnsignedRequest, WebhookFormat
 from mailqueue.webhooks.model import CallResult
 from mailqueue.webhooks.outcomes import asks_for_rest, fault_of, kept_of, outcome_of
-from mailqueue.webhooks.signing import headers_of, logged
+from mailqueue.webhooks.signing import logged
 
 
 async def call_endpoint(
@@ -17,13 +18,14 @@ async def call_endpoint(
     event_id: UUID,
     body: bytes,
     keys: Sequence[bytes],
-    content_type: str = "application/json",
+    form: WebhookFormat,
+    content_type: str = JSON_TYPE,
     idempotency_key: str | None = None,
 ) -> CallResult:
-    """Send a signed POST to an endpoint; return what came of it."""
+    """Send a POST to an endpoint, signed as its format says; return what came of it."""
     now = datetime.now(UTC)
-    headers = headers_of(
-        str(event_id), body, at=int(now.timestamp()), keys=keys, content_type=content_type
+    headers, body = form.sign(
+        UnsignedRequest(str(event_id), body, int(now.timestamp()), keys, content_type)
     )
     if idempotency_key is not None:
         headers = (*headers, ("Idempotency-Key", idempotency_key))

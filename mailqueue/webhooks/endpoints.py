@@ -11,10 +11,11 @@ from mailqueue.db.fetch import Conn
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import SealedCell
-from mailqueue.webhooks.acceptable import description_of, event_types_of, url_of
+from mailqueue.webhooks.acceptable import description_of, event_types_of, url_of, without_login
+from mailqueue.webhooks.formats.model import FormatName, WebhookFormat
+from mailqueue.webhooks.formats.registry import format_named
 from mailqueue.webhooks.ids import new_id
 from mailqueue.webhooks.model import WebhookKeys, WebhookRow, WithSecret
-from mailqueue.webhooks.signing import new_secret, secret_of
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
 MAX_WEBHOOKS = 50
@@ -34,17 +35,24 @@ async def add(
     allowed: Collection[IpNetwork],
     master: MasterKey | None,
     by: str,
+    form: str = FormatName.MAILQUEUE,
 ) -> WithSecret:
     """Add a webhook, which receives events from now on; `secret` None makes one.
+
+    `form` is the name of its format. Where the format takes a user name and password, they may
+    stand in the URL: they become the secret, and are not stored with the URL.
 
     Raises:
         InvalidField: a field is invalid.
         Conflict: the project has 50, or there is no master key to seal the secret with.
         Locked: no access to the project's own key is granted.
     """
+    chosen_format = format_named(form)
+    if chosen_format.takes_login and secret is None:
+        url, secret = without_login(url)
     url = url_of(url, allowed=allowed)
-    types, words = event_types_of(event_types), description_of(description)
-    chosen = new_secret() if secret is None else secret_of(secret)
+    types, words = event_types_of(event_types, chosen_format), description_of(description)
+    chosen = chosen_format.make_secret() if secret is None else chosen_format.read_secret(secret)
     async with conn.transaction():
         if await endpoints_store.count(conn, project_id) >= MAX_WEBHOOKS:
             raise Conflict(f"a project may have {MAX_WEBHOOKS} webhooks: remove one first")
@@ -57,9 +65,11 @@ async def add(
             url=url,
             description=words,
             event_types=types,
+            form=chosen_format.name,
             sealed=sealed,
+            public_key=_public_key(chosen_format, chosen),
         )
-        detail = {"url": url, "event_types": types}
+        detail = {"url": url, "event_types": types, "format": chosen_format.name}
         await endpoints_store.audit(
             conn, project_id, "webhook.added", subject=webhook_id, detail=detail, by=by
         )
@@ -122,13 +132,14 @@ async def change(
         InvalidField: a field is invalid.
         NotFound: the project has no such webhook.
     """
+    now = await find(conn, project_id, webhook_id)
     is_there = await endpoints_store.change(
         conn,
         project_id,
         webhook_id,
         url=url_of(url, allowed=allowed),
         description=description_of(description),
-        event_types=event_types_of(event_types),
+        event_types=event_types_of(event_types, format_named(now.format)),
         by=by,
     )
     if not is_there:
@@ -169,7 +180,8 @@ async def rotate(
     master: MasterKey | None,
     by: str,
 ) -> WithSecret:
-    """Replace the signing secret; the previous one signs too, for `overlap`.
+    """Replace the signing secret; the previous one signs too, for `overlap`, where the format has
+    room for two signatures.
 
     Raises:
         InvalidField: the secret is invalid, or the overlap too long.
@@ -179,20 +191,26 @@ async def rotate(
     """
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
         raise InvalidField("overlap_hours", "must be from 0 hours to 30 days")
-    chosen = new_secret() if secret is None else secret_of(secret)
     async with conn.transaction():
         keys = await endpoints_store.lock_keys(conn, project_id, webhook_id)
         if keys is None:
             raise NotFound("webhook", webhook_id)
+        form = format_named(keys.format)
+        chosen = form.make_secret() if secret is None else form.read_secret(secret)
         previous = None
-        if overlap:
+        if overlap and form.signs_twice:
             opened = (await secrets_of(conn, keys, master=master))[0]
             previous = await _sealed(
                 conn, project_id, webhook_id, opened, master=master, column=PREVIOUS
             )
         sealed = await _sealed(conn, project_id, webhook_id, chosen, master=master)
         await endpoints_store.replace_secret(
-            conn, webhook_id, sealed=sealed, previous=previous, overlap=overlap
+            conn,
+            webhook_id,
+            sealed=sealed,
+            public_key=_public_key(form, chosen),
+            previous=previous,
+            overlap=overlap,
         )
         detail = {"overlap_hours": round(overlap.total_seconds() / 3600, 2)}
         await endpoints_store.audit(
@@ -228,6 +246,10 @@ async def secrets_of(
         octets = await vault.open_sealed(conn, master, place=place, sealed=sealed)
         opened.append(Secret(octets.decode()))
     return tuple(opened)
+
+
+def _public_key(form: WebhookFormat, secret: Secret) -> str | None:
+    return None if form.public_key_of is None else form.public_key_of(secret)
 
 
 async def _sealed(

@@ -15,6 +15,7 @@ from mailqueue.ports.webhook import Poster
 from mailqueue.queue.handler import Call, Handler, Settled
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks.call import call_endpoint
+from mailqueue.webhooks.formats.registry import email_of, written
 from mailqueue.webhooks.model import TIMED_EVENT, CallOutcome, CallResult, ClaimedDelivery
 from mailqueue.webhooks.store import deliveries as store
 from mailqueue.webhooks.targets import EndpointTargets
@@ -53,7 +54,29 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
                 for row in rows
             ]
         await self._targets.refresh(conn, {row.webhook_id: row.revision for row in rows})
-        return rows
+        return await self._with_facts(conn, rows)
+
+    async def _with_facts(
+        self, conn: Conn, rows: Sequence[ClaimedDelivery]
+    ) -> Sequence[ClaimedDelivery]:
+        """Return rows with the emails of those whose format describes them."""
+        ids = {
+            row.id: email_of(row.payload)
+            for row in rows
+            if row.payload is not None and self._needs_facts(row)
+        }
+        wanted = {one for one in ids.values() if one is not None}
+        if not wanted:
+            return rows
+        found = {one.id: one for one in await store.emails_of(conn, list(wanted))}
+        return [
+            row._replace(facts=found[email_id]) if (email_id := ids.get(row.id)) in found else row
+            for row in rows
+        ]
+
+    def _needs_facts(self, row: ClaimedDelivery) -> bool:
+        target = self._targets.get(row.webhook_id)
+        return target is not None and target.form.write is not None
 
     async def handle(self, row: ClaimedDelivery) -> Outcome | CallResult:
         target = self._targets.get(row.webhook_id)
@@ -63,13 +86,20 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
             return Failed("its payload is no longer stored")
         if target.fault is not None:
             return Defer(target.fault, target.wait)
+        form = target.form
+        if form.write is not None and row.type not in form.types:
+            return Failed(f"format {form.name} has no event {row.type}")
+        body = written(form, row.payload, event_id=row.event_id, facts=row.facts)
+        if body is None:
+            return Done()  # another event of the email says the same
         now = asyncio.get_running_loop().time()
         return await call_endpoint(
             self._poster,
             target.url,
             event_id=row.event_id,
-            body=row.payload.encode(),
+            body=body,
             keys=[key for key, until in target.keys if until > now],
+            form=form,
             idempotency_key=idempotency_key_of(row),
         )
 

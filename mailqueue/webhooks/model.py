@@ -91,6 +91,8 @@ class WebhookRow:
     failing_since: datetime | None
     blocked_until: datetime | None
     previous_until: datetime | None  # until then an older secret signs, too
+    format: str
+    public_key: str | None  # None: requests are not signed by a key pair
     created_at: datetime
     updated_at: datetime
 
@@ -115,6 +117,27 @@ class WebhookKeys:
     sealed_secret: bytes = field(repr=False)
     sealed_secret_previous: bytes | None = field(repr=False)
     previous_seconds: float | None  # how long the previous one still signs
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmailFacts:
+    """What events in the format of a provider say about their email.
+
+    `first_id` is the id that its request was answered with. Each recipient is a list of kind,
+    address and name.
+    """
+
+    id: UUID
+    first_id: UUID
+    created_at: datetime
+    from_email: str | None
+    from_name: str | None
+    subject: str | None
+    headers: dict[str, Any] | None
+    message_id: str | None
+    recipients: list[list[Any]]
+    is_bounced: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +223,8 @@ class ClaimedDelivery(NamedTuple):
     """Revision of the endpoint; None: it is deleted."""
     payload: str | None = None
     """None: it is no longer stored."""
+    facts: EmailFacts | None = None
+    """Its email, for formats of providers; None: it is not needed, or no longer stored."""
 
 
 class DeliveryPayload(NamedTuple):

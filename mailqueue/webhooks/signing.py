@@ -17,7 +17,15 @@ from mailqueue.ports.webhook import WebhookHeaders
 PREFIX = "whsec_"
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 _NEW_BYTES = 32
-HIDDEN = frozenset({"webhook-signature", "x-mailqueue-signature"})
+HIDDEN = frozenset(
+    {
+        "authorization",
+        "svix-signature",
+        "webhook-signature",
+        "x-mailqueue-signature",
+        "x-twilio-email-event-webhook-signature",
+    }
+)
 """Headers that the log does not keep."""
 
 
@@ -60,15 +68,19 @@ def headers_of(
 
     `at` is the time of this attempt, in seconds since 1970.
     """
-    signed = f"{message_id}.{at}.".encode() + body
-    signatures = " ".join(f"v1,{_signature(key, signed)}" for key in keys)
     return (
         ("Content-Type", content_type),
         ("Webhook-Id", message_id),
         ("Webhook-Timestamp", str(at)),
-        ("Webhook-Signature", signatures),
+        ("Webhook-Signature", signatures_of(message_id, body, at=at, keys=keys)),
         ("X-Mailqueue-Signature", f"sha256={hmac.digest(keys[0], body, 'sha256').hex()}"),
     )
+
+
+def signatures_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) -> str:
+    """Return the signatures of one call by every key, separated by spaces."""
+    signed = f"{message_id}.{at}.".encode() + body
+    return " ".join(f"v1,{_signature(key, signed)}" for key in keys)
 
 
 def logged(headers: WebhookHeaders) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Load the URLs and signing keys of endpoints."""
+"""Load the URLs, formats and signing keys of endpoints."""
 
 import asyncio
 import math
@@ -12,8 +12,10 @@ from mailqueue.db.fetch import Conn
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks.endpoints import secrets_of
+from mailqueue.webhooks.formats.model import WebhookFormat
+from mailqueue.webhooks.formats.registry import FORMATS
+from mailqueue.webhooks.formats.standard import MAILQUEUE_FORMAT
 from mailqueue.webhooks.model import WebhookKeys
-from mailqueue.webhooks.signing import key_of
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
 CACHE_SECONDS = 60.0
@@ -26,10 +28,11 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EndpointTarget:
-    """URL and signing keys of an endpoint; `fault` says why it cannot be called."""
+    """URL, format and signing keys of an endpoint; `fault` says why it cannot be called."""
 
     revision: int
     url: str = ""
+    form: WebhookFormat = MAILQUEUE_FORMAT
     keys: tuple[tuple[bytes, float], ...] = ()  # each with the loop time until which it signs
     read_at: float = 0.0
     fault: str | None = None
@@ -86,5 +89,8 @@ class EndpointTargets:
             why = "its secret cannot be opened here"
             return EndpointTarget(keys.revision, read_at=now, fault=why, wait=_FAULT_WAIT)
         ends = [math.inf, now + (keys.previous_seconds or 0.0)]
-        signing = tuple((key_of(one), until) for one, until in zip(secrets, ends, strict=False))
-        return EndpointTarget(keys.revision, keys.url, signing, read_at=now)
+        form = FORMATS[keys.format]
+        signing = tuple(
+            (form.key_of(one), until) for one, until in zip(secrets, ends, strict=False)
+        )
+        return EndpointTarget(keys.revision, keys.url, form, signing, read_at=now)

@@ -12,9 +12,10 @@ from mailqueue.ports.webhook import Poster
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.call import call_endpoint
+from mailqueue.webhooks.formats.model import WebhookFormat
+from mailqueue.webhooks.formats.registry import format_named, written
 from mailqueue.webhooks.ids import new_id
 from mailqueue.webhooks.model import TEST_TYPE, CallOutcome, EventType, WebhookRow
-from mailqueue.webhooks.signing import key_of
 from mailqueue.webhooks.store import deliveries as deliveries_store
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
@@ -56,15 +57,20 @@ async def try_out(
         found = await endpoints_store.read_keys(conn, [webhook_id])
         if not found:
             raise NotFound("webhook", webhook_id)
+        form = format_named(webhook.format)
+        kind = tested_type(form, event_type)
         secrets = await endpoints.secrets_of(conn, found[0], master=master)
     event_id = new_id()
     body = sample(kind, event_id=event_id, webhook=webhook, now=datetime.now(UTC))
+    told = written(form, body.decode(), event_id=event_id)
+    assert told is not None, "a test event has no email that bounced"
     done = await call_endpoint(
         poster,
         webhook.url,
         event_id=event_id,
-        body=body,
-        keys=[key_of(secret) for secret in secrets],
+        body=told,
+        keys=[form.key_of(secret) for secret in secrets],
+        form=form,
     )
     async with lend() as conn:
         delivery_id = await deliveries_store.log_test(
@@ -86,6 +92,22 @@ async def try_out(
         latency_ms=done.took_ms,
         response_body=done.response,
     )
+
+
+def tested_type(form: WebhookFormat, event_type: str | None) -> str:
+    """Return the type of a test event: by default `webhook.test`, and in the format of a provider,
+    which has no such event, `email.delivered`.
+
+    Raises:
+        InvalidField: the format has no such type.
+    """
+    if form.write is None:
+        return event_type or TEST_TYPE
+    kind = EventType.DELIVERED.value if event_type in (None, TEST_TYPE) else event_type
+    if kind not in form.types:
+        names = ", ".join(sorted(form.types))
+        raise InvalidField("type", f"format {form.name} has no type {kind}; it has: {names}")
+    return str(kind)
 
 
 def sample(kind: str, *, event_id: UUID, webhook: WebhookRow, now: datetime) -> bytes:

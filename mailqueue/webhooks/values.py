@@ -23,6 +23,7 @@ EVENT_TYPES = WebhookEventTypes(
     [WebhookEventType(one, words) for one, words in MEANING_BY_TYPE.items()]
 )
 _WARNING = "Save the secret now: it is not shown again."
+_PUBLIC_KEY_NOTE = "Requests are verified with the public key; the private key is never shown."
 
 
 def webhook_of(row: WebhookRow) -> Webhook:
@@ -40,6 +41,8 @@ def webhook_of(row: WebhookRow) -> Webhook:
         failing_since=row.failing_since,
         blocked_until=row.blocked_until,
         previous_secret_until=row.previous_until,
+        format=row.format,
+        public_key=row.public_key,
         created_at=row.created_at,
         updated_at=row.updated_at,
     )
@@ -47,6 +50,8 @@ def webhook_of(row: WebhookRow) -> Webhook:
 
 def created_webhook_of(new: WithSecret) -> CreatedWebhook:
     """Return a webhook with its secret."""
+    if new.webhook.public_key is not None:
+        return CreatedWebhook(webhook_of(new.webhook), None, _PUBLIC_KEY_NOTE)
     return CreatedWebhook(webhook_of(new.webhook), new.secret.reveal(), _WARNING)
 
 

@@ -14,6 +14,8 @@ SELECT mailqueue.describe_columns('webhooks', ARRAY[
     ['sealed_secret', 'Signing secret, encrypted by a key in data_keys.'],
     ['sealed_secret_previous', 'Previous signing secret, which signs too until previous_until.'],
     ['previous_until', 'Time until which the previous secret signs.'],
+    ['format', 'Format of the requests: mailqueue, or the provider whose webhooks they are like.'],
+    ['public_key', 'Public key that verifies the requests; NULL: they are not signed by a key pair.'],
     ['revision', 'Number of changes, by which workers notice that what they hold is old.'],
     ['created_at', 'Time at which the row was created.'],
     ['updated_at', 'Time of the last change.'],

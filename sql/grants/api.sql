@@ -272,7 +272,7 @@ BEGIN
         'SELECT ON mailqueue.webhooks, mailqueue.webhook_events, mailqueue.webhook_deliveries,
             mailqueue.webhook_attempts, mailqueue.webhook_status',
         'INSERT ON mailqueue.webhooks',
-        'UPDATE (sealed_secret, sealed_secret_previous, previous_until, revision, updated_at) ON
+        'UPDATE (sealed_secret, sealed_secret_previous, previous_until, public_key, revision, updated_at) ON
             mailqueue.webhooks',
         'EXECUTE ON FUNCTION mailqueue.retry_webhook_deliveries(uuid, uuid, uuid[], text[], text[],
             timestamptz, timestamptz, integer, text), mailqueue.count_webhooks(uuid),

@@ -105,7 +105,8 @@ BEGIN
             integer[]), mailqueue.settle_webhook_calls(uuid[], bigint[], text[], text[], interval[],
             timestamptz[], text[], jsonb, text[], integer[], text[], interval[], boolean[],
             timestamptz[], integer[], jsonb, text[]),
-            mailqueue.tidy_webhooks(integer), mailqueue.webhook_payloads(uuid[])',
+            mailqueue.tidy_webhooks(integer), mailqueue.webhook_payloads(uuid[]),
+            mailqueue.webhook_emails(uuid[])',
         'SELECT ON mailqueue.webhooks'
     ] LOOP
         EXECUTE format('GRANT %s TO mailqueue_worker', r);

@@ -10,15 +10,15 @@ SELECT mailqueue.count_webhooks(%(project_id)s);
 
 -- name: add_webhook :run
 -- Add a webhook.
-INSERT INTO mailqueue.webhooks (id, project_id, url, description, event_types, sealed_secret)
-VALUES (%(id)s, %(project_id)s, %(url)s, %(description)s, %(event_types)s, %(sealed)s);
+INSERT INTO mailqueue.webhooks (id, project_id, url, description, event_types, format, sealed_secret, public_key)
+VALUES (%(id)s, %(project_id)s, %(url)s, %(description)s, %(event_types)s, %(format)s, %(sealed)s, %(public_key)s);
 
 -- name: list_webhooks :many
 -- Webhooks after one, in order of creation; of one project, or of all.
 SELECT w.id, w.project_id, s.project, w.url, w.description, w.event_types, w.is_enabled, w.disabled_at,
        w.disabled_reason, s.circuit, s.failures, s.failing_since, s.blocked_until,
-       CASE WHEN w.previous_until > clock_timestamp() THEN w.previous_until END AS previous_until, w.created_at,
-       w.updated_at
+       CASE WHEN w.previous_until > clock_timestamp() THEN w.previous_until END AS previous_until, w.format,
+       w.public_key, w.created_at, w.updated_at
 FROM mailqueue.webhooks AS w
 JOIN mailqueue.webhook_status AS s ON s.id = w.id
 WHERE w.removed_at IS NULL
@@ -43,7 +43,7 @@ SELECT mailqueue.remove_webhook(%(project_id)s, %(id)s, %(by)s);
 -- name: lock_webhook_keys :maybe
 -- The secrets of one webhook, locked for a change.
 SELECT w.id, w.project_id, w.revision, w.url, w.is_enabled, w.sealed_secret, w.sealed_secret_previous,
-       extract(epoch FROM w.previous_until - clock_timestamp())::float8 AS previous_seconds
+       extract(epoch FROM w.previous_until - clock_timestamp())::float8 AS previous_seconds, w.format
 FROM mailqueue.webhooks AS w
 WHERE w.project_id = %(project_id)s AND w.id = %(id)s AND w.removed_at IS NULL
 FOR NO KEY UPDATE;
@@ -51,7 +51,7 @@ FOR NO KEY UPDATE;
 -- name: read_webhook_keys :many
 -- URLs and secrets of webhooks.
 SELECT w.id, w.project_id, w.revision, w.url, w.is_enabled, w.sealed_secret, w.sealed_secret_previous,
-       extract(epoch FROM w.previous_until - clock_timestamp())::float8 AS previous_seconds
+       extract(epoch FROM w.previous_until - clock_timestamp())::float8 AS previous_seconds, w.format
 FROM mailqueue.webhooks AS w
 WHERE w.id = ANY (%(ids)s) AND w.removed_at IS NULL;
 
@@ -59,6 +59,7 @@ WHERE w.id = ANY (%(ids)s) AND w.removed_at IS NULL;
 -- Replace the secret; the previous one signs as well for that long (NULL: no longer).
 UPDATE mailqueue.webhooks
 SET sealed_secret = %(sealed)s,
+    public_key = %(public_key)s,
     sealed_secret_previous = %(previous)s,
     previous_until = CASE WHEN %(previous)s::bytea IS NOT NULL THEN clock_timestamp() + %(overlap)s::interval END,
     revision = revision + 1,
@@ -128,6 +129,12 @@ FROM mailqueue.claim_webhook_calls(%(worker)s, %(limit)s, %(lease)s, %(alone)s, 
 -- name: read_webhook_payloads :many
 -- What claimed deliveries send, and the revisions of their endpoints.
 SELECT p.id, p.revision, p.payload FROM mailqueue.webhook_payloads(%(ids)s::uuid[]) AS p;
+
+-- name: read_webhook_emails :many
+-- Emails as events in the formats of providers describe them.
+SELECT m.id, m.first_id, m.created_at, m.from_email, m.from_name, m.subject, m.headers, m.message_id, m.recipients,
+       m.is_bounced
+FROM mailqueue.webhook_emails(%(ids)s::uuid[]) AS m;
 
 -- name: settle_webhook_calls :many
 -- Write outcomes of deliveries and log their calls; returns deliveries whose claim no longer holds, and endpoints that

@@ -107,6 +107,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "trap.*",
         "dkim.*",
         "tracking.tokens",
+        "webhooks.formats.key_pair",
     ),
     "dns": ("deliverability.resolver",),
     "flufl": ("inbound.*",),

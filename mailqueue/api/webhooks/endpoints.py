@@ -42,6 +42,7 @@ async def create(call: RequestContext) -> CreatedWebhook:
             allowed=call.settings.allowed_hosts,
             master=master,
             by=call.by,
+            form=body.format,
         )
         if not body.is_enabled:
             off = await _switched(call, added.webhook.id, is_enabled=False)

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from mailqueue.api.emails.schema import Instant
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import StrictRequestModel
+from mailqueue.webhooks.formats.model import FormatName
 from mailqueue.webhooks.model import DeliveryStatus, EventType
 
 LongText = Annotated[str, Field(max_length=2000)]
@@ -29,8 +30,13 @@ class CreateWebhook(StrictRequestModel):
     """Types of events to send; all if omitted or empty."""
     description: LongText | None = None
     """Description."""
-    secret: Annotated[str, Field(max_length=200)] | None = None
-    """Signing secret: `whsec_` and the base64 of 24 to 64 random bytes; generated if omitted."""
+    format: Annotated[FormatName, Field(strict=False)] = FormatName.MAILQUEUE
+    """Format of the requests; it cannot be changed later."""
+    secret: Annotated[str, Field(max_length=400)] | None = None
+    """Signing secret, generated if omitted: in formats `mailqueue` and `resend`, `whsec_` and the
+    base64 of 24 to 64 random bytes; in `mailgun` 16 to 200 characters; in `postmark` a user name,
+    a colon and a password; in `sendgrid` none can be given.
+    """
     is_enabled: bool = True
     """Whether events are delivered."""
 
@@ -63,7 +69,9 @@ class SecretRotation(StrictRequestModel):
     """Options of replacing a secret."""
 
     overlap_hours: Annotated[float, Field(ge=0, le=720, strict=False)] = 24
-    """Hours for which both secrets sign; 0 removes the old one at once."""
+    """Hours for which both secrets sign; 0 removes the old one at once, as formats with room for
+    one signature always do (`postmark`, `sendgrid`, `mailgun`).
+    """
     secret: Annotated[str, Field(max_length=200)] | None = None
     """New secret, in the format of registration; generated if omitted."""
 

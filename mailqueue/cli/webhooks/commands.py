@@ -19,6 +19,7 @@ from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.webhooks import endpoints
+from mailqueue.webhooks.formats.model import FormatName
 from mailqueue.webhooks.model import WebhookRow, WithSecret
 from mailqueue.webhooks.values import EVENT_TYPES, created_webhook_of, webhook_of
 
@@ -26,6 +27,7 @@ _COLUMNS = (
     Column("id", "WEBHOOK"),
     Column("project", "PROJECT"),
     Column("url", "URL"),
+    Column("format", "FORMAT"),
     Column("event_types", "EVENTS"),
     Column("circuit", "CIRCUIT"),
     Column("failing_since", "FAILING SINCE"),
@@ -67,14 +69,26 @@ webhook.add_command(test)
         "mailqueue webhook add https://app.example.com/hooks/mail",
         "mailqueue webhook add https://app.example.com/b --event email.hard_bounce"
         " --event email.complaint --project shop",
+        "mailqueue webhook add https://user:password@app.example.com/anymail/postmark/tracking/"
+        " --format postmark",
     )
 )
 @click.argument("url")
 @_events
 @click.option("--description", help="Description.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([one.value for one in FormatName]),
+    default=FormatName.MAILQUEUE.value,
+    show_default=True,
+    help="Format of the requests: ours, or that of a provider's webhooks.",
+)
 @_project
 @json_option
-def add(*, url: str, events: tuple[str, ...], description: str | None, project: str) -> None:
+def add(
+    *, url: str, events: tuple[str, ...], description: str | None, form: str, project: str
+) -> None:
     """Register an endpoint. Its signing secret is shown once."""
 
     async def added(app: Opened) -> WithSecret:
@@ -88,6 +102,7 @@ def add(*, url: str, events: tuple[str, ...], description: str | None, project: 
             allowed=app.settings.allowed_hosts,
             master=app.master_key(),
             by=operator(),
+            form=form,
         )
 
     _print_made(execute(added))
@@ -245,17 +260,15 @@ def _span(text: str) -> timedelta:
 
 def _print_made(webhook: WithSecret) -> None:
 
-    def as_text() -> None:
-        facts(
-            [
-                ("webhook", webhook.webhook.id),
-                ("url", webhook.webhook.url),
-                ("secret", webhook.secret.reveal()),
-            ]
-        )
-        click.echo("Save the secret now: it is not shown again.", err=True)
+    made = created_webhook_of(webhook)
 
-    print_result(created_webhook_of(webhook), as_text)
+    def as_text() -> None:
+        key = made.webhook.public_key
+        shown = ("secret", made.secret) if key is None else ("public key", key)
+        facts([("webhook", made.webhook.id), ("url", made.webhook.url), shown])
+        click.echo(made.warning, err=True)
+
+    print_result(made, as_text)
 
 
 def _print(one: WebhookRow) -> None:

@@ -15,11 +15,20 @@ from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.web.forms import text_of
 from mailqueue.webhooks import acceptable, endpoints
-from mailqueue.webhooks.model import MEANING_BY_TYPE, EventType, WebhookRow
+from mailqueue.webhooks.formats.model import FormatName
+from mailqueue.webhooks.model import MEANING_BY_TYPE, EventType, WebhookRow, WithSecret
+from mailqueue.webhooks.values import created_webhook_of
 
 NEW = f"{PATH}/new"
 _TYPE_FIELDS = tuple(f"type-{kind}" for kind in EventType)
-_KEPT = ("url", "description", *_TYPE_FIELDS)
+_KEPT = ("url", "format", "description", *_TYPE_FIELDS)
+FORMAT_CHOICES = (
+    (FormatName.MAILQUEUE, "mailqueue"),
+    (FormatName.RESEND, "Resend"),
+    (FormatName.POSTMARK, "Postmark"),
+    (FormatName.SENDGRID, "SendGrid"),
+    (FormatName.MAILGUN, "Mailgun"),
+)
 OVERLAPS = (
     ("24", "24 hours"),
     ("0", "no time: the old secret ends at once"),
@@ -50,6 +59,7 @@ async def create(context: PageContext) -> Response:
                 allowed=settings.allowed_hosts,
                 master=master_key_of(settings),
                 by=context.user.by,
+                form=text_of(context.form, "format") or FormatName.MAILQUEUE,
             )
     except DoneBefore:
         return context.redirect(project_path(context.seen.name, "webhooks", done="before"))
@@ -57,9 +67,7 @@ async def create(context: PageContext) -> Response:
         return _form(context, None, context.form, {exc.field: sentence(exc.why)})
     except Conflict as exc:
         return _form(context, None, context.form, {"": sentence(str(exc))})
-    return context.page(
-        "webhooks/secret.html", webhook=added.webhook, secret=added.secret.reveal(), is_new=True
-    )
+    return _secret(context, added, is_new=True)
 
 
 async def ask_change(context: PageContext) -> Response:
@@ -122,11 +130,15 @@ async def rotate(context: PageContext) -> Response:
             )
     except DoneBefore:
         return _done(context, webhook, "before")
+    return _secret(context, rotated, is_new=False)
+
+
+def _secret(context: PageContext, made: WithSecret, *, is_new: bool) -> Response:
     return context.page(
         "webhooks/secret.html",
-        webhook=rotated.webhook,
-        secret=rotated.secret.reveal(),
-        is_new=False,
+        webhook=made.webhook,
+        secret=created_webhook_of(made).secret,
+        is_new=is_new,
     )
 
 
@@ -193,6 +205,7 @@ def _form(
         faults,
         webhook=webhook,
         version="" if webhook is None else _version(webhook),
+        formats=FORMAT_CHOICES,
         meanings={kind.value: meaning for kind, meaning in MEANING_BY_TYPE.items()},
         longest=acceptable.MAX_URL_CHARACTERS,
         longest_description=acceptable.MAX_DESCRIPTION_CHARACTERS,

@@ -22,6 +22,7 @@ from mailqueue.webhooks.model import (
     DeliveryOfEmail,
     DeliveryPayload,
     DeliveryRow,
+    EmailFacts,
     SettledCall,
 )
 
@@ -64,6 +65,12 @@ async def payloads_of(conn: Conn, delivery_ids: Sequence[UUID]) -> list[Delivery
     """Return what claimed deliveries send."""
     ids = arrays.uuids(delivery_ids)
     return await fetch.many(conn, "read_webhook_payloads", {"ids": ids}, DeliveryPayload)
+
+
+async def emails_of(conn: Conn, email_ids: Sequence[UUID]) -> list[EmailFacts]:
+    """Return what events in the formats of providers say about their emails."""
+    ids = arrays.uuids(email_ids)
+    return await fetch.many(conn, "read_webhook_emails", {"ids": ids}, EmailFacts)
 
 
 async def list_attempts(

@@ -29,16 +29,20 @@ async def add(
     url: str,
     description: str | None,
     event_types: list[str],
+    form: str,
     sealed: bytes,
+    public_key: str | None,
 ) -> None:
-    """Insert a webhook."""
+    """Insert a webhook; `form` is the name of its format."""
     row = {
         "id": webhook_id,
         "project_id": project_id,
         "url": url,
         "description": description,
         "event_types": event_types,
+        "format": form,
         "sealed": sealed,
+        "public_key": public_key,
     }
     await fetch.run(conn, "add_webhook", row)
 
@@ -104,10 +108,22 @@ async def read_keys(conn: Conn, ids: list[UUID]) -> list[WebhookKeys]:
 
 
 async def replace_secret(
-    conn: Conn, webhook_id: UUID, *, sealed: bytes, previous: bytes | None, overlap: timedelta
+    conn: Conn,
+    webhook_id: UUID,
+    *,
+    sealed: bytes,
+    public_key: str | None,
+    previous: bytes | None,
+    overlap: timedelta,
 ) -> None:
     """Replace the secret; `previous` None: the one before no longer signs."""
-    row = {"id": webhook_id, "sealed": sealed, "previous": previous, "overlap": overlap}
+    row = {
+        "id": webhook_id,
+        "sealed": sealed,
+        "public_key": public_key,
+        "previous": previous,
+        "overlap": overlap,
+    }
     await fetch.run(conn, "replace_webhook_secret", row)
 
 

@@ -12,6 +12,7 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
+from tests.adapters.sending.fake import FakeReply, fake
 from tests.api.support.calling import error_of
 from tests.api.support.wired import Wired, wired
 
@@ -181,3 +182,31 @@ async def test_a_project_has_a_bounded_number_of_webhooks(api: Wired) -> None:
 
     assert answer.status_code == 409
     assert "50 webhooks" in answer.text
+
+
+@pytest.mark.parametrize("form", ["resend", "postmark", "sendgrid", "mailgun"])
+async def test_a_format_of_a_provider_is_chosen_and_tested(api: Wired, form: str) -> None:
+    async with fake([FakeReply(200)]) as server:
+        new = await made(api, url=f"http://127.0.0.1:{server.port}/hooks", format=form)
+        path = f"{HOOKS}/{new['webhook']['id']}"
+        tested = await api.call("POST", f"{path}/test", {})
+
+    assert (new["webhook"]["format"], tested.json()["type"]) == (form, "email.delivered")
+    assert (new["secret"] is None) is (new["webhook"]["public_key"] is not None)
+    assert "email.held" not in new["webhook"]["event_types"]
+    (request,) = server.requests
+    assert b'"project_id"' not in request.body
+    # All types of the format, not all of ours.
+    changed = await api.call("PUT", path, {"event_types": []})
+    assert changed.json()["event_types"] == new["webhook"]["event_types"]
+    for body in ({"event_types": ["email.held"]}, {"secret": "x"}):
+        refused = await api.call("PUT", path, body)
+        assert refused.status_code == 422
+        assert next(iter(body)) in str(error_of(refused))
+
+
+async def test_a_format_that_is_unknown_is_refused_by_name(api: Wired) -> None:
+    refused = await api.call("POST", HOOKS, {"url": URL, "format": "sparkpost"})
+
+    assert refused.status_code == 422
+    assert "format" in str(error_of(refused))

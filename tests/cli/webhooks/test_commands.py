@@ -55,6 +55,20 @@ def test_the_secret_is_shown_with_a_warning(cli: Cli) -> None:
     assert "not shown again" in result.stderr
 
 
+def test_a_format_of_a_provider_is_chosen(cli: Cli) -> None:
+    place = "https://hooks:s3cret@app.example.com/hooks"
+
+    by_login = cli("webhook", "add", place, "--format", "postmark").stdout
+    by_key = cli("webhook", "add", URL, "--format", "sendgrid")
+
+    assert "hooks:s3cret" in by_login
+    assert "https://app.example.com/hooks" in by_login
+    assert "public key" in by_key.stdout
+    assert "private key is never shown" in by_key.stderr
+    assert "postmark" in cli("webhook", "list").stdout
+    assert cli("webhook", "add", URL, "--format", "sparkpost").exit_code == 2
+
+
 def test_an_endpoint_is_changed_disabled_and_enabled(cli: Cli, hook: dict[str, Any]) -> None:
     words = ("webhook", "change", hook["id"])
 

@@ -267,3 +267,28 @@ async def test_filters_are_the_url_and_hostile_values_are_no_error(console: Visi
     assert "No delivery matches" in none
     assert huge.status_code == 200
     assert (missing.status_code, wrong.status_code, refused.status_code) == (404, 404, 403)
+
+
+async def test_a_format_of_a_provider_is_chosen_in_the_form(console: Visiting) -> None:
+    """SendGrid's has a public key instead of a secret; Postmark's the login of the URL."""
+    async with console.visitor() as visitor:
+        await logged_in(console, visitor)
+        by_key = await visitor.submit(f"{HOOKS}/new", f"{HOOKS}/new", url=URL, format="sendgrid")
+        page = (await visitor.get(f"{HOOKS}/{await id_of(console)}")).text
+        by_login = await visitor.submit(
+            f"{HOOKS}/new", f"{HOOKS}/new", url="https://a:b@example.com/", format="postmark"
+        )
+        path = f"{HOOKS}/{await id_of(console)}"
+        shown = (await visitor.get(path)).text
+        asked = (await visitor.get(f"{path}/secret")).text
+
+    async with console.connection() as conn:
+        key = await make.scalar(
+            conn, "SELECT public_key FROM mailqueue.webhooks WHERE public_key IS NOT NULL"
+        )
+    assert key in unescape(by_key.text)
+    assert key in unescape(page)
+    assert "a:b" in by_login.text
+    assert "a:b" not in shown + asked
+    assert "<dd>postmark</dd>" in shown
+    assert "has room for one" in asked

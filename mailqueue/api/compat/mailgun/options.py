@@ -15,11 +15,10 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.json.size import values_in
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.mail_options import Api, OptionType
+from mailqueue.webhooks.formats.mailgun import USER_VARIABLES
 
 MAX_DAYS = 3
 MAX_TAGS = 10
-USER_VARIABLES = "user_variables"
-"""Key of an email's custom_data that holds its v: fields."""
 _YES = frozenset({"yes", "true", "y", "1", "on"})
 _NO = frozenset({"no", "false", "n", "0", "off"})
 # Unsupported options whose default has the same effect here; any other value is refused.

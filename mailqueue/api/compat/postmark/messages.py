@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.content import content_of
-from mailqueue.api.compat.postmark.model import METADATA
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
@@ -17,6 +16,7 @@ from mailqueue.core.errors import Conflict, Unavailable
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.mail.reads import emails
 from mailqueue.tenants.model import Scope
+from mailqueue.webhooks.formats.postmark import METADATA, STREAMS
 
 _EVENTS: Mapping[str, str] = MappingProxyType(
     {
@@ -30,7 +30,6 @@ _EVENTS: Mapping[str, str] = MappingProxyType(
         "unsubscribed": "SubscriptionChanged",
     }
 )
-_STREAM_BY_CATEGORY = {"transactional": "outbound", "marketing": "broadcast"}
 
 
 async def details(call: RequestContext) -> Response:
@@ -48,7 +47,7 @@ async def details(call: RequestContext) -> Response:
     return json_answer(
         {
             "MessageID": email.id,
-            "MessageStream": _STREAM_BY_CATEGORY.get(email.category, email.category),
+            "MessageStream": STREAMS.get(email.category, email.category),
             **{name: _kind(boxes, name.lower()) for name in ("To", "Cc", "Bcc")},
             "Recipients": [address for _, address, _ in boxes],
             "From": said.sender,

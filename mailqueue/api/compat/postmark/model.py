@@ -17,13 +17,12 @@ from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequ
 from mailqueue.core.address import INPUT_CHARACTERS, InvalidAddress, Reason, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import Api
+from mailqueue.webhooks.formats.postmark import METADATA
 
 MAX_RECIPIENTS = 50
 MAX_BODY_BYTES = 5 * 1024 * 1024
 MAX_TAG_CHARACTERS = 128
 MAX_METADATA = 10
-METADATA = "postmark_metadata"
-"""Key of an email's custom_data that holds its metadata."""
 STREAMS = {"outbound": None, "broadcast": "marketing"}
 """Postmark's standard streams and our categories for them; other streams are categories by name."""
 _STREAM = re.compile(r"[a-z][a-z0-9_-]{0,62}")

@@ -19,14 +19,13 @@ from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import Api
+from mailqueue.webhooks.formats.resend import TAGS
 
 MAX_ADDRESSES = 50
 MAX_TAG_CHARACTERS = 256
 MAX_FILES = 50
 MAX_WORDS = 20
 MAX_WORD_CHARACTERS = 128
-TAGS = "resend_tags"
-"""Key of an email's custom_data that holds its tags."""
 _TAG = re.compile(r"[A-Za-z0-9_-]*")
 
 

@@ -8,10 +8,10 @@ from uuid import UUID
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.content import content_of
 from mailqueue.api.compat.mailboxes import format_mailbox, split_mailboxes
-from mailqueue.api.compat.resend.model import TAGS
 from mailqueue.api.compat.store import NamedEmail, OneRecipient
 from mailqueue.api.http.context import RequestContext
 from mailqueue.mail.reads import emails
+from mailqueue.webhooks.formats.resend import TAGS
 
 # Resend's name for each type of event; types that are missing do not change the last event.
 EVENTS = {

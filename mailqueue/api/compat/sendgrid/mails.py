@@ -22,11 +22,10 @@ from mailqueue.api.compat.sendgrid.tags import Tags
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import Api
+from mailqueue.webhooks.formats.sendgrid import CUSTOM_ARGS
 
 MAX_CHARACTERS = 64 * 1024 * 1024
 """Most characters of all mails of a request, with values inserted."""
-CUSTOM_ARGS = "custom_args"
-"""Key of an email's custom_data that holds its custom_args."""
 
 
 def mails_of(mail: SendGridMail, key: str | None) -> list[Wanted]:

@@ -1,0 +1,1 @@
+"""Formats of webhook requests: ours, and those of compatible providers."""
